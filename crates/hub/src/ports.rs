@@ -2,12 +2,12 @@
 
 mod chunks;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
-use memory::text::LiteralTerm;
+use memory::text::QueryGram;
 use memory::{PersonaId, Scope};
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +110,10 @@ pub struct Instance {
     pub last_sync: Timestamp,
     /// What it has seen of each document: the base of what it sends without version vectors.
     pub base: ClientBase,
+    /// The counters of the last whole answer to a pull without `since`: its next such pull shows that it arrived. Empty where it
+    /// pulls with `since`, which shows that itself.
+    #[serde(default, skip_serializing_if = "VersionVector::is_empty")]
+    pub sent: VersionVector,
 }
 
 /// The new state of a document.
@@ -280,6 +284,13 @@ pub trait HubStore: Send + Sync {
         scope: &Scope,
         instance: &InstanceId,
     ) -> Result<Vec<Document>, StoreError>;
+    /// Counter of the first erasure that this instance, which held a copy of what was erased, has not been shown to know; `None` if
+    /// it knows all.
+    async fn first_waiting_erasure(
+        &self,
+        scope: &Scope,
+        instance: &InstanceId,
+    ) -> Result<Option<u64>, StoreError>;
     /// Snapshots, newest first.
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Takes snapshots away that are older than that; says how many.
@@ -326,12 +337,12 @@ pub trait HubStore: Send + Sync {
     async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError>;
     /// Names of all memories that are there, in no order. No text is read.
     async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError>;
-    /// For each word, the memories whose pieces hold all of its terms, among the newest `limit` pieces of each word; in no
-    /// order, each memory once.
-    async fn memories_with_terms(
+    /// For each word, the memories whose pieces have all of its grams, among the newest `limit` pieces of each word; in no
+    /// order, each memory once. A word without grams has no memories.
+    async fn memories_with_grams(
         &self,
         scope: &Scope,
-        words: Vec<Vec<LiteralTerm>>,
+        words: Vec<BTreeSet<QueryGram>>,
         limit: u32,
     ) -> Result<Vec<Vec<DiaryName>>, StoreError>;
     /// Takes the vectors of all memories of the scope away; says of how many memories.

@@ -64,6 +64,15 @@ impl VersionVector {
         }
     }
 
+    /// Forgets what was seen of the author beyond this counter.
+    pub(crate) fn lower(&mut self, author: &InstanceId, counter: u64) {
+        if counter == 0 {
+            self.0.remove(author);
+        } else if let Some(seen) = self.0.get_mut(author) {
+            *seen = (*seen).min(counter);
+        }
+    }
+
     /// Whether this has seen all that the other has.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.iter().all(|(author, counter)| self.get(author) >= *counter)

@@ -68,12 +68,6 @@ impl Stems {
         Self { latin, undecided: most == 0 && english == 0 }
     }
 
-    /// The stems of a folded word in all languages of its script.
-    pub(super) fn all(word: &str) -> Vec<String> {
-        let undecided = Self { latin: None, undecided: true };
-        std::iter::once(undecided.stem(word)).chain(undecided.other_stems(word)).collect()
-    }
-
     /// Whether nouns are written with a capital letter, so that capitals tell no names.
     pub(super) fn nouns_are_capitalised(self) -> bool {
         self.latin.is_some_and(|place| LATIN[place].0 == Algorithm::German)

@@ -88,50 +88,6 @@ pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     terms
 }
 
-/// Index terms under which stands every row that holds a word verbatim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiteralTerm {
-    /// Terms that stand one after the other.
-    pub phrase: Phrase,
-    /// Whether the last of them is the beginning of a term.
-    pub is_prefix: bool,
-}
-
-/// Letters that stay of a word when its second half is cut off.
-const BEGINNING_LENGTH_MIN: usize = 4;
-
-/// What a row's index terms hold if its text holds this folded word, at the beginning of one of its own words; empty for a
-/// word without letters and digits. The row may hold the terms and not the word.
-pub fn literal_terms(word: &str) -> Vec<LiteralTerm> {
-    let mut terms = Vec::new();
-    for piece in pieces(word) {
-        match piece {
-            Piece::Unspaced(run) => {
-                let phrase = letters(&simplified(run)).into_iter().map(str::to_owned).collect();
-                terms.push(LiteralTerm { phrase: Phrase(phrase), is_prefix: false });
-            }
-            Piece::Word(word) => terms.extend(
-                word_parts(word)
-                    .iter()
-                    .map(|part| LiteralTerm { phrase: Phrase(vec![beginning(part)]), is_prefix: true }),
-            ),
-            Piece::Hyphen => {}
-        }
-    }
-    terms
-}
-
-/// The beginning that a word shares with its stems in all languages of its script, and with the stems of longer words
-/// that begin with it.
-fn beginning(word: &str) -> String {
-    let length = word.chars().count();
-    let shared =
-        |stem: &String| word.chars().zip(stem.chars()).take_while(|(one, other)| one == other).count();
-    let stems = Stems::all(word).iter().map(shared).min().unwrap_or(length);
-    let uncut = length.div_ceil(2).max(BEGINNING_LENGTH_MIN);
-    word.chars().take(stems.min(uncut).max(1)).collect()
-}
-
 /// How many pieces the name of several words takes that begins here.
 fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
     let is_word =
@@ -437,24 +393,5 @@ mod tests {
         fn any_text_is_taken(text in any::<String>()) {
             let _ = (index_terms(&text), query_terms(&text), content_terms(&text));
         }
-    }
-
-    #[test]
-    fn row_that_holds_a_word_holds_its_literal_terms() {
-        for (text, word) in [
-            ("the universities", "universi"),
-            ("des gâteaux", "gâteaux"),
-            ("skies and dying", "dying"),
-            ("看見一隻白貓", "白貓"),
-            ("O'Brien's node.js", "node.js"),
-        ] {
-            let indexed = index_terms(text);
-            for term in literal_terms(word) {
-                let wanted = term.phrase.0.join(" ");
-                let found = indexed.split(' ').any(|known| known.starts_with(&wanted));
-                assert!(if term.is_prefix { found } else { indexed.contains(&wanted) }, "{word}: {wanted}");
-            }
-        }
-        assert_eq!(literal_terms("🎉"), []);
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
-use memory::text::{fold, literal_terms};
+use memory::text::{fold, query_grams};
 
 use crate::api::memories::{GrepResults, GreppedMemory, MemoryGrep};
 use crate::error::HubError;
@@ -14,17 +14,17 @@ use crate::service::{Caller, Hub};
 const RESULTS: u32 = 20;
 /// Words of a query that are looked for.
 const WORDS_MAX: usize = 64;
-/// Newest pieces that the index names for each word.
-const PIECES_MAX: u32 = 2_000;
+/// Newest chunks that the index names for each word.
+const CHUNKS_MAX: u32 = 2_000;
 /// Memories whose texts are read, one at a time, those first that may hold the most words.
 const TEXTS_MAX: usize = 500;
 /// Characters around the first word.
 const CONTEXT_LENGTH: usize = 300;
 
 impl Hub {
-    /// Memories that hold words of the query, as they are written, whatever their case and width. Words are parted by
-    /// blanks; a script without blanks is looked for as it stands. The word index names what may hold them, from the
-    /// beginning of a word; only such texts are read.
+    /// Memories that hold words of the query, as they are written, also inside other words, in any letter case and width. Words are
+    /// parted by blanks; a script without blanks is looked for as it stands. The index of grams names what may hold them; only
+    /// such texts are read.
     pub async fn memory_grep(&self, caller: &Caller, input: MemoryGrep) -> Result<GrepResults, HubError> {
         let query = fold(&input.query);
         let words: Vec<&str> = query.split_whitespace().take(WORDS_MAX).collect();
@@ -33,9 +33,7 @@ impl Hub {
         let names = store.memory_names(&caller.scope).await?;
         let total_scanned = names.len();
         let mut found: Vec<GreppedMemory> = Vec::new();
-        for (name, words_max) in
-            self.grep_candidates(caller, &words, names).await?.into_iter().take(TEXTS_MAX)
-        {
+        for (name, words_max) in self.grep_candidates(caller, &words).await?.into_iter().take(TEXTS_MAX) {
             let score_max = words_max as f64 / words.len() as f64;
             if found.get(wanted - 1).is_some_and(|last| (last.score, last.date) >= (score_max, name.date())) {
                 break;
@@ -49,23 +47,15 @@ impl Hub {
         Ok(GrepResults { results: found, total_scanned })
     }
 
-    /// Memories that may hold words, with the number of words that they may hold: the most first, then the newest. Of a
-    /// word that has no term in the index, like an emoji, every memory may.
+    /// Memories that may hold words, with the number of words that they may hold: the most first, then the newest.
     async fn grep_candidates(
         &self,
         caller: &Caller,
         words: &[&str],
-        names: Vec<DiaryName>,
     ) -> Result<Vec<(DiaryName, usize)>, HubError> {
-        let terms: Vec<_> =
-            words.iter().map(|word| literal_terms(word)).filter(|terms| !terms.is_empty()).collect();
-        let unindexed = words.len() - terms.len();
+        let grams = words.iter().map(|word| query_grams(word)).collect();
         let mut counts: BTreeMap<DiaryName, usize> = BTreeMap::new();
-        if unindexed > 0 {
-            counts.extend(names.into_iter().map(|name| (name, unindexed)));
-        }
-        let store = &self.inner().parts.store;
-        for holders in store.memories_with_terms(&caller.scope, terms, PIECES_MAX).await? {
+        for holders in self.inner().parts.store.memories_with_grams(&caller.scope, grams, CHUNKS_MAX).await? {
             for name in holders {
                 *counts.entry(name).or_default() += 1;
             }

@@ -5,11 +5,14 @@ use std::ops::Range;
 
 use super::{items, token_of};
 use crate::api::sync::{IdentityItems, MemoryItem, SyncPull, SyncPulled, SyncToken};
+use crate::client_base::ClientBase;
 use crate::documents::Document;
 use crate::error::HubError;
 use crate::names::{Category, DocumentName};
 use crate::ports::{DocumentOutline, Instance};
 use crate::service::{Caller, Hub};
+use crate::transaction::HubTransaction;
+use crate::version_vector::VersionVector;
 
 /// Documents on a page where no number is given.
 const PAGE_DOCUMENTS: u32 = 500;
@@ -42,10 +45,16 @@ impl Hub {
             let page = page(&outlines, cursor.as_ref(), &input, &untold);
             let is_last = page.end == outlines.len();
             let known = self.instance(&caller.scope, &input.instance_id).await?;
-            let (kind, name, mut base) = match known {
-                Some(known) => (known.kind, known.name, known.base),
-                None => ("other".to_owned(), None, Default::default()),
-            };
+            let mut instance = known.unwrap_or_else(|| Instance {
+                id: input.instance_id.clone(),
+                kind: "other".to_owned(),
+                name: None,
+                last_sync: act.now,
+                base: ClientBase::default(),
+                sent: VersionVector::default(),
+            });
+            instance.last_sync = act.now;
+            let base = &mut instance.base;
             for outline in &outlines[page.clone()] {
                 if untold.contains(&outline.name) {
                     // An erased document is not in the base, so that the copy of the client does not come back.
@@ -60,22 +69,14 @@ impl Hub {
                 outlines[page.clone()].iter().filter(is_new).map(|outline| outline.name.clone()).collect();
             // Read after the outlines: the commit fails if something changed in between.
             let (_, shipped) = self.inner().parts.store.hub_state_with(&caller.scope, &names).await?;
-            act.commit.instance =
-                Some(Instance { id: input.instance_id.clone(), kind, name, last_sync: act.now, base });
-            act.commit.heard.clone_from(&input.since);
-            let new_sync_token = match is_last {
-                true => {
-                    let all = self.inner().parts.store.document_outlines(&caller.scope, 0).await?;
-                    token_of(&act.state, &all, act.now)
-                }
-                // What the client had before: more is not known until the last page has come.
-                false => SyncToken {
-                    server_version: act.state.revision + 1,
-                    timestamp: act.now,
-                    hash: String::new(),
-                    version_vector: input.since.clone().unwrap_or_default(),
-                },
-            };
+            let new_sync_token = self.token_of_page(&act, &input, is_last).await?;
+            act.commit.heard = heard(&input, &instance);
+            if is_last || input.since.is_some() {
+                let is_whole = input.since.is_none();
+                instance.sent =
+                    if is_whole { new_sync_token.version_vector.clone() } else { Default::default() };
+            }
+            act.commit.instance = Some(instance);
             let next_cursor = (!is_last).then(|| outlines[..page.end].last().map(Cursor::after)).flatten();
             let (identity_files, memories) = as_items(shipped.iter().flatten());
             if act.save().await? {
@@ -88,6 +89,26 @@ impl Hub {
                 });
             }
         }
+    }
+
+    /// The token of the last page covers all. That of another page covers what the client had before: more is not known until
+    /// the last page has come.
+    async fn token_of_page(
+        &self,
+        act: &HubTransaction<'_>,
+        input: &SyncPull,
+        is_last: bool,
+    ) -> Result<SyncToken, HubError> {
+        if is_last {
+            let all = self.inner().parts.store.document_outlines(&act.caller.scope, 0).await?;
+            return Ok(token_of(&act.state, &all, act.now));
+        }
+        Ok(SyncToken {
+            server_version: act.state.revision + 1,
+            timestamp: act.now,
+            hash: String::new(),
+            version_vector: input.since.clone().unwrap_or_default(),
+        })
     }
 
     /// Outlines of the documents from the cursor on, in the order of their last change and then by name, with the
@@ -109,7 +130,16 @@ impl Hub {
     }
 }
 
-fn outline_of_deletion(document: &Document) -> DocumentOutline {
+/// What a pull shows that its instance has received: its `since`; of an instance that gives none, the whole answer before this
+/// pull.
+fn heard(input: &SyncPull, instance: &Instance) -> Option<VersionVector> {
+    match &input.since {
+        Some(since) => Some(since.clone()),
+        None => (input.cursor.is_none() && !instance.sent.is_empty()).then(|| instance.sent.clone()),
+    }
+}
+
+pub(super) fn outline_of_deletion(document: &Document) -> DocumentOutline {
     DocumentOutline {
         name: document.name.clone(),
         revision: document.revision,

@@ -1,6 +1,6 @@
 //! What an instance has changed: every item judged by itself, all of it committed together.
 
-use crate::api::sync::{ItemStatus, SyncPush, SyncPushed};
+use crate::api::sync::{ItemStatus, SyncPush, SyncPushed, SyncToken};
 use crate::client_base::ClientBase;
 use crate::daily;
 use crate::documents::Version;
@@ -15,6 +15,7 @@ use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
 use crate::versions::{MergeOutcome, differ, merge_version, vector_as_shown};
 
 use super::items::{self, Pushed};
+use super::pull::outline_of_deletion;
 use super::token_of;
 
 /// Earlier versions among which the one that two sides have in common is looked for.
@@ -53,22 +54,48 @@ impl Hub {
                 let heads = write.map(|write| write.heads.clone()).unwrap_or_default();
                 conflicts.extend(act.open_conflicts(&name, &heads));
             }
-            act.commit.instance = Some(Instance {
+            let instance = Instance {
                 id: pusher.clone(),
                 kind: input.instance.kind.clone(),
                 name: input.instance.name.clone(),
                 last_sync: now,
                 base: push.base,
-            });
+                sent: known.map(|known| known.sent).unwrap_or_default(),
+            };
+            act.commit.instance = Some(instance.clone());
             if act.save().await? {
-                let store = &self.inner().parts.store;
-                let state = store.hub_state(&caller.scope).await?;
-                let outlines = store.document_outlines(&caller.scope, 0).await?;
-                let new_sync_token = token_of(&state, &outlines, now);
+                let new_sync_token = self.token_after_push(caller, &instance).await?;
                 let conflicts = conflicts.iter().map(crate::conflicts::conflict_entry).collect();
                 return Ok(SyncPushed { success: true, new_sync_token, conflicts, results });
             }
         }
+    }
+}
+
+impl Hub {
+    /// Where the hub stands, without what the instance was not sent: changes and deletions by others, and what was merged with
+    /// its own. They come with its next pull if it pulls since this token.
+    async fn token_after_push(&self, caller: &Caller, instance: &Instance) -> Result<SyncToken, HubError> {
+        let store = &self.inner().parts.store;
+        let scope = &caller.scope;
+        // Before the documents: what is committed in between is then missing from the counters.
+        let state = store.hub_state(scope).await?;
+        let outlines = store.document_outlines(scope, 0).await?;
+        let deletions = store.untold_deletions(scope, &instance.id).await?;
+        let mut token = token_of(&state, &outlines, instance.last_sync);
+        let covered = &mut token.version_vector;
+        for outline in outlines.into_iter().chain(deletions.iter().map(outline_of_deletion)) {
+            let base = instance.base.of(&outline.name);
+            for (author, counter) in
+                outline.seen.iter().filter(|(author, counter)| *counter > base.get(author))
+            {
+                covered.lower(author, counter - 1);
+            }
+        }
+        if let Some(counter) = store.first_waiting_erasure(scope, &instance.id).await? {
+            covered.lower(&self.settings().instance, counter - 1);
+        }
+        Ok(token)
     }
 }
 

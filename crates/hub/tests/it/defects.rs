@@ -349,6 +349,13 @@ async fn grep_finds_words_verbatim_in_texts_of_any_language() {
         ("🎉", "zh"),
         ("häuser", "de"),
         ("gemüt", "de"),
+        ("âteau", "fr"),
+        ("tionaliz", "en"),
+        ("ien's", "en"),
+        ("e.j", "en"),
+        ("ütl", "de"),
+        ("äu", "de"),
+        ("🎉,看", "zh"),
         ("the", "en"),
     ];
     for (query, slug) in expected {

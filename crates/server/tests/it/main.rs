@@ -48,4 +48,5 @@ mod subscribers;
 mod defects;
 mod mcp;
 mod sync;
+mod sync_tokens;
 mod archive;

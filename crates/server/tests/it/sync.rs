@@ -6,7 +6,7 @@ use crate::home::{Home, TOKEN};
 use crate::mcp::call;
 
 /// Calls a tool, and gives what it answers.
-async fn answer(home: &Home, token: &str, tool: &str, arguments: Value) -> Value {
+pub(crate) async fn answer(home: &Home, token: &str, tool: &str, arguments: Value) -> Value {
     let result = call(home, token, tool, arguments).await;
     assert!(result["isError"].is_null(), "{tool}: {result}");
     result["structuredContent"].clone()
@@ -24,12 +24,12 @@ async fn push_as(home: &Home, token: &str, instance: &str, field: &str, mut chan
 }
 
 /// Pushes a memory with the owner's token, in the name of an instance.
-async fn push(home: &Home, instance: &str, change: Value) -> Value {
+pub(crate) async fn push(home: &Home, instance: &str, change: Value) -> Value {
     push_as(home, TOKEN, instance, "memoryChanges", change).await
 }
 
 /// A significant memory of 1 May; `vector` may be null.
-fn memory(slug: &str, content: &str, at: &str, vector: Value) -> Value {
+pub(crate) fn memory(slug: &str, content: &str, at: &str, vector: Value) -> Value {
     json!({"granularity": "significant", "date": "2026-05-01", "slug": slug, "content": content, "updatedAt": at,
         "versionVector": vector})
 }
@@ -38,7 +38,7 @@ fn plan(content: &str) -> Value {
     json!({"category": "custom", "filename": "plan.md", "content": content, "lastModified": "2026-05-02T08:00:00Z"})
 }
 
-async fn pull(home: &Home, instance: &str, since: Value) -> Value {
+pub(crate) async fn pull(home: &Home, instance: &str, since: Value) -> Value {
     answer(home, TOKEN, "sync_pull", json!({"instanceId": instance, "since": since})).await
 }
 
@@ -322,7 +322,7 @@ async fn what_another_program_wrote_reaches_the_reply() {
 }
 
 /// Erases a text, by the tools.
-async fn erase(home: &Home, text: &str) {
+pub(crate) async fn erase(home: &Home, text: &str) {
     let preview = answer(home, TOKEN, "forget_preview", json!({"text": text})).await;
     let erased = answer(home, TOKEN, "forget", json!({"text": text, "confirm": preview["id"]})).await;
     assert_eq!(erased["success"], true, "{erased}");

@@ -108,6 +108,18 @@ fn check_pieces(snapshot: &Connection, found: &mut Check) -> Result<()> {
         "SELECT count(*) FROM hub_chunks c LEFT JOIN hub_words_rows w ON w.doc = c.number
          WHERE c.terms <> '' AND w.doc IS NULL",
     )?;
+    snapshot.execute_batch(
+        "CREATE VIRTUAL TABLE temp.hub_gram_words_instances USING fts5vocab (main, hub_gram_words, instance);
+         CREATE TEMP TABLE hub_gram_words_rows AS SELECT DISTINCT doc FROM hub_gram_words_instances;
+         CREATE UNIQUE INDEX temp.hub_gram_words_row ON hub_gram_words_rows (doc);",
+    )?;
+    found.orphan_words += count(
+        "SELECT count(*) FROM hub_gram_words_rows w LEFT JOIN hub_chunks c ON c.number = w.doc WHERE c.number IS NULL",
+    )?;
+    found.missing_words += count(
+        "SELECT count(*) FROM hub_chunks c LEFT JOIN hub_gram_words_rows w ON w.doc = c.number
+         WHERE c.grams <> '' AND w.doc IS NULL",
+    )?;
     found.wrong_counters += count(
         "SELECT count(*) FROM hub_chunk_counts n
          WHERE n.pieces <> (SELECT count(*) FROM hub_chunks c WHERE c.scope = n.scope)",

@@ -68,6 +68,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "received_messages",
         sql: include_str!("../../migrations/sqlite/0013_received_messages.sql"),
     },
+    Migration { number: 14, name: "grams", sql: include_str!("../../migrations/sqlite/0014_grams.sql") },
+    Migration {
+        number: 15,
+        name: "sent_tokens",
+        sql: include_str!("../../migrations/sqlite/0015_sent_tokens.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

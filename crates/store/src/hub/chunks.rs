@@ -1,5 +1,6 @@
 //! Pieces of memories: cut with the write of a document, found by their words, read with their vectors.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use hub::names::{DiaryName, DocumentName};
@@ -7,7 +8,7 @@ use hub::ports::{ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverag
 use hub::split_into_chunks;
 use memory::Scope;
 use memory::ports::{Embedding, Phrase, PhraseHits};
-use memory::text::{LiteralTerm, index_terms};
+use memory::text::{QueryGram, index_grams, index_terms};
 use memory::vector_index::READABILITY_MIN;
 
 use super::state::instance_id;
@@ -20,6 +21,10 @@ use crate::scopes;
 
 /// What a count may add to a piece's number beside its day.
 const DAY: i64 = 1 << 40;
+/// Characters behind a piece whose grams it has too.
+const GRAMS_BEYOND: usize = 64;
+/// Pieces whose missing grams are made with one reading.
+const UNFILLED_AT_ONCE: u32 = 500;
 
 /// Puts the pieces of what a document shows now in the place of those that it had.
 pub(super) fn follow(
@@ -42,15 +47,23 @@ pub(super) fn follow(
     let mut count =
         connection.prepare_cached("UPDATE hub_chunk_numbers SET last = last + 1 RETURNING last")?;
     let mut insert = connection.prepare_cached(
-        "INSERT INTO hub_chunks (number, document, scope, piece, starts_at, ends_at, terms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO hub_chunks (number, document, scope, piece, starts_at, ends_at, terms, grams)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     for (place, piece) in split_into_chunks(&content).into_iter().enumerate() {
         let terms = words::with_scope(scope, &index_terms(&content[piece.clone()]));
         let number = day * DAY + count.query_row([], |row| row.get::<i64>(0))? % DAY;
-        insert.execute(params![number, document, scope, place, piece.start, piece.end, terms])?;
+        let grams = grams_of(scope, &content, &piece);
+        insert.execute(params![number, document, scope, place, piece.start, piece.end, terms, grams])?;
     }
     Ok(())
+}
+
+/// Grams of a piece with what follows it up to the next blank: a word may go on in the next piece.
+fn grams_of(scope: i64, content: &str, piece: &Range<usize>) -> String {
+    let after = content[piece.end..].chars().take(GRAMS_BEYOND);
+    let beyond: usize = after.take_while(|character| !character.is_whitespace()).map(char::len_utf8).sum();
+    words::with_scope(scope, &index_grams(&content[piece.start..piece.end + beyond]))
 }
 
 /// Cuts memories that were written before there were pieces. Only of those that have none the text is looked at.
@@ -65,7 +78,35 @@ pub(super) fn cut_all(connection: &Connection) -> Result<()> {
         )?
         .query_map([], |row| Ok((rows::scope(row, 0)?, name(row, 2)?, row.get(4)?)))?
         .collect::<Result<_>>()?;
-    uncut.iter().try_for_each(|(scope, name, document)| follow(connection, scope, name, *document))
+    uncut.iter().try_for_each(|(scope, name, document)| follow(connection, scope, name, *document))?;
+    fill_grams(connection)
+}
+
+/// Makes the grams of pieces that were cut before there were any.
+fn fill_grams(connection: &Connection) -> Result<()> {
+    let mut read = connection.prepare_cached(
+        "SELECT c.number, c.scope, c.starts_at, c.ends_at, v.content
+         FROM hub_chunks c JOIN hub_versions v ON v.document = c.document AND v.state = 'shown'
+         WHERE c.number > ?1 AND c.grams = '' AND v.content IS NOT NULL ORDER BY c.number LIMIT ?2",
+    )?;
+    let mut write = connection.prepare_cached("UPDATE hub_chunks SET grams = ?2 WHERE number = ?1")?;
+    let mut after = i64::MIN;
+    loop {
+        let filled: Vec<(i64, String)> = read
+            .query_map(params![after, UNFILLED_AT_ONCE], |row| {
+                let range: Range<usize> = row.get(2)?..row.get(3)?;
+                let content = row.get_ref(4)?.as_str()?;
+                let is_whole = content.get(range.clone()).is_some();
+                let grams = if is_whole { grams_of(row.get(1)?, content, &range) } else { String::new() };
+                Ok((row.get(0)?, grams))
+            })?
+            .collect::<Result<_>>()?;
+        let Some((last, _)) = filled.last() else { return Ok(()) };
+        after = *last;
+        for (number, grams) in &filled {
+            write.execute(params![number, grams])?;
+        }
+    }
 }
 
 fn name(row: &Row<'_>, from: usize) -> Result<DocumentName> {
@@ -279,28 +320,28 @@ pub(super) fn names(connection: &Connection, scope: &Scope) -> Result<Vec<DiaryN
         .collect()
 }
 
-/// Memories whose pieces hold terms of a word, among the newest pieces that do.
-const NAMES_WITH_TERMS: &str = "
+/// Memories whose pieces have the grams of a word, among the newest pieces that do.
+const NAMES_WITH_GRAMS: &str = "
     SELECT DISTINCT d.kind, d.stem
-    FROM (SELECT rowid AS number FROM hub_words WHERE hub_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2) hit
+    FROM (SELECT rowid AS number FROM hub_gram_words WHERE hub_gram_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2) hit
     CROSS JOIN hub_chunks c ON c.number = hit.number CROSS JOIN hub_documents d ON d.number = c.document";
 
-pub(super) fn with_terms(
+pub(super) fn with_grams(
     connection: &Connection,
     scope: i64,
-    terms: &[LiteralTerm],
+    grams: &BTreeSet<QueryGram>,
     limit: u32,
 ) -> Result<Vec<DiaryName>> {
-    let query = |term: &LiteralTerm| {
-        let star = if term.is_prefix { "*" } else { "" };
-        words::query(scope, &term.phrase).map(|query| format!("{query}{star}"))
+    let query = |gram: &QueryGram| {
+        let star = if gram.is_prefix { "*" } else { "" };
+        words::query(scope, &Phrase(vec![gram.text.clone()])).map(|query| format!("{query}{star}"))
     };
-    let query: Vec<String> = terms.iter().filter_map(query).collect();
+    let query: Vec<String> = grams.iter().filter_map(query).collect();
     if query.is_empty() {
         return Ok(Vec::new());
     }
     connection
-        .prepare_cached(NAMES_WITH_TERMS)?
+        .prepare_cached(NAMES_WITH_GRAMS)?
         .query_map(params![query.join(" AND "), limit], |row| memory_name(row, 0))?
         .collect()
 }

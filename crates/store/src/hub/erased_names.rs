@@ -173,6 +173,20 @@ pub(super) fn untold(connection: &Connection, scope: &Scope, instance: &Instance
     deletions.filter_map(Result::transpose).collect()
 }
 
+/// Counter of the first erasure that this instance has not been shown to know.
+pub(super) fn first_waiting(
+    connection: &Connection,
+    scope: &Scope,
+    instance: &InstanceId,
+) -> Result<Option<u64>> {
+    connection
+        .prepare_cached(
+            "SELECT min(i.counter) FROM erasure_instances i JOIN erasure_receipts r ON r.id = i.receipt_id
+             WHERE i.instance_id = ?3 AND i.reached_at IS NULL AND r.persona_id = ?1 AND r.user_id = ?2",
+        )?
+        .query_row([scope.persona.as_str(), scope.user.as_str(), instance.as_str()], |row| row.get(0))
+}
+
 /// Notes what an instance has received, as its own pull shows: the names that were kept for it are dropped, and receipts
 /// say that it was reached. An instance that claims changes of this one that were never made is not believed. Returns
 /// whether a name was dropped.

@@ -14,6 +14,8 @@ mod export;
 mod erased_names;
 mod erased_lines;
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use hub::documents::{Conflict, Document, Version};
 use hub::erasure::ErasedLine;
@@ -26,7 +28,7 @@ use hub::ports::{
 };
 use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
-use memory::text::LiteralTerm;
+use memory::text::QueryGram;
 use memory::{PersonaId, Scope};
 
 use crate::engine::SqliteStore;
@@ -129,6 +131,15 @@ impl HubStore for SqliteStore {
         self.read(move |connection| Ok(erased_names::untold(connection, &scope, &instance)?)).await
     }
 
+    async fn first_waiting_erasure(
+        &self,
+        scope: &Scope,
+        instance: &InstanceId,
+    ) -> Result<Option<u64>, StoreError> {
+        let (scope, instance) = (scope.clone(), instance.clone());
+        self.read(move |connection| Ok(erased_names::first_waiting(connection, &scope, &instance)?)).await
+    }
+
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(snapshots::list(connection, &scope)?)).await
@@ -225,14 +236,14 @@ impl HubStore for SqliteStore {
         self.read(move |connection| Ok(chunks::names(connection, &scope)?)).await
     }
 
-    async fn memories_with_terms(
+    async fn memories_with_grams(
         &self,
         scope: &Scope,
-        words: Vec<Vec<LiteralTerm>>,
+        words: Vec<BTreeSet<QueryGram>>,
         limit: u32,
     ) -> Result<Vec<Vec<DiaryName>>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
-            let found = words.iter().map(|terms| chunks::with_terms(connection, scope, terms, limit));
+            let found = words.iter().map(|grams| chunks::with_grams(connection, scope, grams, limit));
             Ok(found.collect::<sql::Result<_>>()?)
         })
         .await

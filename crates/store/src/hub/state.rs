@@ -98,7 +98,7 @@ pub(super) fn next_own(connection: &Connection, scope: &Scope) -> Result<(Instan
 pub(super) fn instances(connection: &Connection, scope: &Scope) -> Result<Vec<Instance>> {
     connection
         .prepare_cached(
-            "SELECT id, kind, name, last_sync, base FROM hub_instances
+            "SELECT id, kind, name, last_sync, base, sent FROM hub_instances
              WHERE persona_id = ?1 AND user_id = ?2 ORDER BY id",
         )?
         .query_map([scope.persona.as_str(), scope.user.as_str()], |row| {
@@ -108,6 +108,7 @@ pub(super) fn instances(connection: &Connection, scope: &Scope) -> Result<Vec<In
                 name: row.get(2)?,
                 last_sync: rows::time(row, 3)?,
                 base: rows::json(row, 4)?,
+                sent: rows::json(row, 5)?,
             })
         })?
         .collect()
@@ -116,10 +117,11 @@ pub(super) fn instances(connection: &Connection, scope: &Scope) -> Result<Vec<In
 pub(super) fn write_instance(connection: &Connection, scope: &Scope, instance: &Instance) -> Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO hub_instances (persona_id, user_id, id, kind, name, last_sync, base)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            "INSERT INTO hub_instances (persona_id, user_id, id, kind, name, last_sync, base, sent)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
              ON CONFLICT (persona_id, user_id, id) DO UPDATE SET kind = excluded.kind,
-                 name = coalesce(excluded.name, name), last_sync = excluded.last_sync, base = excluded.base",
+                 name = coalesce(excluded.name, name), last_sync = excluded.last_sync, base = excluded.base,
+                 sent = excluded.sent",
         )?
         .execute(params![
             scope.persona.as_str(),
@@ -129,6 +131,7 @@ pub(super) fn write_instance(connection: &Connection, scope: &Scope, instance: &
             instance.name,
             microseconds(instance.last_sync),
             to_json(&instance.base)?,
+            to_json(&instance.sent)?,
         ])?;
     Ok(())
 }

@@ -226,7 +226,7 @@ impl Life {
         for table in tables {
             state.insert(table.clone(), rows(&file, &format!("SELECT * FROM {table}")));
         }
-        for words in ["message_words", "node_words", "hub_words"] {
+        for words in ["message_words", "node_words", "hub_words", "hub_gram_words"] {
             file.execute_batch(&format!(
                 "CREATE VIRTUAL TABLE temp.{words}_seen USING fts5vocab (main, {words}, instance)"
             ))

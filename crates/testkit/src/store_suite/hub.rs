@@ -245,6 +245,7 @@ pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store:
             name: None,
             last_sync: at(seconds),
             base,
+            sent: VersionVector::default().with(&laptop()?, counter),
         })
     };
     for (seconds, counter) in [(1, 1), (5, 7)] {
