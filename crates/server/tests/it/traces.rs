@@ -281,3 +281,18 @@ async fn costs_are_summed_by_feature_and_day() {
         json!({"today_usd": 0.5, "daily_cap_usd": null, "paused": false, "notice": null})
     );
 }
+
+#[tokio::test]
+async fn deleting_a_thought_leaves_the_steps_of_its_sessions_trace_that_do_not_quote_it() {
+    let home = Home::new().await;
+    let session = remembered(&home).await;
+    let before = phase_g(&home, &session).await;
+    let thought = before["phase_e"]["thoughts_created"][0]["id"].as_str().expect("a thought").to_owned();
+    let path = format!("/api/admin/memory/thoughts/{thought}");
+    assert_eq!(home.ask(axum::http::Method::DELETE, &path, None).await.status, 200);
+    let after = home.get(&format!("/api/admin/sessions/{session}/consolidate-trace")).await.json();
+    assert_eq!(after["phase_e"], Value::Null, "it named the thought: {after}");
+    for phase in ["phase_a", "phase_b", "phase_c", "phase_d", "phase_f"] {
+        assert_eq!(after[phase], before[phase], "{phase}");
+    }
+}

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::names::Names;
 use super::remains::losing_sessions;
 use super::removal::{RemovalSet, RowKey};
-use crate::engine::sql::{Connection, Result};
+use crate::engine::sql::{Connection, Result, params};
 use crate::rows::column;
 
 /// Words in a row that a trace shares with a text when it quotes it. A shorter sentence counts as a whole.
@@ -31,8 +31,6 @@ pub(super) struct LostTexts {
 impl LostTexts {
     /// Reads what is lost while it is still there.
     pub(super) fn read(connection: &Connection, going: &RemovalSet, names: &Names) -> Result<Self> {
-        let mut sessions = losing_sessions(going);
-        sessions.extend(going.nodes.values().filter_map(|node| node.session));
         let messages = going.lost_messages().into_values().map(|id| id.0);
         let nodes = going.nodes.values().map(|node| node.id.0);
         let mut lost = Self {
@@ -40,7 +38,7 @@ impl LostTexts {
             lengths: BTreeSet::new(),
             ids: messages.chain(nodes).collect(),
             turns: going.messages.values().filter_map(|message| message.turn).collect(),
-            sessions,
+            sessions: losing_sessions(going),
             first_known: first_known(connection, going)?,
         };
         for text in texts(connection, going, names, &lost.sessions)? {
@@ -180,8 +178,7 @@ fn first_known(connection: &Connection, going: &RemovalSet) -> Result<Option<i64
     Ok(first)
 }
 
-/// Takes the traces, transcripts of slow cycles and their questions that quote what is lost, those of the sessions that
-/// it came from, and of turns whose messages go. Where documents changed, traces of replies that read a roll-up go too:
+/// Takes the traces, transcripts of slow cycles and their questions that quote what is lost, and those of turns whose messages go. Where documents changed, traces of replies that read a roll-up go too:
 /// those tell it in other words. If nothing else goes, only those that contain the text.
 pub(super) fn clear_traces(
     connection: &Connection,
@@ -194,11 +191,6 @@ pub(super) fn clear_traces(
         (
             "SELECT turn_id, detail, finished_at FROM turn_details WHERE scope = ?1",
             "DELETE FROM turn_details WHERE turn_id = ?1",
-        ),
-        (
-            "SELECT session_id, '[' || group_concat(detail) || ']', NULL FROM session_traces WHERE scope = ?1
-             GROUP BY session_id",
-            "DELETE FROM session_traces WHERE session_id = ?1",
         ),
         (
             "SELECT id, '[' || salient_questions || ',' || coalesce(transcript, 'null') || ']', NULL
@@ -222,6 +214,31 @@ pub(super) fn clear_traces(
             if quotes || escaped || going.is_in(&detail) {
                 taken.counts.traces += connection.prepare_cached(clear)?.execute([key])? as u64;
             }
+        }
+    }
+    clear_session_traces(connection, going, lost, taken, is_losing)
+}
+
+/// Takes the steps of traces of sessions. A session that loses words or events loses all of them: they tell of those in numbers
+/// and verdicts too. Of the others only steps that quote what is lost go.
+fn clear_session_traces(
+    connection: &Connection,
+    going: &RemovalSet,
+    lost: &LostTexts,
+    taken: &mut ForgetSummary,
+    is_losing: bool,
+) -> Result<()> {
+    let kept: Vec<(RowKey, String, String)> = connection
+        .prepare_cached("SELECT session_id, phase, detail FROM session_traces WHERE scope = ?1")?
+        .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_>>()?;
+    let escaped = going.text.as_ref().is_some_and(|text| text.contains(['"', '\\']));
+    let mut delete =
+        connection.prepare_cached("DELETE FROM session_traces WHERE session_id = ?1 AND phase = ?2")?;
+    for (session, phase, detail) in kept {
+        let quotes = is_losing && (lost.sessions.contains(&session) || holds(&detail, lost, false));
+        if quotes || escaped || going.is_in(&detail) {
+            taken.counts.traces += delete.execute(params![session, phase])? as u64;
         }
     }
     Ok(())
