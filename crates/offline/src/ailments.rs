@@ -33,7 +33,12 @@ impl AilmentQuestion {
             .filter(|sentence| subjects_in(sentence).iter().any(|subject| subjects.contains(subject)));
         let names = linked.flat_map(|sentence| named_things(sentence, &clauses(sentence)));
         let names: Vec<String> = names.map(|named| named.name).collect();
-        let mut ailing: Vec<&str> = sources.into_iter().filter(|source| tells_ailment(source)).collect();
+        let is_about_another = |source: &str| {
+            let about = subjects_in(source);
+            !about.is_empty() && !about.iter().any(|subject| subjects.contains(subject))
+        };
+        let told = sources.into_iter().filter(|source| tells_ailment(source) && !is_about_another(source));
+        let mut ailing: Vec<&str> = told.collect();
         ailing.dedup();
         let is_only_one = match ailing.as_slice() {
             [] => false,
@@ -104,6 +109,14 @@ mod tests {
             "user_text": "What is wrong with my dog?", "recent": [{"speaker": "user", "text": told}],
         }));
         assert!(alone.contains(told), "{alone}");
+        let beside = answered(json!({
+            "user_text": "What is wrong with my dog?",
+            "recent": [{"speaker": "user", "text": "I am so scared, my father died today."}, {"speaker": "user", "text": told}],
+        }));
+        assert!(
+            beside.contains(told) && !beside.contains("father"),
+            "what ails another does not count: {beside}"
+        );
         let chinese = answered(json!({
             "user_text": "我的狗怎么了?", "memories": [{"description": "用户养了一只狗,叫豆豆。", "kind": "event"},
                 {"description": "豆豆确诊了关节炎。", "kind": "event"}],

@@ -11,6 +11,7 @@ use crate::text;
 static STRONG_EMOTION: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::parse(include_str!("words/strong_emotion.txt")));
 static SUBSTANCE: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/substance.txt")));
+static PLANS: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/plans.txt")));
 
 /// Why a session goes to the model, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,10 @@ fn has_substance(messages: &[Message], terms_min: usize) -> bool {
     if said().any(|content| SUBSTANCE.occur_as_words(content)) {
         return true;
     }
+    let plans = |content: &str| PLANS.occur_as_words(content) && text::names_time_ahead(content);
+    if said().any(plans) {
+        return true;
+    }
     let terms: BTreeSet<String> = said().flat_map(text::content_terms).collect();
     terms.len() >= terms_min
 }
@@ -102,6 +107,18 @@ mod tests {
         for text in ["I have a cat named Tom", "my little sister is six", "我对花生过敏", "call me Max"]
         {
             assert_eq!(weighed(&[user_says(text)]), GateDecision::Substance, "{text}");
+        }
+    }
+
+    #[test]
+    fn plan_at_a_named_time_is_never_trivial() {
+        for text in
+            ["我下周三要去杭州出差", "I'll go to Berlin on 4 December 2026", "I have a checkup next week"]
+        {
+            assert_eq!(weighed(&[user_says(text)]), GateDecision::Substance, "{text}");
+        }
+        for text in ["see you tomorrow", "明天见", "I'll do it", "我去睡觉了"] {
+            assert_eq!(weighed(&[user_says(text)]), GateDecision::Trivial, "{text}");
         }
     }
 
