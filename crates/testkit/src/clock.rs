@@ -32,8 +32,14 @@ struct State {
     wall: Timestamp,
     passed: Duration,
     /// By (deadline, order of falling asleep).
-    sleepers: BTreeMap<(Duration, u64), oneshot::Sender<()>>,
+    sleepers: BTreeMap<(Duration, u64), Sleeper>,
     sleeps: u64,
+}
+
+struct Sleeper {
+    /// How long it wanted to sleep.
+    length: Duration,
+    waker: oneshot::Sender<()>,
 }
 
 impl SimulatedClock {
@@ -54,9 +60,9 @@ impl SimulatedClock {
         let_others_run().await;
         loop {
             let due = self.shared.lock().step_towards(target);
-            let Some(waker) = due else { break };
+            let Some(sleeper) = due else { break };
             // The sleeper may have been dropped meanwhile.
-            let _ = waker.send(());
+            let _ = sleeper.waker.send(());
             let_others_run().await;
         }
         let_others_run().await;
@@ -71,6 +77,12 @@ impl SimulatedClock {
     #[must_use]
     pub fn sleepers(&self) -> usize {
         self.shared.lock().sleepers.len()
+    }
+
+    /// How many sleeps of exactly `length` are under way: a loop is known by its interval.
+    #[must_use]
+    pub fn sleepers_for(&self, length: Duration) -> usize {
+        self.shared.lock().sleepers.values().filter(|sleeper| sleeper.length == length).count()
     }
 
     /// Waits until at least `count` sleeps are under way.
@@ -100,7 +112,7 @@ impl Clock for SimulatedClock {
         let mut state = self.shared.lock();
         let key = (state.passed.saturating_add(duration), state.sleeps);
         state.sleeps += 1;
-        state.sleepers.insert(key, waker);
+        state.sleepers.insert(key, Sleeper { length: duration, waker });
         drop(state);
         self.shared.fell_asleep.notify_waiters();
         let asleep = Asleep { shared: Arc::clone(&self.shared), key };
@@ -120,12 +132,12 @@ impl Shared {
 
 impl State {
     /// Moves to the next deadline up to `target` and returns its sleeper; without one, moves to `target`.
-    fn step_towards(&mut self, target: Duration) -> Option<oneshot::Sender<()>> {
+    fn step_towards(&mut self, target: Duration) -> Option<Sleeper> {
         let due = self.sleepers.first_entry().filter(|entry| entry.key().0 <= target);
-        let (moment, waker) = match due {
+        let (moment, sleeper) = match due {
             Some(entry) => {
-                let ((deadline, _), waker) = entry.remove_entry();
-                (deadline, Some(waker))
+                let ((deadline, _), sleeper) = entry.remove_entry();
+                (deadline, Some(sleeper))
             }
             None => (target, None),
         };
@@ -133,7 +145,7 @@ impl State {
         self.passed += step;
         let step = SignedDuration::try_from(step).unwrap_or(SignedDuration::MAX);
         self.wall = self.wall.saturating_add(step).unwrap_or(Timestamp::MAX);
-        waker
+        sleeper
     }
 }
 

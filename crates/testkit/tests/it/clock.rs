@@ -81,6 +81,15 @@ async fn a_test_can_wait_until_others_are_asleep() {
 }
 
 #[tokio::test]
+async fn a_loop_is_known_by_its_interval() {
+    let clock = SimulatedClock::new(start());
+    let (_short, _long) = (clock.sleep(SECOND), clock.sleep(60 * SECOND));
+    assert_eq!([SECOND, 60 * SECOND, 2 * SECOND].map(|length| clock.sleepers_for(length)), [1, 1, 0]);
+    clock.advance(SECOND).await;
+    assert_eq!(clock.sleepers_for(SECOND), 0);
+}
+
+#[tokio::test]
 async fn the_longest_wait_does_not_overflow() {
     let clock = SimulatedClock::new(start());
     let sleep = clock.sleep(Duration::MAX);

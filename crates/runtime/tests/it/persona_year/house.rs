@@ -8,10 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use memory::ports::{
-    Clock as _, Embedder, PersonaStore as _, SessionFilter, SessionStore as _, UserStore as _,
-};
-use memory::sessions::{SessionPolicy, SessionStatus};
+use memory::ports::{Clock as _, Embedder, PersonaStore as _, UserStore as _};
+use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
 use runtime::{Broadcast, Ledger, Metrics, Runtime, RuntimeParts, RuntimeSettings};
@@ -29,7 +27,7 @@ pub(super) const LOOK: Duration = Duration::from_secs(3 * 3_600);
 const A_MOMENT: Duration = Duration::from_millis(20);
 /// How long it may take to rest, in real time.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Loops that sleep while nothing happens.
+/// Loops that sleep for [`LOOK`] while nothing happens: the one that ends sessions, the one that makes memory of them.
 const LOOPS: usize = 2;
 
 pub(super) struct House {
@@ -165,27 +163,15 @@ impl House {
             let mut calm = 0;
             while calm < 2 && !self.store.is_dead() {
                 self.clock.advance(Duration::ZERO).await;
-                state.set((self.runtime.load(), self.clock.sleepers()));
+                // Others sleep too, after a failure: only these two tell that nothing is being closed or made memory.
+                state.set((self.runtime.load(), self.clock.sleepers_for(LOOK)));
                 let (load, sleepers) = state.get();
-                let is_calm = load == (0, 0) && sleepers >= LOOPS && !self.consolidates().await;
-                calm = if is_calm { calm + 1 } else { 0 };
+                calm = if load == (0, 0) && sleepers == LOOPS { calm + 1 } else { 0 };
             }
         };
         if tokio::time::timeout(PATIENCE, work).await.is_err() {
             panic!("the house never rests; lines and turns, sleepers: {:?}", state.get());
         }
-    }
-
-    /// Whether a session is being made memory, or will be without any time passing. Other loops sleep meanwhile.
-    async fn consolidates(&self) -> bool {
-        for status in [SessionStatus::Closing, SessionStatus::Consolidating] {
-            let filter = SessionFilter { status: Some(status), limit: u32::MAX, ..SessionFilter::default() };
-            let sessions = self.store.database.sessions(filter).await.unwrap();
-            if sessions.iter().any(|session| session.retry_at.is_none()) {
-                return true;
-            }
-        }
-        false
     }
 
     /// Waits, with hardly any time passing, until every row has its vector: the worker that let a turn go first sleeps
