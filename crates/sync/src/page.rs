@@ -59,6 +59,9 @@ pub enum PageError {
     /// A row with a change that is in no log.
     #[error("row {0} holds a change with an impossible number")]
     Implausible(String),
+    /// A change of the receiving home that the home never made.
+    #[error("the page holds change {0} of this home, which has not made it")]
+    Forged(u64),
     /// A row that none of the changes names.
     #[error("row {0} belongs to none of the changes")]
     Foreign(String),
@@ -66,17 +69,18 @@ pub enum PageError {
 
 impl Page {
     /// Checks that the page continues after what is known of each actor and that its rows belong to its changes.
-    /// Changes that are known already are passed over.
+    /// Changes that are known already are passed over. `own` is who receives: nobody else makes changes in its name.
     ///
     /// # Errors
     /// [`PageError`] for the first thing that is wrong.
-    pub fn check(&self, known: &VersionVector) -> Result<(), PageError> {
+    pub fn check(&self, known: &VersionVector, own: Option<&Actor>) -> Result<(), PageError> {
         if self.entries.len() > PAGE_ENTRIES_MAX || self.rows.len() > PAGE_ENTRIES_MAX {
             return Err(PageError::TooLarge);
         }
         let mut reached = known.clone();
         let mut rows = std::collections::BTreeSet::new();
         for entry in &self.entries {
+            check_own(&entry.actor, entry.index, known, own)?;
             let after = reached.of(&entry.actor);
             if entry.index > after + 1 || entry.index == 0 {
                 return Err(PageError::Gap { actor: entry.actor.clone(), after, found: entry.index });
@@ -88,11 +92,23 @@ impl Page {
             if !row.state.vector.is_plausible() {
                 return Err(PageError::Implausible(row.key.id.clone()));
             }
+            let stamps = row.state.fields.values().map(|field| (&field.stamp.actor, field.stamp.index));
+            for (actor, index) in row.state.vector.iter().chain(stamps) {
+                check_own(actor, index, known, own)?;
+            }
             if !rows.contains(&row.key) {
                 return Err(PageError::Foreign(row.key.id.clone()));
             }
         }
         Ok(())
+    }
+}
+
+/// A number beyond this home's own would pass for later than every change that it will make.
+fn check_own(actor: &Actor, index: u64, known: &VersionVector, own: Option<&Actor>) -> Result<(), PageError> {
+    match own {
+        Some(own) if own == actor && !known.has_seen(own, index) => Err(PageError::Forged(index)),
+        _ => Ok(()),
     }
 }
 

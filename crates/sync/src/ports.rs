@@ -22,6 +22,12 @@ pub enum SyncError {
     /// The page is not one that a peer can send; nothing of it was kept.
     #[error("the page was refused and nothing of it was kept: {0}")]
     Page(#[from] PageError),
+    /// A peer disputes this home's identity again, soon after the home took a new one; nothing was changed.
+    #[error(
+        "the exchange was refused: a peer claims for the second time in a day that this home is a copy; if it is one, restart \
+         EchoVessel, else create another token for that peer"
+    )]
+    DisputedAgain,
 }
 
 /// What a page brought.

@@ -63,8 +63,9 @@ impl SyncStore for SqliteStore {
     }
 
     async fn receive(&self, page: Page, now: Timestamp) -> Result<ReceiveOutcome, SyncError> {
-        let known = self.read(|connection| Ok(pages::known(connection)?)).await?;
-        page.check(&known)?;
+        let known = |connection: &_| Ok((pages::known(connection)?, numbering::own(connection)?));
+        let (known, own) = self.read(known).await?;
+        page.check(&known, own.as_ref().map(|(_, own)| own))?;
         Ok(self.write(move |unit| receive::receive(unit, &page, microseconds(now))).await?)
     }
 

@@ -22,7 +22,8 @@ struct Home {
 }
 
 /// What a home can tell another.
-type Told = (BTreeMap<String, RowState>, BTreeSet<String>);
+/// What a home holds at a moment: its rows and what it erased.
+type Snapshot = (BTreeMap<String, RowState>, BTreeSet<String>);
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -72,11 +73,11 @@ impl Home {
         state.fields.insert(format!("field-{field}"), Field { value, stamp });
     }
 
-    fn told(&self) -> Told {
+    fn snapshot(&self) -> Snapshot {
         (self.rows.clone(), self.erased.clone())
     }
 
-    fn hear(&mut self, (rows, erased): &Told) {
+    fn receive(&mut self, (rows, erased): &Snapshot) {
         self.erased.extend(erased.iter().cloned());
         self.rows.retain(|id, _| !erased.contains(id));
         let mut erasures = Erasures::default();
@@ -99,7 +100,7 @@ impl Home {
 fn play(steps: &[Step]) -> (Vec<Home>, Vec<(String, String, String)>) {
     const YEAR: i64 = 365 * 24 * 60 * 60 * 1_000_000;
     let mut homes = vec![Home::new(1, 0), Home::new(2, YEAR), Home::new(3, -YEAR)];
-    let mut notes: Vec<Told> = Vec::new();
+    let mut notes: Vec<Snapshot> = Vec::new();
     let mut written = Vec::new();
     for (now, step) in steps.iter().enumerate() {
         let at = 2 * YEAR + now as i64;
@@ -116,14 +117,14 @@ fn play(steps: &[Step]) -> (Vec<Home>, Vec<(String, String, String)>) {
                     home.erased.insert(format!("row-{row}"));
                 }
             }
-            Step::Note { home } => notes.push(home.get(&homes).told()),
+            Step::Note { home } => notes.push(home.get(&homes).snapshot()),
             Step::Deliver { from, to } => {
-                let told = from.get(&homes).told();
-                to.get_mut(&mut homes).hear(&told);
+                let snapshot = from.get(&homes).snapshot();
+                to.get_mut(&mut homes).receive(&snapshot);
             }
             Step::DeliverOld { note, to } if !notes.is_empty() => {
-                let told = note.get(&notes).clone();
-                to.get_mut(&mut homes).hear(&told);
+                let snapshot = note.get(&notes).clone();
+                to.get_mut(&mut homes).receive(&snapshot);
             }
             Step::DeliverOld { .. } => {}
         }
@@ -135,8 +136,8 @@ fn play(steps: &[Step]) -> (Vec<Home>, Vec<(String, String, String)>) {
 fn heal(homes: &mut [Home], order: &[usize]) {
     for _ in 0..2 {
         for from in order {
-            let told = homes[*from].told();
-            homes.iter_mut().for_each(|home| home.hear(&told));
+            let snapshot = homes[*from].snapshot();
+            homes.iter_mut().for_each(|home| home.receive(&snapshot));
         }
     }
 }
@@ -160,11 +161,11 @@ proptest! {
     fn a_state_heard_twice_changes_nothing(steps in steps()) {
         let (mut homes, _) = play(&steps);
         heal(&mut homes, &[0, 1, 2]);
-        let before = homes[0].told();
-        let told = homes[1].told();
-        homes[0].hear(&told);
-        homes[0].hear(&told);
-        prop_assert_eq!(before, homes[0].told());
+        let before = homes[0].snapshot();
+        let snapshot = homes[1].snapshot();
+        homes[0].receive(&snapshot);
+        homes[0].receive(&snapshot);
+        prop_assert_eq!(before, homes[0].snapshot());
     }
 
     #[test]
