@@ -1,10 +1,10 @@
 //! Peers: other EchoVessels that are the same persona. This side receives before it sends; what another machine asks is
-//! answered by [`Runtime::answer_peer`]. Rows that an erasure names are forgotten by the ordinary rule before a peer is told
+//! answered by [`Runtime::answer_peer`]. Rows that an erasure names are forgotten by the ordinary rule before a peer learns
 //! that it has arrived.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use ::sync::{
@@ -12,12 +12,13 @@ use ::sync::{
     SyncError, SyncStore, VersionVector, disputed_actors,
 };
 use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
 use memory::forget::{ForgetMode, Selection};
 use memory::identifiers::{EntityId, MessageId, NodeId};
 use memory::ports::StoreError;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 use crate::runtime::{Runtime, RuntimeInner};
 
@@ -29,6 +30,8 @@ const NUMBERED_AT_ONCE: u32 = 500;
 const NUMBERED_PER_REQUEST: u64 = 5_000;
 /// How long the last exchange may take when the program stops.
 const LAST_EXCHANGE: Duration = Duration::from_secs(10);
+/// Least time between two new identities of a home. A copy or a restored backup needs one; each numbers all changes again.
+const RENEWED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 /// Requests of one exchange, against a peer that never comes to an end.
 const REQUESTS_MAX: usize = 100_000;
 
@@ -73,6 +76,10 @@ pub(crate) struct Peers {
     answering: Mutex<()>,
     /// Something is to be sent.
     pending: AtomicBool,
+    /// The log has begun.
+    log_began: Notify,
+    /// When this home took a new identity last.
+    renewed_at: std::sync::Mutex<Option<Timestamp>>,
 }
 
 /// How an exchange with a peer ended, or how the peer stands.
@@ -100,6 +107,8 @@ impl Runtime {
             exchanging: Mutex::default(),
             answering: Mutex::default(),
             pending: AtomicBool::new(false),
+            log_began: Notify::new(),
+            renewed_at: std::sync::Mutex::default(),
         };
         let _ = self.runtime.peers.set(peers);
     }
@@ -261,10 +270,14 @@ impl Runtime {
             let request = ExchangeRequest { actor: own.clone(), heads, page: std::mem::take(&mut page) };
             let response = peers.parts.transport.exchange(record, &request).await?;
             if response.actor == own {
-                own = self.runtime.renew(peers, &own).await.map_err(said)?;
+                own = self.runtime.renew(peers, &own).await.map_err(|error| error.to_string())?;
                 continue;
             }
-            own = self.runtime.renew_if_copied(peers, own, &response.heads).await.map_err(said)?;
+            own = self
+                .runtime
+                .renew_if_copied(peers, own, &response.heads)
+                .await
+                .map_err(|error| error.to_string())?;
             outcome.sent += request.page.entries.len() as u64;
             let received = store
                 .receive(response.page.clone(), self.clock().now())
@@ -337,7 +350,9 @@ impl RuntimeInner {
         if let Some(own) = peers.parts.store.own_actor().await? {
             return Ok(own);
         }
-        peers.parts.store.enable_sync(&self.new_actor(&peers.parts.name)?).await
+        let own = peers.parts.store.enable_sync(&self.new_actor(&peers.parts.name)?).await?;
+        peers.log_began.notify_one();
+        Ok(own)
     }
 
     fn new_actor(&self, name: &str) -> Result<Actor, StoreError> {
@@ -358,9 +373,17 @@ impl RuntimeInner {
         Ok(false)
     }
 
-    async fn renew(&self, peers: &Peers, own: &Actor) -> Result<Actor, StoreError> {
+    async fn renew(&self, peers: &Peers, own: &Actor) -> Result<Actor, SyncError> {
+        let now = self.clock().now();
+        {
+            let mut renewed_at = peers.renewed_at.lock().unwrap_or_else(PoisonError::into_inner);
+            if renewed_at.is_some_and(|last| now.duration_since(last).abs() < RENEWED_EVERY) {
+                return Err(SyncError::DisputedAgain);
+            }
+            *renewed_at = Some(now);
+        }
         let renewed = self.new_actor(own.name())?;
-        peers.parts.store.renew_actor(&renewed, self.clock().now()).await?;
+        peers.parts.store.renew_actor(&renewed, now).await?;
         tracing::warn!(%renewed, "this home is a copy of another, or was restored: it goes on under a new identity");
         Ok(renewed)
     }
@@ -371,7 +394,7 @@ impl RuntimeInner {
         peers: &Peers,
         own: Actor,
         theirs: &BTreeMap<Actor, Head>,
-    ) -> Result<Actor, StoreError> {
+    ) -> Result<Actor, SyncError> {
         let Some(head) = theirs.get(&own) else { return Ok(own) };
         match peers.parts.store.digest_at(&own, head.index).await? {
             Some(digest) if digest == head.digest => Ok(own),
@@ -415,10 +438,15 @@ fn empty_peer() -> PeerRecord {
 
 /// Exchanges at the start, soon after changes, at every interval, and once more at the stop.
 pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
-    if runtime.peers.get().is_none() {
-        return;
-    }
+    let Some(peers) = runtime.peers.get() else { return };
     let outside = Runtime { runtime: runtime.clone() };
+    // Without peers nothing is noted, and nobody looks for it.
+    if !outside.keeps_log().await {
+        tokio::select! {
+            () = peers.log_began.notified() => {}
+            () = runtime.stopping.cancelled() => return,
+        }
+    }
     let mut last = None;
     while !runtime.stopping.is_cancelled() {
         if let Err(error) = outside.look_at_peers(&mut last).await {
@@ -446,17 +474,20 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
 }
 
 impl Runtime {
-    async fn look_at_peers(&self, last: &mut Option<jiff::Timestamp>) -> Result<(), StoreError> {
-        let Some(peers) = self.runtime.peers.get() else { return Ok(()) };
-        if peers.parts.store.own_actor().await?.is_none() {
-            return Ok(());
+    async fn keeps_log(&self) -> bool {
+        match self.sync_store() {
+            Some(store) => !matches!(store.own_actor().await, Ok(None)),
+            None => false,
         }
+    }
+
+    async fn look_at_peers(&self, last: &mut Option<Timestamp>) -> Result<(), StoreError> {
+        let Some(peers) = self.runtime.peers.get() else { return Ok(()) };
         if peers.parts.store.number_changes(self.clock().now(), NUMBERED_AT_ONCE).await? > 0 {
             peers.pending.store(true, Ordering::Relaxed);
         }
         let now = self.clock().now();
-        let every =
-            jiff::SignedDuration::try_from(peers.parts.push_every).unwrap_or(jiff::SignedDuration::MAX);
+        let every = SignedDuration::try_from(peers.parts.push_every).unwrap_or(SignedDuration::MAX);
         let is_due = last.is_none_or(|last| now.duration_since(last) >= every);
         if is_due || peers.pending.swap(false, Ordering::Relaxed) {
             *last = Some(now);

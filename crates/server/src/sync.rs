@@ -36,7 +36,7 @@ pub(crate) async fn exchange(
     let answer = run_detached(async move {
         runtime.answer_peer(&peer, request).await.map_err(|error| match error {
             SyncError::Store(error) => Problem::from(error),
-            SyncError::Page(_) => Problem::unprocessable(error.to_string()),
+            SyncError::Page(_) | SyncError::DisputedAgain => Problem::unprocessable(error.to_string()),
         })
     })
     .await?;
