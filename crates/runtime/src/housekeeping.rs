@@ -1,5 +1,5 @@
-//! What is done once an hour behind everything else: traces go when their time is over, and expectations whose time has
-//! gone by are settled.
+//! What is done once an hour behind everything else: traces and uploads go when their time is over, and expectations
+//! whose time has gone by are settled.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -26,6 +26,9 @@ impl Housekeeping {
             Ok(0) => {}
             Ok(expired) => tracing::debug!(expired, "expectations whose time has gone by"),
             Err(error) => tracing::warn!("overdue expectations could not be settled: {error}"),
+        }
+        if let Err(error) = runtime.delete_old_uploads().await {
+            tracing::warn!("uploads that nobody started to import could not be deleted: {error}");
         }
         let Ok(before) = now.checked_sub(runtime.settings().trace.retention) else { return };
         match runtime.store().drop_traces(before).await {

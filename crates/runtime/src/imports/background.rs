@@ -38,18 +38,32 @@ impl RuntimeInner {
             let upload = imports.uploads.find(id).await?;
             let run = imports.store.import_run(id).await?;
             let is_recorded = run.is_some_and(|run| run.status == ImportStatus::Recorded);
-            let is_old = |upload: &ImportUpload| {
-                upload.created_at.checked_add(UPLOAD_KEPT).is_ok_and(|end| end < self.clock().now())
-            };
             match upload {
                 Some(upload) if upload.started.is_some() && !is_recorded => {
                     self.clone().record_upload(upload).await?;
                 }
-                Some(upload) if upload.started.is_none() && !is_old(&upload) => {}
+                Some(upload) if upload.started.is_none() && !self.is_old(&upload) => {}
                 _ => imports.uploads.remove(id).await?,
             }
         }
         Ok(())
+    }
+
+    /// Deletes uploads that waited for their mapping long enough.
+    pub(crate) async fn delete_old_uploads(&self) -> Result<(), ImportError> {
+        let Some(imports) = self.imports.get() else { return Ok(()) };
+        let _one_change_at_a_time = imports.change.lock().await;
+        for id in imports.uploads.ids().await? {
+            let upload = imports.uploads.find(id).await?;
+            if upload.is_some_and(|upload| upload.started.is_none() && self.is_old(&upload)) {
+                imports.uploads.remove(id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_old(&self, upload: &ImportUpload) -> bool {
+        upload.created_at.checked_add(UPLOAD_KEPT).is_ok_and(|end| end < self.clock().now())
     }
 
     /// Begins or resumes the run of an upload that was started; recording goes on in the background.

@@ -121,7 +121,7 @@ pub(crate) struct Imports {
     prices: Arc<ArcSwap<Prices>>,
     state: Mutex<Running>,
     /// Held while an import is started, resumed or taken back.
-    change: tokio::sync::Mutex<()>,
+    pub(super) change: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -291,9 +291,9 @@ impl Runtime {
     /// Makes memory of a run, and records what is left of one that was cut off.
     pub async fn resume_import(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
         let imports = self.runtime.imports()?;
+        let _one_change_at_a_time = imports.change.lock().await;
         let resumed = self.set_remembering(id, Remembering::On).await?;
         if resumed.state == ImportState::Interrupted {
-            let _one_change_at_a_time = imports.change.lock().await;
             let upload = resumed.upload.ok_or(ImportError::FilesMissing)?;
             self.runtime.clone().record_upload(upload).await?;
         }

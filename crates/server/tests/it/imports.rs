@@ -1,5 +1,7 @@
 //! Imports over HTTP: files in a form, a look, a mapping, messages, memory, and back.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{Method, Request};
@@ -8,6 +10,7 @@ use serde_json::{Value, json};
 use crate::conformity;
 use crate::home::{Answer, HOSTNAME, Home, TOKEN, until};
 
+const HOUR: Duration = Duration::from_secs(3_600);
 const CHAT: &str = "[01.03.24, 14:03:05] Nora: Good morning\n\
     [01.03.24, 14:04:10] Milo: Good morning Nora, shall we walk?\n\
     [01.03.24, 14:05:00] Nora: Yes, and I bring my dog Pepper\n";
@@ -57,10 +60,10 @@ async fn record(home: &Home, import: &Value, body: Value) -> Value {
     let started = home.post(&path(import, "/start"), body).await;
     assert_eq!(started.status, 200, "{}", started.text);
     loop {
-        let told = until(&mut watcher, &["import.progress"]).await;
-        assert_eq!(told.data["run_id"], import["run_id"]);
-        assert_eq!((&told.data["persona_id"], &told.data["user_id"]), (&json!("default"), &json!("self")));
-        if told.data["state"] != "recording" {
+        let event = until(&mut watcher, &["import.progress"]).await;
+        assert_eq!(event.data["run_id"], import["run_id"]);
+        assert_eq!((&event.data["persona_id"], &event.data["user_id"]), (&json!("default"), &json!("self")));
+        if event.data["state"] != "recording" {
             return home.get(&path(import, "")).await.json();
         }
     }
@@ -88,6 +91,21 @@ async fn upload_answers_what_the_files_hold_and_writes_nothing() {
     assert_eq!(dropped["erased"], 0);
     home.get(&path(&seen, "")).await.is_problem(404);
     home.post(&path(&seen, "/start"), who()).await.is_problem(404);
+}
+
+/// Years of somebody's words do not lie about because a page was closed.
+#[tokio::test]
+async fn upload_that_nobody_starts_is_deleted_after_a_day() {
+    let home = Home::new().await;
+    let seen = upload(&home, &[("_chat.txt", CHAT)]).await;
+    home.wait(HOUR * 23).await;
+    assert_eq!(home.get(&path(&seen, "")).await.json()["state"], "uploaded");
+    let is_gone = async {
+        while home.get(&path(&seen, "")).await.status != 404 {
+            home.wait(HOUR).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), is_gone).await.expect("the upload was kept");
 }
 
 #[tokio::test]
@@ -158,9 +176,9 @@ async fn import_is_paused_and_resumed() {
     let mut watcher = home.runtime.broadcast().subscribe();
     home.post(&path(&seen, "/resume"), json!({})).await;
     loop {
-        let told = until(&mut watcher, &["import.progress"]).await;
-        if told.data["state"] == "done" {
-            assert_eq!(told.data["sessions_waiting"], 0);
+        let event = until(&mut watcher, &["import.progress"]).await;
+        if event.data["state"] == "done" {
+            assert_eq!(event.data["sessions_waiting"], 0);
             break;
         }
     }
