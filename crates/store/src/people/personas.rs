@@ -30,11 +30,7 @@ impl PersonaStore for SqliteStore {
             return Ok(record);
         }
         self.write(move |unit| {
-            unit.connection
-                .prepare_cached(
-                    "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-                )?
-                .execute(params![id.as_str(), name, microseconds(at)])?;
+            insert_persona(unit.connection, &id, &name, at)?;
             persona_record(unit.connection, &id)?.ok_or_else(|| sql::Error::QueryReturnedNoRows.into())
         })
         .await
@@ -49,13 +45,7 @@ impl PersonaStore for SqliteStore {
     ) -> Result<bool, StoreError> {
         let (scope, edited_by) = (scope.clone(), edited_by.to_owned());
         self.write(move |unit| {
-            let created = unit
-                .connection
-                .prepare_cached(
-                    "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-                )?
-                .execute(params![scope.persona.as_str(), first.display_name, microseconds(at)])?;
-            if created == 0 {
+            if !insert_persona(unit.connection, &scope.persona, &first.display_name, at)? {
                 return Ok(false);
             }
             write_first(unit.connection, &scope, &first, &edited_by, at)
@@ -234,6 +224,16 @@ impl PersonaStore for SqliteStore {
         })
         .await
     }
+}
+
+/// False, with nothing written, if there is one of this id.
+fn insert_persona(connection: &Connection, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool> {
+    let inserted = connection
+        .prepare_cached(
+            "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![id.as_str(), name, microseconds(at)])?;
+    Ok(inserted > 0)
 }
 
 fn set_facts(connection: &Connection, id: &PersonaId, facts: &[(Fact, Option<String>)]) -> Result<()> {
