@@ -22,7 +22,7 @@ export class ListLoader<Item> {
   #wanted = 1;
   #filter: unknown;
   #asked = 0;
-  #underway: "anew" | "more" | null = null;
+  #underway: "reload" | "more" | null = null;
   #fetch: (cursor: Id | null) => Promise<Page<Item>>;
 
   constructor(fetch: (cursor: Id | null) => Promise<Page<Item>>) {
@@ -33,13 +33,13 @@ export class ListLoader<Item> {
   async reload(filter: unknown = this.#filter): Promise<void> {
     if (filter !== this.#filter) this.#wanted = 1;
     this.#filter = filter;
-    await this.#load("anew", [], null, this.#wanted);
+    await this.#load("reload", [], null, this.#wanted);
   }
 
   async loadMore(): Promise<void> {
     if (this.#next === null || this.#underway === "more") return;
     this.#wanted += 1;
-    if (this.#underway === "anew") await this.reload();
+    if (this.#underway === "reload") await this.reload();
     else await this.#load("more", this.items, this.#next, 1);
   }
 
@@ -48,7 +48,7 @@ export class ListLoader<Item> {
     this.items = items;
   }
 
-  async #load(underway: "anew" | "more", before: Item[], from: Id | null, pages: number): Promise<void> {
+  async #load(underway: "reload" | "more", before: Item[], from: Id | null, pages: number): Promise<void> {
     const asked = ++this.#asked;
     this.#underway = underway;
     // An effect that calls this must not depend on the items, or it would run in a loop.
