@@ -130,7 +130,7 @@ impl Work<'_> {
             model = fingerprint,
             rows = coverage.rows,
             missing = coverage.rows.saturating_sub(coverage.with_vector),
-            "another embedding model: vectors are made anew, the newest first; {meanwhile}"
+            "another embedding model: vectors are made again, the newest first; {meanwhile}"
         );
         Ok(())
     }

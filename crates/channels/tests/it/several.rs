@@ -75,8 +75,12 @@ async fn what_the_persona_says_first_goes_where_the_user_wrote_last() {
         pass(&world, 7 * HOUR, "ready").await;
         until_said_first(&world).await;
         let (here, there) = (world.discord.sent_to(7), on_telegram(&world));
-        let (told, other) = if last == "discord" { (here, there) } else { (there, here) };
-        assert_eq!(told.last().map(String::as_str), Some(OWN_WORDS), "{last}: {told:?} {other:?}");
+        let (written_to, other) = if last == "discord" { (here, there) } else { (there, here) };
+        assert_eq!(
+            written_to.last().map(String::as_str),
+            Some(OWN_WORDS),
+            "{last}: {written_to:?} {other:?}"
+        );
         assert!(!other.iter().any(|text| text == OWN_WORDS), "{last}");
         let said = world.messages("self").await;
         let own: Vec<_> = said.iter().filter(|message| message.content == OWN_WORDS).collect();

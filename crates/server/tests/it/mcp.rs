@@ -386,8 +386,8 @@ async fn what_was_erased_by_its_name_does_not_come_back() {
     let read = call(&home, TOKEN, "memory_read", read).await;
     assert_eq!(read["structuredContent"]["success"], false, "{read}");
     // Whoever writes it again means it.
-    let anew = call(&home, TOKEN, "memory_create", create).await;
-    assert_eq!(anew["structuredContent"]["success"], true, "{anew}");
+    let again = call(&home, TOKEN, "memory_create", create).await;
+    assert_eq!(again["structuredContent"]["success"], true, "{again}");
 }
 
 #[tokio::test]

@@ -126,7 +126,8 @@ async fn words_are_kept(year: &mut Year, scope: &Scope) -> Law {
         return Ok(());
     }
     let gone = |(id, said): &(MessageId, Said)| {
-        let replaced = said.role == Role::Persona && said.turn.is_some_and(|turn| known.anew.contains(&turn));
+        let replaced =
+            said.role == Role::Persona && said.turn.is_some_and(|turn| known.regenerated.contains(&turn));
         !stored.contains_key(id) && !replaced
     };
     let of_scope: Vec<(MessageId, Said)> = known

@@ -66,7 +66,7 @@ pub(super) struct Known {
     /// Memories in which an act of unknown outcome was done.
     pub(super) shaken: BTreeSet<Scope>,
     /// Turns whose reply was asked for again.
-    pub(super) anew: HashSet<TurnId>,
+    pub(super) regenerated: HashSet<TurnId>,
     /// How often a session may have been extracted again.
     pub(super) again: HashMap<SessionId, usize>,
     /// L1 as people wrote it.
@@ -240,7 +240,7 @@ impl Year {
         }
         self.house.pass(5 * SECOND).await;
         if self.dice.chance(15) && !self.house.store.is_dead() {
-            self.say_it_anew(&scope).await;
+            self.regenerate(&scope).await;
         }
     }
 
@@ -269,11 +269,11 @@ impl Year {
     }
 
     /// The last reply is asked for again; the old one goes when the new one is there.
-    async fn say_it_anew(&mut self, scope: &Scope) {
+    async fn regenerate(&mut self, scope: &Scope) {
         let last = self.house.unless_it_dies(self.house.runtime.regenerate(scope, None)).await;
         match last {
             Some(Ok(turn)) => {
-                self.known.anew.insert(turn.id);
+                self.known.regenerated.insert(turn.id);
                 self.allow_again_all_of(scope).await;
             }
             Some(Err(_)) => {}
