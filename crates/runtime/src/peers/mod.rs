@@ -2,9 +2,11 @@
 //! answered by [`Runtime::answer_peer`]. Rows that an erasure names are forgotten by the ordinary rule before a peer learns
 //! that it has arrived.
 
+mod identity;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use ::sync::{
@@ -30,8 +32,6 @@ const NUMBERED_AT_ONCE: u32 = 500;
 const NUMBERED_PER_REQUEST: u64 = 5_000;
 /// How long the last exchange may take when the program stops.
 const LAST_EXCHANGE: Duration = Duration::from_secs(10);
-/// Least time between two new identities of a home. A copy or a restored backup needs one; each numbers all changes again.
-const RENEWED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 /// Requests of one exchange, against a peer that never comes to an end.
 const REQUESTS_MAX: usize = 100_000;
 
@@ -346,20 +346,6 @@ impl Runtime {
 }
 
 impl RuntimeInner {
-    async fn begin_log(&self, peers: &Peers) -> Result<Actor, StoreError> {
-        if let Some(own) = peers.parts.store.own_actor().await? {
-            return Ok(own);
-        }
-        let own = peers.parts.store.enable_sync(&self.new_actor(&peers.parts.name)?).await?;
-        peers.log_began.notify_one();
-        Ok(own)
-    }
-
-    fn new_actor(&self, name: &str) -> Result<Actor, StoreError> {
-        let (_, random) = self.ids().next(self.clock().now()).as_u64_pair();
-        Actor::new(name, random).map_err(|error| StoreError::Failed(error.to_string()))
-    }
-
     /// Numbers changes, at most about `limit`. Returns whether none is left.
     async fn number(&self, peers: &Peers, limit: u64) -> Result<bool, StoreError> {
         let mut numbered = 0;
@@ -371,35 +357,6 @@ impl RuntimeInner {
             numbered += more;
         }
         Ok(false)
-    }
-
-    async fn renew(&self, peers: &Peers, own: &Actor) -> Result<Actor, SyncError> {
-        let now = self.clock().now();
-        {
-            let mut renewed_at = peers.renewed_at.lock().unwrap_or_else(PoisonError::into_inner);
-            if renewed_at.is_some_and(|last| now.duration_since(last).abs() < RENEWED_EVERY) {
-                return Err(SyncError::DisputedAgain);
-            }
-            *renewed_at = Some(now);
-        }
-        let renewed = self.new_actor(own.name())?;
-        peers.parts.store.renew_actor(&renewed, now).await?;
-        tracing::warn!(%renewed, "this home is a copy of another, or was restored: it goes on under a new identity");
-        Ok(renewed)
-    }
-
-    /// A peer that knows more of this home than it does itself, or something else, has met its copy or its future.
-    async fn renew_if_copied(
-        &self,
-        peers: &Peers,
-        own: Actor,
-        theirs: &BTreeMap<Actor, Head>,
-    ) -> Result<Actor, SyncError> {
-        let Some(head) = theirs.get(&own) else { return Ok(own) };
-        match peers.parts.store.digest_at(&own, head.index).await? {
-            Some(digest) if digest == head.digest => Ok(own),
-            _ => self.renew(peers, &own).await,
-        }
     }
 }
 
