@@ -241,7 +241,7 @@ fn advance(connection: &Connection, channel_id: &str, position: &ReceivedPositio
             connection
                 .prepare_cached(
                     "INSERT INTO channel_positions (channel_id, position) VALUES (?1, ?2)
-                     ON CONFLICT (channel_id) DO UPDATE SET position = max(position, excluded.position)",
+                     ON CONFLICT (channel_id) DO UPDATE SET position = max(channel_positions.position, excluded.position)",
                 )?
                 .execute(params![channel_id, number])?;
         }

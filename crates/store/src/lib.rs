@@ -1,6 +1,6 @@
 //! The ports' storage: rows, terms and vectors as bytes.
 //!
-//! [`SqliteStore`] keeps a home in one SQLite file. What it promises is written at the ports
+//! [`SqliteStore`] keeps a home in one SQLite file, or in a database on a PostgreSQL server ([`ServerAddress`]). What it promises is written at the ports
 //! ([`memory::ports::Store`]); how it keeps the promise:
 //!
 //! - **Durable on return.** One thread writes. It takes all that has queued, runs each command in a savepoint of one
@@ -38,4 +38,6 @@ mod hub;
 mod sync;
 
 pub use archive::{archived_tables, look_at_archive, read_archive};
-pub use engine::{BackupReport, Check, MissedErasures, SqliteStore, StoreOptions, back_up, examine_backup};
+pub use engine::{
+    BackupReport, Check, MissedErasures, ServerAddress, SqliteStore, StoreOptions, back_up, examine_backup,
+};

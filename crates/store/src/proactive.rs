@@ -317,7 +317,7 @@ fn trigger_uses(connection: &Connection, scope: i64, keys: &[String]) -> Result<
                  max(d.outcome IN ('sent', 'nothing_to_say') OR d.gate IS 'too_late'),
                  sum(d.outcome = 'failed'), max(CASE d.outcome WHEN 'failed' THEN d.at END)
              FROM proactive_decisions d
-             WHERE d.scope = ?1 AND d.trigger_key IN (SELECT value FROM json_each(?2)) AND d.outcome IS NOT NULL
+             WHERE d.scope = ?1 AND d.trigger_key IN (SELECT atom FROM json_each(?2)) AND d.outcome IS NOT NULL
              GROUP BY d.trigger_key",
         )?
         .query_map(params![scope, to_json(&keys)?], |row| {

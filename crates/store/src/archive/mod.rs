@@ -55,6 +55,11 @@ impl ArchiveStore for SqliteStore {
         at: Timestamp,
         out: Box<dyn std::io::Write + Send>,
     ) -> Result<ArchiveReport, StoreError> {
+        if let Some(address) = &self.address {
+            return Err(StoreError::Failed(format!(
+                "{address}: an archive is written of a home in a file; copy the home to one with `echovessel storage copy`"
+            )));
+        }
         let path = self.path.clone();
         blocking(move || write_archive(&path, persona.as_ref(), at, out)).await
     }

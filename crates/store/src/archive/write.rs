@@ -102,7 +102,7 @@ impl<W: Write> Archive<'_, W> {
         let manifest = Manifest {
             format: FORMAT.to_owned(),
             version: VERSION,
-            schema: migrate::version(self.connection.sqlite()).map_err(sql::Error::from)?,
+            schema: migrate::recorded_version(self.connection)?,
             created_at: at.to_string(),
             persona_id: self.persona.map(str::to_owned),
             files: std::mem::take(&mut self.files),

@@ -5,9 +5,9 @@ use std::path::Path;
 use memory::ports::StoreError;
 use rusqlite::{Connection, Result};
 
-use crate::engine::StoreOptions;
 use crate::engine::connection::open_for_maintenance;
 use crate::engine::failure::Failure;
+use crate::engine::{StoreOptions, sql};
 
 /// Most complaints of SQLite that are listed.
 const COMPLAINTS_MAX: u32 = 20;
@@ -42,6 +42,59 @@ pub(crate) fn check(path: &Path, options: &StoreOptions) -> Result<Check, StoreE
     run(&connection).map_err(|error| Failure::from(error).of_read())
 }
 
+/// The same on a server, which sees to references by itself.
+pub(crate) fn check_on_server(connection: &sql::Connection) -> sql::Result<Check> {
+    let count = |statement: &str| connection.query_row(statement, [], |row| row.get::<u64>(0));
+    let mut found =
+        Check { wrong_counters: count(WRONG_SCOPES)? + count(WRONG_CHUNK_COUNTS)?, ..Check::default() };
+    for (rows, vectors, words) in INDEXED {
+        found.orphan_vectors += count(&orphan_vectors(rows, vectors))?;
+        found.orphan_words += count(&format!(
+            "SELECT count(*) FROM {words} w LEFT JOIN {rows} r ON r.seq = w.number AND r.deleted_at IS NULL
+             WHERE r.seq IS NULL"
+        ))?;
+        found.missing_words += count(&format!(
+            "SELECT count(*) FROM {rows} r LEFT JOIN {words} w ON w.number = r.seq
+             WHERE r.deleted_at IS NULL AND r.terms <> '' AND w.number IS NULL"
+        ))?;
+    }
+    found.orphan_words += count(
+        "SELECT count(*) FROM hub_words w LEFT JOIN hub_chunks c ON c.number = w.number WHERE c.number IS NULL",
+    )?;
+    found.missing_words += count(
+        "SELECT count(*) FROM hub_chunks c LEFT JOIN hub_words w ON w.number = c.number
+         WHERE c.terms <> '' AND w.number IS NULL",
+    )?;
+    found.orphan_words += count(
+        "SELECT count(*) FROM hub_gram_words w LEFT JOIN hub_chunks c ON c.number = w.number WHERE c.number IS NULL",
+    )?;
+    found.missing_words += count(
+        "SELECT count(*) FROM hub_chunks c LEFT JOIN hub_gram_words w ON w.number = c.number
+         WHERE c.grams <> '' AND w.number IS NULL",
+    )?;
+    Ok(found)
+}
+
+/// Tables of rows, of their vectors and of their words.
+const INDEXED: [(&str, &str, &str); 2] = [
+    ("recall_messages", "message_vectors", "message_words"),
+    ("concept_nodes", "node_vectors", "node_words"),
+];
+
+const WRONG_SCOPES: &str = "SELECT count(*) FROM scopes s
+    WHERE message_count <> (SELECT count(*) FROM recall_messages WHERE scope = s.number AND deleted_at IS NULL)
+       OR node_count <> (SELECT count(*) FROM concept_nodes WHERE scope = s.number AND deleted_at IS NULL)";
+
+const WRONG_CHUNK_COUNTS: &str = "SELECT count(*) FROM hub_chunk_counts n
+    WHERE n.pieces <> (SELECT count(*) FROM hub_chunks c WHERE c.scope = n.scope)";
+
+fn orphan_vectors(rows: &str, vectors: &str) -> String {
+    format!(
+        "SELECT count(*) FROM {vectors} v LEFT JOIN {rows} r ON r.seq = v.seq AND r.deleted_at IS NULL
+         WHERE r.seq IS NULL"
+    )
+}
+
 /// What SQLite's own integrity check complains of; reads the whole file.
 pub(crate) fn complaints(connection: &Connection) -> Result<Vec<String>> {
     connection
@@ -59,22 +112,11 @@ fn run(connection: &Connection) -> Result<Check> {
     let mut found = Check {
         complaints,
         broken_references: count("SELECT count(*) FROM pragma_foreign_key_check")?,
-        wrong_counters: count(
-            "SELECT count(*) FROM scopes s
-             WHERE message_count <> (SELECT count(*) FROM recall_messages
-                                     WHERE scope = s.number AND deleted_at IS NULL)
-                OR node_count <> (SELECT count(*) FROM concept_nodes WHERE scope = s.number AND deleted_at IS NULL)",
-        )?,
+        wrong_counters: count(WRONG_SCOPES)?,
         ..Check::default()
     };
-    for (rows, vectors, words) in [
-        ("recall_messages", "message_vectors", "message_words"),
-        ("concept_nodes", "node_vectors", "node_words"),
-    ] {
-        found.orphan_vectors += count(&format!(
-            "SELECT count(*) FROM {vectors} v LEFT JOIN {rows} r ON r.seq = v.seq AND r.deleted_at IS NULL
-             WHERE r.seq IS NULL"
-        ))?;
+    for (rows, vectors, words) in INDEXED {
+        found.orphan_vectors += count(&orphan_vectors(rows, vectors))?;
         snapshot.execute_batch(&format!(
             "CREATE VIRTUAL TABLE temp.{words}_instances USING fts5vocab (main, {words}, instance);
              CREATE TEMP TABLE {words}_rows AS SELECT DISTINCT doc FROM {words}_instances;
@@ -120,9 +162,6 @@ fn check_pieces(snapshot: &Connection, found: &mut Check) -> Result<()> {
         "SELECT count(*) FROM hub_chunks c LEFT JOIN hub_gram_words_rows w ON w.doc = c.number
          WHERE c.grams <> '' AND w.doc IS NULL",
     )?;
-    found.wrong_counters += count(
-        "SELECT count(*) FROM hub_chunk_counts n
-         WHERE n.pieces <> (SELECT count(*) FROM hub_chunks c WHERE c.scope = n.scope)",
-    )?;
+    found.wrong_counters += count(WRONG_CHUNK_COUNTS)?;
     Ok(())
 }

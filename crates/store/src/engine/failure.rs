@@ -1,6 +1,7 @@
-//! From what SQLite says to what the memory is told.
+//! From what an engine says to what the memory is told.
 
 use memory::ports::StoreError;
+use postgres::error::SqlState;
 use rusqlite::ErrorCode;
 
 use crate::engine::sql::Error;
@@ -36,6 +37,9 @@ impl Failure {
             Self::Statement(error) => error,
             Self::Refused(reason) => return StoreError::Failed(reason),
         };
+        if let Error::Postgres(failure) = &error {
+            return of_server(failure, &error);
+        }
         match error_code(&error) {
             Some(ErrorCode::DiskFull) => StoreError::Unwritable("there is no room left".to_owned()),
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
@@ -52,9 +56,12 @@ impl Failure {
         }
     }
 
-    /// Whether SQLite may have given up the whole transaction, so that a savepoint can't save the others.
+    /// Whether the engine may have given up the whole transaction, so that a savepoint can't save the others.
     pub(crate) fn spoils_transaction(&self) -> bool {
         let Self::Statement(error) = self else { return false };
+        if let Error::Postgres(failure) = error {
+            return failure.code().is_none_or(|state| GIVEN_UP.contains(state));
+        }
         matches!(
             error_code(error),
             Some(
@@ -65,6 +72,42 @@ impl Failure {
                     | ErrorCode::DatabaseCorrupt
             )
         )
+    }
+}
+
+/// States in which a server has ended a transaction, or can't go on with it.
+const GIVEN_UP: &[SqlState] = &[
+    SqlState::T_R_SERIALIZATION_FAILURE,
+    SqlState::T_R_DEADLOCK_DETECTED,
+    SqlState::DISK_FULL,
+    SqlState::ADMIN_SHUTDOWN,
+    SqlState::CRASH_SHUTDOWN,
+];
+
+/// The error of a statement on a server; without a state, the connection is lost.
+fn of_server(failure: &postgres::Error, error: &Error) -> StoreError {
+    match failure.code() {
+        None if failure.as_db_error().is_none() && failure.is_closed() => {
+            StoreError::Busy(format!("the connection to the database server was lost ({error})"))
+        }
+        Some(&SqlState::DISK_FULL) => {
+            StoreError::Unwritable("the database server has no room left".to_owned())
+        }
+        Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {
+            StoreError::Unwritable(format!("the database server only reads ({error})"))
+        }
+        Some(
+            &SqlState::T_R_SERIALIZATION_FAILURE
+            | &SqlState::T_R_DEADLOCK_DETECTED
+            | &SqlState::LOCK_NOT_AVAILABLE,
+        ) => StoreError::Busy(error.to_string()),
+        Some(&SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW) => {
+            StoreError::Busy(format!("the database server is stopping or starting ({error})"))
+        }
+        Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => {
+            StoreError::Unusable(format!("it is damaged ({error}); a backup may be needed"))
+        }
+        _ => StoreError::Failed(error.to_string()),
     }
 }
 

@@ -218,6 +218,13 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
+/// Number of the last migration that the database has a record of, whichever its engine.
+pub(crate) fn recorded_version(
+    connection: &crate::engine::sql::Connection,
+) -> crate::engine::sql::Result<i32> {
+    connection.query_row("SELECT max(number) FROM schema_migrations", [], |row| row.get(0))
+}
+
 /// `home.db` before its second migration is `home.before-0002.db`.
 fn backup_path(path: &Path, number: i32) -> PathBuf {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -1,6 +1,8 @@
-//! The SQLite engine: one connection that writes, a few that read, migrations, the integrity check.
+//! The engines: one connection that writes, a few that read, migrations, the integrity check. SQLite holds a home in one
+//! file, PostgreSQL in a database on a server.
 
 pub(crate) mod sql;
+pub(crate) mod postgres;
 pub(crate) mod connection;
 pub(crate) mod migrate;
 pub(crate) mod writer;
@@ -25,6 +27,7 @@ use crate::scopes;
 pub use backup::{BackupReport, MissedErasures, back_up, examine_backup};
 pub use check::Check;
 use failure::Failure;
+pub use postgres::ServerAddress;
 use readers::Readers;
 use sql::Connection;
 use writer::{UnitOfWork, Writer};
@@ -46,13 +49,15 @@ impl Default for StoreOptions {
     }
 }
 
-/// A home's database in one SQLite file. All ports of [`memory::ports::Store`] are implemented.
+/// A home's database, in one SQLite file or on a PostgreSQL server. All ports of [`memory::ports::Store`] are implemented.
 ///
 /// A message or a commit needs its persona and its user to be there
 /// ([`ensure_persona`](memory::ports::PersonaStore::ensure_persona),
 /// [`ensure_user`](memory::ports::UserStore::ensure_user)); a scope comes into being with the first thing in it.
 pub struct SqliteStore {
+    /// Empty if the home is not in a file.
     pub(crate) path: PathBuf,
+    pub(crate) address: Option<ServerAddress>,
     options: StoreOptions,
     pub(crate) writer: Writer,
     readers: Readers,
@@ -72,11 +77,47 @@ impl SqliteStore {
         let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
         let frequencies = Arc::new(Frequencies::default());
         let writer = Writer::start(writing.into(), Arc::clone(&frequencies))?;
-        Ok(Self { path: path.to_owned(), writer, readers, options, frequencies })
+        Ok(Self { path: path.to_owned(), address: None, writer, readers, options, frequencies })
+    }
+
+    /// Opens a database on a PostgreSQL server; creates the schema in an empty one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] if the server can't be reached, refuses the user, or the database is not ours or of
+    /// another version: it is left as it is. [`StoreError::Unwritable`] if the server only reads.
+    pub fn open_on_server(address: &ServerAddress, options: StoreOptions) -> Result<Self, StoreError> {
+        // The driver blocks, which a thread of the runtime must not.
+        let opened = std::thread::scope(|scope| scope.spawn(|| Self::connect_all(address, options)).join());
+        opened.map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
+    }
+
+    fn connect_all(address: &ServerAddress, options: StoreOptions) -> Result<Self, StoreError> {
+        let writing = postgres::open_for_writing(address)?;
+        let connect = |_| address.connect().map(|server| Connection::Postgres(Box::new(server)));
+        let reading = (0..options.readers.max(1)).map(connect);
+        let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
+        let frequencies = Arc::new(Frequencies::default());
+        let writer = Writer::start(Connection::Postgres(Box::new(writing)), Arc::clone(&frequencies))?;
+        Ok(Self {
+            path: PathBuf::new(),
+            address: Some(address.clone()),
+            writer,
+            readers,
+            options,
+            frequencies,
+        })
+    }
+
+    /// Whether the home is in a database on a server, whose log and copies are its operator's.
+    pub fn is_on_server(&self) -> bool {
+        self.address.is_some()
     }
 
     /// Looks for damage and for rows that belong to nothing. Reads the whole database.
     pub async fn check(&self) -> Result<Check, StoreError> {
+        if self.is_on_server() {
+            return self.read(|connection| Ok(check::check_on_server(connection)?)).await;
+        }
         let (path, options) = (self.path.clone(), self.options.clone());
         blocking(move || check::check(&path, &options)).await
     }
@@ -86,6 +127,9 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError::Busy`] if somebody read or wrote all the time.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        if self.is_on_server() {
+            return Ok(());
+        }
         let (path, options) = (self.path.clone(), self.options.clone());
         blocking(move || {
             let connection = connection::open_for_maintenance(&path, &options)?;
@@ -110,6 +154,9 @@ impl SqliteStore {
     /// it, writing fails as on a full disk. Gives the bound that holds.
     pub async fn limit_pages(&self, pages: u32) -> Result<u32, StoreError> {
         self.write(move |unit| {
+            if unit.connection.sqlite().is_none() {
+                return Err(Failure::Refused("only a file can be bounded".to_owned()));
+            }
             let statement = format!("PRAGMA max_page_count = {pages}");
             Ok(unit.connection.query_row(&statement, [], |row| row.get(0))?)
         })

@@ -14,7 +14,8 @@ pub(crate) fn empty() -> Connection {
 
 /// The steps of a statement, in one line.
 pub(crate) fn plan(connection: &Connection, statement: &str) -> String {
-    let mut prepared = connection.sqlite().prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+    let mut prepared =
+        connection.sqlite().unwrap().prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
     let count = prepared.parameter_count();
     let blanks = rusqlite::params_from_iter(std::iter::repeat_n("", count));
     let steps: Vec<String> =

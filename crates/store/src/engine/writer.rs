@@ -156,7 +156,10 @@ impl Writer {
             while let Some(group) = work.take(GROUP_MAX) {
                 take_in_order(&connection, group, &count);
             }
-            let emptied = crate::engine::connection::empty_log(connection.sqlite()).map_err(Failure::from);
+            let emptied = connection
+                .sqlite()
+                .map_or(Ok(true), crate::engine::connection::empty_log)
+                .map_err(Failure::from);
             let closed = connection.close().map_err(Failure::from);
             // Nobody may be waiting for the end.
             let _ = done.send(emptied.and(closed).map_err(Failure::of_write));

@@ -159,8 +159,8 @@ pub(crate) fn entities_named(
 ) -> Result<Vec<AliasHit>> {
     let names = rows::to_json(&folded)?;
     let mut statement = connection.prepare_cached(
-        "SELECT j.value, a.entity_id FROM json_each(?2) j
-             CROSS JOIN entity_aliases a ON a.scope = ?1 AND a.folded = j.value
+        "SELECT j.atom, a.entity_id FROM json_each(?2) j
+             CROSS JOIN entity_aliases a ON a.scope = ?1 AND a.folded = j.atom
          ORDER BY j.key, a.number",
     )?;
     let found = statement

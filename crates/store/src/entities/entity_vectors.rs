@@ -16,8 +16,10 @@ pub(crate) fn put(connection: &Connection, id: EntityId, model: i64, embedding: 
         .execute(params![id, model])?;
     connection
         .prepare_cached(
-            "INSERT OR REPLACE INTO entity_vectors (entity_id, scope, embedding_model, readability, vector)
-             SELECT id, scope, ?2, ?3, ?4 FROM entities WHERE id = ?1",
+            "INSERT INTO entity_vectors (entity_id, scope, embedding_model, readability, vector)
+             SELECT id, scope, ?2, ?3, ?4 FROM entities WHERE id = ?1
+             ON CONFLICT (entity_id) DO UPDATE SET scope = excluded.scope, embedding_model = excluded.embedding_model,
+                 readability = excluded.readability, vector = excluded.vector",
         )?
         .execute(params![id, model, embedding.readability, vectors::to_bytes(&embedding.vector)])?;
     Ok(())

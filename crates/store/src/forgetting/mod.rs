@@ -116,6 +116,9 @@ impl ForgetStore for SqliteStore {
     }
 
     async fn copies(&self) -> Result<Vec<String>, StoreError> {
+        if self.is_on_server() {
+            return Ok(Vec::new());
+        }
         let path = self.path.clone();
         blocking(move || overwrite::copies(&path)).await
     }

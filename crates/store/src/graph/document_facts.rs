@@ -38,7 +38,7 @@ pub(crate) fn mark_unread(connection: &Connection, document: i64, name: &DiaryNa
     connection
         .prepare_cached(
             "INSERT INTO graph_unread_documents (document) VALUES (?1)
-             ON CONFLICT DO UPDATE SET by_rules = 1",
+             ON CONFLICT (document) DO UPDATE SET by_rules = 1",
         )?
         .execute([document])?;
     Ok(())
@@ -191,7 +191,7 @@ pub(super) fn commit(
     let written = write::write(connection, scope, asked)?;
     let mut note = connection.prepare_cached(
         "INSERT INTO graph_read_lines (document, digest, by_rules) VALUES (?1, ?2, ?3)
-         ON CONFLICT DO UPDATE SET by_rules = min(by_rules, excluded.by_rules)",
+         ON CONFLICT (document, digest) DO UPDATE SET by_rules = min(graph_read_lines.by_rules, excluded.by_rules)",
     )?;
     for line in &document.lines {
         note.execute(params![document.number, line.node.0.into_bytes(), by_rules])?;

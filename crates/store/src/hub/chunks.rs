@@ -140,13 +140,13 @@ pub(super) fn look_up(
 }
 
 fn hits(connection: &Connection, scope: i64, phrase: &Phrase, limit: u32) -> Result<PhraseHits> {
-    let Some(query) = words::query(scope, phrase) else { return Ok(words::nowhere()) };
+    let Some(query) = words::query(connection, scope, phrase) else { return Ok(words::nowhere()) };
     let newest = "SELECT rowid FROM hub_words WHERE hub_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
     let seqs: Vec<i64> = connection
         .prepare_cached(newest)?
         .query_map(params![query, limit], |row| row.get(0))?
         .collect::<Result<_>>()?;
-    let all = "SELECT count(*) FROM (SELECT 1 FROM hub_words WHERE hub_words MATCH ?1 LIMIT ?2)";
+    let all = "SELECT count(*) FROM (SELECT 1 FROM hub_words WHERE hub_words MATCH ?1 LIMIT ?2) AS hits";
     let document_frequency = match seqs.len() < limit as usize {
         true => seqs.len() as u64,
         false => connection
@@ -333,8 +333,7 @@ pub(super) fn with_grams(
     limit: u32,
 ) -> Result<Vec<DiaryName>> {
     let query = |gram: &QueryGram| {
-        let star = if gram.is_prefix { "*" } else { "" };
-        words::query(scope, &Phrase(vec![gram.text.clone()])).map(|query| format!("{query}{star}"))
+        words::query_of(connection, scope, &Phrase(vec![gram.text.clone()]), gram.is_prefix)
     };
     let query: Vec<String> = grams.iter().filter_map(query).collect();
     if query.is_empty() {
@@ -342,7 +341,7 @@ pub(super) fn with_grams(
     }
     connection
         .prepare_cached(NAMES_WITH_GRAMS)?
-        .query_map(params![query.join(" AND "), limit], |row| memory_name(row, 0))?
+        .query_map(params![query.join(connection.word_dialect().and), limit], |row| memory_name(row, 0))?
         .collect()
 }
 

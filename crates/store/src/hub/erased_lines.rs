@@ -20,7 +20,7 @@ pub(super) fn keep<'a>(
         connection
             .prepare_cached(
                 "INSERT INTO hub_erased_lines (document, digest, author, counter) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT DO UPDATE SET author = excluded.author, counter = excluded.counter",
+                 ON CONFLICT (document, digest) DO UPDATE SET author = excluded.author, counter = excluded.counter",
             )?
             .execute(params![document, digest, author.as_str(), counter])?;
     }

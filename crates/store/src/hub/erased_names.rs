@@ -64,8 +64,8 @@ pub(super) fn put(
         .prepare_cached(
             "INSERT INTO hub_erased_names (persona_id, user_id, kind, digest, vector, erased_at, revision)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT DO UPDATE SET vector = excluded.vector, revision = excluded.revision,
-                 erased_at = max(erased_at, excluded.erased_at)",
+             ON CONFLICT (persona_id, user_id, kind, digest) DO UPDATE SET vector = excluded.vector, revision = excluded.revision,
+                 erased_at = max(hub_erased_names.erased_at, excluded.erased_at)",
         )?
         .execute(params![
             scope.persona.as_str(),

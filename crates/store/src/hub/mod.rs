@@ -258,7 +258,7 @@ impl HubStore for SqliteStore {
         let instance = instance.clone();
         self.write(move |unit| {
             let statement = "INSERT INTO hub_own_instance (only_row, id) VALUES (1, ?1)
-                             ON CONFLICT (only_row) DO UPDATE SET id = excluded.id WHERE id <> excluded.id";
+                             ON CONFLICT (only_row) DO UPDATE SET id = excluded.id WHERE hub_own_instance.id <> excluded.id";
             unit.connection.prepare_cached(statement)?.execute([instance.as_str()])?;
             core_blocks::adopt_all(unit.connection)?;
             chunks::cut_all(unit.connection)?;

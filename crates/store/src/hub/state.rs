@@ -42,7 +42,7 @@ pub(super) fn raise_revision(connection: &Connection, scope: &Scope) -> Result<i
     connection
         .prepare_cached(
             "INSERT INTO hub_revisions (persona_id, revision) VALUES (?1, 1)
-             ON CONFLICT (persona_id) DO UPDATE SET revision = revision + 1 RETURNING revision",
+             ON CONFLICT (persona_id) DO UPDATE SET revision = hub_revisions.revision + 1 RETURNING revision",
         )?
         .query_row([scope.persona.as_str()], |row| row.get(0))
 }
@@ -71,7 +71,7 @@ pub(super) fn note_author(
     connection
         .prepare_cached(
             "INSERT INTO hub_seen (persona_id, user_id, author, counter) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (persona_id, user_id, author) DO UPDATE SET counter = max(counter, excluded.counter)",
+             ON CONFLICT (persona_id, user_id, author) DO UPDATE SET counter = max(hub_seen.counter, excluded.counter)",
         )?
         .execute(params![scope.persona.as_str(), user, author.as_str(), counter.cast_signed()])?;
     Ok(())
@@ -120,7 +120,7 @@ pub(super) fn write_instance(connection: &Connection, scope: &Scope, instance: &
             "INSERT INTO hub_instances (persona_id, user_id, id, kind, name, last_sync, base, sent)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
              ON CONFLICT (persona_id, user_id, id) DO UPDATE SET kind = excluded.kind,
-                 name = coalesce(excluded.name, name), last_sync = excluded.last_sync, base = excluded.base,
+                 name = coalesce(excluded.name, hub_instances.name), last_sync = excluded.last_sync, base = excluded.base,
                  sent = excluded.sent",
         )?
         .execute(params![

@@ -76,14 +76,14 @@ pub(crate) fn phrase_hits(
     let (newest, all) = match corpus {
         Corpus::Messages => (
             "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
-            "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ?1 LIMIT ?2)",
+            "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ?1 LIMIT ?2) AS hits",
         ),
         Corpus::Nodes => (
             "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
-            "SELECT count(*) FROM (SELECT 1 FROM node_words WHERE node_words MATCH ?1 LIMIT ?2)",
+            "SELECT count(*) FROM (SELECT 1 FROM node_words WHERE node_words MATCH ?1 LIMIT ?2) AS hits",
         ),
     };
-    let Some(query) = query(scope, phrase) else { return Ok(nowhere()) };
+    let Some(query) = query(connection, scope, phrase) else { return Ok(nowhere()) };
     let seqs: Vec<i64> = connection
         .prepare_cached(newest)?
         .query_map(params![query, limit], |row| row.get(0))?
@@ -126,22 +126,35 @@ pub(crate) fn rows_holding(
         }
     };
     let group = |phrases: &Vec<Phrase>| {
-        let phrases: Vec<String> = phrases.iter().filter_map(|phrase| query(scope, phrase)).collect();
-        (!phrases.is_empty()).then(|| format!("({})", phrases.join(" OR ")))
+        let phrases: Vec<String> =
+            phrases.iter().filter_map(|phrase| query(connection, scope, phrase)).collect();
+        (!phrases.is_empty()).then(|| format!("({})", phrases.join(connection.word_dialect().or)))
     };
     let groups: Option<Vec<String>> = wanted.all_of.iter().map(group).collect();
     let Some(groups) = groups.filter(|groups| !groups.is_empty()) else { return Ok(Vec::new()) };
     let (first, last) = wanted.span.unwrap_or((i64::MIN, i64::MAX));
     connection
         .prepare_cached(statement)?
-        .query_map(params![groups.join(" AND "), first, last, wanted.limit], |row| row.get(0))?
+        .query_map(params![groups.join(connection.word_dialect().and), first, last, wanted.limit], |row| {
+            row.get(0)
+        })?
         .collect()
 }
 
 /// The phrase in the query language of the full-text index: a quoted string, inner quotes doubled.
-pub(crate) fn query(scope: i64, phrase: &Phrase) -> Option<String> {
+pub(crate) fn query(connection: &Connection, scope: i64, phrase: &Phrase) -> Option<String> {
+    query_of(connection, scope, phrase, false)
+}
+
+/// As [`query`]; the last term of a prefix may be the beginning of a longer one.
+pub(crate) fn query_of(
+    connection: &Connection,
+    scope: i64,
+    phrase: &Phrase,
+    is_prefix: bool,
+) -> Option<String> {
     let terms = with_scope(scope, &phrase.0.join(" "));
-    (!terms.is_empty()).then(|| format!("\"{}\"", terms.replace('"', "\"\"")))
+    (!terms.is_empty()).then(|| (connection.word_dialect().phrase)(&terms, is_prefix))
 }
 
 pub(crate) fn with_scope(scope: i64, terms: &str) -> String {
@@ -185,8 +198,11 @@ mod tests {
     #[test]
     fn a_phrase_is_quoted_whatever_it_holds() {
         let phrase = |terms: &[&str]| Phrase(terms.iter().map(|term| (*term).to_owned()).collect());
-        assert_eq!(query(3, &phrase(&["a\"b", "OR"])), Some("\"3xa\"\"b 3xOR\"".to_owned()));
-        assert_eq!(query(3, &phrase(&[])), None);
-        assert_eq!(query(3, &phrase(&[" "])), None);
+        assert_eq!(
+            query(&crate::engine::plans::empty(), 3, &phrase(&["a\"b", "OR"])),
+            Some("\"3xa\"\"b 3xOR\"".to_owned())
+        );
+        assert_eq!(query(&crate::engine::plans::empty(), 3, &phrase(&[])), None);
+        assert_eq!(query(&crate::engine::plans::empty(), 3, &phrase(&[" "])), None);
     }
 }

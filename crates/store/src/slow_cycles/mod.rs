@@ -167,7 +167,7 @@ fn to_reflect_on(
          FROM concept_nodes n
          WHERE n.scope = ?1 AND n.created_at >= ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
            AND (n.type = 'event' OR n.type = 'intention' AND n.source_session_id IS NOT NULL)
-           AND cycles < ?3
+           AND (SELECT count(*) FROM slow_cycle_events r WHERE r.node_seq = n.seq) < ?3
          ORDER BY n.created_at DESC, n.seq DESC LIMIT ?4"
     ))?;
     let newest_first = statement

@@ -10,19 +10,21 @@ use crate::rows::unreadable;
 
 /// Every row that is there, for a log that begins.
 const ALL_ROWS: &str = "
-    INSERT OR IGNORE INTO sync_noted SELECT 'persona', id FROM personas;
-    INSERT OR IGNORE INTO sync_noted SELECT 'user', id FROM users;
-    INSERT OR IGNORE INTO sync_noted SELECT 'session', lower(hex(id)) FROM sessions;
-    INSERT OR IGNORE INTO sync_noted SELECT 'message', lower(hex(id)) FROM recall_messages;
-    INSERT OR IGNORE INTO sync_noted SELECT 'entity', lower(hex(id)) FROM entities;
-    INSERT OR IGNORE INTO sync_noted SELECT 'node', lower(hex(id)) FROM concept_nodes;
-    INSERT OR IGNORE INTO sync_noted
-        SELECT 'mood', lower(hex(session_id)) FROM mood_history WHERE session_id IS NOT NULL;
-    INSERT OR IGNORE INTO sync_noted
-        SELECT 'core_block', persona_id || char(31) || label || char(31) || coalesce(user_id, '') FROM core_blocks;
-    INSERT OR IGNORE INTO sync_noted
+    INSERT INTO sync_noted SELECT 'persona', id FROM personas WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO sync_noted SELECT 'user', id FROM users WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO sync_noted SELECT 'session', lower(hex(id)) FROM sessions WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO sync_noted SELECT 'message', lower(hex(id)) FROM recall_messages WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO sync_noted SELECT 'entity', lower(hex(id)) FROM entities WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO sync_noted SELECT 'node', lower(hex(id)) FROM concept_nodes WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO sync_noted
+        SELECT 'mood', lower(hex(session_id)) FROM mood_history WHERE session_id IS NOT NULL
+        ON CONFLICT DO NOTHING;
+    INSERT INTO sync_noted
+        SELECT 'core_block', persona_id || char(31) || label || char(31) || coalesce(user_id, '') FROM core_blocks WHERE true ON CONFLICT DO NOTHING;
+    INSERT INTO sync_noted
         SELECT 'erasure', kind || ':' || lower(hex(id)) FROM tombstones
-        WHERE kind IN ('message', 'node', 'entity', 'session');";
+        WHERE kind IN ('message', 'node', 'entity', 'session')
+        ON CONFLICT DO NOTHING;";
 
 pub(super) fn own(connection: &Connection) -> Result<Option<(i64, Actor)>> {
     connection

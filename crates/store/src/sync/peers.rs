@@ -54,8 +54,8 @@ pub(super) fn put(
     connection
         .prepare_cached(
             "INSERT INTO sync_peers (name, url, token_env) VALUES (?1, ?2, ?3)
-             ON CONFLICT (name) DO UPDATE SET url = coalesce(excluded.url, url),
-                 token_env = coalesce(excluded.token_env, token_env)",
+             ON CONFLICT (name) DO UPDATE SET url = coalesce(excluded.url, sync_peers.url),
+                 token_env = coalesce(excluded.token_env, sync_peers.token_env)",
         )?
         .execute(params![name, url, token_env])?;
     Ok(())

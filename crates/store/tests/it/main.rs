@@ -8,6 +8,7 @@ mod files;
 mod group_commit;
 mod home;
 mod suite;
+mod server;
 mod peers;
 mod corrections;
 mod forgetting;

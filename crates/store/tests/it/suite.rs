@@ -2,10 +2,19 @@
 
 use std::path::Path;
 
-use store::{SqliteStore, StoreOptions};
+use store::{ServerAddress, SqliteStore, StoreOptions};
 use tempfile::TempDir;
 
+use crate::server;
+
 async fn fresh() -> Result<(SqliteStore, TempDir), Box<dyn std::error::Error>> {
+    if let Some(database) = server::fresh_database()? {
+        let store =
+            SqliteStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
+        let folder = TempDir::new()?;
+        std::fs::write(folder.path().join("address"), database)?;
+        return Ok((store, folder));
+    }
     let folder = TempDir::new()?;
     let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
     Ok((store, folder))
@@ -33,19 +42,30 @@ async fn costs_and_edits_stand_in_the_file() -> testkit::store_suite::Outcome {
     testkit::store_suite::costs_are_kept(&store).await?;
     testkit::store_suite::core_blocks_belong_to_whom_they_should(&store).await?;
     store.close().await?;
-    let file = rusqlite::Connection::open(folder.path().join("home.db"))?;
-    let calls: Vec<(String, i64, bool)> = file
-        .prepare("SELECT task, input_tokens, turn_id IS NULL FROM llm_calls ORDER BY number")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_, _>>()?;
-    assert_eq!(calls, [("reply".to_owned(), i64::MAX, false), ("reply".to_owned(), i64::MAX, true)]);
-    let style: Vec<(String, i64, String)> = file
-        .prepare("SELECT content, version, edited_by FROM core_block_appends WHERE label = 'style' ORDER BY number")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_, _>>()?;
-    assert_eq!(
-        style,
-        [("short".to_owned(), 1, "owner".to_owned()), ("shorter".to_owned(), 2, "owner".to_owned())]
-    );
+    let calls = "SELECT task, input_tokens, CASE WHEN turn_id IS NULL THEN 1 ELSE 0 END FROM llm_calls ORDER BY number";
+    let max = i64::MAX;
+    assert_eq!(rows_of(&folder, calls)?, [format!("reply|{max}|0"), format!("reply|{max}|1")]);
+    let style =
+        "SELECT content, version, edited_by FROM core_block_appends WHERE label = 'style' ORDER BY number";
+    assert_eq!(rows_of(&folder, style)?, ["short|1|owner", "shorter|2|owner"]);
     Ok(())
+}
+
+/// Rows of a query of text, a number and a text or number, read without the store.
+fn rows_of(folder: &TempDir, query: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let address = folder.path().join("address");
+    if address.exists() {
+        let address = std::fs::read_to_string(address)?;
+        return server::query(&address, query);
+    }
+    let file = rusqlite::Connection::open(folder.path().join("home.db"))?;
+    let mut statement = file.prepare(query)?;
+    let rows = statement.query_map([], |row| {
+        let third = match row.get_ref(2)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            text => text.as_str()?.to_owned(),
+        };
+        Ok(format!("{}|{}|{third}", row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }

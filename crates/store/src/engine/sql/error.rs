@@ -5,6 +5,8 @@
 pub(crate) enum Error {
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
+    #[error("{}", describe(.0))]
+    Postgres(#[from] postgres::Error),
     #[error("the query returned no rows")]
     QueryReturnedNoRows,
     #[error("the statement changed {0} rows instead of one")]
@@ -26,6 +28,13 @@ impl Error {
     pub(crate) fn at(self, column: usize) -> Self {
         Self::Unreadable { column, reason: Box::new(self) }
     }
+}
+
+/// The server's own words, which the client's display leaves out.
+fn describe(error: &postgres::Error) -> String {
+    error
+        .as_db_error()
+        .map_or_else(|| error.to_string(), |error| format!("{} ({})", error.message(), error.code().code()))
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;

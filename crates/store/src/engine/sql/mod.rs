@@ -1,6 +1,8 @@
 //! What the store's statements are written against: prepared statements with numbered parameters (`?1`), and typed
 //! columns of rows. An engine is behind it; nothing outside of [`crate::engine`] names its driver.
 
+use crate::engine::postgres::{Server, ServerRow};
+
 mod error;
 mod parameters;
 mod values;
@@ -10,25 +12,37 @@ pub(crate) use parameters::{Parameters, params};
 pub(crate) use values::{FromSql, ToSql, ValueRef};
 
 /// A connection to a home's database. It belongs to one thread at a time.
-pub(crate) struct Connection {
-    sqlite: rusqlite::Connection,
+pub(crate) enum Connection {
+    Sqlite(rusqlite::Connection),
+    Postgres(Box<Server>),
 }
 
 impl From<rusqlite::Connection> for Connection {
     fn from(sqlite: rusqlite::Connection) -> Self {
-        Self { sqlite }
+        Self::Sqlite(sqlite)
     }
 }
 
 impl Connection {
-    /// The driver's connection, for what belongs to its engine alone.
-    pub(crate) fn sqlite(&self) -> &rusqlite::Connection {
-        &self.sqlite
+    /// The connection to a file, for what belongs to SQLite alone.
+    pub(crate) fn sqlite(&self) -> Option<&rusqlite::Connection> {
+        match self {
+            Self::Sqlite(sqlite) => Some(sqlite),
+            Self::Postgres(_) => None,
+        }
     }
 
     /// The statement; the connection keeps it prepared for the next time.
     pub(crate) fn prepare_cached(&self, statement: &str) -> Result<Statement<'_>> {
-        Ok(Statement { connection: &self.sqlite, prepared: self.sqlite.prepare_cached(statement)? })
+        Ok(match self {
+            Self::Sqlite(connection) => {
+                Statement::Sqlite { connection, prepared: connection.prepare_cached(statement)? }
+            }
+            Self::Postgres(server) => {
+                server.note(statement)?;
+                Statement::Postgres { server, prepared: server.prepare(statement)?, rows: Vec::new() }
+            }
+        })
     }
 
     /// Runs a statement that is rarely used; returns the number of rows it changed.
@@ -46,46 +60,96 @@ impl Connection {
         self.prepare_cached(statement)?.query_row(parameters, read)
     }
 
+    /// How phrases are looked for in the word index.
+    pub(crate) fn word_dialect(&self) -> &'static WordDialect {
+        match self {
+            Self::Sqlite(_) => &FULL_TEXT,
+            Self::Postgres(_) => &crate::engine::postgres::TEXT_SEARCH,
+        }
+    }
+
     /// Runs several statements without parameters, separated by semicolons.
     pub(crate) fn execute_batch(&self, statements: &str) -> Result<()> {
-        Ok(self.sqlite.execute_batch(statements)?)
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.execute_batch(statements)?),
+            Self::Postgres(server) => {
+                server.note(statements)?;
+                server.execute_batch(statements)
+            }
+        }
     }
 
     /// Whether a transaction has begun and neither ended nor been given up by the engine.
     pub(crate) fn is_in_transaction(&self) -> bool {
-        !self.sqlite.is_autocommit()
+        match self {
+            Self::Sqlite(sqlite) => !sqlite.is_autocommit(),
+            Self::Postgres(server) => server.is_in_transaction(),
+        }
     }
 
     pub(crate) fn close(self) -> Result<()> {
-        self.sqlite.close().map_err(|(_, error)| error.into())
+        match self {
+            Self::Sqlite(sqlite) => sqlite.close().map_err(|(_, error)| error.into()),
+            Self::Postgres(server) => server.close(),
+        }
     }
 }
 
+/// The query language of a word index.
+pub(crate) struct WordDialect {
+    /// A phrase: its terms, separated by blanks, one after the other; the last one may be the beginning of a longer one.
+    pub(crate) phrase: fn(terms: &str, is_prefix: bool) -> String,
+    pub(crate) or: &'static str,
+    pub(crate) and: &'static str,
+}
+
+const FULL_TEXT: WordDialect = WordDialect {
+    phrase: |terms, is_prefix| {
+        format!("\"{}\"{}", terms.replace('"', "\"\""), if is_prefix { "*" } else { "" })
+    },
+    or: " OR ",
+    and: " AND ",
+};
+
 /// A prepared statement of a [`Connection`].
-pub(crate) struct Statement<'c> {
-    connection: &'c rusqlite::Connection,
-    prepared: rusqlite::CachedStatement<'c>,
+pub(crate) enum Statement<'c> {
+    Sqlite { connection: &'c rusqlite::Connection, prepared: rusqlite::CachedStatement<'c> },
+    Postgres { server: &'c Server, prepared: postgres::Statement, rows: Vec<ServerRow> },
 }
 
 impl Statement<'_> {
     /// Runs a statement that returns no rows; returns the number of rows it changed.
     pub(crate) fn execute(&mut self, parameters: impl Parameters) -> Result<usize> {
-        self.bind(parameters)?;
-        Ok(self.prepared.raw_execute()?)
+        match self {
+            Self::Sqlite { prepared, .. } => {
+                bind(prepared, parameters)?;
+                Ok(prepared.raw_execute()?)
+            }
+            Self::Postgres { server, prepared, .. } => server.execute(prepared, parameters),
+        }
     }
 
     /// Inserts one row; returns its number.
     pub(crate) fn insert(&mut self, parameters: impl Parameters) -> Result<i64> {
-        match self.execute(parameters)? {
-            1 => Ok(self.connection.last_insert_rowid()),
-            changed => Err(Error::ChangedRows(changed)),
+        match (self.execute(parameters)?, self) {
+            (1, Self::Sqlite { connection, .. }) => Ok(connection.last_insert_rowid()),
+            (1, Self::Postgres { server, .. }) => server.last_number(),
+            (changed, _) => Err(Error::ChangedRows(changed)),
         }
     }
 
     /// The rows of a query, to be read one after the other.
     pub(crate) fn query(&mut self, parameters: impl Parameters) -> Result<Rows<'_>> {
-        self.bind(parameters)?;
-        Ok(Rows { rows: self.prepared.raw_query() })
+        match self {
+            Self::Sqlite { prepared, .. } => {
+                bind(prepared, parameters)?;
+                Ok(Rows::Sqlite(prepared.raw_query()))
+            }
+            Self::Postgres { server, prepared, rows } => {
+                *rows = server.query(prepared, parameters)?;
+                Ok(Rows::Postgres(rows.iter()))
+            }
+        }
     }
 
     /// The rows of a query, each as `read` makes it.
@@ -113,29 +177,33 @@ impl Statement<'_> {
     pub(crate) fn exists(&mut self, parameters: impl Parameters) -> Result<bool> {
         Ok(self.query(parameters)?.next()?.is_some())
     }
+}
 
-    fn bind(&mut self, parameters: impl Parameters) -> Result<()> {
-        let mut bound = 0;
-        parameters.each(|value| {
-            bound += 1;
-            Ok(self.prepared.raw_bind_parameter(bound, value)?)
-        })?;
-        match self.prepared.parameter_count() {
-            wanted if wanted == bound => Ok(()),
-            wanted => Err(Error::ParameterCount { bound, wanted }),
-        }
+fn bind(prepared: &mut rusqlite::CachedStatement<'_>, parameters: impl Parameters) -> Result<()> {
+    let mut bound = 0;
+    parameters.each(|value| {
+        bound += 1;
+        Ok(prepared.raw_bind_parameter(bound, value)?)
+    })?;
+    match prepared.parameter_count() {
+        wanted if wanted == bound => Ok(()),
+        wanted => Err(Error::ParameterCount { bound, wanted }),
     }
 }
 
 /// The rows of a query.
-pub(crate) struct Rows<'s> {
-    rows: rusqlite::Rows<'s>,
+pub(crate) enum Rows<'s> {
+    Sqlite(rusqlite::Rows<'s>),
+    Postgres(std::slice::Iter<'s, ServerRow>),
 }
 
 impl Rows<'_> {
     /// The next row; `None` after the last one.
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>> {
-        Ok(self.rows.next()?.map(|row| Row { row }))
+        match self {
+            Self::Sqlite(rows) => Ok(rows.next()?.map(Row::Sqlite)),
+            Self::Postgres(rows) => Ok(rows.next().map(Row::Postgres)),
+        }
     }
 }
 
@@ -160,8 +228,9 @@ where
 }
 
 /// One row of a query.
-pub(crate) struct Row<'r> {
-    row: &'r rusqlite::Row<'r>,
+pub(crate) enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r ServerRow),
 }
 
 impl Row<'_> {
@@ -172,7 +241,10 @@ impl Row<'_> {
 
     /// The value of a column as the engine holds it.
     pub(crate) fn get_ref(&self, column: usize) -> Result<ValueRef<'_>> {
-        Ok(self.row.get_ref(column)?.into())
+        match self {
+            Self::Sqlite(row) => Ok(row.get_ref(column)?.into()),
+            Self::Postgres(row) => row.get_ref(column),
+        }
     }
 }
 

@@ -1,0 +1,114 @@
+//! Where a database is, and how a server's refusal is put into words.
+
+use std::fmt;
+use std::time::Duration;
+
+use memory::ports::StoreError;
+use postgres::config::{Config, Host, SslMode};
+use postgres::error::SqlState;
+
+use super::Server;
+use crate::engine::sql::Error;
+
+/// How long a server may take to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a server may be silent before the connection counts as lost.
+const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
+
+/// A database on a PostgreSQL server, with the password that opens it. Shown without the password.
+#[derive(Clone)]
+pub struct ServerAddress {
+    config: Config,
+}
+
+impl ServerAddress {
+    /// Reads `postgres://user@host:port/database`. A password in it is refused: it comes from the environment.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] with what is wrong in the address. It never contains the password.
+    pub fn parse(url: &str, password: Option<&str>) -> Result<Self, StoreError> {
+        let wrong = |reason: &str| {
+            StoreError::Unusable(format!(
+                "storage.url: {reason}; allowed is postgres://user@host:port/database?sslmode=disable"
+            ))
+        };
+        let mut config: Config = url.parse().map_err(|_| wrong("not an address of a PostgreSQL database"))?;
+        if config.get_password().is_some() {
+            return Err(wrong(
+                "it holds a password; name the variable that holds it in storage.password_env",
+            ));
+        }
+        if config.get_dbname().is_none_or(str::is_empty) || config.get_user().is_none_or(str::is_empty) {
+            return Err(wrong("the user or the database is missing"));
+        }
+        if config.get_hosts().is_empty() {
+            return Err(wrong("the host is missing"));
+        }
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(wrong(
+                "sslmode=require is not supported yet; connect over a tunnel or a private network",
+            ));
+        }
+        config.ssl_mode(SslMode::Disable).connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVES_IDLE);
+        config.application_name("echovessel");
+        if let Some(password) = password {
+            config.password(password);
+        }
+        Ok(Self { config })
+    }
+
+    pub(crate) fn connect(&self) -> Result<Server, StoreError> {
+        Server::connect(&self.config).map_err(|error| self.refusal(&error))
+    }
+
+    fn refusal(&self, error: &Error) -> StoreError {
+        let state = match error {
+            Error::Postgres(error) => error.code(),
+            _ => None,
+        };
+        let reason = match state {
+            Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
+                "the server refused the user or the password; check storage.url and the variable that \
+                 storage.password_env names"
+            }
+            Some(&SqlState::INVALID_CATALOG_NAME) => {
+                "the server has no such database; create it, empty and in UTF-8, or correct storage.url"
+            }
+            Some(&SqlState::TOO_MANY_CONNECTIONS) => {
+                "the server has no connection left; raise its max_connections"
+            }
+            Some(&SqlState::CANNOT_CONNECT_NOW) => "the server is starting or stopping; try again",
+            Some(_) => "the server refused the connection",
+            None if is_about_password(error) => {
+                "the server asks for a password; name the variable that holds it in storage.password_env"
+            }
+            None => "the server can't be reached; check that it runs and that storage.url is right",
+        };
+        StoreError::Unusable(format!("{self}: {reason} ({error}). Nothing was changed"))
+    }
+}
+
+/// Whether the client had no password to give.
+fn is_about_password(error: &Error) -> bool {
+    let Error::Postgres(error) = error else { return false };
+    std::error::Error::source(error).is_some_and(|source| source.to_string().contains("password"))
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let host = match self.config.get_hosts().first() {
+            Some(Host::Tcp(name)) => name.clone(),
+            #[cfg(unix)]
+            Some(Host::Unix(folder)) => folder.display().to_string(),
+            _ => String::new(),
+        };
+        let database = self.config.get_dbname().unwrap_or_default();
+        write!(out, "database {database:?} on the PostgreSQL server {host}")
+    }
+}
+
+impl fmt::Debug for ServerAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ServerAddress({self})")
+    }
+}

@@ -1,0 +1,174 @@
+//! Opens a database for writing: creates or migrates its schema, and refuses what is not ours before anything is changed.
+
+use memory::ports::StoreError;
+
+use super::{Server, ServerAddress};
+use crate::engine::failure::Failure;
+use crate::engine::migrate::Migration;
+use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
+
+/// All steps, in order. The first is the schema that thirteen steps of SQLite leave; later ones have the same numbers.
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 13,
+        name: "schema",
+        sql: include_str!("../../../migrations/postgres/0013_schema.sql"),
+    },
+    Migration { number: 14, name: "grams", sql: include_str!("../../../migrations/postgres/0014_grams.sql") },
+    Migration {
+        number: 15,
+        name: "sent_tokens",
+        sql: include_str!("../../../migrations/postgres/0015_sent_tokens.sql"),
+    },
+];
+/// The oldest server that has all that the statements need.
+const OLDEST_SERVER: i64 = 150_000;
+/// Any number that no other program is likely to lock: `EVsl` and `sche`.
+const MIGRATION_LOCK: i64 = 0x4556_736C_7363_6865;
+
+/// The connection that writes, to a database whose schema is up to date.
+pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
+    let connection = Connection::Postgres(Box::new(address.connect()?));
+    let failed = |error: Error| Failure::from(error).of_write();
+    check_server(&connection, address)?;
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
+    let outcome = prepare(&connection, address);
+    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = connection.execute_batch(end).map_err(failed);
+    outcome.and(ended)?;
+    match connection {
+        Connection::Postgres(server) => Ok(*server),
+        Connection::Sqlite(_) => Err(StoreError::Failed("the connection is to a file".to_owned())),
+    }
+}
+
+fn check_server(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
+    let failed = |error: Error| Failure::from(error).of_read();
+    let (version, encoding, reads_only): (i64, String, bool) = connection
+        .query_row(
+            "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
+                    pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .map_err(failed)?;
+    let unusable =
+        |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
+    if version < OLDEST_SERVER {
+        return unusable(format!("the server is PostgreSQL {}; 15 or newer is needed", version / 10_000));
+    }
+    if encoding != "UTF8" {
+        return unusable(format!("the database is encoded in {encoding}; create it in UTF8"));
+    }
+    if reads_only {
+        return Err(StoreError::Unwritable(format!(
+            "{address}: the server only reads, as a replica does; give the address of the primary server. Nothing was \
+             changed"
+        )));
+    }
+    Ok(())
+}
+
+/// In one transaction: waits for another program that migrates, looks whose database it is, and migrates it.
+fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
+    let failed = |error: Error| Failure::from(error).of_write();
+    connection
+        .query_row("SELECT pg_advisory_xact_lock(?1) IS NULL", [MIGRATION_LOCK], |_| Ok(()))
+        .map_err(failed)?;
+    let found = version(connection).map_err(failed)?;
+    let unusable =
+        |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
+    let newest = MIGRATIONS.last().map_or(0, |migration| migration.number);
+    match found {
+        Schema::Foreign => {
+            return unusable("it holds tables of another program; choose an empty database".to_owned());
+        }
+        Schema::Version(version) if version > newest => {
+            return unusable(format!(
+                "it has schema {version}, written by a newer EchoVessel; this one reads up to {newest}. Install the newer \
+                 version"
+            ));
+        }
+        Schema::Version(version) => check_digests(connection, address, version)?,
+        Schema::None => {}
+    }
+    for migration in MIGRATIONS.iter().filter(|migration| migration.number > found.number()) {
+        apply(connection, migration).map_err(|error| {
+            StoreError::Unusable(format!(
+                "{address}: migration {:04} ({}) failed: {error}. Nothing was changed",
+                migration.number, migration.name
+            ))
+        })?;
+        tracing::info!(number = migration.number, name = migration.name, "database migrated");
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Schema {
+    None,
+    Foreign,
+    Version(i32),
+}
+
+impl Schema {
+    fn number(self) -> i32 {
+        match self {
+            Self::Version(number) => number,
+            Self::None | Self::Foreign => 0,
+        }
+    }
+}
+
+fn version(connection: &Connection) -> Result<Schema> {
+    let tables =
+        "SELECT count(*), count(*) FILTER (WHERE tablename IN ('schema_migrations', 'concept_nodes'))
+                  FROM pg_tables WHERE schemaname = current_schema()";
+    let (all, ours): (i64, i64) = connection.query_row(tables, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match (all, ours) {
+        (0, _) => Ok(Schema::None),
+        (_, 2) => connection
+            .query_row("SELECT coalesce(max(number), 0) FROM schema_migrations", [], |row| row.get(0))
+            .map(Schema::Version),
+        _ => Ok(Schema::Foreign),
+    }
+}
+
+fn check_digests(
+    connection: &Connection,
+    address: &ServerAddress,
+    version: i32,
+) -> std::result::Result<(), StoreError> {
+    for migration in MIGRATIONS.iter().filter(|migration| migration.number <= version) {
+        let applied: Option<String> = connection
+            .query_row("SELECT sha256 FROM schema_migrations WHERE number = ?1", [migration.number], |row| {
+                row.get(0)
+            })
+            .optional()
+            .map_err(|error| Failure::from(error).of_read())?;
+        if applied.as_deref() != Some(migration.digest().as_str()) {
+            return Err(StoreError::Unusable(format!(
+                "{address}: it was created by a different build: its migration {:04} ({}) differs from this program's. \
+                 Nothing was changed. Use the build that created it",
+                migration.number, migration.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn apply(connection: &Connection, migration: &Migration) -> Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE IF NOT EXISTS schema_migrations (
+             number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL
+         )",
+    )?;
+    if let Connection::Postgres(server) = connection {
+        server.execute_script(migration.sql)?;
+    }
+    connection.execute(
+        "INSERT INTO schema_migrations (number, name, sha256) VALUES (?1, ?2, ?3)",
+        crate::engine::sql::params![migration.number, migration.name, migration.digest()],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Homes on a PostgreSQL server: what is refused, and that the schema is that of a file. `scripts/with-postgres` starts the
+//! server.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use memory::UserId;
+use memory::ports::{StoreError, UserStore as _};
+use store::{ServerAddress, SqliteStore, StoreOptions};
+use tempfile::TempDir;
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// The address of an empty database; `None` if there is no server.
+pub(crate) fn fresh_database() -> Outcome<Option<String>> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let Ok(server) = std::env::var("ECHOVESSEL_TEST_POSTGRES") else { return Ok(None) };
+    let name = format!("store_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let created = Command::new("createdb").args(["-h", &server, "-U", "echovessel", &name]).status()?;
+    assert!(created.success());
+    Ok(Some(format!("postgres:///{name}?host={server}&user=echovessel")))
+}
+
+/// Rows of a query, columns separated by `|`.
+pub(crate) fn query(database: &str, statement: &str) -> Outcome<Vec<String>> {
+    let output =
+        Command::new("psql").args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", statement, database]).output()?;
+    assert!(output.status.success(), "{output:?}");
+    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
+}
+
+fn database() -> Outcome<String> {
+    fresh_database()?.ok_or_else(|| "run this test by scripts/with-postgres".into())
+}
+
+fn open(database: &str) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open_on_server(&ServerAddress::parse(database, None)?, StoreOptions::default())
+}
+
+/// What opening a database says, and that it changes none of its tables.
+fn refusal(database: &str) -> Outcome<String> {
+    let tables = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 2";
+    let before = query(database, tables)?;
+    let error = open(database).err().ok_or("the database was opened")?;
+    assert_eq!(query(database, tables)?, before);
+    let reason = error.to_string();
+    assert!(reason.contains("Nothing was changed"), "{reason}");
+    Ok(reason)
+}
+
+#[tokio::test]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn schema_on_server_is_that_of_file() -> Outcome {
+    let database = database()?;
+    open(&database)?.close().await?;
+    let folder = TempDir::new()?;
+    let path = folder.path().join("home.db");
+    SqliteStore::open(&path, StoreOptions::default())?.close().await?;
+    let file = rusqlite::Connection::open(&path)?;
+    let names = |statement: &str| -> Outcome<BTreeSet<String>> {
+        Ok(file.prepare(statement)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    };
+    let server = |statement: &str| -> Outcome<BTreeSet<String>> {
+        Ok(query(&database, statement)?.into_iter().collect())
+    };
+    let columns = "SELECT t.name || '.' || c.name || ' ' ||
+            CASE c.type WHEN 'INTEGER' THEN 'bigint' WHEN 'REAL' THEN 'double precision' WHEN 'BLOB' THEN 'bytea'
+                        ELSE 'text' END || CASE WHEN c.\"notnull\" OR c.pk THEN '' ELSE ' or null' END ||
+            CASE WHEN c.pk THEN ', key ' || c.pk ELSE '' END
+        FROM sqlite_schema t, pragma_table_info(t.name) c
+        WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%' AND t.name NOT LIKE '%\\_words%' ESCAPE '\\'";
+    let on_server = "SELECT c.table_name || '.' || c.column_name || ' ' || c.data_type ||
+            CASE c.is_nullable WHEN 'NO' THEN '' ELSE ' or null' END || coalesce(', key ' || k.place, '')
+        FROM information_schema.columns c
+        LEFT JOIN (SELECT i.indrelid::regclass::text AS table_name, a.attname AS column_name,
+                       array_position(i.indkey::int2[], a.attnum) + 1 AS place
+                   FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+                   WHERE i.indisprimary) k ON k.table_name = c.table_name AND k.column_name = c.column_name
+        WHERE c.table_schema = 'public' AND c.table_name NOT LIKE '%\\_words'";
+    assert_eq!(server(on_server)?, names(columns)?);
+    for (kind, statement) in [
+        (
+            "index",
+            "SELECT indexname FROM pg_indexes WHERE schemaname = 'public' AND indexname !~ '_(pkey|key|terms)$'",
+        ),
+        ("trigger", "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"),
+    ] {
+        let own = format!("SELECT name FROM sqlite_schema WHERE type = '{kind}' AND name NOT LIKE 'sqlite%'");
+        assert_eq!(server(statement)?, names(&own)?, "{kind}");
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+fn database_of_another_program_is_refused() -> Outcome {
+    let database = database()?;
+    query(&database, "CREATE TABLE invoices (number BIGINT)")?;
+    let reason = refusal(&database)?;
+    assert!(reason.contains("tables of another program"), "{reason}");
+    Ok(())
+}
+
+#[tokio::test]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn schema_of_another_build_is_refused() -> Outcome {
+    let database = database()?;
+    open(&database)?.close().await?;
+    query(&database, "UPDATE schema_migrations SET sha256 = 'other' WHERE number = 13")?;
+    let reason = refusal(&database)?;
+    assert!(reason.contains("created by a different build"), "{reason}");
+    query(&database, "INSERT INTO schema_migrations VALUES (9999, 'later', '')")?;
+    let reason = refusal(&database)?;
+    assert!(reason.contains("written by a newer EchoVessel"), "{reason}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+fn server_that_only_reads_is_refused() -> Outcome {
+    let database = database()?;
+    let name = query(&database, "SELECT current_database()")?.join("");
+    query(&database, &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"))?;
+    let reason = refusal(&database)?;
+    assert!(reason.contains("only reads"), "{reason}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+fn wrong_password_and_missing_database_are_refused() -> Outcome {
+    let database = database()?;
+    query(&database, &format!("CREATE ROLE guest_{} LOGIN PASSWORD 'right'", std::process::id()))?;
+    let guest = database.replace("user=echovessel", &format!("user=guest_{}", std::process::id()));
+    for password in [None, Some("wrong")] {
+        let address = ServerAddress::parse(&guest, password)?;
+        let error =
+            SqliteStore::open_on_server(&address, StoreOptions::default()).err().ok_or("it was opened")?;
+        let reason = error.to_string();
+        assert!(reason.contains("password") && !reason.contains("wrong"), "{reason}");
+    }
+    let missing = database.replace("postgres:///", "postgres:///no_");
+    let reason = open(&missing).err().ok_or("it was opened")?.to_string();
+    assert!(reason.contains("no such database"), "{reason}");
+    Ok(())
+}
+
+#[tokio::test]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn lost_connections_are_made_again() -> Outcome {
+    let database = database()?;
+    let store = open(&database)?;
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    store.ensure_user(&UserId::new("anna")?, at).await?;
+    query(
+        &database,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'echovessel'",
+    )?;
+    // The first use of each connection notices that it was lost.
+    for _ in 0..10 {
+        let _lost = store.ensure_user(&UserId::new("ben")?, at).await;
+        let _lost = store.users(None, 10).await;
+    }
+    assert_eq!(store.users(None, 10).await?.len(), 2);
+    store.close().await?;
+    Ok(())
+}
+
+#[test]
+fn addresses_with_passwords_or_without_database_are_refused() {
+    for (url, wanted) in [
+        ("postgres://anna:secret@host/home", "holds a password"),
+        ("postgres://anna@host", "the database is missing"),
+        ("postgres://anna@host/home?sslmode=require", "sslmode=require"),
+        ("mysql://anna@host/home", "not an address"),
+    ] {
+        let reason = ServerAddress::parse(url, None).unwrap_err().to_string();
+        assert!(reason.contains(wanted) && !reason.contains("secret"), "{reason}");
+    }
+    let address = ServerAddress::parse("postgres://anna@host:5433/home", Some("secret")).unwrap();
+    assert_eq!(address.to_string(), "database \"home\" on the PostgreSQL server host");
+    assert!(!format!("{address:?}").contains("secret"));
+}
