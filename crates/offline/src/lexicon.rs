@@ -299,7 +299,8 @@ pub(super) const PLAN_ZH: Words = Words(
     "要去|要到|要飞|要回|要搬|要考|要做|要开|要参加|要出发|打算|准备|计划|出差|旅行|旅游|面试|考试|开会|搬家|手术|体检|婚礼|约了",
 );
 pub(super) const PLAN_EN: Words = Words(
-    "i'm going to|i am going to|we're going to|we are going to|i'm flying|i'm travelling|i'm traveling|i'm visiting|\
+    "i'm going to|i am going to|we're going to|we are going to|i'll go to|i will go to|i'll visit|i will visit|i'll fly|\
+     i'll be in|we'll go to|we'll visit|i'm flying|i'm travelling|i'm traveling|i'm visiting|\
      i'm moving|i'm meeting|i'm starting|i'm leaving|i have to go to|i have an interview|i have an exam|\
      i have an appointment|i've got an interview|i have a meeting|my flight",
 );

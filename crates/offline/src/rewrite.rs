@@ -231,12 +231,14 @@ fn quoting_second_person_en(description: &str) -> String {
     };
     let blank = if before.is_empty() { "" } else { " " };
     let said = if before.is_empty() { second.to_owned() } else { capitalised(second) };
+    // A mark behind the quote ends the sentence.
+    let (marks, rest) = rest.split_at(rest.find(|mark| !".!?,;".contains(mark)).unwrap_or(rest.len()));
     let rest = if rest.trim().is_empty() {
         rest.to_owned()
     } else {
         format!(" {}", capitalised(&quoting_second_person_en(rest.trim())))
     };
-    format!("{before}{blank}{said}{quote}{rest}")
+    format!("{before}{blank}{said}{quote}{marks}{rest}")
 }
 
 fn second_person_en(description: &str) -> String {
@@ -411,6 +413,10 @@ mod tests {
             (
                 "The user said: \"We broke up.\" The user is a nurse. The user said: \"ok\"",
                 "you said: \"We broke up.\" You are a nurse. You said: \"ok\"",
+            ),
+            (
+                "The user said: \"We broke up\". The user's dog is called Biscuit.",
+                "you said: \"We broke up\". Your dog is called Biscuit.",
             ),
             ("用户说：「分手了」用户的妹妹是护士", "你说过：「分手了」你的妹妹是护士"),
             ("The user has a white cat named Tom.", "you have a white cat named Tom."),

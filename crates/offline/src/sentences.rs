@@ -1,6 +1,6 @@
 //! Clauses: what of a sentence states, asks or supposes.
 
-use text::{is_end_mark, is_han, split_sentences};
+use text::{is_end_mark, is_han, is_unspaced, split_sentences};
 
 use super::lexicon::{self, Words};
 
@@ -155,12 +155,17 @@ fn begins_with(words: &str, phrases: Words) -> bool {
     phrases.iter().any(|phrase| words.starts_with(&format!(" {phrase} ")))
 }
 
-/// The first `most` characters, with an ellipsis when something is left out.
+/// The first `most` characters or a few less, up to the end of a word, with an ellipsis when something is left out.
 pub(super) fn clipped(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end_matches([' ', ',', '，', '.', '。'])),
-        None => text.to_owned(),
-    }
+    let Some((end, next)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let kept = &text[..end];
+    let goes_on = |character: char| character.is_alphanumeric() && !is_unspaced(character);
+    let is_in_word = goes_on(next) && kept.chars().next_back().is_some_and(goes_on);
+    let kept = match kept.rsplit_once(' ') {
+        Some((before, _)) if is_in_word => before,
+        _ => kept,
+    };
+    format!("{}…", kept.trim_end_matches([' ', ',', '，', '.', '。']))
 }
 
 #[cfg(test)]
@@ -172,6 +177,8 @@ mod tests {
         assert_eq!(clipped("the lamp that broke yesterday", 20), "the lamp that broke…");
         assert_eq!(clipped("the lamp, broken", 9), "the lamp…");
         assert_eq!(clipped("the lamp", 9), "the lamp");
+        assert_eq!(clipped("other people whom he met", 16), "other people…", "no word is cut");
+        assert_eq!(clipped("我们一起去海边", 4), "我们一起…");
     }
 
     #[test]

@@ -307,6 +307,7 @@ fn a_plan_with_a_time_is_worth_remembering() {
     for (text, description) in [
         ("我下周三要去杭州出差", "用户下周三要去杭州出差"),
         ("I'm flying to Lisbon next Tuesday.", "The user is flying to Lisbon next Tuesday."),
+        ("I'll go to Berlin on 4 December 2026.", "The user will go to Berlin on 4 December 2026."),
     ] {
         assert_eq!(said(&[text])["events"][0]["description"], description, "{text}");
     }
