@@ -271,7 +271,7 @@ const personas = () => ({ personas: [{ id: "default", display_name: "Echo" }], n
 
 const failedWork = () => ({ count: 0, items: [] });
 
-const hub = () => ({ serverVersion: 1, connectedInstances: [], versionVector: {}, openConflicts: 0 });
+const hub = () => ({ instance: "mock", serverVersion: 1, connectedInstances: [], versionVector: {}, openConflicts: 0 });
 
 function state() {
   return {

@@ -68,8 +68,8 @@ export const getPersona = () => get("/api/admin/persona");
 /** Turns without a reply, of all users. */
 export const getFailedTurns = () =>
   get("/api/admin/work/failed", { limit: 50 }).then(({ items }) => items.filter((item) => item.kind === "turn"));
-/** Number of open conflicts. */
-export const getConflictCount = () => get("/api/hub/status").then((answer) => answer.openConflicts);
+/** The hub's own instance and its open conflicts. */
+export const getHubStatus = () => get("/api/hub/status");
 export const getPersonas = () => get("/api/admin/personas").then((answer) => answer.personas);
 
 /** Where a list continues: a query parameter and its value. */

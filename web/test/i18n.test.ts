@@ -71,6 +71,7 @@ test("moods, tags, reasons and close triggers are shown in the reader's language
   expect(moodLabel("zh", "happy")).toBe("开心");
   expect(moodLabel("zh", "warm and curious")).toBe("温暖、好奇");
   expect(moodLabel("en", "温暖")).toBe("warm");
+  expect([moodLabel("zh", "heavy-hearted"), moodLabel("en", "心里不好受")]).toEqual(["很难过", "having a hard time"]);
   expect([moodLabel("zh", "neutral"), moodLabel("en", "平静"), moodLabel("en", "")]).toEqual(["平静", "calm", "calm"]);
   expect(moodLabel("zh", "wistfully amused")).toBe("wistfully amused");
   expect([tagLabel("zh", "turning-point"), tagLabel("en", "identity-bearing"), tagLabel("zh", "joy")]).toEqual(["转折点", "who they are", "喜悦"]);

@@ -146,24 +146,35 @@ impl Hub {
         let _turn = self.lock_writes().await;
         loop {
             let mut act = self.begin(caller).await?;
-            let left = match act.take_archive(&contents).await? {
-                Ok(left) => left,
+            let mut taken = match act.take_archive(&contents).await? {
+                Ok(taken) => taken,
                 Err(reason) => return Ok(refused(reason)),
             };
+            let here = self.inner().parts.store.document_outlines(&caller.scope, 0).await?;
+            let is_kept = |name: &DocumentName| contents.shown.iter().all(|archived| archived.name != *name);
+            taken.kept = here.iter().filter(|here| !here.is_deleted && is_kept(&here.name)).count();
             if act.save().await? {
-                return Ok(imported(&contents.counts, &left));
+                return Ok(imported(&contents.counts, &taken));
             }
         }
     }
 }
 
+/// What an import does to the documents that are there.
+#[derive(Default)]
+struct Taken {
+    /// Whose text an archived one replaces; it stays as a version.
+    replaced: usize,
+    /// That the archive does not show.
+    kept: usize,
+    /// That only people write.
+    left: BTreeSet<String>,
+}
+
 impl HubTransaction<'_> {
-    /// Prepares what an archive changes; says which documents are left, or why nothing may be taken.
-    async fn take_archive(
-        &mut self,
-        contents: &Contents,
-    ) -> Result<Result<BTreeSet<String>, String>, HubError> {
-        let mut left = BTreeSet::new();
+    /// Prepares what an archive changes; returns what that does to documents, or why nothing may be taken.
+    async fn take_archive(&mut self, contents: &Contents) -> Result<Result<Taken, String>, HubError> {
+        let mut taken = Taken::default();
         let mut restored = contents.whole.clone();
         let mut new = BTreeSet::new();
         if let Some(whole) = &mut restored {
@@ -197,9 +208,10 @@ impl HubTransaction<'_> {
                 if core_block_of(&archived.name, &self.caller.scope).is_none() {
                     return Ok(Err(format!("{} is too long", archived.name)));
                 }
-                left.insert(archived.name.to_string());
+                taken.left.insert(archived.name.to_string());
                 continue;
             }
+            taken.replaced += usize::from(!heads.is_empty());
             let mut version = self.successor(&heads, Some(file.content.to_owned()));
             if let Some(front) = &file.front_matter {
                 version.author = front.source_instance.clone();
@@ -212,7 +224,7 @@ impl HubTransaction<'_> {
         for write in &mut self.commit.documents {
             write.prompt_label = contents.labels.get(&write.name).cloned();
         }
-        Ok(Ok(left))
+        Ok(Ok(taken))
     }
 }
 
@@ -224,13 +236,17 @@ fn refused(message: String) -> EntityImported {
     }
 }
 
-fn imported(counts: &ArchiveCounts, left: &BTreeSet<String>) -> EntityImported {
+fn imported(counts: &ArchiveCounts, taken: &Taken) -> EntityImported {
     let mut message = format!(
         "took {} identity files, {} memories, {} nodes and {} edges",
         counts.identity_files, counts.memory_entries, counts.graph_nodes, counts.graph_edges
     );
-    if !left.is_empty() {
-        let names: Vec<&str> = left.iter().map(String::as_str).collect();
+    message.push_str(&format!(
+        "; replaced the text of {} documents, which stays as a version; kept {} documents that the archive does not show",
+        taken.replaced, taken.kept
+    ));
+    if !taken.left.is_empty() {
+        let names: Vec<&str> = taken.left.iter().map(String::as_str).collect();
         message
             .push_str(&format!("; left as they are, because only people write them: {}", names.join(", ")));
     }

@@ -29,6 +29,7 @@ impl Hub {
             last_sync: instance.last_sync,
         };
         Ok(SyncStatus {
+            instance: self.settings().instance.clone(),
             server_version: state.revision + 1,
             connected_instances: instances.into_iter().map(connected).collect(),
             version_vector: state.seen,

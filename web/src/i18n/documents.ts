@@ -5,6 +5,7 @@ export const en = {
   documentsExplained:
     "What the persona knows about itself, about you and about your relationship. It reads them in conversations.",
   documentsEmpty: "No documents yet.",
+  ownInstance: "This program",
   kindSelf: "About the persona",
   kindUser: "About you",
   kindRelationship: "About your relationship",
@@ -72,6 +73,7 @@ export const zh: typeof en = {
   documents: "文档",
   documentsExplained: "角色对自己、对你、对你们关系的了解。对话时会读到这些内容。",
   documentsEmpty: "还没有文档。",
+  ownInstance: "本程序",
   kindSelf: "关于角色",
   kindUser: "关于你",
   kindRelationship: "关于你们的关系",

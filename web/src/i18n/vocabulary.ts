@@ -112,6 +112,12 @@ const FEELINGS: [en: string, ...zh: string[]][] = [
   ["compassionate", "体贴"],
   ["sympathetic", "同情"],
   ["empathetic", "感同身受"],
+  ["heavy-hearted", "很难过"],
+  ["having a hard time", "心里不好受"],
+  ["a little low", "有点低落"],
+  ["in good spirits", "心情不错"],
+  ["glad", "很高兴"],
+  ["overjoyed", "高兴极了"],
 ];
 
 /** The fixed tags that say what a memory means for the relationship. */

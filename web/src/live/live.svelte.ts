@@ -2,7 +2,7 @@
 
 import {
   editMessage,
-  getConflictCount,
+  getHubStatus,
   getFailedTurns,
   getHistory,
   getPersona,
@@ -80,6 +80,8 @@ class Live {
   importProgress: ImportProgress | null = $state.raw(null);
   /** Number of open conflicts. */
   conflicts = $state(0);
+  /** The hub's own instance; null until it is known. */
+  instance: string | null = $state(null);
 
   #stream = new EventStream({
     open: (url) => new EventSource(url),
@@ -139,7 +141,10 @@ class Live {
 
   /** Resolutions elsewhere are not announced, so conflicts are counted on every refresh. */
   async countConflicts(): Promise<void> {
-    this.conflicts = await getConflictCount().catch(() => this.conflicts);
+    const hub = await getHubStatus().catch(() => null);
+    if (!hub) return;
+    this.conflicts = hub.openConflicts;
+    this.instance = hub.instance;
   }
 
   async refresh(): Promise<void> {

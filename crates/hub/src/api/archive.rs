@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ImportMode {
-    /// What the archive holds takes the place of what is there; what was there stays as versions.
+    /// What the archive holds takes the place of what is there; what was there stays as versions. Documents that it does not hold are
+    /// kept.
     #[default]
     Overwrite,
 }

@@ -371,6 +371,8 @@ pub struct ExtractionStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncStatus {
+    /// The instance that this hub is: the author of what it writes itself.
+    pub instance: InstanceId,
     /// Rises with every change.
     pub server_version: i64,
     /// Who has spoken with this hub.

@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use super::route::{Route, Tag};
 use crate::problem::Problem;
 
-const IMPORTS: [&str; 2] = ["imports", "paste the text into the chat"];
+const IMPORTS: [&str; 2] =
+    ["import pipelines", "import at `POST /api/admin/imports`, on the page or with `echovessel import`"];
 const COPY: &str = "stop the daemon and copy its home folder";
 
 pub(super) fn routes() -> Vec<Route> {

@@ -31,6 +31,10 @@ async fn import_overwrites_documents_of_the_same_name_and_keeps_the_others() {
 
     let imported = answer(&home, "entity_import", json!({"data": archive, "mode": "overwrite"})).await;
     assert_eq!(imported["success"], true, "{imported}");
+    let message = imported["message"].as_str().unwrap();
+    for says in ["replaced the text of 1 documents", "kept 1 documents that the archive does not show"] {
+        assert!(message.contains(says), "{message}");
+    }
     assert_eq!(shown(&home, "dog").await, archived, "the archive's text replaces it");
     assert!(shown(&home, "cat").await.as_str().unwrap().contains("grey"), "the archive does not hold it");
     let path = "/api/hub/documents/significant/2026-05-01_dog.md/versions";
