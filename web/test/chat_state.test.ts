@@ -63,19 +63,19 @@ test("a mood update changes the header and one timeline row", () => {
 
 test("a closed session is known from the stream and from the timeline", () => {
   const chat = played(EMPTY_CHAT_STATE, live("chat.session.boundary", { closed_session_id: "s1", new_session_id: null, at: NOW, events_count: 2, thoughts_count: 1 }));
-  expect(chat.closings.get("s1")).toEqual({ events: 2, thoughts: 1 });
+  expect(chat.closings.get("s1")).toEqual({ at: NOW, events: 2, thoughts: 1 });
   const closed: TimelineItem = { kind: "session_close", timestamp: NOW, data: { session_id: "s2", events_count: 1, thoughts_count: 0 } };
-  expect(withTimelinePage(chat, page([closed]), false).closings.get("s2")).toEqual({ events: 1, thoughts: 0 });
+  expect(withTimelinePage(chat, page([closed]), false).closings.get("s2")).toEqual({ at: NOW, events: 1, thoughts: 0 });
 });
 
 test("an ended session gets its divider before consolidation, and its counts after", () => {
   const quiet = live("chat.session.boundary", { closed_session_id: "s1", new_session_id: null, at: NOW });
   const before = played(EMPTY_CHAT_STATE, quiet);
-  expect(before.closings.get("s1")).toEqual({ events: 0, thoughts: 0 });
+  expect(before.closings.get("s1")).toEqual({ at: NOW, events: 0, thoughts: 0 });
   expect(before.memories).toEqual([]);
   const remembered = live("chat.session.boundary", { closed_session_id: "s1", new_session_id: null, at: NOW, events_count: 2, thoughts_count: 0 });
   const after = played(before, remembered, quiet);
-  expect(after.closings.get("s1")).toEqual({ events: 2, thoughts: 0 });
+  expect(after.closings.get("s1")).toEqual({ at: NOW, events: 2, thoughts: 0 });
   expect(after.memories).toMatchObject([{ kind: "session_close", counts: { events: 2, thoughts: 0 } }]);
 });
 
@@ -202,5 +202,5 @@ test("of 5,000 ended sessions the newest are kept", () => {
     chat = played(chat, live("chat.session.boundary", { closed_session_id: `s${n}`, new_session_id: null, at: NOW, events_count: 1 }));
   }
   expect(chat.closings.size).toBeLessThanOrEqual(4_000);
-  expect(chat.closings.get("s4999")).toEqual({ events: 1, thoughts: 0 });
+  expect(chat.closings.get("s4999")).toEqual({ at: NOW, events: 1, thoughts: 0 });
 }, 30_000);

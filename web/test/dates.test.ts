@@ -29,7 +29,14 @@ test("a day is the reader's day, not UTC's", () => {
 test("a divider is shown where a session ended", () => {
   const items = [said("a", "2026-05-01T01:00:00Z", "s1"), said("b", "2026-05-01T03:00:00Z", "s2")];
   expect(shape(items)).toEqual(["2026-05-01", "a", "divider:s1", "b"]);
-  expect(shape(items, new Map([["s2", { events: 1, thoughts: 0 }]]))).toEqual(["2026-05-01", "a", "divider:s1", "b", "divider:s2"]);
+  expect(shape(items, new Map([["s2", { at: "2026-05-01T03:30:00Z", events: 1, thoughts: 0 }]]))).toEqual(["2026-05-01", "a", "divider:s1", "b", "divider:s2"]);
+});
+
+test("a divider has the time at which the session ended, or that of its last message", () => {
+  const items = [said("a", "2026-05-01T01:00:00Z", "s1"), said("b", "2026-05-01T03:00:00Z", "s2")];
+  const closed = new Map([["s2", { at: "2026-05-01T03:30:00Z", events: 1, thoughts: 0 }]]);
+  const dividers = conversationRows(withHistory([], items), closed, SHANGHAI).filter((row) => row.kind === "divider");
+  expect(dividers.map((row) => row.at)).toEqual(["2026-05-01T01:00:00Z", "2026-05-01T03:30:00Z"]);
 });
 
 test("interleaved channels do not end a session", () => {

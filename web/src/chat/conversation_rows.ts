@@ -7,7 +7,7 @@ import type { Closing } from "../live/chat_state";
 export type ConversationRow =
   | { kind: "day"; key: string; day: string }
   | { kind: "message"; key: string; message: Message }
-  | { kind: "divider"; key: string; closing: Closing | null };
+  | { kind: "divider"; key: string; at: string; closing: Closing | null };
 
 /** Computing the local day is slow, and every token asks for all rows again. */
 const cached = new WeakMap<Message, { day: string; row: ConversationRow }>();
@@ -27,7 +27,8 @@ export function conversationRows(
     result.push(row);
     const session = ends.get(index);
     if (session !== undefined) {
-      result.push({ kind: "divider", key: `divider:${session}`, closing: closings.get(session) ?? null });
+      const closing = closings.get(session) ?? null;
+      result.push({ kind: "divider", key: `divider:${session}`, at: closing?.at ?? message.at, closing });
     }
   });
   return result;

@@ -27,6 +27,8 @@ export const MEMORIES_MAX = 1_000;
 const CLOSINGS_MAX = 4_000;
 
 export interface Closing {
+  /** When the session ended. */
+  at: string;
   events: number;
   thoughts: number;
 }
@@ -94,10 +96,15 @@ export function withEvent(chat: ChatState, event: ServerEvent, now: string): Cha
       return { ...next, mood: { mood: mood ?? mood_summary, energy: energy ?? null, updated_at: updated_at ?? now } };
     }
     case "chat.session.boundary": {
-      const { closed_session_id, events_count, thoughts_count } = event.data;
+      const { closed_session_id, at, events_count, thoughts_count } = event.data;
       if (closed_session_id === null) return next;
       const known = next.closings.get(String(closed_session_id));
-      const closing = { events: events_count ?? known?.events ?? 0, thoughts: thoughts_count ?? known?.thoughts ?? 0 };
+      // Published twice; the first one tells when it ended.
+      const closing = {
+        at: known?.at ?? at ?? now,
+        events: events_count ?? known?.events ?? 0,
+        thoughts: thoughts_count ?? known?.thoughts ?? 0,
+      };
       return { ...next, closings: bounded(new Map(next.closings).set(String(closed_session_id), closing)) };
     }
     default:
@@ -169,7 +176,9 @@ export function withTimelinePage(chat: ChatState, page: TimelinePage, older: boo
   const memories = older ? withOlderPage(chat.memories, page.items) : withNewestPage(chat.memories, page.items, asked);
   const closings = new Map(chat.closings);
   for (const memory of memories) {
-    if (memory.kind === "session_close" && memory.counts) closings.set(memory.key.slice("session:".length), memory.counts);
+    if (memory.kind === "session_close" && memory.counts) {
+      closings.set(memory.key.slice("session:".length), { at: memory.at, ...memory.counts });
+    }
   }
   const reachedStart = page.next_cursor === null || page.items.length < page.limit;
   const earlier = reachedStart ? null : cursor(page.next_cursor, "since", page.oldest_timestamp);
