@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
-use crate::watcher::Watcher;
+use crate::watcher::say;
 
 const KEPT: &str = "my cat is called Ofelia";
 const SECRET: &str = "the safe opens with bluedolphin";
@@ -23,15 +23,6 @@ fn names(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// Says each line to the daemon and waits for its reply.
-async fn say(daemon: &Daemon, lines: &[&str]) {
-    let mut watcher = Watcher::open(daemon).await;
-    for line in lines {
-        let said = daemon.say("self", line).await;
-        watcher.done(&said.turn_id).await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,7 @@ use testkit::Reply;
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, eventually};
 use crate::scripts::{event, extraction, model};
-use crate::watcher::Watcher;
+use crate::watcher::say;
 
 /// Everything that can be read of a memory. What belongs to the home (tokens, audit, configuration, the state of
 /// channels and vectors) is not in an archive.
@@ -75,14 +75,6 @@ async fn read_all(daemon: &Daemon) -> Vec<(String, Value)> {
         answers.push((path, json!({"status": answer.status, "body": body})));
     }
     answers
-}
-
-async fn say(daemon: &Daemon, lines: &[&str]) {
-    let mut watcher = Watcher::open(daemon).await;
-    for line in lines {
-        let said = daemon.say("self", line).await;
-        watcher.done(&said.turn_id).await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::daemon::PATIENCE;
+use crate::daemon::{Daemon, PATIENCE};
 use crate::owner_api::Door;
 
 /// One event as it came over the wire.
@@ -126,5 +126,14 @@ async fn read(response: Response, frames: mpsc::UnboundedSender<Frame>) {
                 frame.name.clear();
             }
         }
+    }
+}
+
+/// Says each line to the daemon and waits for its reply.
+pub(crate) async fn say(daemon: &Daemon, lines: &[&str]) {
+    let mut watcher = Watcher::open(daemon).await;
+    for line in lines {
+        let said = daemon.say("self", line).await;
+        watcher.done(&said.turn_id).await;
     }
 }
