@@ -18,10 +18,11 @@ use tokio::sync::Mutex;
 use toml::{Table, Value};
 
 use crate::config::{self, Config, ConfigChange, is_live, known_keys};
+use crate::database::database_path;
 use crate::home::{Home, replace};
 use crate::system::SystemClock;
 use crate::voice_setup::{self, voice_settings};
-use crate::wiring::{api_key_variable, connect, database_path, prices_of, runtime_settings, server_settings};
+use crate::wiring::{api_key_variable, connect, prices_of, runtime_settings, server_settings};
 
 /// Keys that name programs to run: a token for the API must not be enough to run another.
 const PROGRAMS: [&str; 2] = ["voice.tts_command", "voice.stt_command"];
@@ -198,7 +199,7 @@ impl LiveConfig {
     fn legacy_view(&self, config: &Config, appearance: &Appearance) -> Json {
         let variable = api_key_variable(config);
         let key_present = !variable.is_empty() && std::env::var_os(&variable).is_some();
-        let database = database_path(config, &self.home);
+        let database = database_path(config, &self.home).unwrap_or_default();
         let bytes = std::fs::metadata(&database).map_or(0, |file| file.len());
         let path = self.home.config();
         let uptime = SystemClock.now().duration_since(self.started_at).as_secs().max(0);

@@ -12,6 +12,7 @@ mod home;
 mod system;
 mod outbound;
 mod voice_setup;
+mod database;
 mod wiring;
 mod embedding;
 mod lifecycle;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -124,14 +123,6 @@ impl LlmSummary {
     }
 }
 
-/// The database file that the configuration names.
-pub(crate) fn database_path(config: &Config, home: &Home) -> PathBuf {
-    match config.storage.url.strip_prefix("sqlite://") {
-        Some(path) if !path.is_empty() => PathBuf::from(path),
-        _ => home.database(),
-    }
-}
-
 /// Opens the store, finds the model and wires everything. Nothing moves before [`Runtime::start`].
 pub(crate) async fn wire(
     config: &Config,
@@ -139,7 +130,7 @@ pub(crate) async fn wire(
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 ) -> anyhow::Result<Services> {
-    let database = Arc::new(open_database(config, home)?);
+    let database = Arc::new(crate::database::open_database(config, home)?);
     let store: Arc<dyn Store> = database.clone();
     let model = Arc::new(ReloadableModel::new(connect(config).await?));
     let metrics = Metrics::default();
@@ -269,13 +260,6 @@ fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {
     let rollup_at = jiff::civil::Time::strptime("%H:%M", &config.hub.rollup_at)
         .with_context(|| format!("hub.rollup_at is a time such as 05:00, not `{}`", config.hub.rollup_at))?;
     Ok(WorkingHours { rollup_at, catch_up: config.hub.catch_up })
-}
-
-/// Opens the database of the home, migrated to what this version needs.
-pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<SqliteStore> {
-    let path = database_path(config, home);
-    SqliteStore::open(&path, store::StoreOptions::default())
-        .with_context(|| format!("the database {} can't be opened", path.display()))
 }
 
 /// The language model that the configuration names.

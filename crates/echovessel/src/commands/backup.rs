@@ -11,9 +11,9 @@ use store::BackupReport;
 
 use crate::cli::{Backup, Shared};
 use crate::config::Config;
+use crate::database::database_path;
 use crate::home::{Home, create_private_folder};
 use crate::system::SystemClock;
-use crate::wiring::database_path;
 
 /// Name of a backup up to its time.
 const PREFIX: &str = "echovessel-";
@@ -25,7 +25,7 @@ pub(crate) async fn backup(
     home: &Home,
     asked: &Backup,
 ) -> anyhow::Result<()> {
-    let database = database_path(config, home);
+    let database = database_path(config, home)?;
     if !database.exists() {
         bail!("{} does not exist yet: there is nothing to back up", database.display());
     }
@@ -79,7 +79,7 @@ async fn back_up_to_folder(
     };
     create_private_folder(&folder)?;
     let target = folder.join(format!("{PREFIX}{}{SUFFIX}", clock.now().strftime("%Y%m%dT%H%M%SZ")));
-    let report = copied(database_path(config, home), target.clone()).await?;
+    let report = copied(database_path(config, home)?, target.clone()).await?;
     remove_oldest(&folder, config.backup.keep as usize)
         .with_context(|| format!("{} was written; older backups could not be removed", target.display()))?;
     Ok((target, report))

@@ -15,10 +15,11 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::cli::Shared;
 use crate::client::Daemon;
 use crate::config::{self, Config};
+use crate::database::{database_path, server_address};
 use crate::embedding::EmbeddingSetup;
 use crate::home::Home;
 use crate::system::SystemClock;
-use crate::wiring::{bare_host, connect, database_path};
+use crate::wiring::{bare_host, connect};
 
 /// Characters of a token that can't be guessed.
 const TOKEN_LENGTH_MIN: usize = 16;
@@ -212,11 +213,15 @@ async fn port(config: &Config, daemon_runs: bool) -> Finding {
 /// What is wrong with the database, and with the clock as far as the database knows.
 async fn database(config: &Config, home: &Home) -> Vec<Finding> {
     let what = "database";
-    let path = database_path(config, home);
-    if !path.exists() {
-        return vec![Finding { what, ok: true, said: format!("{} does not exist yet", path.display()) }];
-    }
-    match checked(&path).await {
+    let database = match opened(config, home) {
+        Ok(Some(database)) => database,
+        Ok(None) => {
+            let path = database_path(config, home).unwrap_or_default();
+            return vec![Finding { what, ok: true, said: format!("{} does not exist yet", path.display()) }];
+        }
+        Err(error) => return vec![Finding { what, ok: false, said: format!("{error:#}") }],
+    };
+    match checked(&database).await {
         Ok((check, newest)) => {
             let ok = check.is_whole();
             let whole = || "intact, no orphaned rows".to_owned();
@@ -227,9 +232,20 @@ async fn database(config: &Config, home: &Home) -> Vec<Finding> {
     }
 }
 
+/// The database that the configuration names; `None` if the file does not exist yet.
+fn opened(config: &Config, home: &Home) -> anyhow::Result<Option<SqliteStore>> {
+    if let Some(address) = server_address(config)? {
+        return Ok(Some(SqliteStore::open_on_server_to_read(&address, StoreOptions::default())?));
+    }
+    let path = database_path(config, home)?;
+    match path.exists() {
+        true => Ok(Some(SqliteStore::open(&path, StoreOptions::default())?)),
+        false => Ok(None),
+    }
+}
+
 /// The check, and the time of the newest session's last message.
-async fn checked(path: &Path) -> Result<(Check, Option<Timestamp>), StoreError> {
-    let database = SqliteStore::open(path, StoreOptions::default())?;
+async fn checked(database: &SqliteStore) -> Result<(Check, Option<Timestamp>), StoreError> {
     let found = database.check().await?;
     let newest = database.sessions(SessionFilter { limit: 1, ..SessionFilter::default() }).await?;
     database.close().await?;

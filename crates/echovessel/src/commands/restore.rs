@@ -12,9 +12,9 @@ use store::{SqliteStore, StoreOptions};
 
 use crate::cli::{Restore, Shared};
 use crate::config::Config;
+use crate::database::database_path;
 use crate::home::Home;
 use crate::system::SystemClock;
-use crate::wiring::database_path;
 
 /// Endings of the files that SQLite keeps beside a database.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
@@ -27,7 +27,7 @@ pub(crate) async fn restore(
 ) -> anyhow::Result<()> {
     let _lock = home.lock()?;
     let report = store::examine_backup(&asked.file).context("nothing was changed")?;
-    let database = database_path(config, home);
+    let database = database_path(config, home)?;
     if same_file(&asked.file, &database) {
         bail!("{} is this home's own memory; nothing was changed", asked.file.display());
     }

@@ -12,9 +12,9 @@ use store::SqliteStore;
 use crate::cli::{Shared, TokenCommand};
 use crate::client::{Daemon, NoDaemon};
 use crate::config;
+use crate::database::open_database;
 use crate::home::Home;
 use crate::system::{SystemClock, random_bytes};
-use crate::wiring::open_database;
 
 pub(crate) async fn token(shared: &Shared, home: &Home, command: Option<TokenCommand>) -> anyhow::Result<()> {
     match command.unwrap_or(TokenCommand::Show) {

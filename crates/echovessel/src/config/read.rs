@@ -196,6 +196,26 @@ fn one_of(key: &'static str, value: &str, allowed: &[&str]) -> Result<(), (&'sta
     Err((key, format!("{key} = \"{value}\": it must be one of {}", allowed.join(", "))))
 }
 
+fn storage(config: &Config) -> Result<(), (&'static str, String)> {
+    let storage = &config.storage;
+    if storage.is_on_server() {
+        store::ServerAddress::parse(&storage.url, None)
+            .map_err(|error| ("storage.url", error.to_string()))?;
+        if !config.backup.every.is_empty() {
+            let reason = "backup.every copies a file; a database server is backed up by its own means, such as pg_dump";
+            return Err(("backup.every", reason.to_owned()));
+        }
+    } else if storage.url != "sqlite" && !storage.url.starts_with("sqlite://") {
+        let reason =
+            "storage.url must be \"sqlite\", \"sqlite:///path\" or \"postgres://user@host:port/database\"";
+        return Err(("storage.url", reason.to_owned()));
+    }
+    match storage.pool {
+        2..=1000 => Ok(()),
+        _ => Err(("storage.pool", "storage.pool must be 2 to 1000".to_owned())),
+    }
+}
+
 /// What no type can say. The error is the key and what it has to be.
 fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
@@ -211,10 +231,7 @@ fn validate(config: &Config) -> Result<(), (&'static str, String)> {
     if config.embedding.provider == "local" && !config.embedding.model.is_empty() {
         one_of("embedding.model", &config.embedding.model, &names)?;
     }
-    if config.storage.url != "sqlite" && !config.storage.url.starts_with("sqlite://") {
-        let reason = "storage.url must be \"sqlite\" or \"sqlite:///path\"; PostgreSQL is not built in yet";
-        return Err(("storage.url", reason.to_owned()));
-    }
+    storage(config)?;
     if memory::PersonaId::new(config.persona.id.clone()).is_err() {
         return Err(("persona.id", "persona.id needs 1 to 128 characters".to_owned()));
     }
@@ -472,6 +489,9 @@ mod tests {
             "[embedding]\nprovider = \"openai\"",
             "[embedding]\nmodel = \"bge-m3\"",
             "[storage]\nurl = \"postgres://x\"",
+            "[storage]\nurl = \"postgres://ann:secret@host/home\"",
+            "[storage]\nurl = \"postgres://ann@host/home\"\npool = 1",
+            "[storage]\nurl = \"postgres://ann@host/home\"\n[backup]\nevery = \"1d\"",
             "not toml at all",
             "[llm]\ndaily_spend_cap = 1.5",
             "[llm]\nprices = [{ input = 1.0 }]",

@@ -107,10 +107,21 @@ section!(
 section!(
     /// Where memory is kept.
     Storage {
-        /// `sqlite` for the file in the home, or `sqlite:///path`.
+        /// `sqlite` for the file in the home, `sqlite:///path`, or `postgres://user@host:port/database`.
         url: String = "sqlite".to_owned(),
+        /// Environment variable that holds the password of the database server.
+        password_env: String = String::new(),
+        /// Connections to the database server, 2 to 1000.
+        pool: u16 = 16,
     }
 );
+
+impl Storage {
+    /// Whether memory is kept in a database on a server instead of a file.
+    pub(crate) fn is_on_server(&self) -> bool {
+        self.url.starts_with("postgres://") || self.url.starts_with("postgresql://")
+    }
+}
 
 impl Config {
     /// The time between backups; `None` for no timer.

@@ -27,6 +27,7 @@ mod export;
 mod tokens;
 mod reload;
 mod secrets;
+mod server_database;
 mod stopping;
 mod doctor;
 mod document_facts;

@@ -37,6 +37,9 @@ impl Failure {
             Self::Statement(error) => error,
             Self::Refused(reason) => return StoreError::Failed(reason),
         };
+        if matches!(error, Error::InUse) {
+            return StoreError::Unusable(format!("{error}; nothing was written"));
+        }
         if let Error::Postgres(failure) = &error {
             return of_server(failure, &error);
         }

@@ -86,13 +86,37 @@ impl SqliteStore {
     /// [`StoreError::Unusable`] if the server can't be reached, refuses the user, or the database is not ours or of
     /// another version: it is left as it is. [`StoreError::Unwritable`] if the server only reads.
     pub fn open_on_server(address: &ServerAddress, options: StoreOptions) -> Result<Self, StoreError> {
+        Self::connect_all(address, options, postgres::open_for_writing)
+    }
+
+    /// Opens a database on a PostgreSQL server to read it, also while another program has it. Writes fail.
+    ///
+    /// # Errors
+    /// As [`open_on_server`](Self::open_on_server), and [`StoreError::Unusable`] if the schema is missing or older.
+    pub fn open_on_server_to_read(
+        address: &ServerAddress,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        Self::connect_all(address, options, postgres::open_for_reading)
+    }
+
+    fn connect_all(
+        address: &ServerAddress,
+        options: StoreOptions,
+        open: fn(&ServerAddress) -> Result<postgres::Server, StoreError>,
+    ) -> Result<Self, StoreError> {
         // The driver blocks, which a thread of the runtime must not.
-        let opened = std::thread::scope(|scope| scope.spawn(|| Self::connect_all(address, options)).join());
+        let opened = std::thread::scope(|scope| {
+            scope.spawn(|| Self::connect_each(address, options, open(address)?)).join()
+        });
         opened.map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
     }
 
-    fn connect_all(address: &ServerAddress, options: StoreOptions) -> Result<Self, StoreError> {
-        let writing = postgres::open_for_writing(address)?;
+    fn connect_each(
+        address: &ServerAddress,
+        options: StoreOptions,
+        writing: postgres::Server,
+    ) -> Result<Self, StoreError> {
         let connect = |_| address.connect().map(|server| Connection::Postgres(Box::new(server)));
         let reading = (0..options.readers.max(1)).map(connect);
         let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// The address of an empty database; `None` if there is no server.
+/// The address of an empty database; `None` without a server.
 pub(crate) fn fresh_database() -> Outcome<Option<String>> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Ok(server) = std::env::var("ECHOVESSEL_TEST_POSTGRES") else { return Ok(None) };

@@ -11,8 +11,8 @@ use super::is_confirmed;
 use crate::cli::{Import, Shared};
 use crate::commands::restore::put_aside;
 use crate::config::Config;
+use crate::database::database_path;
 use crate::home::Home;
-use crate::wiring::database_path;
 
 pub(super) fn bring_in(
     shared: &Shared,
@@ -41,7 +41,7 @@ pub(super) fn bring_in(
         bail!("nothing was imported");
     }
     let _lock = home.lock()?;
-    let database = database_path(config, home);
+    let database = database_path(config, home)?;
     if database.exists() {
         let there = store::examine_backup(&database).context("nothing was imported")?;
         if there.messages > 0 || there.nodes > 0 {

@@ -19,9 +19,10 @@ use store::SqliteStore;
 use super::Recorded;
 use crate::cli::Import;
 use crate::config::Config;
+use crate::database::open_database;
 use crate::home::Home;
 use crate::system::{SystemClock, SystemIdGenerator};
-use crate::wiring::{open_database, session_policy};
+use crate::wiring::session_policy;
 
 /// Skips that are printed as JSON.
 const SKIPS_LISTED: u32 = 10_000;

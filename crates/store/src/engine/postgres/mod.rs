@@ -8,13 +8,14 @@ mod values;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Statement};
 
 use crate::engine::sql::{Error, Parameters, Result, WordDialect};
 
 pub use address::ServerAddress;
-pub(crate) use open::open_for_writing;
+pub(crate) use open::{open_for_reading, open_for_writing};
 use values::Owned;
 pub(crate) use values::ServerRow;
 
@@ -36,7 +37,12 @@ pub(crate) struct Server {
     /// By the text that the store wrote, not by the server's.
     statements: RefCell<HashMap<String, Statement>>,
     in_transaction: Cell<bool>,
+    /// Whether it holds the database for one program, also after it was connected again.
+    is_exclusive: Cell<bool>,
 }
+
+/// Any number that no other program is likely to lock: `EVsl` and `home`.
+const HOME_LOCK: i64 = 0x4556_736C_686F_6D65;
 
 impl Server {
     pub(crate) fn connect(configuration: &Config) -> Result<Self> {
@@ -46,6 +52,7 @@ impl Server {
             client: RefCell::new(client),
             statements: RefCell::default(),
             in_transaction: Cell::new(false),
+            is_exclusive: Cell::new(false),
         })
     }
 
@@ -92,7 +99,11 @@ impl Server {
             Some("BEGIN") => {
                 if self.client.borrow().is_closed() {
                     self.statements.borrow_mut().clear();
-                    *self.client.borrow_mut() = self.configuration.connect(NoTls)?;
+                    let mut client = self.configuration.connect(NoTls)?;
+                    if self.is_exclusive.get() && !lock(&mut client)? {
+                        return Err(Error::InUse);
+                    }
+                    *self.client.borrow_mut() = client;
                     tracing::info!("connected to the database again");
                 }
                 self.in_transaction.set(true);
@@ -108,8 +119,26 @@ impl Server {
         self.in_transaction.get()
     }
 
+    /// Holds the database for this program as long as the connection lasts; false if another program has it.
+    pub(crate) fn lock(&self) -> Result<bool> {
+        self.is_exclusive.set(true);
+        lock(&mut self.client.borrow_mut())
+    }
+
     pub(crate) fn close(self) -> Result<()> {
         Ok(self.client.into_inner().close()?)
+    }
+}
+
+/// Waits a moment: the server may not have noticed yet that the program before was killed.
+fn lock(client: &mut Client) -> Result<bool> {
+    client.batch_execute("SET lock_timeout = '5s'")?;
+    let locked = client.query_one("SELECT pg_advisory_lock($1)", &[&HOME_LOCK]);
+    client.batch_execute("SET lock_timeout = 0")?;
+    match locked {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -26,11 +26,22 @@ const OLDEST_SERVER: i64 = 150_000;
 /// Any number that no other program is likely to lock: `EVsl` and `sche`.
 const MIGRATION_LOCK: i64 = 0x4556_736C_7363_6865;
 
-/// The connection that writes, to a database whose schema is up to date.
+/// The connection that writes, to a database whose schema is up to date and that no other program has.
 pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
-    let connection = Connection::Postgres(Box::new(address.connect()?));
+    let server = address.connect()?;
     let failed = |error: Error| Failure::from(error).of_write();
-    check_server(&connection, address)?;
+    if !server.lock().map_err(failed)? {
+        return Err(StoreError::Unusable(format!(
+            "{address}: another EchoVessel has it; stop that one first. Nothing was changed"
+        )));
+    }
+    let connection = Connection::Postgres(Box::new(server));
+    if check_server(&connection, address)? {
+        return Err(StoreError::Unwritable(format!(
+            "{address}: the server only reads, as a replica does; give the address of the primary server. Nothing was \
+             changed"
+        )));
+    }
     connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
     let outcome = prepare(&connection, address);
     let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
@@ -42,7 +53,40 @@ pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<S
     }
 }
 
-fn check_server(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
+/// A connection that only reads, also beside a program that has the database.
+pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
+    let server = address.connect()?;
+    let failed = |error: Error| Failure::from(error).of_read();
+    server.execute_script("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY").map_err(failed)?;
+    let connection = Connection::Postgres(Box::new(server));
+    check_server(&connection, address)?;
+    let unusable =
+        |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
+    match version(&connection).map_err(failed)? {
+        Schema::Version(version) if version == newest() => check_digests(&connection, address, version)?,
+        Schema::Version(version) => {
+            return unusable(format!(
+                "it has schema {version}, this program's is {}; an older one is upgraded by `echovessel run`",
+                newest()
+            ));
+        }
+        Schema::None => return unusable("it holds no home yet; `echovessel run` creates it".to_owned()),
+        Schema::Foreign => return unusable(FOREIGN.to_owned()),
+    }
+    match connection {
+        Connection::Postgres(server) => Ok(*server),
+        Connection::Sqlite(_) => Err(StoreError::Failed("the connection is to a file".to_owned())),
+    }
+}
+
+const FOREIGN: &str = "it holds tables of another program; choose an empty database";
+
+fn newest() -> i32 {
+    MIGRATIONS.last().map_or(0, |migration| migration.number)
+}
+
+/// Refuses servers that can't hold a home; says whether it only reads.
+fn check_server(connection: &Connection, address: &ServerAddress) -> std::result::Result<bool, StoreError> {
     let failed = |error: Error| Failure::from(error).of_read();
     let (version, encoding, reads_only): (i64, String, bool) = connection
         .query_row(
@@ -60,13 +104,7 @@ fn check_server(connection: &Connection, address: &ServerAddress) -> std::result
     if encoding != "UTF8" {
         return unusable(format!("the database is encoded in {encoding}; create it in UTF8"));
     }
-    if reads_only {
-        return Err(StoreError::Unwritable(format!(
-            "{address}: the server only reads, as a replica does; give the address of the primary server. Nothing was \
-             changed"
-        )));
-    }
-    Ok(())
+    Ok(reads_only)
 }
 
 /// In one transaction: waits for another program that migrates, looks whose database it is, and migrates it.
@@ -78,11 +116,9 @@ fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Res
     let found = version(connection).map_err(failed)?;
     let unusable =
         |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
-    let newest = MIGRATIONS.last().map_or(0, |migration| migration.number);
+    let newest = newest();
     match found {
-        Schema::Foreign => {
-            return unusable("it holds tables of another program; choose an empty database".to_owned());
-        }
+        Schema::Foreign => return unusable(FOREIGN.to_owned()),
         Schema::Version(version) if version > newest => {
             return unusable(format!(
                 "it has schema {version}, written by a newer EchoVessel; this one reads up to {newest}. Install the newer \

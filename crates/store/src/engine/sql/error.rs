@@ -7,6 +7,8 @@ pub(crate) enum Error {
     Sqlite(#[from] rusqlite::Error),
     #[error("{}", describe(.0))]
     Postgres(#[from] postgres::Error),
+    #[error("another EchoVessel has the database")]
+    InUse,
     #[error("the query returned no rows")]
     QueryReturnedNoRows,
     #[error("the statement changed {0} rows instead of one")]

@@ -1,0 +1,79 @@
+//! A home in a database on a PostgreSQL server, at the command line. `scripts/with-postgres` starts the server.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+use crate::command_line::run;
+use crate::daemon::{Daemon, Home, Settings, eventually};
+use crate::scripts;
+
+/// Settings with an empty database of their own.
+fn on_server(settings: Settings) -> Settings {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let server = std::env::var("ECHOVESSEL_TEST_POSTGRES").unwrap();
+    let name = format!("home_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let created = Command::new("createdb").args(["-h", &server, "-U", "echovessel", &name]).status().unwrap();
+    assert!(created.success());
+    settings
+        .key("storage.url", format!("postgres:///{name}?host={server}&user=echovessel"))
+        .key("storage.pool", 4)
+}
+
+/// What doctor finds of the database.
+async fn database_finding(home: &Home, settings: &Settings) -> Value {
+    let ran = run(home, settings, &["doctor", "--json"]).await;
+    let findings: Value = serde_json::from_str(&ran.out).unwrap();
+    findings.as_array().unwrap().iter().find(|finding| finding["what"] == "database").unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn daemon_keeps_its_memory_on_server_across_kill() {
+    let model = scripts::model().await;
+    let (home, settings) = (Home::new(), on_server(Settings::talking_to(&model)));
+    let empty = database_finding(&home, &settings).await;
+    assert!(empty["said"].as_str().unwrap().contains("holds no home yet"), "{empty}");
+    let daemon = Daemon::start(&home, &settings).await;
+    let said = daemon.say("self", "my cat is called Biscuit").await;
+    eventually("the turn is answered", async || {
+        (daemon.receipt(&said.turn_id).await.status == 200).then_some(())
+    })
+    .await;
+    let before = daemon.history("self").await;
+    assert_eq!(before.len(), 2);
+    let found = database_finding(&home, &settings).await;
+    assert_eq!(found["ok"], true, "beside the daemon: {found}");
+    let status = run(&home, &settings, &["status"]).await;
+    assert!(status.code == 0 && status.out.contains("2 messages"), "{}", status.out);
+    daemon.kill();
+    assert!(!home.file("echovessel.db").exists(), "nothing is kept in a file");
+
+    let daemon = Daemon::start(&home, &settings).await;
+    assert_eq!(daemon.history("self").await, before);
+    daemon.kill();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn second_daemon_on_one_database_is_refused() {
+    let settings = on_server(Settings::offline());
+    let (first, second) = (Home::new(), Home::new());
+    let _daemon = Daemon::start(&first, &settings).await;
+    let ran = run(&second, &settings, &["run", "--port", "0", "--no-open"]).await;
+    assert_ne!(ran.code, 0);
+    assert!(ran.err.contains("another EchoVessel has it"), "{}", ran.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn what_works_on_files_says_so() {
+    let (home, settings) = (Home::new(), on_server(Settings::offline()));
+    Daemon::start(&home, &settings).await.kill();
+    let ran = run(&home, &settings, &["backup"]).await;
+    assert!(ran.code != 0 && ran.err.contains("pg_dump"), "{}", ran.err);
+    let unset = settings.key("storage.password_env", "NO_SUCH_VARIABLE");
+    let found = database_finding(&home, &unset).await;
+    assert!(found["ok"] == false && found["said"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{found}");
+}
