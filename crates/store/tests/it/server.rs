@@ -174,12 +174,20 @@ fn addresses_with_passwords_or_without_database_are_refused() {
         ("postgres://anna:secret@host/home", "holds a password"),
         ("postgres://anna@host", "the database is missing"),
         ("postgres://anna@host/home?sslmode=require", "sslmode=require"),
+        ("postgres://anna@host/home", "not encrypted yet"),
+        ("postgres://anna@192.0.2.7/home?sslmode=prefer", "not encrypted yet"),
+        ("postgres://anna@localhost,host/home", "not encrypted yet"),
+        ("postgres://anna@localhost/home?hostaddr=192.0.2.7", "not encrypted yet"),
         ("mysql://anna@host/home", "not an address"),
     ] {
         let reason = ServerAddress::parse(url, None).unwrap_err().to_string();
         assert!(reason.contains(wanted) && !reason.contains("secret"), "{reason}");
     }
-    let address = ServerAddress::parse("postgres://anna@host:5433/home", Some("secret")).unwrap();
+    for host in ["localhost", "127.0.0.1", "[::1]", "%2Frun%2Fserver"] {
+        ServerAddress::parse(&format!("postgres://anna@{host}/home"), None).unwrap();
+    }
+    let url = "postgres://anna@host:5433/home?sslmode=disable";
+    let address = ServerAddress::parse(url, Some("secret")).unwrap();
     assert_eq!(address.to_string(), "database \"home\" on the PostgreSQL server host");
     assert!(!format!("{address:?}").contains("secret"));
 }

@@ -1,6 +1,7 @@
 //! Where a database is, and how a server's refusal is put into words.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use memory::ports::StoreError;
@@ -49,6 +50,12 @@ impl ServerAddress {
                 "sslmode=require is not supported yet; connect over a tunnel or a private network",
             ));
         }
+        if leaves_the_machine(&config) && config.get_ssl_mode() != SslMode::Disable {
+            return Err(wrong(
+                "the server is on another machine, and connections are not encrypted yet; add sslmode=disable if nobody can \
+                 listen on the network between them",
+            ));
+        }
         config.ssl_mode(SslMode::Disable).connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVES_IDLE);
         config.application_name("echovessel");
         if let Some(password) = password {
@@ -86,6 +93,18 @@ impl ServerAddress {
         };
         StoreError::Unusable(format!("{self}: {reason} ({error}). Nothing was changed"))
     }
+}
+
+fn leaves_the_machine(config: &Config) -> bool {
+    let is_distant = |host: &Host| match host {
+        Host::Tcp(name) => {
+            name != "localhost" && !name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+        }
+        #[cfg(unix)]
+        Host::Unix(_) => false,
+    };
+    config.get_hosts().iter().any(is_distant)
+        || config.get_hostaddrs().iter().any(|address| !address.is_loopback())
 }
 
 /// Whether the client had no password to give.
