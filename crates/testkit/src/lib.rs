@@ -2,18 +2,17 @@
 //! without a model, and a language model over real HTTP that follows a script.
 
 mod clock;
-pub mod discord;
 mod ids;
 mod embedder;
 mod mind;
 pub mod scripted_model;
 mod scripted_voice;
 pub mod store_suite;
-pub mod telegram;
 
 pub use clock::SimulatedClock;
 pub use embedder::WordHashEmbedder;
 pub use ids::SequentialIds;
 pub use mind::FixedMind;
+pub use platforms::{discord, telegram};
 pub use scripted_model::{Reply, ScriptedModel};
 pub use scripted_voice::{ScriptedVoice, VoiceCall, VoiceFault};

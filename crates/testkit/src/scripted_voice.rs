@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::scripted_model::http::{HttpRequest, HttpResponse, read_request, write_response};
+use platforms::http::{HttpRequest, HttpResponse, read_request, write_response};
 
 /// Samples a second of the scripted voice.
 const RATE: u32 = 24_000;

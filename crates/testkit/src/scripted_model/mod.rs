@@ -4,7 +4,6 @@ mod reply;
 mod request;
 mod serving;
 mod dialect;
-pub(crate) mod http;
 mod canned;
 mod embeddings;
 

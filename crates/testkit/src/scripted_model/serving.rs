@@ -10,10 +10,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::dialect::Dialect;
-use super::http::{HttpRequest, HttpResponse, begin_chunked, read_request, write_chunk, write_response};
 use super::reply::{Content, FaultKind, Reply};
 use super::request::RecordedRequest;
 use super::{EMBEDDINGS, Shared};
+use platforms::http::{HttpRequest, HttpResponse, begin_chunked, read_request, write_chunk, write_response};
 
 /// Serves every connection; ends them all when it is dropped.
 pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a client of a language model uses.
+//! As much of HTTP/1.1 as the simulated servers need.
 
 use std::io;
 
@@ -10,20 +10,21 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// A request, read whole.
-pub(crate) struct HttpRequest {
-    pub(crate) method: String,
-    pub(crate) path: String,
+pub struct HttpRequest {
+    /// In capitals, as it was sent.
+    pub method: String,
+    /// Without what follows the question mark.
+    pub path: String,
     /// What follows the question mark; empty if nothing does.
-    pub(crate) query: String,
+    pub query: String,
     /// Names in lower case.
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    pub headers: Vec<(String, String)>,
+    /// As announced by content-length; empty without it.
+    pub body: Vec<u8>,
 }
 
 /// Reads the next request of a connection; none when the client has closed it.
-pub(crate) async fn read_request(
-    reader: &mut (impl AsyncBufRead + Unpin),
-) -> io::Result<Option<HttpRequest>> {
+pub async fn read_request(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<HttpRequest>> {
     let Some(first) = read_line(reader).await? else { return Ok(None) };
     let mut words = first.split(' ');
     let (Some(method), Some(target)) = (words.next(), words.next()) else {
@@ -58,16 +59,19 @@ pub(crate) async fn read_request(
 }
 
 /// A response that is written at once.
-pub(crate) struct HttpResponse<'a> {
-    pub(crate) status: u16,
-    pub(crate) content_type: &'a str,
+pub struct HttpResponse<'a> {
+    /// The status code.
+    pub status: u16,
+    /// The value of content-type.
+    pub content_type: &'a str,
     /// Beside type and length.
-    pub(crate) headers: &'a [(&'a str, &'a str)],
-    pub(crate) body: &'a [u8],
+    pub headers: &'a [(&'a str, &'a str)],
+    /// The whole body; its length is announced.
+    pub body: &'a [u8],
 }
 
 /// Writes a response; `body_bytes` of its body, which is fewer than it announces when the answer is to be cut.
-pub(crate) async fn write_response(
+pub async fn write_response(
     writer: &mut (impl AsyncWrite + Unpin),
     response: &HttpResponse<'_>,
     body_bytes: usize,
@@ -87,10 +91,7 @@ pub(crate) async fn write_response(
 }
 
 /// Begins a response that is written piece by piece.
-pub(crate) async fn begin_chunked(
-    writer: &mut (impl AsyncWrite + Unpin),
-    content_type: &str,
-) -> io::Result<()> {
+pub async fn begin_chunked(writer: &mut (impl AsyncWrite + Unpin), content_type: &str) -> io::Result<()> {
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
     );
@@ -99,7 +100,7 @@ pub(crate) async fn begin_chunked(
 }
 
 /// Writes one piece; an empty one ends the response.
-pub(crate) async fn write_chunk(writer: &mut (impl AsyncWrite + Unpin), piece: &[u8]) -> io::Result<()> {
+pub async fn write_chunk(writer: &mut (impl AsyncWrite + Unpin), piece: &[u8]) -> io::Result<()> {
     let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
     chunk.extend_from_slice(piece);
     chunk.extend_from_slice(b"\r\n");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
 use super::{DiscordFault, Shared};
-use crate::scripted_model::http::{HttpRequest, HttpResponse, write_response};
+use crate::http::{HttpRequest, HttpResponse, write_response};
 
 /// Most characters of a message.
 const MESSAGE_LENGTH_MAX: usize = 2_000;

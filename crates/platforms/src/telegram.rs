@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::scripted_model::http::{HttpRequest, HttpResponse, read_request, write_response};
+use crate::http::{HttpRequest, HttpResponse, read_request, write_response};
 
 /// Most updates of one answer, as the platform has it.
 const UPDATES_MAX: usize = 100;
@@ -60,6 +60,7 @@ struct State {
     next_message: i64,
     sent: Vec<(String, String)>,
     calls: HashMap<String, usize>,
+    waits: Vec<u64>,
     faults: HashMap<String, VecDeque<TelegramFault>>,
 }
 
@@ -133,6 +134,12 @@ impl TelegramServer {
     #[must_use]
     pub fn sent(&self) -> Vec<(String, String)> {
         self.shared.lock().sent.clone()
+    }
+
+    /// The seconds that each request for updates asked the platform to wait.
+    #[must_use]
+    pub fn waits(&self) -> Vec<u64> {
+        self.shared.lock().waits.clone()
     }
 
     /// How often a method was called.
@@ -209,7 +216,9 @@ async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> 
     if method != "getUpdates" {
         return Some(done(shared, method, &asked));
     }
-    let held = Duration::from_secs(asked["timeout"].as_u64().unwrap_or_default());
+    let seconds = asked["timeout"].as_u64().unwrap_or_default();
+    shared.lock().waits.push(seconds);
+    let held = Duration::from_secs(seconds);
     let offset = asked["offset"].as_i64();
     let waiting = async {
         loop {

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
 use super::Shared;
 use super::state::Command;
-use crate::scripted_model::http::{HttpRequest, HttpResponse, write_response};
+use crate::http::{HttpRequest, HttpResponse, write_response};
 
 const NOT_AUTHENTICATED: u16 = 4_003;
 const WRONG_TOKEN: u16 = 4_004;

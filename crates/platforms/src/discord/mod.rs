@@ -16,7 +16,7 @@ use tokio::io::BufReader;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::scripted_model::http::read_request;
+use crate::http::read_request;
 use state::{Command, State};
 
 /// What goes wrong at the next call of a route.
