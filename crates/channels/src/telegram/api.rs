@@ -12,7 +12,7 @@ use super::TelegramError;
 use crate::address;
 
 /// How long the platform holds a question for updates, in seconds.
-const POLL_SECONDS: u64 = 25;
+pub(super) const POLL_SECONDS: u64 = 25;
 /// How long any other answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -143,10 +143,15 @@ impl Api {
         self.call::<Bot>("getMe", &json!({}), ANSWER_WITHIN).await.map(|bot| format!("@{}", bot.username))
     }
 
-    /// Waits for updates from a position on; an empty list when none came in time.
-    pub(super) async fn updates(&self, offset: Option<i64>) -> Result<Vec<RawUpdate>, ApiError> {
-        let asked = json!({"offset": offset, "timeout": POLL_SECONDS, "allowed_updates": ["message", "edited_message"]});
-        self.call("getUpdates", &asked, Duration::from_secs(POLL_SECONDS) + ANSWER_WITHIN).await
+    /// Waits so many seconds for updates from a position on; an empty list when none came in time.
+    pub(super) async fn updates(
+        &self,
+        offset: Option<i64>,
+        seconds: u64,
+    ) -> Result<Vec<RawUpdate>, ApiError> {
+        let asked =
+            json!({"offset": offset, "timeout": seconds, "allowed_updates": ["message", "edited_message"]});
+        self.call("getUpdates", &asked, Duration::from_secs(seconds) + ANSWER_WITHIN).await
     }
 
     /// Sends a message; gives its number in the chat.

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 
 use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind};
 use crate::inbound::{ChannelInbox, Stopped};
-use api::{Api, ApiError, Message, RawUpdate};
+use api::{Api, ApiError, Message, POLL_SECONDS, RawUpdate};
 
 /// The platform's address.
 const API_BASE: &str = "https://api.telegram.org";
@@ -62,10 +62,10 @@ impl Telegram {
         self.api.host()
     }
 
-    async fn poll(&self, inbound: &ChannelInbox) -> Result<Result<(), ApiError>, Stopped> {
+    async fn poll(&self, inbound: &ChannelInbox, seconds: u64) -> Result<Result<(), ApiError>, Stopped> {
         let offset = inbound.position().await?.map(|position| position + 1);
         let updates = tokio::select! {
-            updates = self.api.updates(offset) => updates,
+            updates = self.api.updates(offset, seconds) => updates,
             stopped = inbound.stopped() => return Err(stopped),
         };
         let mut updates = match updates {
@@ -105,11 +105,13 @@ impl Channel for Telegram {
 
     async fn receive(&self, inbound: &ChannelInbox) -> Stopped {
         let mut failures: u32 = 0;
+        // The first request does not wait: until it is answered nobody knows whether the channel works.
+        let mut seconds = 0;
         loop {
-            let error = match self.poll(inbound).await {
+            let error = match self.poll(inbound, seconds).await {
                 Err(stopped) => return stopped,
                 Ok(Ok(())) => {
-                    failures = 0;
+                    (failures, seconds) = (0, POLL_SECONDS);
                     continue;
                 }
                 Ok(Err(error)) => error,
@@ -119,7 +121,7 @@ impl Channel for Telegram {
                 ApiError::Refused | ApiError::Conflict => WAIT_REFUSED,
                 _ => BACKOFF.wait_after(failures),
             };
-            failures = failures.saturating_add(1);
+            (failures, seconds) = (failures.saturating_add(1), 0);
             inbound.set_state(ChannelState::Failed(error.to_string()));
             if let Err(stopped) = inbound.rest(wait).await {
                 return stopped;

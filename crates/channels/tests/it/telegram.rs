@@ -146,6 +146,18 @@ async fn a_token_that_is_refused_is_said_in_plain_words() {
     assert!(world.status().await.error.unwrap().contains("refuses the bot's token"));
 }
 
+/// Otherwise a channel would count as not connected for as long as nobody writes.
+#[tokio::test]
+async fn the_first_request_after_a_start_or_a_failure_is_answered_at_once() {
+    let world = World::new().await;
+    world.until("the connection", || async { world.status().await.state == "ready" }).await;
+    world.until("the long wait", || async { world.platform.waits() == [0, 25] }).await;
+    world.platform.fail("getUpdates", TelegramFault::Unauthorized);
+    world.until("the failure", || async { world.status().await.state == "failed" }).await;
+    world.until("the connection", || async { world.status().await.state == "ready" }).await;
+    world.until("the long wait", || async { world.platform.waits().ends_with(&[0, 25]) }).await;
+}
+
 #[tokio::test]
 async fn nothing_is_missed_and_nothing_said_twice_over_a_restart() {
     let mut world = World::new().await;
