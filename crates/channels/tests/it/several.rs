@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use memory::ports::{Clock as _, ProactiveStore as _};
 use memory::proactive::{ProactiveGate, ProactiveOutcome};
 use runtime::IncomingMessage;
@@ -143,4 +144,67 @@ async fn a_thousand_users_do_not_wait_for_one() {
     assert!(world.discord.sent_to(1).is_empty());
     bell.notify_one();
     world.until("an answer for the slow one", || async { !world.discord.sent_to(1).is_empty() }).await;
+}
+
+/// Waits as [`World::until`], with time passing so slowly that the minute, which prompts name, stays the same.
+async fn within_the_minute<F: Future<Output = bool>>(world: &World, holds: impl Fn() -> F) {
+    world
+        .until("something within the minute", || async {
+            for _ in 0..200 {
+                if holds().await {
+                    return true;
+                }
+                tokio::task::yield_now().await;
+            }
+            false
+        })
+        .await;
+}
+
+/// The prompts of the same conversation on a channel.
+async fn prompts_on(channel: &str) -> Vec<(String, String)> {
+    let world = World::new().await;
+    match channel {
+        "discord" => world.link_on_discord(7, "self").await,
+        "telegram" => world.link("self").await,
+        _ => drop(world.runtime.ensure_known(&scope("self")).await.unwrap()),
+    }
+    let mut minute: Timestamp = "2026-03-05T09:10:00Z".parse().unwrap();
+    for (number, text) in
+        ["I have a cat. She is called Mia.", "What is my cat called?"].into_iter().enumerate()
+    {
+        while world.clock.now() < minute {
+            let left = Duration::try_from(minute.duration_since(world.clock.now())).unwrap();
+            world.clock.advance(left.min(Duration::from_secs(5))).await;
+            within_the_minute(&world, || async { world.status_of("discord").await.state == "ready" }).await;
+        }
+        match channel {
+            "discord" => drop(world.discord.write(7, text)),
+            "telegram" => drop(world.platform.write(7, text)),
+            _ => {
+                let (scope, channel_id) = (scope("self"), channel.to_owned());
+                let content = text.to_owned();
+                let incoming = IncomingMessage { scope, channel_id, content, external_ref: None };
+                world.runtime.accept(incoming).await.unwrap();
+            }
+        }
+        within_the_minute(&world, || async { world.messages("self").await.len() == 2 * number + 1 }).await;
+        world.clock.advance(Duration::from_secs(2)).await;
+        within_the_minute(&world, || async { world.messages("self").await.len() == 2 * (number + 1) }).await;
+        minute += Duration::from_secs(60);
+    }
+    let stored = world.messages("self").await;
+    assert!(stored.iter().all(|message| message.channel_id == channel), "{stored:?}");
+    world.stop().await;
+    world.listener.prompts()
+}
+
+#[tokio::test]
+async fn prompts_are_byte_identical_on_every_channel() {
+    let on_the_page = prompts_on("web").await;
+    assert_eq!(on_the_page.len(), 2);
+    assert!(on_the_page[1].1.contains("She is called Mia."), "{}", on_the_page[1].1);
+    for channel in ["discord", "telegram", "openai"] {
+        assert_eq!(prompts_on(channel).await, on_the_page, "{channel}");
+    }
 }

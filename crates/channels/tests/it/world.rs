@@ -60,6 +60,7 @@ pub(crate) struct World {
 #[derive(Default)]
 pub(crate) struct Listener {
     held: Mutex<Option<(String, Arc<Notify>)>>,
+    prompts: Mutex<Vec<(String, String)>>,
 }
 
 impl Listener {
@@ -70,10 +71,16 @@ impl Listener {
         bell
     }
 
+    /// System and user prompt of each reply so far.
+    pub(crate) fn prompts(&self) -> Vec<(String, String)> {
+        self.prompts.lock().unwrap().clone()
+    }
+
     async fn listen(&self, request: &Request) {
         if request.task != "reply" {
             return;
         }
+        self.prompts.lock().unwrap().push((request.system.clone(), request.user.clone()));
         let held = self.held.lock().unwrap().clone();
         if let Some((text, bell)) = held
             && request.user.contains(&text)
