@@ -1,0 +1,14 @@
+// The names of the channels where messages are written.
+
+const NAMES: Readonly<Record<string, string>> = {
+  discord: "Discord",
+  imessage: "iMessage",
+  openai: "OpenAI API",
+  telegram: "Telegram",
+};
+
+/** The channel's name for a pill; null for this page and for messages that are not stored yet. */
+export function channelName(channelId: string | null): string | null {
+  if (channelId === null || channelId === "web") return null;
+  return NAMES[channelId] ?? channelId;
+}
