@@ -15,6 +15,7 @@ Examples:
   echovessel run --open               also open the web UI in the browser
   echovessel chat                     talk in this terminal
   echovessel demo                     watch one sentence become a memory, in under a minute
+  echovessel demo --channels          watch one persona talk on simulated Discord and Telegram
   echovessel recall \"my cat\" --explain   rank memories for a text, with every score
   echovessel memory forget --text \"…\"    erase a text everywhere, with a receipt
   echovessel config show              print every key with its current value
@@ -40,7 +41,7 @@ impl Cli {
     /// Parses the command line of this process. An invalid one ends the process with exit code 2 and a message.
     pub(crate) fn parse_or_exit() -> Self {
         let cli = Self::parse();
-        if cli.shared.json && matches!(cli.command, Some(Command::Demo | Command::Completions { .. })) {
+        if cli.shared.json && matches!(cli.command, Some(Command::Demo(_) | Command::Completions { .. })) {
             let reason = "--json: this command has no JSON output";
             Self::command().error(ErrorKind::ArgumentConflict, reason).exit();
         }
@@ -59,6 +60,14 @@ pub(crate) struct Shared {
     pub(crate) json: bool,
 }
 
+/// Options of `demo`.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Show one persona on Discord and Telegram instead, both simulated on this machine
+    #[arg(long)]
+    pub(crate) channels: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Start the daemon and the web UI (the default)
@@ -66,7 +75,7 @@ pub(crate) enum Command {
     /// Talk in this terminal
     Chat(Chat),
     /// Show one sentence becoming a memory, on a temporary home, with a fast clock and no model
-    Demo,
+    Demo(Demo),
     /// Create a home: config.toml with every key explained, and a token
     Init(Init),
     /// Rank memories for a text

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let level = match cli.command {
         None | Some(Command::Run(_)) => "info",
         // Its output is a story; what it has to say stands there.
-        Some(Command::Demo) => "error",
+        Some(Command::Demo(_)) => "error",
         Some(_) => "warn",
     };
     telemetry::start(level, cli.shared.json);
@@ -63,7 +63,7 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
     match command.unwrap_or(Command::Run(Run::default())) {
         Command::Run(args) => commands::run::run(shared, &config()?, home, &args).await,
         Command::Chat(args) => commands::chat::chat(shared, &config()?, home, &args).await,
-        Command::Demo => commands::demo::demo().await,
+        Command::Demo(args) => commands::demo::demo(&args).await,
         Command::Init(args) => commands::init::init(shared, home, &args),
         Command::Recall(args) => commands::recall::recall(shared, &config()?, home, &args).await,
         Command::Memory { command } => commands::memory::memory(shared, &config()?, home, &command).await,

@@ -24,6 +24,18 @@ pub(crate) struct Outbound {
 /// # Errors
 /// When an enabled channel can't work: its token is missing, or its address would send the token in the open.
 pub(crate) fn open(config: &Config, services: &Services) -> anyhow::Result<Outbound> {
+    open_with_tokens(config, services, &token)
+}
+
+/// Like [`open`], with tokens from elsewhere than the environment: `token` gets a section and the variable that it names.
+///
+/// # Errors
+/// As [`open`], and those of `token`.
+pub(crate) fn open_with_tokens(
+    config: &Config,
+    services: &Services,
+    token: &dyn Fn(&str, &str) -> Result<SecretString, ConfigError>,
+) -> anyhow::Result<Outbound> {
     let mut enabled: Vec<(Arc<dyn channels::Channel>, ChannelSettings)> = Vec::new();
     let mut hosts = Vec::new();
     let discord = &config.channels.discord;

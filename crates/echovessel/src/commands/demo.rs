@@ -14,7 +14,8 @@ use memory::ports::{Clock as _, Store};
 use memory::{Scope, UserId};
 use runtime::{Delivery, IncomingMessage, Runtime, Subscription, TurnEvent};
 
-use super::recall;
+use super::{demo_channels, recall};
+use crate::cli::Demo;
 use crate::config::Config;
 use crate::home::Home;
 use crate::system::{SkippableClock, SystemIdGenerator, random_bytes};
@@ -47,10 +48,11 @@ struct Story {
     events: Subscription,
 }
 
-pub(crate) async fn demo() -> anyhow::Result<()> {
+pub(crate) async fn demo(args: &Demo) -> anyhow::Result<()> {
     let suffix = hex::encode(&random_bytes()[..6]);
     let folder = std::env::temp_dir().join(format!("echovessel-demo-{suffix}"));
-    let outcome = on(folder.clone()).await;
+    let outcome =
+        if args.channels { demo_channels::run(folder.clone()).await } else { on(folder.clone()).await };
     // The scratch home has served; an error here is not worth a word.
     let _ = std::fs::remove_dir_all(&folder);
     outcome

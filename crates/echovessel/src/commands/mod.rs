@@ -5,6 +5,7 @@ pub(crate) mod mcp;
 pub(crate) mod channel;
 pub(crate) mod chat;
 pub(crate) mod demo;
+mod demo_channels;
 pub(crate) mod init;
 pub(crate) mod recall;
 pub(crate) mod memory;

@@ -391,6 +391,19 @@ async fn demo_prints_the_story_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn demo_of_channels_needs_no_account_and_leaves_the_home_alone() {
+    let (home, settings) = (Home::new(), Settings::none());
+    let ran = run(&home, &settings, &["demo", "--channels"]).await;
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    for shown in
+        ["(discord)", "(telegram)", "1. ", "2. ", "3. ", "4. ", "5. ", "One persona on every channel."]
+    {
+        assert!(ran.out.contains(shown), "{shown} is missing:\n{}", ran.out);
+    }
+    assert!(!home.path().exists(), "the demo touched the home");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn enabling_what_is_not_implemented_stops_the_start_and_shows_in_doctor() {
     let (home, settings) = (Home::new(), Settings::none());
     run(&home, &settings, &["init", "--provider", "offline"]).await.well();

@@ -1,0 +1,212 @@
+//! `echovessel demo --channels`: one persona on Discord and Telegram, on a temporary home, without an account. Servers on this
+//! machine speak the platforms' protocols and fail as the real ones may.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use memory::messages::Role;
+use memory::ports::Clock as _;
+use memory::{Scope, UserId};
+use platforms::discord::{DiscordServer, GatewayFault};
+use platforms::telegram::TelegramServer;
+use runtime::OutboundChannels;
+use secrecy::SecretString;
+
+use crate::config::Config;
+use crate::home::Home;
+use crate::outbound;
+use crate::system::{SkippableClock, SystemClock, SystemIdGenerator};
+use crate::wiring::{Services, wire};
+
+/// The bot's token on both platforms, which are on this machine.
+const TOKEN: &str = "demo";
+/// The account that writes.
+const PERSON: u64 = 7;
+const HEARTBEAT: Duration = Duration::from_millis(41_250);
+const HOUR: Duration = Duration::from_secs(3_600);
+/// How much time of the demo passes between two checks of a condition.
+const STEP: Duration = Duration::from_millis(200);
+/// Real time between two checks.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Most checks before the demo gives up.
+const CHECKS_MAX: usize = 2_000;
+
+struct Story {
+    services: Services,
+    clock: Arc<SkippableClock>,
+    scope: Scope,
+    discord: DiscordServer,
+    telegram: TelegramServer,
+}
+
+pub(super) async fn run(folder: PathBuf) -> anyhow::Result<()> {
+    let home = Home::locate(Some(folder))?;
+    home.create()?;
+    let clock = Arc::new(SkippableClock::new());
+    let time = clock.clone();
+    let telegram = TelegramServer::start(TOKEN).await?;
+    let discord = DiscordServer::start(TOKEN, HEARTBEAT, move || time.now()).await?;
+    let mut config = Config::default();
+    config.llm.provider = "offline".to_owned();
+    config.channels.discord.enabled = true;
+    config.channels.discord.api_base = discord.api_base();
+    config.channels.discord.debounce.0 = Duration::ZERO;
+    config.channels.telegram.enabled = true;
+    config.channels.telegram.api_base = telegram.api_base();
+    config.channels.telegram.debounce.0 = Duration::ZERO;
+    let services = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
+    let outbound = outbound::open_with_tokens(&config, &services, &|_, _| Ok(SecretString::from(TOKEN)))?;
+    services.runtime.start().await?;
+    outbound.channels.start(&services.runtime);
+    let scope = services.runtime.scope(None, UserId::new("self")?);
+    let story = Story { services, clock, scope, discord, telegram };
+    println!(
+        "A temporary home, a fast clock, no language model, no account: Discord and Telegram are servers on this machine."
+    );
+    story.link().await?;
+    story.talk().await?;
+    story.lose_the_gateway().await?;
+    story.delete().await?;
+    outbound.channels.stop().await;
+    story.services.runtime.stop().await;
+    story.services.close().await?;
+    println!(
+        "\nOne persona on every channel. docs/book/discord.md and docs/book/telegram.md show how to connect your own bot."
+    );
+    Ok(())
+}
+
+impl Story {
+    fn channels(&self) -> anyhow::Result<&Arc<dyn OutboundChannels>> {
+        self.services.runtime.channels().context("no channel is connected")
+    }
+
+    fn on_telegram(&self) -> Vec<String> {
+        self.telegram.sent().into_iter().map(|(_, text)| text).collect()
+    }
+
+    async fn link(&self) -> anyhow::Result<()> {
+        println!("\n1. Accounts are linked by a code that only the owner sees.");
+        for channel in ["discord", "telegram"] {
+            self.until("the connection", || Ok(self.channels()?.can_deliver(channel))).await?;
+            let code = self.channels()?.link_code(channel, self.scope.user.clone());
+            let code = code.context("no code")?.code;
+            println!("     $ echovessel channel link {channel}\n     {code}");
+            self.say(channel, &code).await?;
+        }
+        Ok(())
+    }
+
+    async fn talk(&self) -> anyhow::Result<()> {
+        println!("\n2. The same persona on both. Memory has no channel.");
+        self.say("discord", "我养了只白猫,叫小黑。").await?;
+        self.say("telegram", "我的猫叫什么名字?").await
+    }
+
+    async fn lose_the_gateway(&self) -> anyhow::Result<()> {
+        println!("\n3. Discord's gateway cuts the connection. The session is resumed.");
+        self.discord.disturb(GatewayFault::Cut);
+        self.say("discord", "I found a flat in Lisbon.").await?;
+        println!("\n4. The gateway is down for an hour; you continue to write.");
+        self.discord.be_away(true);
+        self.until("the loss", || Ok(!self.channels()?.can_deliver("discord"))).await?;
+        let before = self.discord.sent_to(PERSON).len();
+        let missed = ["The train is late.", "I will be home at nine.", "我先去买菜。"];
+        for text in missed {
+            print_line("you", "discord", text);
+            self.discord.write(PERSON, text);
+            self.clock.leap(HOUR / 3);
+        }
+        println!(
+            "     … connected again; messages from the gap are read from the history, once and in order …"
+        );
+        self.discord.be_away(false);
+        self.until("the answers", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
+        self.until_delivered("discord").await?;
+        for text in &self.discord.sent_to(PERSON)[before..] {
+            print_line("Echo", "discord", text);
+        }
+        for text in missed {
+            let count = self.stored(text).await?;
+            if count != 1 {
+                bail!("a message from the gap was stored {count} times: {text}");
+            }
+        }
+        Ok(())
+    }
+
+    async fn delete(&self) -> anyhow::Result<()> {
+        println!("\n5. What is deleted on Discord is deleted in memory.");
+        let before = self.discord.sent_to(PERSON).len();
+        let secret = "I should not have said this.";
+        let id = self.discord.write(PERSON, secret);
+        self.until("the answer", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
+        print_line("you", "discord", secret);
+        println!("     … deleted …");
+        self.discord.delete(PERSON, &id);
+        for _ in 0..CHECKS_MAX {
+            if self.stored(secret).await? == 0 {
+                println!("     the message is not in memory any more");
+                return Ok(());
+            }
+            self.pause().await;
+        }
+        bail!("the deletion did not reach memory")
+    }
+
+    /// Writes on a channel, waits for what comes back, and prints both.
+    async fn say(&self, channel: &str, text: &str) -> anyhow::Result<()> {
+        let sent = || if channel == "discord" { self.discord.sent_to(PERSON) } else { self.on_telegram() };
+        let before = sent().len();
+        if channel == "discord" {
+            self.discord.write(PERSON, text);
+        } else {
+            self.telegram.write(i64::try_from(PERSON)?, text);
+        }
+        print_line("you", channel, text);
+        self.until("an answer", || Ok(sent().len() > before)).await?;
+        for text in &sent()[before..] {
+            print_line("Echo", channel, text);
+        }
+        Ok(())
+    }
+
+    /// How many messages of the user with this text are stored.
+    async fn stored(&self, text: &str) -> anyhow::Result<usize> {
+        let messages = self.services.runtime.store().messages_before(&self.scope, None, 100).await?;
+        Ok(messages.iter().filter(|one| one.role == Role::User && one.content == text).count())
+    }
+
+    async fn until(&self, what: &str, holds: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+        for _ in 0..CHECKS_MAX {
+            if holds()? {
+                return Ok(());
+            }
+            self.pause().await;
+        }
+        bail!("{what} did not arrive in time")
+    }
+
+    /// Waits until a channel's outbox is empty.
+    async fn until_delivered(&self, channel: &str) -> anyhow::Result<()> {
+        for _ in 0..CHECKS_MAX {
+            let statuses = self.channels()?.statuses().await?;
+            if statuses.iter().any(|status| status.channel_id == channel && status.waiting == 0) {
+                return Ok(());
+            }
+            self.pause().await;
+        }
+        bail!("{channel} has replies that were not delivered in time")
+    }
+
+    async fn pause(&self) {
+        self.clock.leap(STEP);
+        SystemClock.sleep(PAUSE).await;
+    }
+}
+
+fn print_line(who: &str, channel: &str, text: &str) {
+    println!("     {who:<4} {:<10} {text}", format!("({channel})"));
+}
