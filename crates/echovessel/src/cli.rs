@@ -29,7 +29,7 @@ const SETS_WITH_DATA: [&str; 8] =
 
 /// Self-hosted engine for AI personas with long-term memory.
 #[derive(Debug, Parser)]
-#[command(name = "echovessel", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "echovessel", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) shared: Shared,
