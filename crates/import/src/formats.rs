@@ -23,6 +23,7 @@ mod json_lines;
 mod csv_table;
 mod transcript;
 mod document;
+mod own_words;
 
 use std::collections::VecDeque;
 use std::io;
@@ -116,6 +117,7 @@ const FORMATS: &[Format] = &[
     csv_table::FORMAT,
     transcript::FORMAT,
     document::FORMAT,
+    own_words::FORMAT,
 ];
 
 /// Every format, in the order of detection.

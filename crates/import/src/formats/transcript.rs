@@ -249,7 +249,7 @@ fn leading_time(line: &str) -> (Option<WrittenTime>, &str) {
 }
 
 /// `# 2026-01-05`, `--- 2026-01-05 ---`, `2026-01-05`.
-fn heading_day(line: &str) -> Option<Date> {
+pub(super) fn heading_day(line: &str) -> Option<Date> {
     let text = line.trim_matches(|character: char| character.is_whitespace() || "#-=*".contains(character));
     (text.len() == 10).then(|| text.replace('/', "-").parse().ok()).flatten()
 }

@@ -1,6 +1,6 @@
 use import::{ExternalId, Item, Role};
 
-use crate::reading::{items, look_at, messages, skips, talk, times};
+use crate::reading::{items, items_as, look_at, messages, skips, talk, times};
 
 pub(crate) const JSON_LINES: &str = r#"{"id": "1", "chat": "garden", "sender": "Ann", "text": "Hello", "time": "2024-01-05T10:00:00Z"}
 {"id": "2", "chat": "garden", "sender": "Mira", "text": "Hi", "time": 1704448860}
@@ -70,6 +70,22 @@ fn other_text_is_a_document() {
     let read = items("diary.md", diary);
     let [Item::Document(document)] = &read[..] else { panic!("{read:?}") };
     assert_eq!((document.text.as_str(), document.day.unwrap().to_string()), (diary, "2024-01-05".to_owned()));
+}
+
+#[test]
+fn any_text_can_be_read_as_words_of_the_user() {
+    let diary = "# 2024-01-05\n\nWe went to the lake: it was cold.\nNote: bring bread.\n\nLater we slept.\n\n2024-01-06\nLater we slept.\n";
+    let read = items_as("own-words", "diary.md", diary);
+    let [first, second, third] = &messages(&read)[..] else { panic!("{read:?}") };
+    assert_eq!(first.text, "We went to the lake: it was cold.\nNote: bring bread.");
+    assert_eq!((second.text.as_str(), &third.text), ("Later we slept.", &second.text));
+    assert!([first, second, third].iter().all(|message| message.role == Role::User));
+    assert_eq!(times(&read), ["2024-01-05T12:00:00", "2024-01-05T12:00:00", "2024-01-06T12:00:00"]);
+    assert_eq!(first.place, "diary.md, line 3");
+    let grown = items_as("own-words", "later.md", format!("{diary}\nA third day.\n"));
+    let ids = |items: &[Item]| messages(items).iter().map(|message| message.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&grown)[..3], ids(&read));
+    assert_eq!(messages(&grown)[3].conversation, first.conversation);
 }
 
 #[test]

@@ -50,6 +50,16 @@ fn damaged_files_are_read_in_their_format() {
 }
 
 #[test]
+fn damaged_files_are_read_as_words_of_the_user() {
+    for (_, _, bytes) in samples() {
+        for (damage, bytes) in damages(&bytes) {
+            let caught = std::panic::catch_unwind(|| are_read(Some("own-words"), &bytes));
+            assert!(caught.is_ok(), "{damage}");
+        }
+    }
+}
+
+#[test]
 fn damaged_files_are_read_as_what_they_seem() {
     for (format, _, bytes) in samples() {
         for (damage, bytes) in damages(&bytes) {

@@ -16,6 +16,12 @@ pub(crate) fn items(name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
     found(&sources(name, bytes)).into_iter().map(|found| found.item).collect()
 }
 
+pub(crate) fn items_as(format: &str, name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
+    let options = ReadOptions { format: Some(format.to_owned()) };
+    let sources = sources(name, bytes);
+    read(&sources, &options, Position::default()).unwrap().map(|found| found.unwrap().item).collect()
+}
+
 pub(crate) fn messages(items: &[Item]) -> Vec<&Message> {
     items
         .iter()
