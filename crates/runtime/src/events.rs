@@ -20,6 +20,9 @@ use crate::memory_event_bodies::{
     ThoughtCreated, WorkFailed,
 };
 
+/// Name of the event about an import.
+pub(crate) const IMPORT_PROGRESS: &str = "import.progress";
+
 /// An event with the memory it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireEvent {
@@ -303,7 +306,7 @@ impl ServerEvent {
                 ("memory.forgotten", json!(MemoryForgotten::of_edit(node_ids, entity_ids, message_ids)))
             }
             Self::Forgotten { receipt, taken } => ("memory.forgotten", json!(forgotten(receipt, *taken))),
-            Self::ImportProgress(progress) => ("import.progress", json!(progress)),
+            Self::ImportProgress(progress) => (IMPORT_PROGRESS, json!(progress)),
             Self::ConflictOpened { conflict_id, kind, filename, at } => {
                 ("sync.conflict", json!(ConflictOpened { conflict_id, kind, filename, created_at: at }))
             }

@@ -57,7 +57,8 @@ pub use event_bodies::{ConnectionReady, Empty, EventStream, SettingsUpdated};
 pub use events::{ServerEvent, WireEvent};
 pub use imports::{
     ImportError, ImportParts, ImportRecorder, ImportRequest, ImportState, ImportStatusReport, ImportUpload,
-    ImportUploadWriter, RecordError, StartedImport, UndoneImport, UploadedFile,
+    ImportUploadWriter, PipelineEvent, PipelineOutcome, PipelineStatus, PipelineStep, PipelineWatch,
+    RecordError, StartedImport, UndoneImport, UploadedFile, WritesByTarget,
 };
 pub use inbox::{AcceptError, AcceptedMessage, IncomingMessage};
 pub use ledger::Ledger;

@@ -17,7 +17,7 @@ use axum::routing::{any, get};
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{audit, avatar, imports, metrics, voice};
+use crate::admin::{audit, avatar, import_pipeline, imports, metrics, voice};
 use crate::auth::{self, host, login, origin};
 use crate::chat::voice as chat_voice;
 use crate::extract;
@@ -86,6 +86,7 @@ async fn refuse_large(State(app): State<App>, mut request: Request, next: Next) 
         crate::sync::PATH => ::sync::PAGE_BYTES_MAX,
         avatar::PATH => app.parts.settings.load().body_limit.max(avatar::UPLOAD_SIZE_MAX),
         imports::PATH => imports::UPLOAD_SIZE_MAX,
+        import_pipeline::UPLOAD_PATH | import_pipeline::TEXT_PATH => import_pipeline::BODY_SIZE_MAX,
         voice::SAMPLES_PATH => voice::SAMPLE_SIZE_MAX + upload::FORM_BYTES_MAX,
         chat_voice::TRANSCRIBE_PATH => chat_voice::RECORDING_SIZE_MAX + upload::FORM_BYTES_MAX,
         _ => app.parts.settings.load().body_limit,

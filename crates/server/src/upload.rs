@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Bytes;
+use axum::extract::multipart::MultipartError;
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
 
@@ -20,36 +21,54 @@ pub(crate) async fn file_of(
     app: &App,
     size_max: usize,
 ) -> Result<(String, Bytes), Problem> {
-    let (name, bytes) = tokio::select! {
-        file = read(request, app, size_max) => file?,
+    let (file, _) = form_of(request, app, size_max, None).await?;
+    file.ok_or_else(|| Problem::unprocessable("file: missing; nothing was saved"))
+}
+
+/// The form's `file`, if it has one, with its name, and the text of another field.
+pub(crate) async fn form_of(
+    request: Request,
+    app: &App,
+    size_max: usize,
+    text_field: Option<&str>,
+) -> Result<(Option<(String, Bytes)>, Option<String>), Problem> {
+    let (file, text) = tokio::select! {
+        read = read(request, app, size_max, text_field) => read?,
         () = app.runtime().clock().sleep(TIME_MAX) => {
             let detail = "the file did not arrive in time; nothing was saved";
             return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
         }
     };
-    if bytes.is_empty() {
-        return Err(Problem::bad_request("file: empty; nothing was saved"));
+    match file.as_ref().map(|(_, bytes)| bytes.len()) {
+        Some(0) => Err(Problem::bad_request("file: empty; nothing was saved")),
+        Some(size) if size > size_max => Err(too_large(size_max)),
+        _ => Ok((file, text)),
     }
-    if bytes.len() > size_max {
-        return Err(too_large(size_max));
-    }
-    Ok((name, bytes))
 }
 
-async fn read(request: Request, app: &App, size_max: usize) -> Result<(String, Bytes), Problem> {
+async fn read(
+    request: Request,
+    app: &App,
+    size_max: usize,
+    text_field: Option<&str>,
+) -> Result<(Option<(String, Bytes)>, Option<String>), Problem> {
     let no_form = |_| Problem::unprocessable("send multipart/form-data with the file in the field `file`");
     let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
-    loop {
-        let field = form.next_field().await.map_err(|error| unreadable(error.status(), size_max))?;
-        let Some(field) = field else {
-            return Err(Problem::unprocessable("file: missing; nothing was saved"));
-        };
-        if field.name() == Some("file") {
-            let name = field.file_name().unwrap_or_default().to_owned();
-            let bytes = field.bytes().await.map_err(|error| unreadable(error.status(), size_max))?;
-            return Ok((name, bytes));
+    let (mut file, mut text) = (None, None);
+    while let Some(field) = form.next_field().await.map_err(|error| unreadable(error.status(), size_max))? {
+        let broken = |error: MultipartError| unreadable(error.status(), size_max);
+        match field.name() {
+            Some("file") if file.is_none() => {
+                let name = field.file_name().unwrap_or_default().to_owned();
+                file = Some((name, field.bytes().await.map_err(broken)?));
+            }
+            name if name.is_some() && name == text_field => {
+                text = Some(field.text().await.map_err(broken)?);
+            }
+            _ => {}
         }
     }
+    Ok((file, text))
 }
 
 /// Why a form broke off.
@@ -60,7 +79,7 @@ pub(crate) fn unreadable(status: StatusCode, size_max: usize) -> Problem {
     Problem::bad_request("the form could not be read; nothing was saved")
 }
 
-fn too_large(size_max: usize) -> Problem {
+pub(crate) fn too_large(size_max: usize) -> Problem {
     let detail = format!("file: at most {size_max} bytes; nothing was saved");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }

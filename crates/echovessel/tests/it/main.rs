@@ -35,3 +35,4 @@ mod embedding;
 mod forgetting;
 mod backup;
 mod import;
+mod import_pipeline;

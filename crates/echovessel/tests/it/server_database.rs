@@ -77,3 +77,9 @@ async fn what_works_on_files_says_so() {
     let found = database_finding(&home, &unset).await;
     assert!(found["ok"] == false && found["said"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{found}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn text_is_imported_into_server() {
+    crate::import_pipeline::text_becomes_memory(on_server).await;
+}

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{NewMessage, StoreError};
 use crate::identifiers::{ImportId, SessionId};
+use crate::nodes::{Node, NodeKind};
 use crate::scope::Scope;
-use crate::sessions::SessionPolicy;
+use crate::sessions::{SessionPolicy, SessionStatus};
 
 /// How far the recording of a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +84,21 @@ pub struct ImportRun {
     pub finished_at: Option<Timestamp>,
 }
 
+/// One of a run's sessions, with what was made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedSession {
+    /// How far it is.
+    pub status: SessionStatus,
+    /// Characters of its messages.
+    pub characters: u64,
+    /// What was made of it.
+    pub memories: ImportMemories,
+    /// What it was about; `None` if nothing was said of it.
+    pub summary: Option<String>,
+    /// Why it failed.
+    pub last_error: Option<String>,
+}
+
 /// What was made of a run's sessions so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportMemories {
@@ -92,6 +108,8 @@ pub struct ImportMemories {
     pub thoughts: u64,
     /// Proposals without evidence, which a person may approve.
     pub rejected: u64,
+    /// How many of the events, intentions, thoughts and expectations have a vector.
+    pub embedded: u64,
 }
 
 /// Something that a run did not take.
@@ -156,6 +174,23 @@ pub trait ImportStore: Send + Sync {
 
     /// Counts the memories of a run's sessions; zeros if there is no such run.
     async fn import_memories(&self, id: ImportId) -> Result<ImportMemories, StoreError>;
+
+    /// A run's sessions in the order of consolidation, oldest first: at most `limit` from the one of this index, counted
+    /// from 0.
+    async fn imported_sessions(
+        &self,
+        id: ImportId,
+        from: u64,
+        limit: u32,
+    ) -> Result<Vec<ImportedSession>, StoreError>;
+
+    /// The newest memories of these kinds that a run's sessions brought.
+    async fn imported_nodes(
+        &self,
+        id: ImportId,
+        kinds: &[NodeKind],
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError>;
 
     /// Starts, pauses or resumes the consolidation of a run's sessions. `None` if there is no such run.
     async fn set_remembering(

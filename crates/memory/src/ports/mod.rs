@@ -49,8 +49,8 @@ pub use entities::{
 };
 pub use forget::ForgetStore;
 pub use imports::{
-    ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage, NewImport,
-    Remembering,
+    ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
+    ImportedSession, NewImport, Remembering,
 };
 pub use ledger::LedgerStore;
 pub use messages::MessageStore;

@@ -6,7 +6,7 @@ use import::{ReadOptions, Sources};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use memory::identifiers::ImportId;
-use memory::ports::{ImportRun, ImportStatus};
+use memory::ports::{ImportRun, ImportStatus, Remembering};
 use tokio_util::sync::CancellationToken;
 
 use super::record::{ImportRecorder, ImportRequest, RecordError};
@@ -37,8 +37,10 @@ impl RuntimeInner {
         for id in imports.uploads.ids().await? {
             let upload = imports.uploads.find(id).await?;
             let run = imports.store.import_run(id).await?;
-            let is_recorded = run.is_some_and(|run| run.status == ImportStatus::Recorded);
+            let is_recorded = run.as_ref().is_some_and(|run| run.status == ImportStatus::Recorded);
+            let is_paused = run.is_some_and(|run| run.remembering == Remembering::Paused);
             match upload {
+                Some(upload) if upload.started.is_some() && !is_recorded && is_paused => {}
                 Some(upload) if upload.started.is_some() && !is_recorded => {
                     self.clone().record_upload(upload).await?;
                 }

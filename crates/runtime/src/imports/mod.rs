@@ -4,7 +4,11 @@ mod record;
 mod uploads;
 mod runs;
 mod background;
+mod pipeline;
 
+pub use pipeline::{
+    PipelineEvent, PipelineOutcome, PipelineStatus, PipelineStep, PipelineWatch, WritesByTarget,
+};
 pub use record::{ImportRecorder, ImportRequest, RecordError};
 pub use runs::{ImportError, ImportParts, ImportState, ImportStatusReport, UndoneImport};
 pub use uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadedFile};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use import::{ReadOptions, Sources};
+use import::{Look, ReadOptions, Sources};
 use jiff::Timestamp;
 use memory::Scope;
 use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
@@ -84,7 +84,7 @@ pub enum ImportState {
     Interrupted,
     /// Recorded; memory is being made of it in the background.
     Remembering,
-    /// Recorded; making memory of it is paused.
+    /// Neither recorded nor made memory of until it is resumed.
     Paused,
     /// Nothing is left to do.
     Done,
@@ -157,6 +157,7 @@ impl Imports {
             None => ImportState::Uploaded,
             Some(run) => match (run.status, run.remembering) {
                 (ImportStatus::Recording, _) if running.recording.contains_key(&id) => ImportState::Recording,
+                (ImportStatus::Recording, Remembering::Paused) => ImportState::Paused,
                 (ImportStatus::Recording, _) => ImportState::Interrupted,
                 (ImportStatus::Recorded, Remembering::Off) => ImportState::Done,
                 (ImportStatus::Recorded, _) if run.sessions_waiting == 0 => ImportState::Done,
@@ -165,6 +166,14 @@ impl Imports {
             },
         };
         ImportStatusReport { id, state, upload, run, problem: running.problems.get(&id).cloned() }
+    }
+
+    /// Reads the files, keeps what they hold.
+    async fn look(&self, upload: &mut ImportUpload) -> Result<(), ImportError> {
+        let inputs = self.uploads.inputs(upload.id, &upload.files);
+        let options = ReadOptions { format: upload.format.clone() };
+        upload.look = read_detached(move || import::look(&Sources::open(&inputs)?, &options)).await?;
+        Ok(self.uploads.describe(upload).await?)
     }
 
     async fn find(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
@@ -204,19 +213,27 @@ impl Runtime {
     ) -> Result<ImportUpload, ImportError> {
         let imports = self.runtime.imports()?;
         arrived.end_file().await?;
-        let inputs = imports.uploads.inputs(arrived.id, &arrived.files);
-        let options = ReadOptions { format: format.clone() };
-        let look = read_detached(move || import::look(&Sources::open(&inputs)?, &options)).await?;
-        let upload = ImportUpload {
+        let mut upload = ImportUpload {
             id: arrived.id,
             files: arrived.files.clone(),
             format,
-            look,
+            look: Look::default(),
             created_at: self.runtime.clock().now(),
             started: None,
         };
-        imports.uploads.describe(&upload).await?;
+        imports.look(&mut upload).await?;
         arrived.keep();
+        Ok(upload)
+    }
+
+    /// Reads the files of an upload again, as this format.
+    pub(super) async fn look_again(
+        &self,
+        mut upload: ImportUpload,
+        format: &str,
+    ) -> Result<ImportUpload, ImportError> {
+        upload.format = Some(format.to_owned());
+        self.runtime.imports()?.look(&mut upload).await?;
         Ok(upload)
     }
 
@@ -283,16 +300,23 @@ impl Runtime {
         Ok((store.import_skips(id, skips_max).await?, store.import_memories(id).await?))
     }
 
-    /// Makes no memory of a run until it is resumed.
+    /// Records no more of a run and makes no memory of it until it is resumed, also after a new start of the program.
     pub async fn pause_import(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
-        self.set_remembering(id, Remembering::Paused).await
+        let imports = self.runtime.imports()?;
+        let _one_change_at_a_time = imports.change.lock().await;
+        self.set_remembering(id, Remembering::Paused).await?;
+        self.runtime.end_recording(id).await;
+        imports.find(id).await
     }
 
-    /// Makes memory of a run, and records what is left of one that was cut off.
+    /// Makes memory of a run, and records what is left of one that was paused or cut off. One that was started without
+    /// memory is recorded without.
     pub async fn resume_import(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
         let imports = self.runtime.imports()?;
         let _one_change_at_a_time = imports.change.lock().await;
-        let resumed = self.set_remembering(id, Remembering::On).await?;
+        let started = imports.find(id).await?.upload.and_then(|upload| upload.started);
+        let wished = started.map_or(Remembering::On, |started| started.remembering);
+        let resumed = self.set_remembering(id, wished).await?;
         if resumed.state == ImportState::Interrupted {
             let upload = resumed.upload.ok_or(ImportError::FilesMissing)?;
             self.runtime.clone().record_upload(upload).await?;

@@ -126,11 +126,14 @@ impl UploadFolder {
 
     /// The files as the reader takes them.
     pub(super) fn inputs(&self, id: ImportId, files: &[UploadedFile]) -> Vec<Input> {
+        let named = files.iter().zip(self.paths(id, files));
+        named.map(|(file, path)| Input::Named { name: file.name.clone(), path }).collect()
+    }
+
+    /// Where the files are.
+    pub(super) fn paths(&self, id: ImportId, files: &[UploadedFile]) -> Vec<PathBuf> {
         let folder = self.of(id);
-        let inputs = files.iter().enumerate();
-        inputs
-            .map(|(at, file)| Input::Named { name: file.name.clone(), path: folder.join(at.to_string()) })
-            .collect()
+        (0..files.len()).map(|at| folder.join(at.to_string())).collect()
     }
 }
 

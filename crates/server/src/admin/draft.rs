@@ -8,16 +8,16 @@ use axum::http::StatusCode;
 use memory::Scope;
 use memory::core_blocks::CoreBlocks;
 use memory::facts::Facts;
-use memory::nodes::{NodeKind, RelationalTag, Subject};
+use memory::nodes::{Node, NodeKind, RelationalTag, Subject};
 use memory::ports::MindError;
-use runtime::{PersonaDraft, PersonaDraftInput};
+use runtime::{PersonaDraft, PersonaDraftInput, PipelineStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::import_pipeline;
 use crate::auth::Admin;
 use crate::extract::{self, ScopeParam};
 use crate::problem::Problem;
-use crate::routes::not_implemented;
 use crate::state::App;
 
 /// Longest text that a draft is made from, in characters.
@@ -27,6 +27,9 @@ const LOCALE_LENGTH_MAX: usize = 16;
 const NAME_LENGTH_MAX: usize = 256;
 /// Most events, and most thoughts, that a draft is made from.
 const MEMORIES_MAX: u32 = 20;
+/// The same of an import.
+const IMPORTED_EVENTS_MAX: u32 = 100;
+const IMPORTED_THOUGHTS_MAX: u32 = 30;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ExtractRequest {
@@ -56,7 +59,8 @@ pub(crate) struct ExtractResponse {
     facts_confidence: f64,
     events: Vec<ExtractedEvent>,
     thoughts: Vec<String>,
-    pipeline_status: Option<String>,
+    /// How the import ended; `null` without one.
+    pipeline_status: Option<PipelineStatus>,
     /// What was left out of the answer of the language model, or of a long text.
     notes: Vec<String>,
 }
@@ -85,6 +89,13 @@ struct ExtractedEvent {
     relational_tags: Vec<RelationalTag>,
 }
 
+impl From<Node> for ExtractedEvent {
+    fn from(node: Node) -> Self {
+        let Node { description, emotional_impact, relational_tags, .. } = node;
+        Self { description, emotional_impact, relational_tags }
+    }
+}
+
 /// `POST /api/admin/persona/extract-from-input`: blocks and facts to look through. 409 once a persona is written.
 pub(crate) async fn extract(
     State(app): State<App>,
@@ -98,17 +109,13 @@ pub(crate) async fn extract(
     checked("upload_id", asked.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
     checked("pipeline_id", asked.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
     refuse_written_blocks(&app, &scope).await?;
+    let mut material = Material::default();
     if matches!(asked.input_type, InputType::ImportUpload) {
-        if asked.upload_id.is_none() && asked.pipeline_id.is_none() {
-            return Err(Problem::bad_request("give an upload_id or a pipeline_id"));
-        }
-        return Err(not_implemented::problem(
-            "imports",
-            "write or paste the text as user_input with blank_write",
-        ));
+        let (upload_id, pipeline_id) = (asked.upload_id.as_deref(), asked.pipeline_id.as_deref());
+        material = Material::of_import(&app, &scope, upload_id, pipeline_id).await?;
     }
     let text = asked.user_input.unwrap_or_default();
-    if text.trim().is_empty() {
+    if text.trim().is_empty() && material.is_empty() {
         return Err(Problem::bad_request("user_input: empty"));
     }
     let mut blocks = asked.existing_blocks.unwrap_or_default();
@@ -118,16 +125,17 @@ pub(crate) async fn extract(
     };
     let existing = CoreBlocks { persona: block("persona"), user: block("user"), style: String::new() };
     let (persona_name, locale) = (asked.persona_display_name, asked.locale);
-    let input = PersonaDraftInput { persona_name, locale, text, existing, ..PersonaDraftInput::default() };
-    let mut draft = drafted(&app, input).await?;
+    let (events, thoughts) = material.texts();
+    let mut draft =
+        drafted(&app, PersonaDraftInput { persona_name, locale, text, existing, events, thoughts }).await?;
     Ok(Json(ExtractResponse {
         input_type: asked.input_type,
         core_blocks: Blocks::of(&mut draft),
         facts: draft.facts,
         facts_confidence: draft.facts_confidence,
-        events: Vec::new(),
-        thoughts: Vec::new(),
-        pipeline_status: None,
+        thoughts: material.texts().1,
+        events: material.events.into_iter().map(ExtractedEvent::from).collect(),
+        pipeline_status: material.status,
         notes: draft.notes,
     }))
 }
@@ -149,10 +157,10 @@ pub(crate) struct BootstrapResponse {
     /// Thoughts about this user that the draft was made from.
     source_thought_count: usize,
     /// `success` or `partial_success`.
-    pipeline_status: String,
+    pipeline_status: PipelineStatus,
 }
 
-/// `POST /api/admin/persona/bootstrap-from-material`: answers at once, from `text`.
+/// `POST /api/admin/persona/bootstrap-from-material`: from `text` at once, from an import when it has ended.
 pub(crate) async fn bootstrap(
     State(app): State<App>,
     Admin(_): Admin,
@@ -163,34 +171,81 @@ pub(crate) async fn bootstrap(
     checked("pipeline_id", material.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
     checked("text", material.text.as_ref(), 0, TEXT_LENGTH_MAX)?;
     checked("persona_display_name", material.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
-    let text = material.text.filter(|text| !text.trim().is_empty());
-    let Some(text) = text else {
-        if material.upload_id.is_none() && material.pipeline_id.is_none() {
-            return Err(Problem::bad_request("give an upload_id, a pipeline_id or text"));
-        }
-        return Err(not_implemented::problem("imports", "send the material itself as text"));
-    };
+    let text = material.text.unwrap_or_default();
+    let has_import = material.upload_id.is_some() || material.pipeline_id.is_some();
+    if text.trim().is_empty() && !has_import {
+        return Err(Problem::bad_request("give an upload_id, a pipeline_id or text"));
+    }
     refuse_written_blocks(&app, &scope).await?;
     let persona_name = material.persona_display_name;
-    let events = remembered(&app, &scope, NodeKind::Event).await?;
-    let thoughts = remembered(&app, &scope, NodeKind::Thought).await?;
+    let known = if has_import {
+        let (upload_id, pipeline_id) = (material.upload_id.as_deref(), material.pipeline_id.as_deref());
+        Material::of_import(&app, &scope, upload_id, pipeline_id).await?
+    } else {
+        Material::of_memory(&app, &scope).await?
+    };
+    let (events, thoughts) = known.texts();
     let (source_event_count, source_thought_count) = (events.len(), thoughts.len());
     let input = PersonaDraftInput { persona_name, text, events, thoughts, ..PersonaDraftInput::default() };
     let mut draft = drafted(&app, input).await?;
-    let pipeline_status = if draft.notes.is_empty() { "success" } else { "partial_success" }.to_owned();
+    let whole = if draft.notes.is_empty() { PipelineStatus::Success } else { PipelineStatus::PartialSuccess };
     Ok(Json(BootstrapResponse {
         suggested_blocks: Blocks::of(&mut draft),
         source_event_count,
         source_thought_count,
-        pipeline_status,
+        pipeline_status: known.status.unwrap_or(whole),
     }))
 }
 
-/// What is known of the user already, newest first.
-async fn remembered(app: &App, scope: &Scope, kind: NodeKind) -> Result<Vec<String>, Problem> {
-    let nodes = app.runtime().store().nodes_before(scope, &[kind], None, MEMORIES_MAX).await?;
-    let about_user = nodes.into_iter().filter(|node| node.subject != Subject::Persona);
-    Ok(about_user.map(|node| node.description).collect())
+/// Memories that a draft is made from, newest first.
+#[derive(Default)]
+struct Material {
+    events: Vec<Node>,
+    thoughts: Vec<Node>,
+    /// How the import that brought them ended.
+    status: Option<PipelineStatus>,
+}
+
+impl Material {
+    /// What an import brought. Waits for its end.
+    async fn of_import(
+        app: &App,
+        scope: &Scope,
+        upload_id: Option<&str>,
+        pipeline_id: Option<&str>,
+    ) -> Result<Self, Problem> {
+        let (id, status) = import_pipeline::finished(app, scope, upload_id, pipeline_id).await?;
+        let runtime = app.runtime();
+        let events = runtime.imported_nodes(id, &[NodeKind::Event], IMPORTED_EVENTS_MAX).await?;
+        let thoughts = runtime.imported_nodes(id, &[NodeKind::Thought], IMPORTED_THOUGHTS_MAX).await?;
+        let found = Self { events, thoughts, status: Some(status) };
+        if found.is_empty() {
+            let detail = "nothing worth remembering was found in it; write or paste a text instead. What was \
+                          imported stays";
+            return Err(Problem::bad_request(detail));
+        }
+        Ok(found)
+    }
+
+    /// What is known of the user already.
+    async fn of_memory(app: &App, scope: &Scope) -> Result<Self, Problem> {
+        let store = app.runtime().store();
+        let mut events = store.nodes_before(scope, &[NodeKind::Event], None, MEMORIES_MAX).await?;
+        let mut thoughts = store.nodes_before(scope, &[NodeKind::Thought], None, MEMORIES_MAX).await?;
+        for nodes in [&mut events, &mut thoughts] {
+            nodes.retain(|node| node.subject != Subject::Persona);
+        }
+        Ok(Self { events, thoughts, status: None })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.thoughts.is_empty()
+    }
+
+    fn texts(&self) -> (Vec<String>, Vec<String>) {
+        let texts = |nodes: &[Node]| nodes.iter().map(|node| node.description.clone()).collect();
+        (texts(&self.events), texts(&self.thoughts))
+    }
 }
 
 async fn drafted(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {

@@ -98,10 +98,10 @@ pub(crate) struct ImportDetail {
 /// A rough estimate: a language model reads every message once, with questions about each session.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ImportEstimate {
-    input_tokens: u64,
-    output_tokens: u64,
+    pub(super) input_tokens: u64,
+    pub(super) output_tokens: u64,
     /// US dollars; `null` if the model's price is unknown.
-    usd: Option<f64>,
+    pub(super) usd: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -283,7 +283,7 @@ async fn detail(app: &App, report: ImportStatusReport) -> Result<ImportDetail, P
     Ok(ImportDetail { import, look, estimate, skipped, memories })
 }
 
-fn estimate(app: &App, look: &Look) -> ImportEstimate {
+pub(super) fn estimate(app: &App, look: &Look) -> ImportEstimate {
     let input_tokens =
         look.text_bytes.div_ceil(BYTES_PER_TOKEN) + look.sessions.saturating_mul(TOKENS_ASKED_PER_SESSION);
     let output_tokens = look.sessions.saturating_mul(TOKENS_ANSWERED_PER_SESSION);

@@ -30,5 +30,6 @@ pub(crate) mod metrics;
 pub(crate) mod traces;
 pub(crate) mod cost;
 pub(crate) mod hub;
+pub(crate) mod import_pipeline;
 pub(crate) mod imports;
 pub(crate) mod export;

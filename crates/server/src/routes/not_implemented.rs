@@ -5,22 +5,11 @@ use axum::http::StatusCode;
 use super::route::{Route, Tag};
 use crate::problem::Problem;
 
-const IMPORTS: [&str; 2] =
-    ["import pipelines", "import at `POST /api/admin/imports`, on the page or with `echovessel import`"];
 const COPY: &str = "stop the daemon and copy its home folder";
 
 pub(super) fn routes() -> Vec<Route> {
     let backups = ["backups", COPY];
-    vec![
-        missing("post", "/api/admin/import/upload", IMPORTS),
-        missing("post", "/api/admin/import/upload_text", IMPORTS),
-        missing("post", "/api/admin/import/estimate", IMPORTS),
-        missing("post", "/api/admin/import/start", IMPORTS),
-        missing("post", "/api/admin/import/cancel", ["imports", "no import runs"]),
-        missing("get", "/api/admin/import/events", ["imports", "no import runs"]),
-        missing("get", "/api/admin/backups", backups),
-        missing("post", "/api/admin/backups", backups),
-    ]
+    vec![missing("get", "/api/admin/backups", backups), missing("post", "/api/admin/backups", backups)]
 }
 
 fn missing(method: &str, path: &'static str, [what, instead]: [&'static str; 2]) -> Route {

@@ -36,13 +36,13 @@ fn personas() -> Vec<Route> {
             "Draft core blocks and facts from a description",
             draft::extract,
         )
-        .fails_with(&[409, 501, 502]),
+        .fails_with(&[400, 404, 409, 502, 504]),
         tag.post(
             "/api/admin/persona/bootstrap-from-material",
             "Draft core blocks from a text",
             draft::bootstrap,
         )
-        .fails_with(&[409, 501, 502]),
+        .fails_with(&[400, 404, 409, 502, 504]),
     ]
 }
 

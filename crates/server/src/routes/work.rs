@@ -2,7 +2,7 @@
 
 use super::route::{Route, Tag};
 use crate::admin::channels::{self, ChannelChangeRequest};
-use crate::admin::{cost, export, failed_work, imports, proactive, sessions, traces};
+use crate::admin::{cost, export, failed_work, import_pipeline, imports, proactive, sessions, traces};
 
 pub(super) fn routes() -> Vec<Route> {
     [work(), imports()].into_iter().flatten().collect()
@@ -26,6 +26,37 @@ fn imports() -> Vec<Route> {
         tag.post("/api/admin/imports/{id}/resume", "Resume an import", imports::resume).fails_with(&[409]),
         tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", imports::undo)
             .fails_with(&[409]),
+        tag.post(
+            import_pipeline::UPLOAD_PATH,
+            "Upload one file for an import pipeline, at most 50 MiB",
+            import_pipeline::upload,
+        )
+        .takes_form::<import_pipeline::UploadForm>(),
+        tag.post(
+            import_pipeline::TEXT_PATH,
+            "Upload a text for an import pipeline",
+            import_pipeline::upload_text,
+        ),
+        tag.post(
+            "/api/admin/import/estimate",
+            "Estimate tokens and cost of an upload",
+            import_pipeline::estimated,
+        )
+        .fails_with(&[400, 404]),
+        tag.post("/api/admin/import/start", "Start the import of an upload", import_pipeline::start)
+            .fails_with(&[404, 409]),
+        tag.post(
+            "/api/admin/import/cancel",
+            "Cancel an import; what it brought stays",
+            import_pipeline::cancel,
+        ),
+        tag.get(
+            "/api/admin/import/events",
+            "Stream all events of an import pipeline from its start",
+            import_pipeline::events,
+        )
+        .returns_events::<runtime::PipelineEvent>()
+        .fails_with(&[404]),
         tag.get("/api/admin/export", "Export the memory, or the talk of one user", export::export)
             .returns_media("application/zip")
             .returns_media("text/markdown; charset=utf-8")

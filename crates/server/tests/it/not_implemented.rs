@@ -7,12 +7,7 @@ use crate::talker::Reply;
 #[tokio::test]
 async fn what_is_not_built_says_so_in_a_sentence() {
     let home = Home::new().await;
-    for (method, path) in [
-        (Method::POST, "/api/admin/import/upload_text"),
-        (Method::GET, "/api/admin/import/events"),
-        (Method::POST, "/api/admin/backups"),
-        (Method::GET, "/api/admin/backups"),
-    ] {
+    for (method, path) in [(Method::POST, "/api/admin/backups"), (Method::GET, "/api/admin/backups")] {
         let answer = home.ask(method, path, None).await;
         assert!(answer.is_problem(501).starts_with("this version has no "), "{}", answer.text);
         assert_eq!(answer.json()["code"], "not_built");

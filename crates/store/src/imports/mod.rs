@@ -1,12 +1,17 @@
 //! Imports: runs, their pages and what they skipped.
 
+mod outcome;
+
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::identifiers::{ImportId, SessionId};
 use memory::messages::Role;
+use memory::nodes::{Node, NodeKind};
 use memory::ports::{
-    Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage, NewImport,
-    NewMessage, Remembering, StoreError,
+    Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage, ImportedSession,
+    NewImport, NewMessage, Remembering, StoreError,
 };
 use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, choose_session, is_full};
 
@@ -89,22 +94,26 @@ impl ImportStore for SqliteStore {
     }
 
     async fn import_memories(&self, id: ImportId) -> Result<ImportMemories, StoreError> {
-        self.read(move |connection| {
-            let mut statement = connection.prepare_cached(
-                "WITH of_run AS (SELECT c.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
-                                 WHERE r.id = ?1)
-                 SELECT (SELECT count(*) FROM of_run s JOIN concept_nodes n ON n.source_session_id = s.id
-                         WHERE n.deleted_at IS NULL AND n.type IN ('event', 'intention')),
-                        (SELECT count(*) FROM of_run s JOIN concept_nodes n ON n.source_session_id = s.id
-                         WHERE n.deleted_at IS NULL AND n.type IN ('thought', 'expectation')),
-                        (SELECT count(*) FROM of_run s JOIN rejected_memories r ON r.session_id = s.id)",
-            )?;
-            let memories = statement.query_row([id.0.into_bytes()], |row| {
-                Ok(ImportMemories { events: row.get(0)?, thoughts: row.get(1)?, rejected: row.get(2)? })
-            });
-            Ok(memories?)
-        })
-        .await
+        self.read(move |connection| Ok(outcome::memories(connection, id)?)).await
+    }
+
+    async fn imported_sessions(
+        &self,
+        id: ImportId,
+        from: u64,
+        limit: u32,
+    ) -> Result<Vec<ImportedSession>, StoreError> {
+        self.read(move |connection| Ok(outcome::sessions(connection, id, from, limit)?)).await
+    }
+
+    async fn imported_nodes(
+        &self,
+        id: ImportId,
+        kinds: &[NodeKind],
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError> {
+        let kinds: BTreeSet<NodeKind> = kinds.iter().copied().collect();
+        self.read(move |connection| Ok(outcome::nodes(connection, id, &kinds, limit)?)).await
     }
 
     async fn set_remembering(

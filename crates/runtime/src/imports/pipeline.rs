@@ -1,0 +1,393 @@
+//! An import as the compatible interface tells it: a pipeline of chunks, one for each session. Its events are derived from
+//! what is stored, so a client that comes late or comes back gets all of them.
+
+use std::collections::VecDeque;
+
+use import::Mapping;
+use memory::Scope;
+use memory::identifiers::ImportId;
+use memory::nodes::{Node, NodeKind};
+use memory::ports::{ImportMemories, ImportRun, ImportStatus, ImportedSession, Remembering};
+use memory::sessions::SessionStatus;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::runs::{ImportError, ImportState, ImportStatusReport};
+use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport};
+use crate::broadcast::{Delivery, Subscription};
+use crate::events::IMPORT_PROGRESS;
+use crate::runtime::{Runtime, RuntimeInner};
+
+/// Format of text that no reader knows: its paragraphs are words of the user.
+const OWN_WORDS: &str = "own-words";
+/// Sessions that are read at once.
+const SESSIONS_READ: u32 = 100;
+
+/// A step of a pipeline.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PipelineEvent {
+    /// The run's id.
+    pub pipeline_id: ImportId,
+    /// What happened.
+    #[serde(flatten)]
+    pub step: PipelineStep,
+}
+
+/// What happened in a pipeline.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "type", content = "payload")]
+pub enum PipelineStep {
+    /// The upload is known.
+    #[serde(rename = "pipeline.registered")]
+    Registered {
+        /// The same as the pipeline's.
+        upload_id: ImportId,
+    },
+    /// Every message is recorded; memory is made of them from here on.
+    #[serde(rename = "pipeline.start")]
+    Start {
+        /// How many sessions there are.
+        total_chunks: u64,
+        /// Name of the file.
+        source_label: String,
+        /// Always 0: all events are told again.
+        resume_from: u64,
+    },
+    /// A session is about to become memory.
+    #[serde(rename = "chunk.start")]
+    ChunkStart {
+        /// From 0.
+        chunk_index: u64,
+        /// How many sessions there are.
+        total_chunks: u64,
+        /// Characters of its messages.
+        chars_in_chunk: u64,
+    },
+    /// A session has become memory.
+    #[serde(rename = "chunk.done")]
+    ChunkDone {
+        /// From 0.
+        chunk_index: u64,
+        /// Memories that it brought.
+        writes_count: u64,
+        /// The same by kind.
+        writes_by_target: WritesByTarget,
+        /// Proposals that were refused without evidence.
+        dropped_in_chunk: u64,
+        /// What it was about.
+        summary: String,
+    },
+    /// A session could not become memory, or the import broke off.
+    #[serde(rename = "chunk.error")]
+    ChunkError {
+        /// From 0; absent where it is not about one session.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        chunk_index: Option<u64>,
+        /// Whether nothing follows.
+        fatal: bool,
+        /// Why, for a person.
+        error: String,
+        /// `extraction`, or `normalization` while messages are recorded.
+        stage: &'static str,
+    },
+    /// A person ended it.
+    #[serde(rename = "pipeline.cancelled")]
+    Cancelled {},
+    /// Nothing follows.
+    #[serde(rename = "pipeline.done")]
+    Done(PipelineOutcome),
+}
+
+/// How a pipeline ended.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PipelineOutcome {
+    /// How.
+    pub status: PipelineStatus,
+    /// Sessions that became memory or failed.
+    pub processed_chunks: u64,
+    /// How many sessions there are.
+    pub total_chunks: u64,
+    /// Memories by kind.
+    pub writes_by_target: WritesByTarget,
+    /// Proposals that were refused, and what of the file was skipped.
+    pub dropped_count: u64,
+    /// Memories that have a vector.
+    pub embedded_vector_count: u64,
+    /// Why it failed; empty otherwise.
+    pub error: String,
+}
+
+/// How a pipeline ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PipelineStatus {
+    /// Every session became memory.
+    Success,
+    /// Some sessions failed.
+    PartialSuccess,
+    /// All failed, or the file could not be read to its end.
+    Failed,
+    /// A person ended it; what it brought stays.
+    Cancelled,
+}
+
+/// Memories by where the compatible interface says that they go. Core blocks are written by people alone: always 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WritesByTarget {
+    persona_traits: u64,
+    user_identity_facts: u64,
+    user_events: u64,
+    user_reflections: u64,
+}
+
+impl WritesByTarget {
+    fn of(memories: &ImportMemories) -> Self {
+        Self { user_events: memories.events, user_reflections: memories.thoughts, ..Self::default() }
+    }
+}
+
+impl Runtime {
+    /// Reads the files once, as [`Runtime::look_at_import`]; text without talk is read as words of the user.
+    pub async fn look_at_material(&self, arrived: ImportUploadWriter) -> Result<ImportUpload, ImportError> {
+        let upload = self.look_at_import(arrived, None).await?;
+        if upload.look.messages > 0 || !self.runtime().is_text(&upload).await? {
+            return Ok(upload);
+        }
+        self.look_again(upload, OWN_WORDS).await
+    }
+
+    /// Starts an upload, or goes on with one that was cancelled. One that is under way or done stays as it is.
+    pub async fn start_pipeline(
+        &self,
+        id: ImportId,
+        scope: Scope,
+        mapping: Mapping,
+    ) -> Result<(), ImportError> {
+        let report = self.import(id).await?;
+        match report.state {
+            ImportState::Uploaded => {
+                let started = StartedImport { scope, mapping, remembering: Remembering::On };
+                self.start_import(id, started).await?;
+            }
+            ImportState::Paused | ImportState::Interrupted => {
+                self.resume_import(id).await?;
+            }
+            ImportState::Recording | ImportState::Remembering | ImportState::Done => {}
+        }
+        Ok(())
+    }
+
+    /// Ends recording and remembering of a run; what it brought stays, and it can be started again.
+    pub async fn cancel_import(&self, id: ImportId) -> Result<(), ImportError> {
+        match self.pause_import(id).await {
+            Err(ImportError::NotStarted | ImportError::NotFound(_)) => Ok(()),
+            paused => paused.map(|_| ()),
+        }
+    }
+
+    /// Watches a run from its beginning. [`ImportError::NotStarted`] before it has one.
+    pub async fn watch_pipeline(&self, id: ImportId) -> Result<PipelineWatch, ImportError> {
+        let changes = self.broadcast().subscribe();
+        let report = self.import(id).await?;
+        if report.upload.as_ref().is_some_and(|upload| upload.started.is_none()) && report.run.is_none() {
+            return Err(ImportError::NotStarted);
+        }
+        let registered = PipelineStep::Registered { upload_id: id };
+        Ok(PipelineWatch {
+            runtime: self.clone(),
+            id,
+            changes,
+            waiting: VecDeque::from([registered]),
+            progress: Progress::default(),
+        })
+    }
+
+    /// The newest memories of these kinds that a run brought.
+    pub async fn imported_nodes(
+        &self,
+        id: ImportId,
+        kinds: &[NodeKind],
+        limit: u32,
+    ) -> Result<Vec<Node>, ImportError> {
+        Ok(self.runtime().imports()?.store.imported_nodes(id, kinds, limit).await?)
+    }
+}
+
+/// Where a watcher is in a pipeline.
+pub struct PipelineWatch {
+    runtime: Runtime,
+    id: ImportId,
+    changes: Subscription,
+    waiting: VecDeque<PipelineStep>,
+    progress: Progress,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    is_started: bool,
+    is_over: bool,
+    /// Sessions that were told of whole.
+    chunks: u64,
+    failed: u64,
+}
+
+impl PipelineWatch {
+    /// The next step; waits for it. `None` after the last, and when the program ends or can't read the run any more. Given
+    /// up, it loses nothing.
+    pub async fn next(&mut self) -> Option<PipelineEvent> {
+        loop {
+            if let Some(step) = self.waiting.pop_front() {
+                return Some(PipelineEvent { pipeline_id: self.id, step });
+            }
+            if self.progress.is_over {
+                return None;
+            }
+            let (steps, progress) = match self.look().await {
+                Ok(found) => found,
+                Err(error) => {
+                    tracing::warn!("the progress of an import can't be read: {error}");
+                    return None;
+                }
+            };
+            (self.waiting, self.progress) = (steps, progress);
+            if self.waiting.is_empty() {
+                self.change().await?;
+            }
+        }
+    }
+
+    /// Waits until something of this run may have changed.
+    async fn change(&mut self) -> Option<()> {
+        loop {
+            match self.changes.next().await? {
+                Delivery::Lagged => return Some(()),
+                Delivery::Event(_, event)
+                    if event.name == IMPORT_PROGRESS && event.data["run_id"] == self.id.to_string() =>
+                {
+                    return Some(());
+                }
+                Delivery::Event(..) => {}
+            }
+        }
+    }
+
+    /// What can be told now.
+    async fn look(&self) -> Result<(VecDeque<PipelineStep>, Progress), ImportError> {
+        let mut progress = self.progress;
+        let mut steps = VecDeque::new();
+        let report = self.runtime.import(self.id).await?;
+        let Some(run) = &report.run else { return Ok((steps, progress)) };
+        if run.status == ImportStatus::Recorded {
+            if !progress.is_started {
+                progress.is_started = true;
+                let source_label = run.files.join(", ");
+                steps.push_back(PipelineStep::Start {
+                    total_chunks: run.sessions,
+                    source_label,
+                    resume_from: 0,
+                });
+            }
+            self.add_chunks(run, &mut progress, &mut steps).await?;
+            if !steps.is_empty() && progress.chunks < run.sessions {
+                return Ok((steps, progress));
+            }
+        }
+        if let Some((status, error)) = end_of(&report, run, progress.failed) {
+            progress.is_over = true;
+            let memories = self.runtime.import_outcome(self.id, 0).await?.1;
+            match status {
+                PipelineStatus::Cancelled => steps.push_back(PipelineStep::Cancelled {}),
+                PipelineStatus::Failed if run.status == ImportStatus::Recording => {
+                    steps.push_back(PipelineStep::ChunkError {
+                        chunk_index: None,
+                        fatal: true,
+                        error: error.clone(),
+                        stage: "normalization",
+                    });
+                }
+                _ => {}
+            }
+            steps.push_back(PipelineStep::Done(PipelineOutcome {
+                status,
+                processed_chunks: progress.chunks,
+                total_chunks: run.sessions,
+                writes_by_target: WritesByTarget::of(&memories),
+                dropped_count: memories.rejected + run.skipped,
+                embedded_vector_count: memories.embedded,
+                error,
+            }));
+        }
+        Ok((steps, progress))
+    }
+
+    /// Chunks in their order, as far as all before them are done.
+    async fn add_chunks(
+        &self,
+        run: &ImportRun,
+        progress: &mut Progress,
+        steps: &mut VecDeque<PipelineStep>,
+    ) -> Result<(), ImportError> {
+        let store = &self.runtime.runtime().imports()?.store;
+        let sessions = store.imported_sessions(self.id, progress.chunks, SESSIONS_READ).await?;
+        for session in sessions {
+            let index = progress.chunks;
+            let Some(end) = end_of_chunk(index, &session) else { break };
+            progress.failed += u64::from(session.status == SessionStatus::Failed);
+            progress.chunks += 1;
+            steps.push_back(PipelineStep::ChunkStart {
+                chunk_index: index,
+                total_chunks: run.sessions,
+                chars_in_chunk: session.characters,
+            });
+            steps.push_back(end);
+        }
+        Ok(())
+    }
+}
+
+/// How a session ended; `None` while it waits.
+fn end_of_chunk(chunk_index: u64, session: &ImportedSession) -> Option<PipelineStep> {
+    match session.status {
+        SessionStatus::Closed => Some(PipelineStep::ChunkDone {
+            chunk_index,
+            writes_count: session.memories.events + session.memories.thoughts,
+            writes_by_target: WritesByTarget::of(&session.memories),
+            dropped_in_chunk: session.memories.rejected,
+            summary: session.summary.clone().unwrap_or_default(),
+        }),
+        SessionStatus::Failed => Some(PipelineStep::ChunkError {
+            chunk_index: Some(chunk_index),
+            fatal: false,
+            error: session.last_error.clone().unwrap_or_default(),
+            stage: "extraction",
+        }),
+        SessionStatus::Open | SessionStatus::Closing | SessionStatus::Consolidating => None,
+    }
+}
+
+/// How the run ended, and why if it failed; `None` while it goes on.
+fn end_of(report: &ImportStatusReport, run: &ImportRun, failed: u64) -> Option<(PipelineStatus, String)> {
+    let well = |status| Some((status, String::new()));
+    match report.state {
+        ImportState::Done if failed == 0 => well(PipelineStatus::Success),
+        ImportState::Done if failed < run.sessions => well(PipelineStatus::PartialSuccess),
+        ImportState::Done => Some((PipelineStatus::Failed, "no session could become memory".to_owned())),
+        ImportState::Paused => well(PipelineStatus::Cancelled),
+        ImportState::Interrupted if run.remembering == Remembering::Paused => well(PipelineStatus::Cancelled),
+        ImportState::Interrupted => report.problem.clone().map(|problem| (PipelineStatus::Failed, problem)),
+        ImportState::Uploaded | ImportState::Recording | ImportState::Remembering => None,
+    }
+}
+
+impl RuntimeInner {
+    /// Whether every file of the upload is UTF-8 text.
+    async fn is_text(&self, upload: &ImportUpload) -> Result<bool, ImportError> {
+        for path in self.imports()?.uploads.paths(upload.id, &upload.files) {
+            let bytes = tokio::fs::read(path).await?;
+            if std::str::from_utf8(&bytes).is_err() || bytes.contains(&0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

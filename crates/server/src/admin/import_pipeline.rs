@@ -1,0 +1,316 @@
+//! The import of the compatible interface: one file or text at a time, as a pipeline whose events can be watched.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, stream};
+use import::Mapping;
+use memory::Scope;
+use memory::identifiers::ImportId;
+use runtime::{ImportError, PipelineStatus, PipelineStep, PipelineWatch};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::imports::estimate;
+use crate::auth::Admin;
+use crate::extract::{self, Query, ScopeParam, run_detached};
+use crate::problem::Problem;
+use crate::state::App;
+use crate::upload::{self, form_of};
+
+pub(crate) const UPLOAD_PATH: &str = "/api/admin/import/upload";
+pub(crate) const TEXT_PATH: &str = "/api/admin/import/upload_text";
+/// Largest file or text, in bytes.
+const SIZE_MAX: usize = 50 * 1024 * 1024;
+/// Largest body: a text in JSON may need two bytes for one.
+pub(crate) const BODY_SIZE_MAX: usize = 2 * SIZE_MAX + upload::FORM_BYTES_MAX;
+const LABEL_LENGTH_MAX: usize = 256;
+const PASTED: &str = "pasted_text";
+/// Interval of comments that keep a connection open.
+const PING: Duration = Duration::from_secs(15);
+/// How long onboarding waits for an import.
+const WAIT_MAX: Duration = Duration::from_secs(600);
+
+/// A form with one file.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes what `upload` reads from the form")]
+pub(crate) struct UploadForm {
+    #[schemars(extend("contentMediaType" = "application/octet-stream"), with = "String")]
+    file: Bytes,
+    /// Name to show; the file's by default.
+    source_label: Option<String>,
+}
+
+/// A file or text that was kept, and waits for its start.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Upload {
+    upload_id: ImportId,
+    /// SHA-256, hexadecimal.
+    file_hash: String,
+    /// Ending of the file's name, as `.md`; empty if it has none.
+    suffix: String,
+    source_label: String,
+    size_bytes: usize,
+}
+
+/// `POST /api/admin/import/upload`
+pub(crate) async fn upload(
+    State(app): State<App>,
+    Admin(_): Admin,
+    request: Request,
+) -> Result<Json<Upload>, Problem> {
+    let (file, label) = form_of(request, &app, SIZE_MAX, Some("source_label")).await?;
+    let (name, bytes) = file.ok_or_else(|| Problem::bad_request("file: missing; nothing was saved"))?;
+    let label = checked_label(label)?.unwrap_or_else(|| name.clone());
+    keep(&app, &name, label, bytes).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct TextUpload {
+    text: String,
+    /// `pasted_text` by default.
+    source_label: Option<String>,
+}
+
+/// `POST /api/admin/import/upload_text`
+pub(crate) async fn upload_text(
+    State(app): State<App>,
+    Admin(_): Admin,
+    extract::Json(pasted): extract::Json<TextUpload>,
+) -> Result<Json<Upload>, Problem> {
+    if pasted.text.is_empty() {
+        return Err(Problem::unprocessable("text: empty; nothing was saved"));
+    }
+    if pasted.text.len() > SIZE_MAX {
+        return Err(upload::too_large(SIZE_MAX));
+    }
+    let label = checked_label(pasted.source_label)?.unwrap_or_else(|| PASTED.to_owned());
+    keep(&app, "pasted.txt", label, pasted.text.into()).await
+}
+
+fn checked_label(label: Option<String>) -> Result<Option<String>, Problem> {
+    let label = label.map(|label| label.trim().to_owned()).filter(|label| !label.is_empty());
+    if label.as_ref().is_some_and(|label| label.chars().count() > LABEL_LENGTH_MAX) {
+        let detail = format!("source_label: at most {LABEL_LENGTH_MAX} characters; nothing was saved");
+        return Err(Problem::unprocessable(detail));
+    }
+    Ok(label)
+}
+
+async fn keep(app: &App, name: &str, source_label: String, bytes: Bytes) -> Result<Json<Upload>, Problem> {
+    let file_hash = hex::encode(Sha256::digest(&bytes));
+    let suffix = std::path::Path::new(name).extension().and_then(|ending| ending.to_str());
+    let suffix = suffix.map(|ending| format!(".{}", ending.to_lowercase())).unwrap_or_default();
+    let size_bytes = bytes.len();
+    let mut arrived = app.runtime().receive_import().await?;
+    arrived.begin_file(&source_label).await.map_err(ImportError::Io)?;
+    arrived.write(&bytes).await.map_err(ImportError::Io)?;
+    let looking = app.clone();
+    let kept = run_detached(async move { Ok(looking.runtime().look_at_material(arrived).await?) }).await?;
+    Ok(Json(Upload { upload_id: kept.id, file_hash, suffix, source_label, size_bytes }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct EstimateRequest {
+    upload_id: String,
+    /// `llm`
+    #[serde(default = "llm")]
+    stage: String,
+}
+
+fn llm() -> String {
+    "llm".to_owned()
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PipelineEstimate {
+    tokens_in: u64,
+    tokens_out_est: u64,
+    cost_usd_est: f64,
+    /// What the estimate does not say by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+}
+
+/// `POST /api/admin/import/estimate`
+pub(crate) async fn estimated(
+    State(app): State<App>,
+    Admin(_): Admin,
+    extract::Json(asked): extract::Json<EstimateRequest>,
+) -> Result<Json<PipelineEstimate>, Problem> {
+    if asked.stage != "llm" {
+        return Err(Problem::bad_request("stage: only `llm` is estimated"));
+    }
+    let report = app.runtime().import(known_id("upload_id", &asked.upload_id)?).await?;
+    let look = report.upload.map(|upload| upload.look).unwrap_or_default();
+    if look.messages == 0 {
+        let note = Some("no text was found that an import could take");
+        return Ok(Json(PipelineEstimate { tokens_in: 0, tokens_out_est: 0, cost_usd_est: 0.0, note }));
+    }
+    let estimate = estimate(&app, &look);
+    let note = estimate.usd.is_none().then_some("the model's price is unknown");
+    Ok(Json(PipelineEstimate {
+        tokens_in: estimate.input_tokens,
+        tokens_out_est: estimate.output_tokens,
+        cost_usd_est: estimate.usd.unwrap_or_default(),
+        note,
+    }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PipelineStartRequest {
+    upload_id: String,
+    /// Without effect: what an import recorded before is never recorded twice.
+    #[serde(default)]
+    #[expect(dead_code, reason = "clients send it")]
+    force_duplicate: bool,
+    /// Who is who, where the file does not say it.
+    #[serde(default)]
+    mapping: Mapping,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PipelineStarted {
+    pipeline_id: ImportId,
+}
+
+/// `POST /api/admin/import/start`: goes on with a cancelled one.
+pub(crate) async fn start(
+    State(app): State<App>,
+    Admin(_): Admin,
+    ScopeParam(scope): ScopeParam,
+    extract::Json(asked): extract::Json<PipelineStartRequest>,
+) -> Result<Json<PipelineStarted>, Problem> {
+    let pipeline_id = known_id("upload_id", &asked.upload_id)?;
+    run_detached(async move { Ok(app.runtime().start_pipeline(pipeline_id, scope, asked.mapping).await?) })
+        .await?;
+    Ok(Json(PipelineStarted { pipeline_id }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PipelineParam {
+    pipeline_id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PipelineCancelled {
+    /// `cancelled`
+    status: &'static str,
+}
+
+/// `POST /api/admin/import/cancel`: also of one that is not there. What it brought stays.
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    Admin(_): Admin,
+    extract::Json(asked): extract::Json<PipelineParam>,
+) -> Result<Json<PipelineCancelled>, Problem> {
+    if let Some(id) = parsed_id("pipeline_id", &asked.pipeline_id)? {
+        run_detached(async move { Ok(app.runtime().cancel_import(id).await?) }).await?;
+    }
+    Ok(Json(PipelineCancelled { status: "cancelled" }))
+}
+
+/// `GET /api/admin/import/events`: all events of a pipeline from its first, whenever one begins to watch; ends after the
+/// last.
+pub(crate) async fn events(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Query(asked): Query<PipelineParam>,
+) -> Result<Response, Problem> {
+    let watch = watch(&app, known_id("pipeline_id", &asked.pipeline_id)?).await?;
+    let headers = [(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))];
+    Ok((headers, Sse::new(frames(app, watch))).into_response())
+}
+
+fn frames(app: App, watch: PipelineWatch) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    stream::unfold((app, watch), |(app, mut watch)| async move {
+        let frame = tokio::select! {
+            event = watch.next() => {
+                let event = serde_json::to_string(&event?).ok()?;
+                Event::default().event("import.progress").data(event)
+            }
+            () = app.runtime().clock().sleep(PING) => Event::default().comment("ping"),
+            () = app.shutdown.cancelled() => return None,
+        };
+        Some((Ok(frame), (app, watch)))
+    })
+}
+
+async fn watch(app: &App, id: ImportId) -> Result<PipelineWatch, Problem> {
+    app.runtime().watch_pipeline(id).await.map_err(|error| match error {
+        ImportError::NotStarted => Problem::not_found(error.to_string()),
+        error => error.into(),
+    })
+}
+
+/// Waits for the end of an import that onboarding reads from, and starts it if that was not done. Which it is, and how it
+/// ended: `success` or `partial_success`.
+pub(super) async fn finished(
+    app: &App,
+    scope: &Scope,
+    upload_id: Option<&str>,
+    pipeline_id: Option<&str>,
+) -> Result<(ImportId, PipelineStatus), Problem> {
+    let id = match (pipeline_id, upload_id) {
+        (Some(id), _) => known_id("pipeline_id", id)?,
+        (None, Some(id)) => {
+            let id = known_id("upload_id", id)?;
+            let (app, scope) = (app.clone(), scope.clone());
+            run_detached(
+                async move { Ok(app.runtime().start_pipeline(id, scope, Mapping::default()).await?) },
+            )
+            .await?;
+            id
+        }
+        (None, None) => return Err(Problem::bad_request("give an upload_id or a pipeline_id")),
+    };
+    let mut watch = watch(app, id).await?;
+    let timeout = app.runtime().clock().sleep(WAIT_MAX);
+    tokio::pin!(timeout);
+    loop {
+        let event = tokio::select! {
+            event = watch.next() => event,
+            () = &mut timeout => {
+                let detail = "the import goes on; ask again later with its pipeline_id. Nothing was written";
+                return Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail));
+            }
+            () = app.shutdown.cancelled() => None,
+        };
+        match event.map(|event| event.step) {
+            Some(PipelineStep::Done(outcome)) => {
+                return match outcome.status {
+                    status @ (PipelineStatus::Success | PipelineStatus::PartialSuccess) => Ok((id, status)),
+                    PipelineStatus::Failed => Err(Problem::bad_request(format!(
+                        "the import failed: {}. Nothing was written",
+                        outcome.error
+                    ))),
+                    PipelineStatus::Cancelled => {
+                        Err(Problem::bad_request("the import was cancelled; nothing was written"))
+                    }
+                };
+            }
+            Some(_) => {}
+            None => return Err(Problem::bad_request("the import did not end; nothing was written")),
+        }
+    }
+}
+
+/// 422 for an id of the wrong length, 404 for one that no import can have.
+fn known_id(field: &str, id: &str) -> Result<ImportId, Problem> {
+    parsed_id(field, id)?.ok_or_else(|| Problem::not_found(format!("{field}: no import has this id")))
+}
+
+fn parsed_id(field: &str, id: &str) -> Result<Option<ImportId>, Problem> {
+    if !(1..=64).contains(&id.chars().count()) {
+        return Err(Problem::unprocessable(format!("{field}: 1 to 64 characters fit")));
+    }
+    Ok(id.parse().ok())
+}
