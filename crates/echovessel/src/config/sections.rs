@@ -223,8 +223,8 @@ section!(
         model_dir: String = String::new(),
         /// For `openai`: the endpoint, with `/v1`; empty means OpenAI's own.
         base_url: String = String::new(),
-        /// For `openai`: the model to ask for. For `local`: `all-MiniLM-L6-v2` or `multilingual-e5-small`; empty means the
-        /// first of them that was fetched.
+        /// For `openai`: the model to ask for. For `local`: `multilingual-e5-small` or `all-MiniLM-L6-v2`; empty means the
+        /// first of them that is there.
         model: String = String::new(),
         /// For `openai`: environment variable that holds the key.
         api_key_env: String = "OPENAI_API_KEY".to_owned(),

@@ -53,7 +53,7 @@ pub(super) fn nothing_found(
     let named = chosen.iter().any(|node| node.score.entity_anchor > 0.0 || node.score.time_match > 0.0);
     let by_meaning = !query.question.vectors.is_empty();
     let found = if by_meaning {
-        nodes.max(messages.support) >= settings.min_support
+        nodes.max(messages.support) >= settings.min_support + query.support_shift
     } else {
         nodes >= settings.min_relevance
             || (messages.said >= SAID_MIN && messages.support >= settings.min_relevance)

@@ -21,6 +21,8 @@ pub struct Query {
     pub identity: Option<IdentityQuestion>,
     /// The model that made the vectors; none where words serve alone.
     pub fingerprint: Option<String>,
+    /// Of that model, see [`Embedder::support_shift`].
+    pub support_shift: f64,
     /// Why there are no vectors, for a person.
     pub words_only: Option<String>,
 }
@@ -51,6 +53,7 @@ impl Query {
             question,
             identity: texts.identity,
             fingerprint: None,
+            support_shift: 0.0,
             words_only: None,
         };
         if query.sentences.is_empty() {
@@ -64,6 +67,7 @@ impl Query {
         match embedder.embed_queries(&wanted).await {
             Ok(embeddings) if embeddings.len() == wanted.len() => {
                 query.fingerprint = Some(embedder.fingerprint().to_owned());
+                query.support_shift = embedder.support_shift();
                 query.take_vectors(&texts, &wanted, &embeddings);
             }
             Ok(_) => query.words_only = Some("the embedding model left a text out".to_owned()),

@@ -13,7 +13,8 @@ pub struct RecallSettings {
     pub min_relevance: f64,
     /// Support below which the reply is told that nothing in memory is about what was said. Default 0.47: of the questions
     /// of one public conversation asked of another 57 in 100 fall below it, of those asked of their own 5 in 100
-    /// (docs/evaluation.md).
+    /// (docs/evaluation.md). Chosen with all-MiniLM-L6-v2; other models shift it, see
+    /// [`crate::ports::Embedder::support_shift`].
     pub min_support: f64,
     /// Weights of the node formula.
     pub weights: NodeWeights,
