@@ -26,6 +26,7 @@ mod upload;
 mod sync;
 mod routes;
 
+pub use admin::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 pub use admin::config::{ConfigUpdate, Configuration, ConfigurationError};
 pub use admin::voice::VoiceProgram;
 pub use api_docs::openapi;

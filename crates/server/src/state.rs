@@ -16,6 +16,7 @@ use serde::Serialize;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::admin::backups::Backups;
 use crate::admin::config::Configuration;
 use crate::auth::{Limits, NamedTokens, Principal, Tokens};
 use crate::mcp;
@@ -118,6 +119,8 @@ pub struct ServerParts {
     pub settings: Arc<ArcSwap<ServerSettings>>,
     /// Reads and changes the configuration.
     pub configuration: Arc<dyn Configuration>,
+    /// Makes copies of the memory.
+    pub backups: Arc<dyn Backups>,
     /// Speaks TLS to everybody; none for plain HTTP.
     pub tls: Option<Tls>,
     /// Says which models answer; asked again for each request that shows it.

@@ -5,8 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use memory::ports::Clock;
 use serde_json::json;
+use server::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 use store::BackupReport;
 
 use crate::cli::{Backup, Shared};
@@ -18,6 +23,7 @@ use crate::system::SystemClock;
 /// Name of a backup up to its time.
 const PREFIX: &str = "echovessel-";
 const SUFFIX: &str = ".db";
+const TIME_FORMAT: &str = "%Y%m%dT%H%M%SZ";
 
 pub(crate) async fn backup(
     shared: &Shared,
@@ -53,6 +59,51 @@ pub(crate) async fn backup(
     Ok(())
 }
 
+/// The folder of backups, for the daemon.
+pub(crate) struct BackupFolder {
+    pub(crate) config: Config,
+    pub(crate) home: Home,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Backups for BackupFolder {
+    async fn list(&self) -> Result<BackupList, BackupError> {
+        database_path(&self.config, &self.home)
+            .map_err(|error| BackupError::NotAFile(format!("{error:#}")))?;
+        let folder = folder_of(&self.config, &self.home);
+        let listed = || -> std::io::Result<Vec<BackupFile>> {
+            let mut names = names_in(&folder)?;
+            names.reverse();
+            names.into_iter().map(|name| described(&folder, name)).collect()
+        };
+        let backups = listed().map_err(|error| BackupError::Failed(error.to_string()))?;
+        Ok(BackupList { folder: folder.display().to_string(), backups })
+    }
+
+    async fn create(&self) -> Result<BackupCreated, BackupError> {
+        database_path(&self.config, &self.home)
+            .map_err(|error| BackupError::NotAFile(format!("{error:#}")))?;
+        let failed = |error: anyhow::Error| BackupError::Failed(format!("{error:#}"));
+        let written = back_up_to_folder(&self.config, &self.home, self.clock.as_ref()).await;
+        let (target, report) = written.map_err(failed)?;
+        let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let file = BackupFile { created_at: made_at(&name), name, bytes: report.bytes };
+        Ok(BackupCreated { file, messages: report.messages, memories: report.nodes })
+    }
+}
+
+fn described(folder: &Path, name: String) -> std::io::Result<BackupFile> {
+    let bytes = std::fs::metadata(folder.join(&name))?.len();
+    Ok(BackupFile { created_at: made_at(&name), bytes, name })
+}
+
+/// When a backup of this name was made.
+fn made_at(name: &str) -> Option<Timestamp> {
+    let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+    DateTime::strptime(TIME_FORMAT, time).ok()?.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
+}
+
 /// Makes a backup whenever `every` has passed, until the task is dropped. A failure is logged, and the next one is tried
 /// at its time.
 pub(crate) async fn repeat(config: Config, home: Home, every: Duration, clock: Arc<dyn Clock>) {
@@ -73,16 +124,20 @@ async fn back_up_to_folder(
     home: &Home,
     clock: &dyn Clock,
 ) -> anyhow::Result<(PathBuf, BackupReport)> {
-    let folder = match config.backup.dir.as_str() {
-        "" => home.folder().join("backups"),
-        dir => PathBuf::from(dir),
-    };
+    let folder = folder_of(config, home);
     create_private_folder(&folder)?;
-    let target = folder.join(format!("{PREFIX}{}{SUFFIX}", clock.now().strftime("%Y%m%dT%H%M%SZ")));
+    let target = folder.join(format!("{PREFIX}{}{SUFFIX}", clock.now().strftime(TIME_FORMAT)));
     let report = copied(database_path(config, home)?, target.clone()).await?;
     remove_oldest(&folder, config.backup.keep as usize)
         .with_context(|| format!("{} was written; older backups could not be removed", target.display()))?;
     Ok((target, report))
+}
+
+fn folder_of(config: &Config, home: &Home) -> PathBuf {
+    match config.backup.dir.as_str() {
+        "" => home.folder().join("backups"),
+        dir => PathBuf::from(dir),
+    }
 }
 
 async fn copied(database: PathBuf, target: PathBuf) -> anyhow::Result<BackupReport> {
@@ -90,18 +145,27 @@ async fn copied(database: PathBuf, target: PathBuf) -> anyhow::Result<BackupRepo
     Ok(copy.await.context("the copy did not end")??)
 }
 
-/// Names sort by time. What is not named as a backup is not looked at.
 fn remove_oldest(folder: &Path, keep: usize) -> std::io::Result<()> {
+    let names = names_in(folder)?;
+    for name in &names[..names.len().saturating_sub(keep)] {
+        std::fs::remove_file(folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// Names of the backups, oldest first: they sort by time. What is not named as a backup is not looked at.
+fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
+    for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
             names.push(name);
         }
     }
     names.sort();
-    for name in &names[..names.len().saturating_sub(keep)] {
-        std::fs::remove_file(folder.join(name))?;
-    }
-    Ok(())
+    Ok(names)
 }

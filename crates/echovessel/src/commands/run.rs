@@ -229,6 +229,11 @@ fn server_parts(
         started_at,
         state: Mutex::new(Configured::new(config.clone())),
     };
+    let backups = super::backup::BackupFolder {
+        config: config.clone(),
+        home: home.clone(),
+        clock: Arc::new(SystemClock),
+    };
     Ok(ServerParts {
         runtime: wired.runtime.clone(),
         hub: wired.hub.clone(),
@@ -238,6 +243,7 @@ fn server_parts(
         archives: wired.database.clone(),
         settings,
         configuration: Arc::new(configuration),
+        backups: Arc::new(backups),
         tls,
         models: Box::new(models),
         started_at,

@@ -98,6 +98,29 @@ async fn only_the_newest_backups_stay_and_damaged_ones_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn backups_are_made_and_listed_over_http_and_can_be_restored() {
+    let (home, settings) = (Home::new(), Settings::offline().key("backup.keep", 2));
+    let daemon = Daemon::start(&home, &settings).await;
+    assert_eq!(daemon.get("/api/admin/backups").await["backups"], json!([]));
+    say(&daemon, &[KEPT]).await;
+    fs::create_dir_all(home.file("backups")).unwrap();
+    for name in ["echovessel-20200101T000000Z.db", "echovessel-20210101T000000Z.db", "mine.db"] {
+        fs::write(home.file("backups").join(name), "old").unwrap();
+    }
+    let made = daemon.try_post("/api/admin/backups", &json!({})).await;
+    assert_eq!((made.status, &made.body["messages"]), (201, &json!(2)), "{:?}", made.body);
+    let listed = daemon.get("/api/admin/backups").await;
+    let listed = listed["backups"].as_array().unwrap();
+    assert_eq!(listed.len(), 2, "the oldest is gone, other files are not listed: {listed:?}");
+    assert_eq!((&listed[0]["name"], &listed[0]["bytes"]), (&made.body["name"], &made.body["bytes"]));
+    assert_eq!(listed[1]["created_at"], "2021-01-01T00:00:00Z");
+    run(&home, &settings, &["stop"]).await.well();
+    let file = home.file("backups").join(listed[0]["name"].as_str().unwrap());
+    run(&home, &settings, &["restore", file.to_str().unwrap(), "--yes"]).await.well();
+    assert!(history(&home, &settings).await.to_string().contains(KEPT));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_timer_makes_backups_while_the_daemon_runs() {
     let (home, settings) = (Home::new(), Settings::offline().key("backup.every", "200ms"));
     let daemon = Daemon::start(&home, &settings).await;

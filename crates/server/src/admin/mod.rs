@@ -7,6 +7,7 @@ pub(crate) mod personas;
 pub(crate) mod style;
 pub(crate) mod facts;
 pub(crate) mod avatar;
+pub(crate) mod backups;
 pub(crate) mod voice;
 pub(crate) mod draft;
 pub(crate) mod users;

@@ -20,7 +20,6 @@ pub(crate) fn all() -> Vec<Route> {
         persona::routes(),
         memory::routes(),
         work::routes(),
-        not_implemented::routes(),
         hub::routes(),
         peers::routes(),
         program::routes(),

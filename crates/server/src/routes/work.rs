@@ -2,10 +2,12 @@
 
 use super::route::{Route, Tag};
 use crate::admin::channels::{self, ChannelChangeRequest};
-use crate::admin::{cost, export, failed_work, import_pipeline, imports, proactive, sessions, traces};
+use crate::admin::{
+    backups, cost, export, failed_work, import_pipeline, imports, proactive, sessions, traces,
+};
 
 pub(super) fn routes() -> Vec<Route> {
-    [work(), imports()].into_iter().flatten().collect()
+    [work(), imports(), copies()].into_iter().flatten().collect()
 }
 
 fn imports() -> Vec<Route> {
@@ -63,6 +65,14 @@ fn imports() -> Vec<Route> {
             .returns_media("application/jsonl")
             .returns_media("application/json")
             .fails_with(&[404]),
+    ]
+}
+
+fn copies() -> Vec<Route> {
+    let tag = Tag("backups");
+    vec![
+        tag.get("/api/admin/backups", "List backups, newest first", backups::list).fails_with(&[409, 500]),
+        tag.post("/api/admin/backups", "Make a backup now", backups::create).fails_with(&[409, 500]),
     ]
 }
 

@@ -29,8 +29,8 @@ use runtime::{
 };
 use serde_json::Value;
 use server::{
-    ActiveModels, ConfigUpdate, Configuration, ConfigurationError, EmbeddingState, LlmState, ServerParts,
-    ServerSettings, Tokens,
+    ActiveModels, BackupCreated, BackupError, BackupList, Backups, ConfigUpdate, Configuration,
+    ConfigurationError, EmbeddingState, LlmState, ServerParts, ServerSettings, Tokens,
 };
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
@@ -292,9 +292,21 @@ fn parts(
         archives: store.clone(),
         settings: settings.clone(),
         configuration: Arc::new(Shelf),
+        backups: Arc::new(Shelf),
         tls: None,
         models: Box::new(models),
         started_at: start(),
+    }
+}
+
+#[async_trait]
+impl Backups for Shelf {
+    async fn list(&self) -> Result<BackupList, BackupError> {
+        Ok(BackupList { folder: "backups".to_owned(), backups: Vec::new() })
+    }
+
+    async fn create(&self) -> Result<BackupCreated, BackupError> {
+        Err(BackupError::NotAFile("this memory is not a file".to_owned()))
     }
 }
 

@@ -5,13 +5,12 @@ use crate::home::Home;
 use crate::talker::Reply;
 
 #[tokio::test]
-async fn what_is_not_built_says_so_in_a_sentence() {
+async fn a_memory_that_is_not_a_file_has_no_backup_and_says_so() {
     let home = Home::new().await;
-    for (method, path) in [(Method::POST, "/api/admin/backups"), (Method::GET, "/api/admin/backups")] {
-        let answer = home.ask(method, path, None).await;
-        assert!(answer.is_problem(501).starts_with("this version has no "), "{}", answer.text);
-        assert_eq!(answer.json()["code"], "not_built");
-    }
+    let listed = home.get("/api/admin/backups").await.json();
+    assert_eq!(listed, json!({"folder": "backups", "backups": []}));
+    let refusal = home.ask(Method::POST, "/api/admin/backups", None).await;
+    assert!(refusal.is_problem(409).contains("not a file"));
 }
 
 #[tokio::test]

@@ -1,0 +1,88 @@
+//! Backups: files that each hold the whole memory.
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::State;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::Admin;
+use crate::extract::run_detached;
+use crate::problem::Problem;
+use crate::respond::Created;
+use crate::state::App;
+
+/// Makes and lists backups.
+#[async_trait]
+pub trait Backups: Send + Sync {
+    /// The folder and the backups in it, newest first.
+    async fn list(&self) -> Result<BackupList, BackupError>;
+    /// Makes one now, checked; the oldest beyond `backup.keep` are deleted.
+    async fn create(&self) -> Result<BackupCreated, BackupError>;
+}
+
+/// Why there is no backup. The memory and earlier backups are as they were.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// This home's memory is not a file.
+    #[error("{0}")]
+    NotAFile(String),
+    /// It could not be written or read.
+    #[error("no backup was made, earlier ones are kept: {0}")]
+    Failed(String),
+}
+
+/// The folder of backups.
+#[derive(Serialize, JsonSchema)]
+pub struct BackupList {
+    /// Where they are.
+    pub folder: String,
+    /// Newest first.
+    pub backups: Vec<BackupFile>,
+}
+
+/// A backup.
+#[derive(Serialize, JsonSchema)]
+pub struct BackupFile {
+    /// Name of the file.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// When it was made; `null` if its name does not say it.
+    pub created_at: Option<Timestamp>,
+}
+
+/// A backup that was just made, with what is in it.
+#[derive(Serialize, JsonSchema)]
+pub struct BackupCreated {
+    /// The file.
+    #[serde(flatten)]
+    pub file: BackupFile,
+    /// Messages in it.
+    pub messages: u64,
+    /// Events, thoughts, intentions and expectations in it.
+    pub memories: u64,
+}
+
+/// `GET /api/admin/backups`
+pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<BackupList>, Problem> {
+    Ok(Json(app.parts.backups.list().await?))
+}
+
+/// `POST /api/admin/backups`: in the folder that `backup.dir` names, while the program runs.
+pub(crate) async fn create(
+    State(app): State<App>,
+    Admin(_): Admin,
+) -> Result<Created<BackupCreated>, Problem> {
+    run_detached(async move { Ok(Created(app.parts.backups.create().await?)) }).await
+}
+
+impl From<BackupError> for Problem {
+    fn from(error: BackupError) -> Self {
+        match &error {
+            BackupError::NotAFile(_) => Self::conflict(error.to_string()),
+            BackupError::Failed(_) => Self::internal(&error),
+        }
+    }
+}
