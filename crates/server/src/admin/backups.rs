@@ -22,7 +22,7 @@ pub trait Backups: Send + Sync {
     async fn create(&self) -> Result<BackupCreated, BackupError>;
 }
 
-/// Why there is no backup. The memory and earlier backups are as they were.
+/// Why a backup was not made. The memory and earlier backups are as they were.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// This home's memory is not a file.
