@@ -1,5 +1,7 @@
 //! The command line and its help texts.
 
+mod copies;
+
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -8,6 +10,8 @@ use clap_complete::Shell;
 use embed::KNOWN_MODELS;
 use memory::access::AccessScope;
 use memory::identifiers::ImportId;
+
+pub(crate) use copies::{Backup, Restore, StorageCommand, StorageCopy};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,6 +115,11 @@ pub(crate) enum Command {
     Restore(Restore),
     /// Print the state of the running daemon
     Status,
+    /// Move the memory to another database
+    Storage {
+        #[command(subcommand)]
+        command: StorageCommand,
+    },
     /// Exchange memory with other machines; print peers and instances
     Sync {
         #[command(subcommand)]
@@ -376,35 +385,6 @@ pub(crate) enum ImportCommand {
         #[arg(long)]
         yes: bool,
     },
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  echovessel backup
-  echovessel backup /mnt/disk/echovessel.db
-
-Without FILE the backup goes to the folder that backup.dir names (default: backups in the home), and only the newest
-backup.keep of that folder stay. The copy is checked before it gets its name. config.toml, the token and your own prompts
-are not in it.")]
-pub(crate) struct Backup {
-    /// File to write; it must not exist yet
-    pub(crate) file: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  echovessel restore ~/.echovessel/backups/echovessel-20261123T020000Z.db
-
-The daemon must not run. The memory of now is kept beside the restored one. What was erased since the backup was made is
-erased in it again.")]
-pub(crate) struct Restore {
-    /// The backup
-    pub(crate) file: PathBuf,
-    /// Do not ask for confirmation
-    #[arg(long)]
-    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,49 +3,50 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use store::{ServerAddress, SqliteStore, StoreOptions};
+use store::{HomeDatabase, ServerAddress, SqliteStore, StoreOptions};
 
-use crate::config::Config;
+use crate::config::{Config, is_server_url};
 use crate::home::Home;
 
 /// Opens the database of the home, migrated to what this version needs.
 pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<SqliteStore> {
-    if let Some(address) = server_address(config)? {
-        // One connection writes, the others read.
-        let readers = usize::from(config.storage.pool.saturating_sub(1));
-        return Ok(SqliteStore::open_on_server(
-            &address,
-            StoreOptions { readers, ..StoreOptions::default() },
-        )?);
+    match home_database(config, home)? {
+        HomeDatabase::Server(address) => {
+            // One connection writes, the others read.
+            let readers = usize::from(config.storage.pool.saturating_sub(1));
+            let options = StoreOptions { readers, ..StoreOptions::default() };
+            Ok(SqliteStore::open_on_server(&address, options)?)
+        }
+        HomeDatabase::File(path) => SqliteStore::open(&path, StoreOptions::default())
+            .with_context(|| format!("the database {} can't be opened", path.display())),
     }
-    let path = database_path(config, home)?;
-    SqliteStore::open(&path, StoreOptions::default())
-        .with_context(|| format!("the database {} can't be opened", path.display()))
 }
 
-/// The database file that the configuration names; an error if memory is kept on a server.
-pub(crate) fn database_path(config: &Config, home: &Home) -> anyhow::Result<PathBuf> {
-    match config.storage.url.strip_prefix("sqlite://") {
-        Some(path) if !path.is_empty() => Ok(PathBuf::from(path)),
-        _ if config.storage.is_on_server() => anyhow::bail!(
-            "this command works on a file, and this home's memory is in a database on a server; back the database up by the \
-             server's own means, such as pg_dump. Nothing was changed"
+/// The database that the configuration names.
+pub(crate) fn home_database(config: &Config, home: &Home) -> anyhow::Result<HomeDatabase> {
+    named_database(&config.storage.url, config, home)
+}
+
+/// A database by its address, as `storage.url` has it.
+pub(crate) fn named_database(url: &str, config: &Config, home: &Home) -> anyhow::Result<HomeDatabase> {
+    if is_server_url(url) {
+        return Ok(HomeDatabase::Server(ServerAddress::parse(url, password(config)?.as_deref())?));
+    }
+    match (url, url.strip_prefix("sqlite://")) {
+        ("sqlite", _) => Ok(HomeDatabase::File(home.database())),
+        (_, Some(path)) if !path.is_empty() => Ok(HomeDatabase::File(PathBuf::from(path))),
+        _ => anyhow::bail!(
+            "{url:?} is not the address of a database; allowed are sqlite (this home's file), sqlite:///path and \
+             postgres://user@host:port/database"
         ),
-        _ => Ok(home.database()),
     }
 }
 
-/// The database server that the configuration names, with its password; `None` if memory is kept in a file.
-pub(crate) fn server_address(config: &Config) -> anyhow::Result<Option<ServerAddress>> {
-    let storage = &config.storage;
-    if !storage.is_on_server() {
-        return Ok(None);
-    }
-    let password = match storage.password_env.as_str() {
-        "" => None,
-        variable => Some(std::env::var(variable).with_context(|| {
+fn password(config: &Config) -> anyhow::Result<Option<String>> {
+    match config.storage.password_env.as_str() {
+        "" => Ok(None),
+        variable => std::env::var(variable).map(Some).with_context(|| {
             format!("storage.password_env names {variable}, which is not set in the environment; set it, or unset the key")
-        })?),
-    };
-    Ok(Some(ServerAddress::parse(&storage.url, password.as_deref())?))
+        }),
+    }
 }

@@ -1,6 +1,6 @@
 //! The configuration of a running daemon: shown, changed and reloaded in one way for the API, the command line and SIGHUP.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,11 +14,12 @@ use memory::ports::{Appearance, Clock as _};
 use runtime::{ReloadableModel, Runtime};
 use serde_json::{Map, Value as Json, json};
 use server::{ConfigUpdate, Configuration, ConfigurationError, ServerSettings, VoiceProgram};
+use store::HomeDatabase;
 use tokio::sync::Mutex;
 use toml::{Table, Value};
 
 use crate::config::{self, Config, ConfigChange, is_live, known_keys};
-use crate::database::database_path;
+use crate::database::home_database;
 use crate::home::{Home, replace};
 use crate::system::SystemClock;
 use crate::voice_setup::{self, voice_settings};
@@ -199,7 +200,11 @@ impl LiveConfig {
     fn legacy_view(&self, config: &Config, appearance: &Appearance) -> Json {
         let variable = api_key_variable(config);
         let key_present = !variable.is_empty() && std::env::var_os(&variable).is_some();
-        let database = database_path(config, &self.home).unwrap_or_default();
+        let database = match home_database(config, &self.home) {
+            Ok(HomeDatabase::File(path)) => path,
+            // Neither a path nor a size: the legacy API knows files only.
+            Ok(HomeDatabase::Server(_)) | Err(_) => PathBuf::new(),
+        };
         let bytes = std::fs::metadata(&database).map_or(0, |file| file.len());
         let path = self.home.config();
         let uptime = SystemClock.now().duration_since(self.started_at).as_secs().max(0);

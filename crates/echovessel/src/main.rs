@@ -77,6 +77,7 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
         Command::Backup(args) => commands::backup::backup(shared, &config()?, home, &args).await,
         Command::Restore(args) => commands::restore::restore(shared, &config()?, home, &args).await,
         Command::Status => commands::status::status(shared, home).await,
+        Command::Storage { command } => commands::storage::storage(shared, &config()?, home, &command).await,
         Command::Sync { command } => commands::sync::sync(shared, home, command).await,
         Command::Stop => commands::stop::stop(shared, home).await,
         Command::Channel { command } => commands::channel::channel(shared, home, &command).await,

@@ -7,15 +7,24 @@ use tracing_subscriber::EnvFilter;
 /// Says a few lines of each message at `info`, also of those that nothing is wrong with.
 const TALKATIVE: &str = "rmcp";
 
+/// Write the parameters of statements, which are people's words, at `debug`: never heard below a warning.
+const WORDY: [&str; 2] = ["tokio_postgres", "postgres"];
+
 /// What is logged, where nobody asked to hear more of a talkative library.
 fn filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
     let directives = |text: &str| match text.contains(TALKATIVE) {
         true => text.to_owned(),
         false => format!("{text},{TALKATIVE}=warn"),
     };
+    // A directive of one of their modules would win over that of the whole.
+    let is_wordy = |text: &&str| WORDY.iter().any(|library| text.trim_start().starts_with(library));
+    let asked =
+        asked.map(|text| text.split(',').filter(|text| !is_wordy(text)).collect::<Vec<_>>().join(","));
     let asked = asked.filter(|text| !text.trim().is_empty());
-    let asked = asked.and_then(|text| EnvFilter::try_new(directives(text)).ok());
-    asked.unwrap_or_else(|| EnvFilter::new(directives(default_level)))
+    let asked = asked.and_then(|text| EnvFilter::try_new(directives(&text)).ok());
+    let filter = asked.unwrap_or_else(|| EnvFilter::new(directives(default_level)));
+    let quiet = WORDY.iter().filter_map(|library| format!("{library}=warn").parse().ok());
+    quiet.fold(filter, EnvFilter::add_directive)
 }
 
 /// Begins to log. `ECHOVESSEL_LOG` sets the level, as `debug` or `runtime=debug`; JSON lines when asked.
@@ -43,5 +52,8 @@ mod tests {
         }
         assert!(said(Some("debug")).contains("rmcp=warn"));
         assert!(said(Some("info,rmcp=debug")).contains("rmcp=debug"));
+        let words = said(Some("debug,tokio_postgres::query=trace, postgres=debug"));
+        assert!(words.contains("tokio_postgres=warn") && words.contains(",postgres=warn"), "{words}");
+        assert!(!words.contains("query"), "{words}");
     }
 }

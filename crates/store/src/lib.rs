@@ -34,10 +34,14 @@ mod status;
 mod forgetting;
 mod graph;
 mod archive;
+mod home_copy;
 mod hub;
 mod sync;
 
 pub use archive::{archived_tables, look_at_archive, read_archive};
 pub use engine::{
     BackupReport, Check, MissedErasures, ServerAddress, SqliteStore, StoreOptions, back_up, examine_backup,
+};
+pub use home_copy::{
+    CopyProgress, CopyReport, CopySettings, HomeCounts, HomeDatabase, copy_home, count_home,
 };

@@ -12,11 +12,11 @@ use jiff::tz::TimeZone;
 use memory::ports::Clock;
 use serde_json::json;
 use server::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
-use store::BackupReport;
+use store::{BackupReport, CopySettings, HomeDatabase};
 
 use crate::cli::{Backup, Shared};
 use crate::config::Config;
-use crate::database::database_path;
+use crate::database::home_database;
 use crate::home::{Home, create_private_folder};
 use crate::system::SystemClock;
 
@@ -31,9 +31,11 @@ pub(crate) async fn backup(
     home: &Home,
     asked: &Backup,
 ) -> anyhow::Result<()> {
-    let database = database_path(config, home)?;
-    if !database.exists() {
-        bail!("{} does not exist yet: there is nothing to back up", database.display());
+    let database = home_database(config, home)?;
+    if let HomeDatabase::File(path) = &database
+        && !path.exists()
+    {
+        bail!("{database} does not exist yet: there is nothing to back up");
     }
     let (target, report) = match &asked.file {
         Some(file) => {
@@ -69,22 +71,18 @@ pub(crate) struct BackupFolder {
 #[async_trait]
 impl Backups for BackupFolder {
     async fn list(&self) -> Result<BackupList, BackupError> {
-        database_path(&self.config, &self.home)
-            .map_err(|error| BackupError::NotAFile(format!("{error:#}")))?;
         let folder = folder_of(&self.config, &self.home);
         let listed = || -> std::io::Result<Vec<BackupFile>> {
             let mut names = names_in(&folder)?;
             names.reverse();
             names.into_iter().map(|name| described(&folder, name)).collect()
         };
-        let backups = listed().map_err(|error| BackupError::Failed(error.to_string()))?;
+        let backups = listed().map_err(|error| BackupError(error.to_string()))?;
         Ok(BackupList { folder: folder.display().to_string(), backups })
     }
 
     async fn create(&self) -> Result<BackupCreated, BackupError> {
-        database_path(&self.config, &self.home)
-            .map_err(|error| BackupError::NotAFile(format!("{error:#}")))?;
-        let failed = |error: anyhow::Error| BackupError::Failed(format!("{error:#}"));
+        let failed = |error: anyhow::Error| BackupError(format!("{error:#}"));
         let written = back_up_to_folder(&self.config, &self.home, self.clock.as_ref()).await;
         let (target, report) = written.map_err(failed)?;
         let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -127,7 +125,7 @@ async fn back_up_to_folder(
     let folder = folder_of(config, home);
     create_private_folder(&folder)?;
     let target = folder.join(format!("{PREFIX}{}{SUFFIX}", clock.now().strftime(TIME_FORMAT)));
-    let report = copied(database_path(config, home)?, target.clone()).await?;
+    let report = copied(home_database(config, home)?, target.clone()).await?;
     remove_oldest(&folder, config.backup.keep as usize)
         .with_context(|| format!("{} was written; older backups could not be removed", target.display()))?;
     Ok((target, report))
@@ -140,8 +138,16 @@ fn folder_of(config: &Config, home: &Home) -> PathBuf {
     }
 }
 
-async fn copied(database: PathBuf, target: PathBuf) -> anyhow::Result<BackupReport> {
-    let copy = tokio::task::spawn_blocking(move || store::back_up(&database, &target));
+/// A backup is a file, whichever database it is made of.
+async fn copied(database: HomeDatabase, target: PathBuf) -> anyhow::Result<BackupReport> {
+    let copy = tokio::task::spawn_blocking(move || match &database {
+        HomeDatabase::File(path) => store::back_up(path, &target),
+        HomeDatabase::Server(_) => {
+            let file = HomeDatabase::File(target.clone());
+            store::copy_home(&database, &file, CopySettings::default(), &mut |_| {})?;
+            store::examine_backup(&target)
+        }
+    });
     Ok(copy.await.context("the copy did not end")??)
 }
 

@@ -9,13 +9,13 @@ use anyhow::bail;
 use jiff::{SignedDuration, Timestamp};
 use memory::ports::{Clock as _, SessionFilter, SessionStore as _, StoreError};
 use serde::Serialize;
-use store::{Check, SqliteStore, StoreOptions};
+use store::{Check, HomeDatabase, SqliteStore, StoreOptions};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::cli::Shared;
 use crate::client::Daemon;
 use crate::config::{self, Config};
-use crate::database::{database_path, server_address};
+use crate::database::home_database;
 use crate::embedding::EmbeddingSetup;
 use crate::home::Home;
 use crate::system::SystemClock;
@@ -216,8 +216,8 @@ async fn database(config: &Config, home: &Home) -> Vec<Finding> {
     let database = match opened(config, home) {
         Ok(Some(database)) => database,
         Ok(None) => {
-            let path = database_path(config, home).unwrap_or_default();
-            return vec![Finding { what, ok: true, said: format!("{} does not exist yet", path.display()) }];
+            let said = home_database(config, home).map(|database| format!("{database} does not exist yet"));
+            return vec![Finding { what, ok: true, said: said.unwrap_or_default() }];
         }
         Err(error) => return vec![Finding { what, ok: false, said: format!("{error:#}") }],
     };
@@ -234,13 +234,14 @@ async fn database(config: &Config, home: &Home) -> Vec<Finding> {
 
 /// The database that the configuration names; `None` if the file does not exist yet.
 fn opened(config: &Config, home: &Home) -> anyhow::Result<Option<SqliteStore>> {
-    if let Some(address) = server_address(config)? {
-        return Ok(Some(SqliteStore::open_on_server_to_read(&address, StoreOptions::default())?));
-    }
-    let path = database_path(config, home)?;
-    match path.exists() {
-        true => Ok(Some(SqliteStore::open(&path, StoreOptions::default())?)),
-        false => Ok(None),
+    match home_database(config, home)? {
+        HomeDatabase::Server(address) => {
+            Ok(Some(SqliteStore::open_on_server_to_read(&address, StoreOptions::default())?))
+        }
+        HomeDatabase::File(path) if path.exists() => {
+            Ok(Some(SqliteStore::open(&path, StoreOptions::default())?))
+        }
+        HomeDatabase::File(_) => Ok(None),
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod export;
 pub(crate) mod backup;
 pub(crate) mod restore;
 pub(crate) mod status;
+pub(crate) mod storage;
 pub(crate) mod sync;
 pub(crate) mod stop;
 pub(crate) mod reload;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use memory::forget::{ForgetMode, ForgetRequest};
-use memory::ports::{Clock as _, ForgetStore as _};
+use memory::ports::{Clock as _, ForgetStore as _, StoreError};
 use serde_json::json;
-use store::{SqliteStore, StoreOptions};
+use store::{CopySettings, HomeDatabase, SqliteStore, StoreOptions};
 
 use crate::cli::{Restore, Shared};
 use crate::config::Config;
-use crate::database::database_path;
+use crate::database::home_database;
 use crate::home::Home;
 use crate::system::SystemClock;
 
@@ -27,22 +27,24 @@ pub(crate) async fn restore(
 ) -> anyhow::Result<()> {
     let _lock = home.lock()?;
     let report = store::examine_backup(&asked.file).context("nothing was changed")?;
-    let database = database_path(config, home)?;
-    if same_file(&asked.file, &database) {
+    let database = home_database(config, home)?;
+    if let HomeDatabase::File(path) = &database
+        && same_file(&asked.file, path)
+    {
         bail!("{} is this home's own memory; nothing was changed", asked.file.display());
     }
-    let has_memory = database.exists();
+    let has_memory = match database.clone() {
+        HomeDatabase::File(path) => path.exists(),
+        HomeDatabase::Server(address) => {
+            run_blocking(move || store::count_home(&address)).await.context("nothing was changed")?.is_some()
+        }
+    };
     if has_memory && !asked.yes && !is_confirmed(&database)? {
         bail!("nothing was changed");
     }
-    let fresh = database.with_extension("restored");
-    store::back_up(&asked.file, &fresh).context("nothing was changed")?;
-    let aside = if has_memory { Some(put_aside(&database)?) } else { None };
-    fs::rename(&fresh, &database)
-        .with_context(|| format!("the backup is at {} and could not be put in its place", fresh.display()))?;
-    let erased = match &aside {
-        Some(aside) => erase_again(&database, aside).await?,
-        None => Erased::default(),
+    let (aside, erased) = match &database {
+        HomeDatabase::File(path) => into_file(&asked.file, path, has_memory).await?,
+        HomeDatabase::Server(_) => into_server(home, &asked.file, &database, has_memory).await?,
     };
     if shared.json {
         let aside = aside.as_deref().map(Path::to_string_lossy);
@@ -65,6 +67,74 @@ pub(crate) async fn restore(
         );
     }
     Ok(())
+}
+
+async fn into_file(
+    backup: &Path,
+    database: &Path,
+    has_memory: bool,
+) -> anyhow::Result<(Option<PathBuf>, Erased)> {
+    let fresh = database.with_extension("restored");
+    store::back_up(backup, &fresh).context("nothing was changed")?;
+    let aside = if has_memory { Some(put_aside(database)?) } else { None };
+    fs::rename(&fresh, database)
+        .with_context(|| format!("the backup is at {} and could not be put in its place", fresh.display()))?;
+    let erased = match &aside {
+        Some(aside) => erase_again(database, aside).await?,
+        None => Erased::default(),
+    };
+    Ok((aside, erased))
+}
+
+/// Erases in a file what has to be, and copies that into the database in one transaction.
+async fn into_server(
+    home: &Home,
+    backup: &Path,
+    database: &HomeDatabase,
+    has_memory: bool,
+) -> anyhow::Result<(Option<PathBuf>, Erased)> {
+    let fresh = home.database().with_extension("restored");
+    store::back_up(backup, &fresh).context("nothing was changed")?;
+    let outcome = async {
+        let aside = if has_memory { Some(copy_aside(home, database).await?) } else { None };
+        let erased = match &aside {
+            Some(aside) => erase_again(&fresh, aside).await?,
+            // Also of an older version, which is upgraded by opening it.
+            None => SqliteStore::open(&fresh, StoreOptions::default())?
+                .close()
+                .await
+                .map(|()| Erased::default())?,
+        };
+        replace(&fresh, database).await?;
+        Ok((aside, erased))
+    };
+    let outcome = outcome.await;
+    fs::remove_file(&fresh).with_context(|| format!("{} could not be removed", fresh.display()))?;
+    outcome
+}
+
+/// Puts the home of a file in the place of what a database on a server holds.
+pub(super) async fn replace(fresh: &Path, database: &HomeDatabase) -> anyhow::Result<()> {
+    let (from, to) = (HomeDatabase::File(fresh.to_owned()), database.clone());
+    let settings = CopySettings { replaces: true, ..CopySettings::default() };
+    run_blocking(move || store::copy_home(&from, &to, settings, &mut |_| {})).await?;
+    Ok(())
+}
+
+/// Copies what a database on a server holds to a file in the home; no daemon may use it.
+pub(super) async fn copy_aside(home: &Home, database: &HomeDatabase) -> anyhow::Result<PathBuf> {
+    let aside = aside_of(&home.database())?;
+    let (from, to) = (database.clone(), HomeDatabase::File(aside.clone()));
+    let settings = CopySettings { refuses_used_source: true, ..CopySettings::default() };
+    run_blocking(move || store::copy_home(&from, &to, settings, &mut |_| {})).await?;
+    Ok(aside)
+}
+
+/// Runs what blocks on a thread that may.
+pub(super) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> anyhow::Result<T> {
+    Ok(tokio::task::spawn_blocking(work).await.context("the work did not end")??)
 }
 
 #[derive(Default)]
@@ -104,12 +174,7 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<Erased> {
 
 /// Renames the database with its log, so that both stay together.
 pub(super) fn put_aside(database: &Path) -> anyhow::Result<PathBuf> {
-    let time = SystemClock.now().strftime("%Y%m%dT%H%M%SZ").to_string();
-    let stem = database.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let aside = database.with_file_name(format!("{stem}.before-restore-{time}.db"));
-    if aside.exists() {
-        bail!("{} exists; nothing was changed, try again in a second", aside.display());
-    }
+    let aside = aside_of(database)?;
     for ending in BESIDE {
         let from = with_ending(database, ending);
         if from.exists() {
@@ -118,6 +183,17 @@ pub(super) fn put_aside(database: &Path) -> anyhow::Result<PathBuf> {
         }
     }
     fs::rename(database, &aside).with_context(|| format!("{} could not be put aside", database.display()))?;
+    Ok(aside)
+}
+
+/// A new name beside the database.
+fn aside_of(database: &Path) -> anyhow::Result<PathBuf> {
+    let time = SystemClock.now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let stem = database.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let aside = database.with_file_name(format!("{stem}.before-restore-{time}.db"));
+    if aside.exists() {
+        bail!("{} exists; nothing was changed, try again in a second", aside.display());
+    }
     Ok(aside)
 }
 
@@ -132,14 +208,13 @@ fn same_file(one: &Path, other: &Path) -> bool {
 }
 
 /// Asks at the terminal; a program has to say `--yes`.
-fn is_confirmed(database: &Path) -> anyhow::Result<bool> {
+fn is_confirmed(database: &HomeDatabase) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!(
-            "{} has a memory, and there is no terminal to ask for confirmation; pass --yes. Nothing was changed",
-            database.display()
+            "{database} has a memory, and there is no terminal to ask for confirmation; pass --yes. Nothing was changed"
         );
     }
-    print!("Replace {}? It is kept aside. Type yes: ", database.display());
+    print!("Replace {database}? It is kept aside. Type yes: ");
     std::io::stdout().flush()?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;

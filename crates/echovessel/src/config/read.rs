@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use super::edit::line_of;
-use super::sections::{Config, Voice};
+use super::sections::{Config, Voice, is_server_url};
 
 /// Prefix of environment variables that set a key, as `ECHOVESSEL__SESSION__IDLE=5m`.
 const PREFIX: &str = "ECHOVESSEL__";
@@ -198,13 +198,9 @@ fn one_of(key: &'static str, value: &str, allowed: &[&str]) -> Result<(), (&'sta
 
 fn storage(config: &Config) -> Result<(), (&'static str, String)> {
     let storage = &config.storage;
-    if storage.is_on_server() {
+    if is_server_url(&storage.url) {
         store::ServerAddress::parse(&storage.url, None)
             .map_err(|error| ("storage.url", error.to_string()))?;
-        if !config.backup.every.is_empty() {
-            let reason = "backup.every copies a file; a database server is backed up by its own means, such as pg_dump";
-            return Err(("backup.every", reason.to_owned()));
-        }
     } else if storage.url != "sqlite" && !storage.url.starts_with("sqlite://") {
         let reason =
             "storage.url must be \"sqlite\", \"sqlite:///path\" or \"postgres://user@host:port/database\"";
@@ -491,7 +487,6 @@ mod tests {
             "[storage]\nurl = \"postgres://x\"",
             "[storage]\nurl = \"postgres://ann:secret@host/home\"",
             "[storage]\nurl = \"postgres://ann@host/home\"\npool = 1",
-            "[storage]\nurl = \"postgres://ann@host/home\"\n[backup]\nevery = \"1d\"",
             "not toml at all",
             "[llm]\ndaily_spend_cap = 1.5",
             "[llm]\nprices = [{ input = 1.0 }]",

@@ -116,11 +116,9 @@ section!(
     }
 );
 
-impl Storage {
-    /// Whether memory is kept in a database on a server instead of a file.
-    pub(crate) fn is_on_server(&self) -> bool {
-        self.url.starts_with("postgres://") || self.url.starts_with("postgresql://")
-    }
+/// Whether an address is that of a database on a server.
+pub(crate) fn is_server_url(url: &str) -> bool {
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
 impl Config {

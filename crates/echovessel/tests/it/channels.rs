@@ -225,8 +225,13 @@ async fn killed_under_load_it_answers_every_line_once_and_delivers_no_reply_twic
         }
         let said = daemon.history("self").await;
         let of_user = said.iter().filter(|message| message["role"] == "user").count();
-        let last_is_answered = said.last().is_some_and(|message| message["role"] != "user");
-        (of_user >= on_discord.len() + on_telegram.len() && last_is_answered).then_some(said)
+        let turns_of = |is_user: bool| -> HashSet<&str> {
+            let found = said.iter().filter(|message| (message["role"] == "user") == is_user);
+            found.map(|message| message["turn_id"].as_str().unwrap()).collect()
+        };
+        // The turns of one channel are answered while those of the other wait.
+        let is_answered = turns_of(true) == turns_of(false);
+        (of_user >= on_discord.len() + on_telegram.len() && is_answered).then_some(said)
     })
     .await;
     let of = |channel: &str, role: &str| -> Vec<String> {

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use testkit::ScriptedModel;
 
 use crate::owner_api::Door;
+use crate::server_database;
 
 /// How long anything may take that takes a moment on an idle machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,13 +21,42 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A home that nobody else uses. It outlives its daemons, so that one can be killed and another started on it.
+///
+/// Its memory is in a database of its own on the PostgreSQL server that `ECHOVESSEL_TEST_POSTGRES` names, or in its file.
 pub(crate) struct Home {
     folder: TempDir,
+    database: Option<String>,
 }
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), database: server_database::fresh() }
+    }
+
+    /// Whether its memory holds these bytes anywhere, as far as its database can be asked.
+    pub(crate) fn holds(&self, part: &str) -> bool {
+        let bytes = match &self.database {
+            Some(database) => Command::new("pg_dump").arg(database).output().unwrap().stdout,
+            None => std::fs::read(self.file("echovessel.db")).unwrap(),
+        };
+        assert!(!bytes.is_empty());
+        bytes.windows(part.len()).any(|window| window == part.as_bytes())
+    }
+
+    /// Whether its memory is in a database on a server.
+    pub(crate) fn is_on_server(&self) -> bool {
+        self.database.is_some()
+    }
+
+    /// Whether its memory was ever begun.
+    pub(crate) fn has_memory(&self) -> bool {
+        match &self.database {
+            Some(database) => {
+                !server_database::query(database, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")
+                    .is_empty()
+            }
+            None => self.file("echovessel.db").exists(),
+        }
     }
 
     /// The home itself, which the program makes.
@@ -100,6 +130,9 @@ impl Settings {
 /// `echovessel <arguments>` on this home, with nothing of the environment that runs the tests.
 pub(crate) fn command(home: &Home, settings: &Settings, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_echovessel"));
+    let database = home.database.iter().flat_map(|database| {
+        [("ECHOVESSEL__STORAGE__URL", database.as_str()), ("ECHOVESSEL__STORAGE__POOL", "4")]
+    });
     command
         .args(arguments)
         .arg("--home")
@@ -107,6 +140,7 @@ pub(crate) fn command(home: &Home, settings: &Settings, arguments: &[&str]) -> C
         .env_clear()
         .env("HOME", home.folder.path())
         .env("TZ", "UTC")
+        .envs(database)
         .envs(settings.environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
     command

@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::Reply;
+use testkit::{Reply, ScriptedModel};
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, eventually};
@@ -39,7 +39,7 @@ const READ: [&str; 22] = [
     "/api/hub/conflicts",
 ];
 
-async fn read_all(daemon: &Daemon) -> Vec<(String, Value)> {
+pub(crate) async fn read_all(daemon: &Daemon) -> Vec<(String, Value)> {
     let mut answers = Vec::new();
     let mut paths: Vec<String> = READ.iter().map(|path| (*path).to_owned()).collect();
     let history = daemon.get("/api/chat/history?limit=200").await;
@@ -77,14 +77,18 @@ async fn read_all(daemon: &Daemon) -> Vec<(String, Value)> {
     answers
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn archive_makes_a_home_that_answers_the_same() {
-    let (home, model) = (Home::new(), model().await);
+/// A model that remembers a dog.
+pub(crate) async fn attentive_model() -> ScriptedModel {
+    let model = model().await;
     model.on("extraction", |_| {
         Reply::json(extraction([event("The user has a dog called Pepper", "I have a dog called Pepper")]))
     });
-    let settings = Settings::talking_to(&model);
-    let daemon = Daemon::start(&home, &settings).await;
+    model
+}
+
+/// Fills a home with something of everything that can be read; its daemon is stopped then.
+pub(crate) async fn fill(home: &Home, settings: &Settings) {
+    let daemon = Daemon::start(home, settings).await;
     let persona = json!({"display_name": "Milo", "persona_block": "A quiet friend."});
     daemon.post("/api/admin/persona", &persona).await;
     let document = json!({"content": "# Garden\n\nRoses by the wall.\n"});
@@ -97,39 +101,25 @@ async fn archive_makes_a_home_that_answers_the_same() {
         (!documents["documents"].as_array().unwrap().is_empty()).then_some(())
     })
     .await;
-    run(&home, &settings, &["memory", "forget", "--text", "bluedolphin", "--with-messages", "--yes"])
+    run(home, settings, &["memory", "forget", "--text", "bluedolphin", "--with-messages", "--yes"])
         .await
         .well();
-    let file = home.path().parent().unwrap().join("memory.zip");
-    let path = file.to_str().unwrap();
-    run(&home, &settings, &["stop"]).await.well();
-    drop(daemon);
-    // On a home at rest, so that what is read afterwards is what was exported.
-    run(&home, &settings, &["export", path, "--json"]).await.well();
-    let refused = run(&home, &settings, &["export", path]).await;
-    assert!(refused.code == 1 && refused.err.contains("left as it is"), "{}", refused.err);
+    run(home, settings, &["stop"]).await.well();
+}
 
-    let daemon = Daemon::start(&home, &settings).await;
-    let before = read_all(&daemon).await;
-    run(&home, &settings, &["stop"]).await.well();
-    drop(daemon);
+/// Everything that can be read, of a daemon that is started for it.
+pub(crate) async fn read_at_rest(home: &Home, settings: &Settings) -> Vec<(String, Value)> {
+    let daemon = Daemon::start(home, settings).await;
+    let answers = read_all(&daemon).await;
+    run(home, settings, &["stop"]).await.well();
+    answers
+}
 
-    let other = Home::new();
-    let look = run(&other, &settings, &["import", path, "--look", "--json"]).await.json();
-    assert_eq!(
-        (&look["format"], &look["messages"]),
-        (&json!("archive"), &before_messages(&before)),
-        "{look}"
-    );
-    run(&other, &settings, &["import", path, "--yes"]).await.well();
-    let refused = run(&other, &settings, &["import", path, "--yes"]).await;
-    assert!(refused.code == 1 && refused.err.contains("Nothing was imported"), "{}", refused.err);
-    assert!(run(&other, &settings, &["doctor", "--json"]).await.out.contains("intact"));
-    let daemon = Daemon::start(&other, &settings).await;
-    let after = read_all(&daemon).await;
+/// Fails if two homes answer differently, or if what was not erased is not found.
+pub(crate) fn assert_same(before: &[(String, Value)], after: &[(String, Value)]) {
     assert_eq!(before.len(), after.len());
     let mut differences = Vec::new();
-    for ((path, before), (_, after)) in before.iter().zip(&after) {
+    for ((path, before), (_, after)) in before.iter().zip(after) {
         let may_be_erased = path.contains("/turns/") || path.ends_with("-trace");
         assert!(before["status"] == 200 || may_be_erased, "{path}: {before}");
         if before != after {
@@ -142,6 +132,34 @@ async fn archive_makes_a_home_that_answers_the_same() {
             .iter()
             .any(|(path, answer)| path.contains("memory/search") && answer.to_string().contains("Pepper"))
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archive_makes_a_home_that_answers_the_same() {
+    let (home, model) = (Home::new(), attentive_model().await);
+    let settings = Settings::talking_to(&model);
+    fill(&home, &settings).await;
+    let file = home.path().parent().unwrap().join("memory.zip");
+    let path = file.to_str().unwrap();
+    // On a home at rest, so that what is read afterwards is what was exported.
+    run(&home, &settings, &["export", path, "--json"]).await.well();
+    let refused = run(&home, &settings, &["export", path]).await;
+    assert!(refused.code == 1 && refused.err.contains("left as it is"), "{}", refused.err);
+
+    let before = read_at_rest(&home, &settings).await;
+
+    let other = Home::new();
+    let look = run(&other, &settings, &["import", path, "--look", "--json"]).await.json();
+    assert_eq!(
+        (&look["format"], &look["messages"]),
+        (&json!("archive"), &before_messages(&before)),
+        "{look}"
+    );
+    run(&other, &settings, &["import", path, "--yes"]).await.well();
+    let refused = run(&other, &settings, &["import", path, "--yes"]).await;
+    assert!(refused.code == 1 && refused.err.contains("Nothing was imported"), "{}", refused.err);
+    assert!(run(&other, &settings, &["doctor", "--json"]).await.out.contains("intact"));
+    assert_same(&before, &read_at_rest(&other, &settings).await);
 
     let mut zip = zip::ZipArchive::new(fs::File::open(&file).unwrap()).unwrap();
     for at in 0..zip.len() {
@@ -190,5 +208,5 @@ async fn damaged_archive_is_refused_and_leaves_no_memory() {
     let other = Home::new();
     let refused = run(&other, &settings, &["import", path, "--yes"]).await;
     assert_ne!(refused.code, 0, "{}", refused.out);
-    assert!(!other.file("echovessel.db").exists(), "a damaged archive became a memory");
+    assert!(!other.has_memory(), "a damaged archive became a memory");
 }

@@ -56,11 +56,15 @@ async fn messages(home: &Home, settings: &Settings) -> Vec<(String, String, Stri
     messages
 }
 
-fn is_anywhere(folder: &Path, words: &[u8]) -> bool {
+fn is_anywhere(home: &Home, words: &str) -> bool {
+    is_in_files(&home.path(), words.as_bytes()) || home.holds(words)
+}
+
+fn is_in_files(folder: &Path, words: &[u8]) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
         match path.is_dir() {
-            true => is_anywhere(&path, words),
+            true => is_in_files(&path, words),
             false => {
                 fs::read(&path).is_ok_and(|bytes| bytes.windows(words.len()).any(|window| window == words))
             }
@@ -128,7 +132,7 @@ async fn other_branches_are_kept_beside_the_shown_one() {
     assert_eq!(ran["recorded"], json!(2), "{ran}");
     let messages = messages(&home, &settings).await;
     assert_eq!(messages[1].2, "Green.");
-    assert!(is_anywhere(&home.path(), b"Purple."), "the version that was not shown is lost");
+    assert!(is_anywhere(&home, "Purple."), "the version that was not shown is lost");
     let found = run(&home, &settings, &["recall", "Purple", "--json"]).await.json().to_string();
     assert!(!found.contains("Purple."), "a version that was not shown was recalled: {found}");
 }
@@ -166,10 +170,10 @@ async fn imported_talk_becomes_memory_and_undo_leaves_no_byte_of_it() {
     run(&home, &settings, &["stop"]).await.well();
     drop(daemon);
 
-    assert!(is_anywhere(&home.path(), b"Pepper"));
+    assert!(is_anywhere(&home, "Pepper"));
     run(&home, &settings, &["import", "undo", id, "--yes"]).await.well();
-    assert!(!is_anywhere(&home.path(), b"Pepper"), "words of the import are left");
-    assert!(!is_anywhere(&home.path(), b"_chat.txt"), "the name of the file is left");
+    assert!(!is_anywhere(&home, "Pepper"), "words of the import are left");
+    assert!(!is_anywhere(&home, "_chat.txt"), "the name of the file is left");
     let left = messages(&home, &settings).await;
     assert_eq!(left.iter().map(|message| message.2.as_str()).collect::<Vec<_>>(), ["I like rain", "So do I"]);
     assert!(run(&home, &settings, &["doctor", "--json"]).await.out.contains("intact"));
@@ -231,7 +235,7 @@ async fn import_works_the_same_while_a_daemon_runs() {
     assert_eq!(listed["runs"].as_array().unwrap().len(), 2, "{listed}");
     run(&home, &settings, &["import", "pause", ran["run_id"].as_str().unwrap()]).await.well();
     run(&home, &settings, &["import", "undo", ran["run_id"].as_str().unwrap(), "--yes"]).await.well();
-    assert!(!is_anywhere(&home.path(), b"dog Pepper"), "words of the import are left");
+    assert!(!is_anywhere(&home, "dog Pepper"), "words of the import are left");
     let refused = run(&home, &settings, &["import", "undo", ran["run_id"].as_str().unwrap(), "--yes"]).await;
     assert!(refused.code == 1 && refused.err.contains("no import"), "{}", refused.err);
 }

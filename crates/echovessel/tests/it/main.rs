@@ -28,6 +28,7 @@ mod tokens;
 mod reload;
 mod secrets;
 mod server_database;
+mod storage_copy;
 mod stopping;
 mod doctor;
 mod document_facts;

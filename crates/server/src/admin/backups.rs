@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,16 +23,10 @@ pub trait Backups: Send + Sync {
     async fn create(&self) -> Result<BackupCreated, BackupError>;
 }
 
-/// Why a backup was not made. The memory and earlier backups are as they were.
+/// Why a backup was not made or could not be listed. The memory and earlier backups are as they were.
 #[derive(Debug, thiserror::Error)]
-pub enum BackupError {
-    /// This home's memory is not a file.
-    #[error("{0}")]
-    NotAFile(String),
-    /// It could not be written or read.
-    #[error("no backup was made, earlier ones are kept: {0}")]
-    Failed(String),
-}
+#[error("no backup was made, earlier ones are kept: {0}")]
+pub struct BackupError(pub String);
 
 /// The folder of backups.
 #[derive(Serialize, JsonSchema)]
@@ -80,9 +75,7 @@ pub(crate) async fn create(
 
 impl From<BackupError> for Problem {
     fn from(error: BackupError) -> Self {
-        match &error {
-            BackupError::NotAFile(_) => Self::conflict(error.to_string()),
-            BackupError::Failed(_) => Self::internal(&error),
-        }
+        tracing::error!("{error}");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
     }
 }

@@ -71,8 +71,8 @@ fn imports() -> Vec<Route> {
 fn copies() -> Vec<Route> {
     let tag = Tag("backups");
     vec![
-        tag.get("/api/admin/backups", "List backups, newest first", backups::list).fails_with(&[409, 500]),
-        tag.post("/api/admin/backups", "Make a backup now", backups::create).fails_with(&[409, 500]),
+        tag.get("/api/admin/backups", "List backups, newest first", backups::list).fails_with(&[500]),
+        tag.post("/api/admin/backups", "Make a backup now", backups::create).fails_with(&[500]),
     ]
 }
 

@@ -306,7 +306,7 @@ impl Backups for Shelf {
     }
 
     async fn create(&self) -> Result<BackupCreated, BackupError> {
-        Err(BackupError::NotAFile("this memory is not a file".to_owned()))
+        Err(BackupError("the folder cannot be written".to_owned()))
     }
 }
 

@@ -5,12 +5,13 @@ use crate::home::Home;
 use crate::talker::Reply;
 
 #[tokio::test]
-async fn a_memory_that_is_not_a_file_has_no_backup_and_says_so() {
+async fn a_backup_that_was_not_made_says_why_and_what_was_kept() {
     let home = Home::new().await;
     let listed = home.get("/api/admin/backups").await.json();
     assert_eq!(listed, json!({"folder": "backups", "backups": []}));
     let refusal = home.ask(Method::POST, "/api/admin/backups", None).await;
-    assert!(refusal.is_problem(409).contains("not a file"));
+    let told = refusal.is_problem(500);
+    assert!(told.contains("earlier ones are kept: the folder cannot be written"), "{told}");
 }
 
 #[tokio::test]

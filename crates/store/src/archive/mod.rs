@@ -18,6 +18,7 @@ pub use tables::archived_tables;
 use write::write_archive;
 
 use crate::engine::{SqliteStore, blocking};
+use crate::home_copy::{HomeDatabase, begin_reading};
 
 /// Name of the form, in the manifest.
 const FORMAT: &str = "echovessel-archive";
@@ -55,12 +56,10 @@ impl ArchiveStore for SqliteStore {
         at: Timestamp,
         out: Box<dyn std::io::Write + Send>,
     ) -> Result<ArchiveReport, StoreError> {
-        if let Some(address) = &self.address {
-            return Err(StoreError::Failed(format!(
-                "{address}: an archive is written of a home in a file; copy the home to one with `echovessel storage copy`"
-            )));
-        }
-        let path = self.path.clone();
-        blocking(move || write_archive(&path, persona.as_ref(), at, out)).await
+        let database = match &self.address {
+            Some(address) => HomeDatabase::Server(address.clone()),
+            None => HomeDatabase::File(self.path.clone()),
+        };
+        blocking(move || write_archive(&begin_reading(&database, false)?, persona.as_ref(), at, out)).await
     }
 }

@@ -148,7 +148,7 @@ impl Table {
     pub(super) fn condition(&self) -> String {
         let scopes = "FROM scopes WHERE persona_id = ?1";
         match self.owner {
-            Home => "0".to_owned(),
+            Home => "FALSE".to_owned(),
             Persona(column) => format!("\"{column}\" = ?1"),
             Scope(column) => format!("\"{column}\" IN (SELECT number {scopes})"),
             User(column) => format!("\"{column}\" IN (SELECT user_id {scopes})"),

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::engine::schema;
 use crate::engine::sql::{Connection, Result, ToSql, ValueRef};
 
 /// A value that is written into a column.
@@ -48,9 +49,7 @@ const TIMES: [&str; 6] =
 const ID_BYTES: usize = 16;
 
 pub(super) fn columns(connection: &Connection, table: &str) -> Result<Vec<Column>> {
-    let mut statement = connection.prepare_cached("SELECT name, type FROM pragma_table_info(?1)")?;
-    let columns = statement.query_map([table], |row| {
-        let (name, declared): (String, String) = (row.get(0)?, row.get(1)?);
+    let columns = schema::columns(connection, table)?.into_iter().map(|(name, declared)| {
         let kind = match declared.as_str() {
             "INTEGER" if name.ends_with("_at") || TIMES.contains(&name.as_str()) => Kind::Time,
             "INTEGER" => Kind::Integer,
@@ -58,9 +57,9 @@ pub(super) fn columns(connection: &Connection, table: &str) -> Result<Vec<Column
             "BLOB" => Kind::Bytes,
             _ => Kind::Text,
         };
-        Ok(Column { name, kind })
-    })?;
-    columns.collect()
+        Column { name, kind }
+    });
+    Ok(columns.collect())
 }
 
 impl Column {

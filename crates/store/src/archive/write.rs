@@ -1,5 +1,4 @@
 use std::io::{self, Write};
-use std::path::Path;
 
 use jiff::Timestamp;
 use memory::PersonaId;
@@ -12,23 +11,20 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use super::tables::{TABLES, Table};
 use super::values::{Column, columns};
 use super::{FORMAT, MANIFEST, Manifest, ManifestFile, VERSION};
-use crate::engine::connection::open_for_reading;
 use crate::engine::failure::Failure;
+use crate::engine::migrate;
 use crate::engine::sql::{self, Connection, Row, ToSql, ValueRef};
-use crate::engine::{StoreOptions, migrate};
 
-/// Writes one state of the database, of the moment at which it begins, while others go on using it.
+/// Writes what a connection sees that has begun to read.
 pub(crate) fn write_archive<W: Write>(
-    database: &Path,
+    connection: &Connection,
     persona: Option<&PersonaId>,
     at: Timestamp,
     out: W,
 ) -> Result<ArchiveReport, StoreError> {
-    let connection = Connection::from(open_for_reading(database, &StoreOptions::default())?);
     let read = |error: sql::Error| Failure::from(error).of_read();
-    connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(read)?;
     let mut archive = Archive {
-        connection: &connection,
+        connection,
         persona: persona.map(PersonaId::as_str),
         zip: ZipWriter::new_stream(out),
         files: Vec::new(),
@@ -211,19 +207,17 @@ fn each_row(
     mut each: impl FnMut(&Row<'_>) -> Result<(), WriteError>,
 ) -> Result<u64, WriteError> {
     let names: Vec<String> = columns.iter().map(|column| format!("\"{}\"", column.name)).collect();
-    let condition = persona.map_or_else(|| "1".to_owned(), |_| table.condition());
+    let condition = persona.map_or_else(|| "TRUE".to_owned(), |_| table.condition());
     let sql = format!("SELECT {} FROM \"{}\" WHERE {condition}", names.join(", "), table.name);
-    let mut statement = connection.prepare_cached(&sql)?;
     let bound: Vec<&dyn ToSql> = match &persona {
         Some(persona) if condition.contains("?1") => vec![persona],
         _ => Vec::new(),
     };
-    let mut rows = statement.query(bound.as_slice())?;
     let mut count = 0;
-    while let Some(row) = rows.next()? {
-        each(&row)?;
+    connection.each_row(&sql, bound.as_slice(), |row| {
         count += 1;
-    }
+        each(row)
+    })?;
     Ok(count)
 }
 

@@ -29,6 +29,18 @@ pub(crate) fn open_for_writing(path: &Path, options: &StoreOptions) -> Result<Co
     prepared.map(|()| connection)
 }
 
+/// As [`open_for_writing`], for rows that are copied as they are: neither triggers nor references are in force.
+pub(crate) fn open_for_copying(
+    path: &Path,
+    options: &StoreOptions,
+) -> Result<crate::engine::sql::Connection, StoreError> {
+    let written = |error: rusqlite::Error| Failure::from(error).of_write();
+    let connection = open_for_writing(path, options)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(written)?;
+    connection.execute_batch("PRAGMA foreign_keys = OFF").map_err(written)?;
+    Ok(connection.into())
+}
+
 fn prepare_for_writing(connection: &Connection, path: &Path, is_new: bool) -> Result<(), StoreError> {
     let written = |error: rusqlite::Error| Failure::from(error).of_write();
     // Until it is known that the schema is ours to change, closing must not even move the log into the file.

@@ -74,6 +74,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "sent_tokens",
         sql: include_str!("../../migrations/sqlite/0015_sent_tokens.sql"),
     },
+    Migration {
+        number: 16,
+        name: "long_words",
+        sql: include_str!("../../migrations/sqlite/0016_long_words.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

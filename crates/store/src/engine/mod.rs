@@ -9,7 +9,8 @@ pub(crate) mod writer;
 mod readers;
 mod queue;
 pub(crate) mod failure;
-mod check;
+pub(crate) mod check;
+pub(crate) mod schema;
 mod backup;
 #[cfg(test)]
 pub(crate) mod plans;

@@ -80,7 +80,7 @@ pub(super) fn nodes(
         node_columns!(),
         " FROM import_runs r JOIN sessions s ON s.import_run = r.number
               JOIN concept_nodes n ON n.source_session_id = s.id
-         WHERE r.id = ?1 AND n.type IN (SELECT value FROM json_each(?2)) AND n.deleted_at IS NULL
+         WHERE r.id = ?1 AND n.type IN (SELECT atom FROM json_each(?2)) AND n.deleted_at IS NULL
              AND n.superseded_by IS NULL
          ORDER BY n.seq DESC LIMIT ?3"
     ))?;

@@ -9,6 +9,7 @@ mod group_commit;
 mod home;
 mod suite;
 mod server;
+mod home_copy;
 mod peers;
 mod corrections;
 mod forgetting;

@@ -86,6 +86,20 @@ pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
+/// An address or encoded data is one word of any length; it is stored, found and taken away as any other.
+pub async fn a_word_of_any_length_is_found(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut long = format!("https://example.org/{}", "data/猫".repeat(2_000));
+    long.truncate(long.floor_char_boundary(15_000));
+    let seq = stage.say(&format!("look {long} here"), 0).await?.seq;
+    stage.say("look here", 1).await?;
+    let asked = [phrase(&long), phrase(&format!("look {long} here"))];
+    for hits in store.phrase_hits(&stage.scope, Corpus::Messages, &asked, 10).await?.1 {
+        assert_eq!((hits.document_frequency, hits.seqs), (1, vec![seq]));
+    }
+    Ok(())
+}
+
 /// The word index names the rows that hold a phrase of each group, within a span of numbers, and of one memory alone.
 pub async fn rows_are_named_by_several_words_at_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;

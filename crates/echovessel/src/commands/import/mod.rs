@@ -51,7 +51,7 @@ async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> an
 async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import) -> anyhow::Result<()> {
     let archives = asked.files.iter().find_map(|file| Some((file, store::look_at_archive(file)?)));
     if let Some((file, found)) = archives {
-        return archive::bring_in(shared, config, home, asked, file, found);
+        return archive::bring_in(shared, config, home, asked, file, found).await;
     }
     let inputs: Vec<Input> = asked.files.iter().cloned().map(Input::Path).collect();
     let options = ReadOptions { format: asked.format.clone() };

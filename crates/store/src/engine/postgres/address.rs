@@ -19,7 +19,7 @@ const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
 /// A database on a PostgreSQL server, with the password that opens it. Shown without the password.
 #[derive(Clone)]
 pub struct ServerAddress {
-    config: Config,
+    config: Box<Config>,
 }
 
 impl ServerAddress {
@@ -61,7 +61,7 @@ impl ServerAddress {
         if let Some(password) = password {
             config.password(password);
         }
-        Ok(Self { config })
+        Ok(Self { config: Box::new(config) })
     }
 
     pub(crate) fn connect(&self) -> Result<Server, StoreError> {

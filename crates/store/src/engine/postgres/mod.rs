@@ -3,6 +3,7 @@
 mod address;
 mod dialect;
 mod open;
+mod streams;
 mod values;
 
 use std::cell::{Cell, RefCell};
@@ -15,14 +16,20 @@ use postgres::{Client, Config, NoTls, Statement};
 use crate::engine::sql::{Error, Parameters, Result, WordDialect};
 
 pub use address::ServerAddress;
-pub(crate) use open::{open_for_reading, open_for_writing};
+pub(crate) use open::{begin_home, in_use, is_empty, open_for_reading, open_for_writing};
 use values::Owned;
 pub(crate) use values::ServerRow;
+
+/// Of a longer term only so many characters are in the word index, whose terms have at most 2,046 bytes.
+const TERM_CHARACTERS: usize = 500;
 
 /// Phrases as `tsquery`: each term quoted, quotes and backslashes doubled.
 pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
     phrase: |terms, is_prefix| {
-        let quoted = |term: &str| format!("'{}'", term.replace('\\', "\\\\").replace('\'', "''"));
+        let quoted = |term: &str| {
+            let term: String = term.chars().take(TERM_CHARACTERS).collect();
+            format!("'{}'", term.replace('\\', "\\\\").replace('\'', "''"))
+        };
         let terms = terms.split(' ').map(quoted).collect::<Vec<_>>().join(" <-> ");
         format!("({terms}{})", if is_prefix { ":*" } else { "" })
     },

@@ -20,6 +20,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "sent_tokens",
         sql: include_str!("../../../migrations/postgres/0015_sent_tokens.sql"),
     },
+    Migration {
+        number: 16,
+        name: "long_words",
+        sql: include_str!("../../../migrations/postgres/0016_long_words.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;
@@ -30,10 +35,42 @@ const MIGRATION_LOCK: i64 = 0x4556_736C_7363_6865;
 pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
     let server = address.connect()?;
     let failed = |error: Error| Failure::from(error).of_write();
-    if !server.lock().map_err(failed)? {
+    let connection = begin(server, address)?;
+    let outcome = prepare(&connection, address);
+    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = connection.execute_batch(end).map_err(failed);
+    outcome.and(ended)?;
+    match connection {
+        Connection::Postgres(server) => Ok(*server),
+        Connection::Sqlite(_) => Err(StoreError::Failed("the connection is to a file".to_owned())),
+    }
+}
+
+/// A connection with a transaction in which the schema is up to date, on a database that no other program has. Nothing of it
+/// stays if it is not committed.
+///
+/// # Errors
+/// [`StoreError::Unusable`] if there is a home already, unless it is to be replaced.
+pub(crate) fn begin_home(
+    address: &ServerAddress,
+    replaces: bool,
+) -> std::result::Result<Connection, StoreError> {
+    let connection = begin(address.connect()?, address)?;
+    let found = version(&connection).map_err(|error| Failure::from(error).of_write())?;
+    if let (Schema::Version(_), false) = (found, replaces) {
         return Err(StoreError::Unusable(format!(
-            "{address}: another EchoVessel has it; stop that one first. Nothing was changed"
+            "{address}: it holds a home already; choose an empty database. Nothing was changed"
         )));
+    }
+    prepare(&connection, address)?;
+    Ok(connection)
+}
+
+/// Begins a transaction on a database that no other program has.
+fn begin(server: Server, address: &ServerAddress) -> std::result::Result<Connection, StoreError> {
+    let failed = |error: Error| Failure::from(error).of_write();
+    if !server.lock().map_err(failed)? {
+        return Err(in_use(address));
     }
     let connection = Connection::Postgres(Box::new(server));
     if check_server(&connection, address)? {
@@ -43,14 +80,21 @@ pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<S
         )));
     }
     connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-    let outcome = prepare(&connection, address);
-    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    let ended = connection.execute_batch(end).map_err(failed);
-    outcome.and(ended)?;
-    match connection {
-        Connection::Postgres(server) => Ok(*server),
-        Connection::Sqlite(_) => Err(StoreError::Failed("the connection is to a file".to_owned())),
-    }
+    Ok(connection)
+}
+
+/// Whether a database has no tables yet.
+pub(crate) fn is_empty(address: &ServerAddress) -> std::result::Result<bool, StoreError> {
+    let connection = Connection::Postgres(Box::new(address.connect()?));
+    let found = version(&connection).map_err(|error| Failure::from(error).of_read())?;
+    Ok(matches!(found, Schema::None))
+}
+
+/// Another program has the database.
+pub(crate) fn in_use(address: &ServerAddress) -> StoreError {
+    StoreError::Unusable(format!(
+        "{address}: another EchoVessel has it; stop that one first. Nothing was changed"
+    ))
 }
 
 /// A connection that only reads, also beside a program that has the database.

@@ -79,6 +79,46 @@ impl Connection {
         }
     }
 
+    /// Calls `each` for the rows of a query, without holding all of them in memory. A transaction must have begun.
+    pub(crate) fn each_row<E: From<Error>>(
+        &self,
+        query: &str,
+        parameters: impl Parameters,
+        mut each: impl FnMut(&Row<'_>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        match self {
+            Self::Sqlite(_) => {
+                let mut statement = self.prepare_cached(query)?;
+                let mut rows = statement.query(parameters)?;
+                while let Some(row) = rows.next()? {
+                    each(&row)?;
+                }
+                Ok(())
+            }
+            Self::Postgres(server) => server.each_row(query, parameters, |row| each(&Row::Postgres(row))),
+        }
+    }
+
+    /// Inserts many rows into a table: `produce` is called once, with what adds a row of values in the order of the columns.
+    pub(crate) fn fill<E>(
+        &self,
+        table: &str,
+        columns: &[String],
+        failed: fn(Error) -> E,
+        produce: impl FnOnce(&mut dyn FnMut(&[ValueRef<'_>]) -> Result<()>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        match self {
+            Self::Sqlite(_) => {
+                let names: Vec<String> = columns.iter().map(|column| format!("\"{column}\"")).collect();
+                let places = vec!["?"; columns.len()].join(", ");
+                let insert = format!("INSERT INTO \"{table}\" ({}) VALUES ({places})", names.join(", "));
+                let mut insert = self.prepare_cached(&insert).map_err(failed)?;
+                produce(&mut |values| insert.execute(values).map(|_| ()))
+            }
+            Self::Postgres(server) => server.fill(table, columns, failed, produce),
+        }
+    }
+
     /// Whether a transaction has begun and neither ended nor been given up by the engine.
     pub(crate) fn is_in_transaction(&self) -> bool {
         match self {
@@ -237,6 +277,11 @@ impl Row<'_> {
     /// The value of a column, counted from 0.
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> Result<T> {
         T::from_sql(self.get_ref(column)?).map_err(|error| error.at(column))
+    }
+
+    /// The values of the first columns.
+    pub(crate) fn values(&self, columns: usize) -> Result<Vec<ValueRef<'_>>> {
+        (0..columns).map(|column| self.get_ref(column)).collect()
     }
 
     /// The value of a column as the engine holds it.

@@ -14,6 +14,12 @@ impl Parameters for &[&dyn ToSql] {
     }
 }
 
+impl Parameters for &[ValueRef<'_>] {
+    fn each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+        self.iter().try_for_each(|value| bind(*value))
+    }
+}
+
 /// No parameters.
 impl Parameters for [&(dyn ToSql + Send + Sync); 0] {
     fn each(self, _: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {

@@ -1,0 +1,57 @@
+//! Arguments of the commands that copy a whole memory.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel backup
+  echovessel backup /mnt/disk/echovessel.db
+
+Without FILE the backup goes to the folder that backup.dir names (default: backups in the home), and only the newest
+backup.keep of that folder stay. The copy is checked before it gets its name. config.toml, the token and your own prompts
+are not in it.")]
+pub(crate) struct Backup {
+    /// File to write; it must not exist yet
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StorageCommand {
+    /// Copy the whole memory from one database to another
+    Copy(StorageCopy),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel storage copy sqlite 'postgres://ann@localhost/home'
+  echovessel storage copy 'postgres://ann@localhost/home' sqlite:///home/ann/home.db
+
+An address is written as in storage.url; sqlite is the file of this home. storage.password_env names the variable that holds
+the password of the server. No daemon may use either database. The target must be an empty database, or a file that does not
+exist; it is whole and compared with the source, or as it was before. A copy that was interrupted is begun again. The
+configuration is not changed.")]
+pub(crate) struct StorageCopy {
+    /// Database to read
+    pub(crate) from: String,
+    /// Database to write
+    pub(crate) to: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echovessel restore ~/.echovessel/backups/echovessel-20261123T020000Z.db
+
+The daemon must not run. The memory of now is kept beside the restored one. What was erased since the backup was made is
+erased in it again.")]
+pub(crate) struct Restore {
+    /// The backup
+    pub(crate) file: PathBuf,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub(crate) yes: bool,
+}

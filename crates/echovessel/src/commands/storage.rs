@@ -1,0 +1,80 @@
+//! `echovessel storage`: where the memory is kept.
+
+use std::io::Write as _;
+
+use serde_json::json;
+use store::{CopyProgress, CopyReport, CopySettings, HomeDatabase};
+
+use super::restore::run_blocking;
+use crate::cli::{Shared, StorageCommand, StorageCopy};
+use crate::config::Config;
+use crate::database::named_database;
+use crate::home::{Home, HomeLock};
+
+pub(crate) async fn storage(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    command: &StorageCommand,
+) -> anyhow::Result<()> {
+    match command {
+        StorageCommand::Copy(asked) => copy(shared, config, home, asked).await,
+    }
+}
+
+/// Copies a home whole. Neither this home's daemon nor that of the source may run: what they stored meanwhile would be in
+/// one of both only.
+async fn copy(shared: &Shared, config: &Config, home: &Home, asked: &StorageCopy) -> anyhow::Result<()> {
+    let from = named_database(&asked.from, config, home)?;
+    let to = named_database(&asked.to, config, home)?;
+    let _lock = home.lock()?;
+    let _lock_of_source = lock_of(&from, home)?;
+    let settings = CopySettings { refuses_used_source: true, replaces: false };
+    let (source, target, is_quiet) = (from.clone(), to.clone(), shared.json);
+    let copied = run_blocking(move || {
+        store::copy_home(&source, &target, settings, &mut |progress| {
+            if !is_quiet {
+                print_progress(progress);
+            }
+        })
+    });
+    let CopyReport { tables, rows, home: counts } = copied.await?;
+    let (messages, memories) = (counts.messages, counts.nodes);
+    if shared.json {
+        println!(
+            "{}",
+            json!({"from": asked.from, "to": asked.to, "tables": tables, "rows": rows,
+                   "messages": messages, "memories": memories})
+        );
+        return Ok(());
+    }
+    println!(
+        "copied {messages} messages and {memories} memories: {rows} rows in {tables} tables, each compared with its source"
+    );
+    println!(
+        "{from} is as it was. To use the copy, set storage.url = {:?}, and do not run both: they do not learn from \
+         each other",
+        asked.to
+    );
+    Ok(())
+}
+
+/// The lock of the home that a file belongs to, if it is another one.
+fn lock_of(from: &HomeDatabase, home: &Home) -> anyhow::Result<Option<HomeLock>> {
+    let HomeDatabase::File(path) = from else { return Ok(None) };
+    let Some(folder) = path.parent().filter(|folder| folder.join("lock").exists()) else { return Ok(None) };
+    let other = Home::locate(Some(folder.to_owned()))?;
+    match other.folder() == home.folder() {
+        true => Ok(None),
+        false => other.lock().map(Some),
+    }
+}
+
+/// One line of standard error for each table that has rows, and for every so many rows of a large one.
+fn print_progress(progress: CopyProgress<'_>) {
+    if progress.rows > 0 {
+        let more = if progress.is_complete { "" } else { " so far" };
+        // Progress that nobody reads is not a failure.
+        let _ = writeln!(std::io::stderr(), "{}: {} rows{more}", progress.table, progress.rows);
+    }
+}

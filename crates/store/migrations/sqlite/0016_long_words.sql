@@ -1,0 +1,1 @@
+-- Nothing: this word index holds terms of any length. The step of this number changes a function on PostgreSQL.

@@ -1,0 +1,91 @@
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use memory::ports::StoreError;
+
+use super::{CopyError, CopyReport, HomeCopy};
+use crate::engine::connection::open_for_copying;
+use crate::engine::sql::{Connection, params};
+use crate::engine::{StoreOptions, check, schema};
+use crate::index::words::with_scope;
+
+/// The file appears under its name when it is whole and was compared.
+pub(super) fn copy(copy: &mut HomeCopy<'_>, path: &Path) -> Result<CopyReport, CopyError> {
+    let unwritable = |reason: String| {
+        CopyError::Store(StoreError::Unwritable(format!("{}: {reason}. Nothing was copied", path.display())))
+    };
+    if path.exists() {
+        return Err(unwritable("it exists and was left as it is; name another file".to_owned()));
+    }
+    let partial = path.with_extension("partial");
+    remove(&partial);
+    let outcome = fill(copy, &partial).and_then(|report| {
+        fs::rename(&partial, path).map_err(|error| unwritable(error.to_string()))?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|error| unwritable(error.to_string()))?;
+        Ok(report)
+    });
+    if outcome.is_err() {
+        remove(&partial);
+    }
+    outcome
+}
+
+fn fill(copy: &mut HomeCopy<'_>, partial: &Path) -> Result<CopyReport, CopyError> {
+    let options = StoreOptions::default();
+    let connection = open_for_copying(partial, &options).map_err(CopyError::Store)?;
+    let run = |statements: &str| connection.execute_batch(statements).map_err(CopyError::Target);
+    run("BEGIN IMMEDIATE")?;
+    for table in schema::tables(&connection).map_err(CopyError::Target)? {
+        // Some steps of the schema write rows.
+        run(&format!("DELETE FROM \"{table}\""))?;
+    }
+    let report = copy.rows(&connection)?;
+    for (table, _, last) in copy.last_numbers(&connection)? {
+        let noted =
+            connection.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [&table]).and_then(|_| {
+                connection
+                    .execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", params![table, last])
+            });
+        noted.map_err(CopyError::Target)?;
+    }
+    index_words(&connection).map_err(CopyError::Target)?;
+    // One file, also for those who only read it.
+    run("COMMIT; PRAGMA journal_mode = DELETE;")?;
+    connection.close().map_err(CopyError::Target)?;
+    let found = check::check(partial, &options).map_err(CopyError::Store)?;
+    match found.is_whole() {
+        true => Ok(report),
+        false => Err(CopyError::Different(format!("{found:?}"))),
+    }
+}
+
+/// Fills the word indexes, which hold nothing yet.
+fn index_words(connection: &Connection) -> crate::engine::sql::Result<()> {
+    for (words, table) in [("message_words", "recall_messages"), ("node_words", "concept_nodes")] {
+        let mut insert =
+            connection.prepare_cached(&format!("INSERT INTO \"{words}\" (rowid, terms) VALUES (?1, ?2)"))?;
+        let rows =
+            format!("SELECT seq, scope, terms FROM \"{table}\" WHERE deleted_at IS NULL AND terms <> ''");
+        connection.each_row(&rows, [], |row| {
+            let terms: String = row.get(2)?;
+            insert.execute((row.get::<i64>(0)?, with_scope(row.get(1)?, &terms))).map(|_| ())
+        })?;
+    }
+    connection.execute_batch(
+        "INSERT INTO hub_words (rowid, terms) SELECT number, terms FROM hub_chunks WHERE terms <> '';
+         INSERT INTO hub_gram_words (rowid, grams) SELECT number, grams FROM hub_chunks WHERE grams <> '';",
+    )
+}
+
+/// Takes away what a copy that did not end has left.
+fn remove(partial: &Path) {
+    for ending in ["", "-wal", "-shm"] {
+        let mut name = OsString::from(partial);
+        name.push(ending);
+        let _removed = fs::remove_file(PathBuf::from(name));
+    }
+}

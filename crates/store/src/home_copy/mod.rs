@@ -1,0 +1,280 @@
+//! Copies of a whole home from one database to another, whichever engine each of them is: every row as it is, with the
+//! same numbers. Word indexes are made again of the rows.
+//!
+//! A copy is one transaction on the target, of one state of the source: a copy that fails leaves nothing, and is begun
+//! again.
+
+mod digest;
+mod into_file;
+mod into_server;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use memory::ports::StoreError;
+
+use crate::engine::connection::{inspect_existing, open_for_reading};
+use crate::engine::failure::Failure;
+use crate::engine::sql::{Connection, Error, ValueRef};
+use crate::engine::{ServerAddress, StoreOptions, migrate, postgres, schema};
+
+use digest::TableDigest;
+
+/// A database that holds a home, or is to hold one.
+#[derive(Clone, Debug)]
+pub enum HomeDatabase {
+    /// A SQLite file.
+    File(PathBuf),
+    /// A database on a PostgreSQL server.
+    Server(ServerAddress),
+}
+
+impl fmt::Display for HomeDatabase {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(out, "{}", path.display()),
+            Self::Server(address) => write!(out, "{address}"),
+        }
+    }
+}
+
+/// How a home is copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CopySettings {
+    /// Refuses a source on a server that a daemon uses. Without it, the copy is of the moment at which it began.
+    pub refuses_used_source: bool,
+    /// Replaces the home that a target on a server holds. A file is never replaced.
+    pub replaces: bool,
+}
+
+/// How far a copy is.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyProgress<'a> {
+    /// Table that is being copied.
+    pub table: &'a str,
+    /// Rows of it that were copied.
+    pub rows: u64,
+    /// Whether these are all of its rows.
+    pub is_complete: bool,
+}
+
+/// What was copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyReport {
+    /// Tables, also those without rows.
+    pub tables: u64,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// What is not deleted of them.
+    pub home: HomeCounts,
+}
+
+/// Rows between two reports of progress.
+const PROGRESS_ROWS: u64 = 50_000;
+
+/// Copies a home, reads the copy back, and compares every table by the number of its rows and their digest. Blocks: call
+/// it on a thread that may.
+///
+/// # Errors
+/// [`StoreError::Unusable`] if the source can't be read, is not a home, or is of another schema, or if a target on a server
+/// holds something already. [`StoreError::Unwritable`] if the target can't be written or the file exists. The target is as
+/// it was then.
+pub fn copy_home(
+    from: &HomeDatabase,
+    to: &HomeDatabase,
+    settings: CopySettings,
+    progress: &mut dyn FnMut(CopyProgress<'_>),
+) -> Result<CopyReport, StoreError> {
+    let source = begin_reading(from, settings.refuses_used_source)?;
+    let mut copy = HomeCopy { source: &source, progress };
+    match to {
+        HomeDatabase::File(path) => into_file::copy(&mut copy, path),
+        HomeDatabase::Server(address) => into_server::copy(&mut copy, address, settings.replaces),
+    }
+    .map_err(|error| error.in_words(from, to))
+}
+
+/// A connection that sees one state of the home, that of now. With `refuses_used`, no program may have a database on a server.
+pub(crate) fn begin_reading(from: &HomeDatabase, refuses_used: bool) -> Result<Connection, StoreError> {
+    let read = |error: Error| Failure::from(error).of_read();
+    match from {
+        HomeDatabase::File(path) => {
+            if inspect_existing(path)? {
+                return Err(StoreError::Unusable(format!("{} is empty", path.display())));
+            }
+            let file = open_for_reading(path, &StoreOptions::default())?;
+            migrate::check(&file, path, migrate::MIGRATIONS)?;
+            let newest = migrate::MIGRATIONS.last().map_or(0, |migration| migration.number);
+            let connection = Connection::from(file);
+            if migrate::recorded_version(&connection).map_err(read)? != newest {
+                return Err(StoreError::Unusable(format!(
+                    "{} is of an older version; `echovessel run` upgrades it. Nothing was changed",
+                    path.display()
+                )));
+            }
+            connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(read)?;
+            Ok(connection)
+        }
+        HomeDatabase::Server(address) => {
+            let server = postgres::open_for_reading(address)?;
+            if refuses_used && !server.lock().map_err(read)? {
+                return Err(postgres::in_use(address));
+            }
+            let connection = Connection::Postgres(Box::new(server));
+            connection.execute_batch("BEGIN DEFERRED").map_err(read)?;
+            Ok(connection)
+        }
+    }
+}
+
+/// How much a database holds that is not deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomeCounts {
+    /// Messages.
+    pub messages: u64,
+    /// Events, thoughts, intentions and expectations.
+    pub nodes: u64,
+}
+
+impl HomeCounts {
+    fn of(connection: &Connection) -> crate::engine::sql::Result<Self> {
+        let count = |statement| connection.query_row(statement, [], |row| row.get(0));
+        Ok(Self {
+            messages: count("SELECT count(*) FROM recall_messages WHERE deleted_at IS NULL")?,
+            nodes: count("SELECT count(*) FROM concept_nodes WHERE deleted_at IS NULL")?,
+        })
+    }
+}
+
+/// Counts what a database on a server holds; `None` if it is empty. Blocks.
+///
+/// # Errors
+/// [`StoreError::Unusable`] if it can't be read, is another program's, or of another schema.
+pub fn count_home(address: &ServerAddress) -> Result<Option<HomeCounts>, StoreError> {
+    if postgres::is_empty(address)? {
+        return Ok(None);
+    }
+    let connection = begin_reading(&HomeDatabase::Server(address.clone()), false)?;
+    HomeCounts::of(&connection).map(Some).map_err(|error| Failure::from(error).of_read())
+}
+
+/// Why a copy did not succeed.
+enum CopyError {
+    Source(Error),
+    Target(Error),
+    Store(StoreError),
+    /// What was read back differs, or is not whole.
+    Different(String),
+}
+
+/// Rows that are read are those of the source.
+impl From<Error> for CopyError {
+    fn from(error: Error) -> Self {
+        Self::Source(error)
+    }
+}
+
+impl CopyError {
+    fn in_words(self, from: &HomeDatabase, to: &HomeDatabase) -> StoreError {
+        let named = |database: &HomeDatabase, error: StoreError| {
+            let words = |reason| format!("{database}: {reason}. Nothing was copied");
+            match error {
+                StoreError::Unusable(reason) => StoreError::Unusable(words(reason)),
+                StoreError::Unwritable(reason) => StoreError::Unwritable(words(reason)),
+                StoreError::Busy(reason) => StoreError::Busy(words(reason)),
+                error => StoreError::Failed(words(error.to_string())),
+            }
+        };
+        match self {
+            Self::Source(error) => named(from, Failure::from(error).of_read()),
+            Self::Target(error) => named(to, Failure::from(error).of_write()),
+            Self::Store(error) => error,
+            Self::Different(reason) => StoreError::Failed(format!(
+                "the copy in {to} is not the same: {reason}. It was taken back; look at the source with `echovessel doctor`"
+            )),
+        }
+    }
+}
+
+/// A copy that is being made.
+struct HomeCopy<'a> {
+    source: &'a Connection,
+    progress: &'a mut dyn FnMut(CopyProgress<'_>),
+}
+
+impl HomeCopy<'_> {
+    /// Copies the rows of all tables in a transaction of the target, where neither references nor triggers are in force, and
+    /// compares what the target gives back.
+    fn rows(&mut self, target: &Connection) -> Result<CopyReport, CopyError> {
+        let tables = schema::tables(self.source)?;
+        if tables != schema::tables(target).map_err(CopyError::Target)? {
+            return Err(CopyError::Different("both databases have other tables".to_owned()));
+        }
+        let mut rows = 0;
+        for table in &tables {
+            let columns: Vec<String> =
+                schema::columns(self.source, table)?.into_iter().map(|(name, _)| name).collect();
+            let copied = self.table(target, table, &columns)?;
+            let mut found = TableDigest::default();
+            target
+                .each_row(&select(table, &columns), [], |row| found.add(&row.values(columns.len())?))
+                .map_err(CopyError::Target)?;
+            if copied != found {
+                return Err(CopyError::Different(format!(
+                    "table {table} has {} rows where the source has {}, or other values",
+                    found.rows, copied.rows
+                )));
+            }
+            rows += copied.rows;
+        }
+        Ok(CopyReport { tables: tables.len() as u64, rows, home: HomeCounts::of(self.source)? })
+    }
+
+    fn table(
+        &mut self,
+        target: &Connection,
+        table: &str,
+        columns: &[String],
+    ) -> Result<TableDigest, CopyError> {
+        let (source, progress) = (self.source, &mut *self.progress);
+        let mut digest = TableDigest::default();
+        target.fill(table, columns, CopyError::Target, |add| {
+            source.each_row(&select(table, columns), [], |row| {
+                let values: Vec<ValueRef<'_>> = row.values(columns.len())?;
+                digest.add(&values)?;
+                if digest.rows % PROGRESS_ROWS == 0 {
+                    progress(CopyProgress { table, rows: digest.rows, is_complete: false });
+                }
+                add(&values).map_err(CopyError::Target)
+            })
+        })?;
+        progress(CopyProgress { table, rows: digest.rows, is_complete: true });
+        Ok(digest)
+    }
+
+    /// The greatest number of each column that is numbered by itself on the target, if it has numbered anything.
+    fn last_numbers(&self, target: &Connection) -> Result<Vec<(String, String, i64)>, CopyError> {
+        let numbered = schema::numbered_columns(target).map_err(CopyError::Target)?;
+        let mut numbers = Vec::with_capacity(numbered.len());
+        let known = schema::numbered_columns(self.source)?;
+        for (table, column) in numbered {
+            let greatest = format!("SELECT coalesce(max(\"{column}\"), 0) FROM \"{table}\"");
+            let mut last: i64 = self.source.query_row(&greatest, [], |row| row.get(0))?;
+            if known.iter().any(|(name, _)| *name == table) {
+                last = last.max(schema::last_number(self.source, &table, &column)?);
+            }
+            if last > 0 {
+                numbers.push((table, column, last));
+            }
+        }
+        Ok(numbers)
+    }
+}
+
+fn select(table: &str, columns: &[String]) -> String {
+    format!("SELECT {} FROM \"{table}\"", quoted(columns))
+}
+
+fn quoted(columns: &[String]) -> String {
+    columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ")
+}
