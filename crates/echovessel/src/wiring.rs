@@ -217,6 +217,7 @@ fn hub(
     Ok(Hub::new(HubParts {
         store: database.clone(),
         personas: database.clone(),
+        corrections: database.clone(),
         users: database.clone(),
         embedder,
         summariser: Some(summariser),

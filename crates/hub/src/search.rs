@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use memory::Scope;
-use memory::recall::{IndexedText, WordStatistics};
+use memory::recall::{Corrected, FormerValue, IndexedText, WordStatistics};
 use memory::text::{QueryTerm, query_terms, split_sentences};
 use memory::vector_index::READABILITY_MIN;
 
@@ -91,16 +91,16 @@ impl Hub {
             other.score.total_cmp(&one.score).then_with(|| one.id.cmp(&other.id))
         });
         found.truncate(input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize);
+        let corrected = Corrected::in_scope(self.inner().parts.corrections.as_ref(), &caller.scope).await?;
         let mut results = Vec::with_capacity(found.len());
         for (memory, piece) in found {
             let name = DocumentName::Diary(piece.name.clone());
             // What was deleted a moment ago is not shown.
             let Some(document) = self.document(&caller.scope, &name).await? else { continue };
             let Some(content) = document.content() else { continue };
-            results.push(FoundMemory {
-                excerpt: excerpt::excerpt(memory.granularity, content, piece.place),
-                ..memory
-            });
+            let excerpt = excerpt::excerpt(memory.granularity, content, piece.place);
+            let no_longer_current = corrected.of_text(&excerpt).map(FormerValue::from);
+            results.push(FoundMemory { excerpt, no_longer_current, ..memory });
         }
         Ok(SearchResults { results, search_method: method, vector_available: has_vectors })
     }
@@ -182,6 +182,7 @@ fn found_memory(id: String, piece: &DiaryChunk, input: &MemorySearch, parts: Par
         graph_score,
         instance_score,
         method: parts.method,
+        no_longer_current: None,
     }
 }
 

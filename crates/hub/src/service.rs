@@ -54,6 +54,8 @@ pub struct HubParts {
     pub personas: Arc<dyn memory::ports::PersonaStore>,
     /// Users, so that a document's scope is known.
     pub users: Arc<dyn memory::ports::UserStore>,
+    /// Who knows what is no longer current.
+    pub corrections: Arc<dyn memory::ports::CorrectionStore>,
     /// Who makes vectors; none where words must do.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Who writes roll-ups.

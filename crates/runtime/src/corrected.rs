@@ -12,8 +12,8 @@ pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut Corrected) -
     mood
 }
 
-/// Diaries and roll-ups lose the sentences that say what is no longer current, unless they are asked for. Identity documents
-/// and core blocks stay as they were written; what they say is noted.
+/// Diaries and roll-ups lose the sentences that say what is no longer current: a question about the past is answered with its
+/// dates. Identity documents and core blocks stay as they were written; what they say is noted.
 pub(crate) fn hold_back(
     mut shared: PromptDocuments,
     core_blocks: &CoreBlocks,
@@ -24,9 +24,6 @@ pub(crate) fn hold_back(
     }
     for (_, text) in &shared.documents {
         corrected.note_written(text);
-    }
-    if corrected.is_asked_for() {
-        return shared;
     }
     shared.periods.retain_mut(|(_, text)| hold_back_of(text, corrected));
     shared.related.retain_mut(|memory| hold_back_of(&mut memory.excerpt, corrected));

@@ -66,6 +66,7 @@ pub use metrics::{GaugeGuard, Metrics};
 pub use mind::{PersonaDraft, PersonaDraftInput};
 pub use model::ReloadableModel;
 pub use peers::{PeerOutcome, PeerTransport, SyncParts};
+pub use recall::Remembered;
 pub use runtime::{Runtime, RuntimeParts};
 pub use settings::{ProactiveSettings, RuntimeSettings, TraceSettings};
 pub use spending::Spending;

@@ -2,58 +2,114 @@
 
 use std::collections::HashSet;
 
-use hub::{HubError, RelatedMemory};
+use futures_util::FutureExt as _;
+use hub::PromptDocuments;
 use jiff::Timestamp;
 use memory::Scope;
+use memory::core_blocks::CoreBlocks;
 use memory::entities::Entity;
 use memory::identifiers::NodeId;
 use memory::messages::Message;
+use memory::mood::Mood;
 use memory::nodes::Node;
 use memory::ports::{PersonaRecord, StoreError, UserRecord};
 use memory::recall::{RecallRequest, RecallResult, RecallSettings, SpeakerNames, recall};
 use mind::{Passage, PassageLine, ReplyInput, UncertainPair};
 
+use crate::corrected;
 use crate::runtime::{Runtime, RuntimeInner};
 
+/// What a text brings to mind with what is in every prompt, without what is no longer current.
+pub struct Remembered {
+    /// What was recalled; its `corrected` tells what was held back anywhere.
+    pub recalled: RecallResult,
+    /// The core blocks as they were written.
+    pub core_blocks: CoreBlocks,
+    /// The mood with which the persona speaks; none before the first.
+    pub mood: Option<Mood>,
+    /// The documents of the shared self.
+    pub documents: PromptDocuments,
+}
+
 impl Runtime {
-    /// What a text brings to mind, as a turn would see it at `now` (default: the present), with an empty recent window.
+    /// What a text brings to mind, as a turn would see it at `now` (default: the present), with an empty recent window. Each
+    /// candidate says what of it is no longer current; corrections in the latest words count, though they are no memory yet.
     pub async fn recall(
         &self,
         scope: Scope,
         text: String,
         now: Option<Timestamp>,
     ) -> Result<RecallResult, StoreError> {
-        self.runtime.ensure_known(&scope).await?;
-        let zone = self.runtime.zone_of(&scope.user).await?;
-        let now = now.unwrap_or_else(|| self.runtime.clock().now());
-        self.runtime.recall(RecallRequest { scope, text, now, zone, window: Vec::new() }).await
+        let (persona, user, request) = self.request(scope, text, now).await?;
+        let latest = self.runtime.latest_messages(&request.scope).await?;
+        let now = request.now;
+        let mut recalled = self.runtime.recall_between(&persona, &user, request).await?;
+        recalled.corrected.note_window(&latest, now);
+        recalled.corrected.note_candidates(&mut recalled.candidates);
+        Ok(recalled)
     }
-}
 
-impl Runtime {
-    /// What other programs wrote about a text in the shared self, as a turn would see it; see
-    /// [`hub::Hub::related_memories`]. Empty without a hub.
-    pub async fn related_memories(&self, scope: &Scope, text: &str) -> Result<Vec<RelatedMemory>, HubError> {
-        match self.runtime.hub.get() {
-            Some((hub, _)) => {
-                hub.related_memories(scope, text, self.runtime.settings().recall.min_relevance).await
-            }
-            None => Ok(Vec::new()),
-        }
+    /// [`Self::recall`] at the present, with the mood, the core blocks and the documents of the shared self.
+    pub async fn remembered(&self, scope: Scope, text: String) -> Result<Remembered, StoreError> {
+        let (persona, user, request) = self.request(scope, text, None).await?;
+        let latest = self.runtime.latest_messages(&request.scope).await?;
+        let mut remembered = self.runtime.remembered(&persona, &user, request, &latest).await?;
+        let RecallResult { corrected, candidates, .. } = &mut remembered.recalled;
+        corrected.note_candidates(candidates);
+        Ok(remembered)
+    }
+
+    async fn request(
+        &self,
+        scope: Scope,
+        text: String,
+        now: Option<Timestamp>,
+    ) -> Result<(PersonaRecord, UserRecord, RecallRequest), StoreError> {
+        self.runtime.ensure_known(&scope).await?;
+        let now = now.unwrap_or_else(|| self.runtime.clock().now());
+        let (persona, user) = tokio::try_join!(
+            self.runtime.persona_of(&scope),
+            self.runtime.store().ensure_user(&scope.user, now),
+        )?;
+        let zone = self.runtime.zone_in(&user);
+        Ok((persona, user, RecallRequest { scope, text, now, zone, window: Vec::new() }))
     }
 }
 
 impl RuntimeInner {
-    pub(crate) async fn recall(&self, request: RecallRequest) -> Result<RecallResult, StoreError> {
-        let (persona, user) = tokio::try_join!(
-            self.persona_of(&request.scope),
-            self.store().ensure_user(&request.scope.user, request.now),
+    /// All that a prompt tells of the past, for a turn, a message of the persona's own accord, and other programs alike. `said`
+    /// are the messages that are shown beside it, the newest last: what they correct counts, and what was replaced since they
+    /// were said is noted.
+    pub(crate) async fn remembered(
+        &self,
+        persona: &PersonaRecord,
+        user: &UserRecord,
+        request: RecallRequest,
+        said: &[Message],
+    ) -> Result<Remembered, StoreError> {
+        let RecallRequest { scope, text, now, zone, .. } = request.clone();
+        // What doesn't go by what comes to mind is read beside it.
+        let (mut recalled, core_blocks, mood, documents) = tokio::try_join!(
+            self.recall_between(persona, user, request),
+            self.store().core_blocks(&scope),
+            self.store().mood(&scope),
+            self.shared_self(&scope, &text, now, &zone).map(Ok),
         )?;
-        self.recall_between(&persona, &user, request).await
+        let corrected = &mut recalled.corrected;
+        corrected.note_window(said, now);
+        let mood = mood.map(|mood| corrected::without_former_signal(mood.at(now), corrected));
+        let documents = corrected::hold_back(documents, &core_blocks, corrected);
+        Ok(Remembered { recalled, core_blocks, mood, documents })
     }
 
-    /// Like [`Life::recall`], for those who have the two available.
-    pub(crate) async fn recall_between(
+    /// The recent window, the oldest first.
+    pub(crate) async fn latest_messages(&self, scope: &Scope) -> Result<Vec<Message>, StoreError> {
+        let mut latest = self.store().messages_before(scope, None, self.settings().recent_window).await?;
+        latest.reverse();
+        Ok(latest)
+    }
+
+    async fn recall_between(
         &self,
         persona: &PersonaRecord,
         user: &UserRecord,
@@ -71,7 +127,18 @@ impl RuntimeInner {
 }
 
 /// Tells the reply what came to mind.
-pub(crate) fn add_recalled(input: &mut ReplyInput, recalled: &RecallResult) {
+pub(crate) fn add_remembered(input: &mut ReplyInput, remembered: &Remembered) {
+    let Remembered {
+        recalled,
+        core_blocks,
+        mood,
+        documents: PromptDocuments { documents, periods, related },
+    } = remembered;
+    input.core_blocks.clone_from(core_blocks);
+    input.mood.clone_from(mood);
+    input.documents.clone_from(documents);
+    let related = related.iter().map(|memory| (memory.label(), memory.excerpt.clone()));
+    input.periods = periods.iter().cloned().chain(related).collect();
     let chosen: HashSet<NodeId> = recalled.nodes.iter().map(|scored| scored.node.id).collect();
     // A thought that the text itself brought up is not told twice.
     let fresh =
@@ -93,7 +160,8 @@ pub(crate) fn add_recalled(input: &mut ReplyInput, recalled: &RecallResult) {
     let passage = |lines: &[Message]| Passage { lines: lines.iter().map(line).collect() };
     input.passages = recalled.passages.iter().map(|found| passage(&found.messages)).collect();
     input.corrected = recalled.corrected.clone();
-    input.nothing_found = recalled.nothing_found;
+    // Who remembers the whole summer has something to say of it.
+    input.nothing_found = recalled.nothing_found && input.periods.is_empty();
     input.named_entities.clone_from(&recalled.entities);
     let pair =
         |(entity, other): &(Entity, Entity)| UncertainPair { entity: entity.clone(), other: other.clone() };

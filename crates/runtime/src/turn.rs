@@ -19,15 +19,15 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
+use crate::after_turn;
 use crate::events::ServerEvent;
 use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
-use crate::recall::add_recalled;
+use crate::recall::add_remembered;
 use crate::receipt::receipt_of;
 use crate::reply_speech::{self, ReplySpeech};
 use crate::runtime::RuntimeInner;
 use crate::turn_trace::TurnRecord;
-use crate::{after_turn, corrected};
 
 /// What a channel that replies on the spot hears of its turn.
 #[derive(Clone, Debug)]
@@ -225,41 +225,26 @@ async fn prepare(
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
     record.step(runtime, "recent_window", json!({"messages": window.len()}));
-    // What doesn't go by what comes to mind is read beside it.
-    let (recalled, facts, core_blocks, mood, shared_self) = tokio::try_join!(
-        runtime.recall_between(&persona, &user, request),
-        store.facts(&scope.persona),
-        store.core_blocks(scope),
-        store.mood(scope),
-        runtime.shared_self(scope, &text, now, &zone).map(Ok),
-    )?;
-    record.recalled(runtime, &recalled);
-    let mut recalled = recalled;
-    recalled.corrected.note_window(&window, now);
-    recalled.corrected.note_window(&burst, now);
+    let shown: Vec<Message> = window.iter().chain(&burst).cloned().collect();
+    let (remembered, facts) =
+        tokio::try_join!(runtime.remembered(&persona, &user, request, &shown), store.facts(&scope.persona),)?;
+    record.recalled(runtime, &remembered.recalled);
     record.step(runtime, "l1_load", json!({}));
+    record.mood(runtime, remembered.mood.as_ref());
     let mut input = ReplyInput::new(persona.display_name, now, zone);
     input.facts = facts.into();
     input.user_name = user.display_name;
-    input.core_blocks = core_blocks;
-    input.mood = mood.map(|mood| corrected::without_former_signal(mood.at(now), &mut recalled.corrected));
-    record.mood(runtime, input.mood.as_ref());
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
-    let shared_self = corrected::hold_back(shared_self, &input.core_blocks, &mut recalled.corrected);
-    record.held_back(&recalled.corrected);
-    add_recalled(&mut input, &recalled);
-    // Who remembers the whole summer has something to say of it.
-    input.nothing_found &= shared_self.periods.is_empty() && shared_self.related.is_empty();
-    (input.documents, input.periods) = (shared_self.documents, shared_self.periods);
-    record.documents(&input, &shared_self.related);
-    input.periods.extend(shared_self.related.into_iter().map(|memory| (memory.label(), memory.excerpt)));
+    record.held_back(&remembered.recalled.corrected);
+    add_remembered(&mut input, &remembered);
+    record.documents(&input, &remembered.documents.related);
     let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
     let prompt = runtime.mind().render_reply(&input, &budget)?;
     record.prompt(runtime, &prompt);
     let said = input.burst.last().map(|message| message.id);
-    Ok(Prepared { recalled, prompt, said, forgotten })
+    Ok(Prepared { recalled: remembered.recalled, prompt, said, forgotten })
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.

@@ -1,6 +1,7 @@
 //! Dailies, roll-ups and significant memories.
 
 use jiff::Timestamp;
+use memory::recall::FormerValue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +105,10 @@ pub struct FoundMemory {
     pub instance_score: f64,
     /// How it was found.
     pub method: SearchMethod,
+    /// What the excerpt says that a correction has replaced since, and what is so now. The memory itself stays as it was
+    /// written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_longer_current: Option<FormerValue>,
 }
 
 /// What a search found.

@@ -79,6 +79,7 @@ impl Home {
         let hub = Hub::new(HubParts {
             store: store.clone(),
             personas: store.clone(),
+            corrections: store.clone(),
             users: store.clone(),
             embedder: Some(Arc::new(WordHashEmbedder::new())),
             summariser: Some(scribe.clone()),
@@ -105,6 +106,7 @@ impl Home {
         Hub::new(HubParts {
             store: self.store.clone(),
             personas: self.store.clone(),
+            corrections: self.store.clone(),
             users: self.store.clone(),
             embedder: Some(embedder),
             summariser: Some(self.scribe.clone()),

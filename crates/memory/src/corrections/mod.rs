@@ -9,7 +9,7 @@ mod replaced;
 
 pub use approve::{ApproveError, Edits};
 pub use correct::{CorrectError, Corrector};
-pub use replaced::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, lost_names};
+pub use replaced::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, folded_value, lost_names};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -66,18 +66,26 @@ pub struct ReplacedValue {
     pub session: Option<SessionId>,
     /// Names in it that the current text does not have, folded.
     pub names: Vec<String>,
+    /// What it said, folded, without a full stop.
+    pub folded: String,
 }
 
 impl ReplacedValue {
     /// Whether a text says the former value: a name of it that is no longer current, or all of it.
     pub fn is_said_in(&self, text: &str) -> bool {
-        if text == self.current_text {
-            return false;
-        }
-        let folded = fold_name(text);
-        self.names.iter().any(|name| name_stands_in(&folded, name))
-            || name_stands_in(&folded, &fold_name(self.text.trim_end_matches(['.', '。'])))
+        self.is_said_in_folded(text, &fold_name(text))
     }
+
+    /// [`Self::is_said_in`] with the text as [`fold_name`] gives it, for many values.
+    pub(crate) fn is_said_in_folded(&self, text: &str, folded: &str) -> bool {
+        text != self.current_text
+            && self.names.iter().chain([&self.folded]).any(|said| name_stands_in(folded, said))
+    }
+}
+
+/// A former text as [`ReplacedValue::folded`] has it.
+pub fn folded_value(text: &str) -> String {
+    fold_name(text.trim_end_matches(['.', '。']))
 }
 
 /// Names that stand in the former text and not in the current one, folded: those of its entities, and words that are written
@@ -136,6 +144,7 @@ mod tests {
             mistaken: false,
             session: None,
             names: lost_names(text, current, entities.iter().copied()),
+            folded: folded_value(text),
         }
     }
 

@@ -7,13 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RecallRequest, RecallResult};
-use crate::corrections::{ReplacedQuery, ReplacedSpan, ReplacedValue};
+use super::{Candidate, CandidateKind, RecallRequest, RecallResult};
+use crate::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
 use crate::entities::{fold_name, name_stands_in};
 use crate::identifiers::{EntityId, MessageId, NodeId};
 use crate::messages::{Message, Role};
 use crate::nodes::{Node, NodeKind};
-use crate::ports::{Store, StoreError};
+use crate::ports::{CorrectionStore, Store, StoreError};
+use crate::scope::Scope;
 use crate::text::{asks_for_the_past, content_terms, correction_cue, denied_value, split_sentences};
 
 /// Values that one prompt tells of as no longer current.
@@ -38,12 +39,46 @@ pub struct HeldBackValue {
     pub current_text: String,
     /// It never was so; else it was so until then.
     pub mistaken: bool,
-    /// Where it was left out or noted: `message`, `event`, `thought`, `summary`, `description`, `mood`, `document`.
+    /// Where it was left out or noted: `message`, `event`, `thought`, `intention`, `expectation`,
+    /// `summary`, `description`, `mood`, `document`.
     pub places: BTreeSet<String>,
 }
 
+/// A former value beside what says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FormerValue {
+    /// The memory that said it.
+    pub node_id: NodeId,
+    /// What it said.
+    pub text: String,
+    /// When it was written.
+    pub since: Timestamp,
+    /// When it was replaced.
+    pub until: Timestamp,
+    /// The memory that is current instead.
+    pub current: NodeId,
+    /// What that one says.
+    pub current_text: String,
+    /// It never was so; else it was so until then.
+    pub mistaken: bool,
+}
+
+impl From<&ReplacedValue> for FormerValue {
+    fn from(value: &ReplacedValue) -> Self {
+        Self {
+            node_id: value.node,
+            text: value.text.clone(),
+            since: value.since,
+            until: value.until,
+            current: value.current,
+            current_text: value.current_text.clone(),
+            mistaken: value.mistaken,
+        }
+    }
+}
+
 /// A correction in the user's latest words, not yet a memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FreshCorrection {
     /// The words.
     pub text: String,
@@ -70,6 +105,7 @@ pub struct Corrected {
     pub held_back: Vec<HeldBackValue>,
     values: Vec<ReplacedValue>,
     spans: Vec<ReplacedSpan>,
+    asks_for_the_past: bool,
 }
 
 /// Takes out of what came to mind all that rested on a value which is no longer current, and notes the rest.
@@ -101,6 +137,7 @@ pub(super) async fn hold_back(
     corrected.hold_back_nodes(found, &outdated);
     corrected.hold_back_texts(found, &replaced.descriptions);
     let asks = asks_for_the_past(&request.text);
+    corrected.asks_for_the_past = asks;
     let current: BTreeSet<NodeId> = about.nodes.into_iter().collect();
     let is_meant = |value: &&ReplacedValue| {
         value.is_said_in(&request.text) || (asks && !value.mistaken && current.contains(&value.current))
@@ -114,16 +151,55 @@ pub(super) async fn hold_back(
 }
 
 impl Corrected {
-    /// Whether the text asks about a former value.
-    pub fn is_asked_for(&self) -> bool {
-        !self.former.is_empty()
+    /// What of a scope is no longer current, to look for it in texts.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn in_scope(store: &dyn CorrectionStore, scope: &Scope) -> Result<Self, StoreError> {
+        let Replaced { values, spans, .. } = store.replaced(scope, &ReplacedQuery::default()).await?;
+        Ok(Self { values, spans, ..Self::default() })
+    }
+
+    /// What each of these messages says that was replaced after it was said.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn in_messages(
+        store: &dyn CorrectionStore,
+        scope: &Scope,
+        messages: &[Message],
+    ) -> Result<BTreeMap<MessageId, FormerValue>, StoreError> {
+        let numbers = messages.iter().map(|message| message.seq).collect();
+        let about = ReplacedQuery { messages: numbers, ..ReplacedQuery::default() };
+        let Replaced { values, spans, .. } = store.replaced(scope, &about).await?;
+        let mut corrected = Self { values, spans, ..Self::default() };
+        corrected.note_messages(messages);
+        let earlier = messages.iter().filter_map(|message| {
+            let value = corrected.messages.get(&message.id)?;
+            (message.created_at <= value.until).then(|| (message.id, FormerValue::from(value)))
+        });
+        Ok(earlier.collect())
+    }
+
+    /// Says of each candidate which former value it tells, also of those that no prompt shows.
+    pub fn note_candidates(&self, candidates: &mut [Candidate]) {
+        for candidate in candidates {
+            let known = match candidate.kind {
+                CandidateKind::Message => self.messages.get(&MessageId(candidate.id)),
+                CandidateKind::Node => self.nodes.get(&NodeId(candidate.id)),
+            };
+            let value = known.or_else(|| self.of_text(&candidate.text));
+            let value = value.filter(|value| value.current.0 != candidate.id);
+            candidate.no_longer_current = value.map(FormerValue::from);
+        }
     }
 
     /// Notes which of these messages say what is no longer current, and which correct something themselves.
     pub fn note_window(&mut self, window: &[Message], now: Timestamp) {
         self.note_messages(window);
         for message in window {
-            let is_recent = now.duration_since(message.created_at) < FRESH;
+            let age = now.duration_since(message.created_at);
+            let is_recent = !age.is_negative() && age < FRESH;
             if message.role == Role::User && is_recent && correction_cue(&message.content).is_some() {
                 let denied = denied_value(&message.content).map(str::to_owned);
                 let fresh = FreshCorrection { text: message.content.clone(), at: message.created_at, denied };
@@ -162,8 +238,7 @@ impl Corrected {
             let by_span = quoted.and_then(|span| self.values.iter().find(|value| value.node == span.node));
             // Who corrects a value names it; so does who comes back to it, and that is the later word.
             let corrects = message.role == Role::User && correction_cue(&message.content).is_some();
-            let by_words =
-                || self.values.iter().find(|value| !corrects && value.is_said_in(&message.content));
+            let by_words = || self.of_text(&message.content).filter(|_| !corrects);
             if let Some(value) = by_span.or_else(by_words).cloned() {
                 self.hold(&value, "message");
                 self.messages.insert(message.id, value);
@@ -173,13 +248,22 @@ impl Corrected {
 
     /// What a text says that is no longer current.
     pub fn of_text(&self, text: &str) -> Option<&ReplacedValue> {
-        self.values.iter().find(|value| value.is_said_in(text))
+        if self.values.is_empty() {
+            return None;
+        }
+        let folded = fold_name(text);
+        self.values.iter().find(|value| value.is_said_in_folded(text, &folded))
     }
 
     /// The text without the sentences that say what is no longer current; none if nothing is left.
     pub fn without_former(&mut self, text: &str, place: &str) -> Option<String> {
         let Some(value) = self.of_text(text).cloned() else { return Some(text.to_owned()) };
         self.hold(&value, place);
+        // Who asks for the past is told it with its dates instead.
+        let is_wanted = self.asks_for_the_past && !value.mistaken && self.former.len() < TOLD_MAX;
+        if is_wanted && !self.former.contains(&value) {
+            self.former.push(value);
+        }
         let lines = text.lines().map(|line| {
             let kept = split_sentences(line).into_iter().filter(|sentence| self.of_text(sentence).is_none());
             let kept: Vec<&str> = kept.collect();
@@ -218,26 +302,29 @@ impl Corrected {
         });
     }
 
+    /// The former value that a node only says again, or that it was concluded from. `outdated` are the events that nodes cite
+    /// and that were replaced since, by the node's number.
+    fn rests_on_former(&self, node: &Node, outdated: &BTreeMap<i64, NodeId>) -> Option<&ReplacedValue> {
+        if let Some(event) = outdated.get(&node.seq) {
+            return self.values.iter().find(|value| value.node == *event);
+        }
+        let is_conclusion = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation);
+        self.of_text(&node.description).filter(|value| {
+            let is_earlier = value.current != node.id && node.created_at < value.until;
+            is_earlier && (is_conclusion || repeats(&node.description, &value.text))
+        })
+    }
+
     /// Leaves out the nodes that only say a former value again, and what was concluded from it; notes the others.
     fn hold_back_nodes(&mut self, found: &mut RecallResult, outdated: &BTreeMap<i64, NodeId>) {
-        let mut removed: BTreeMap<NodeId, ReplacedValue> = BTreeMap::new();
+        let mut removed: BTreeMap<NodeId, (ReplacedValue, &'static str)> = BTreeMap::new();
         let mut stays = |node: &Node| {
-            let is_conclusion = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation);
-            if let Some(event) = outdated.get(&node.seq) {
-                let value = self.values.iter().find(|value| value.node == *event).cloned();
-                removed.extend(value.map(|value| (node.id, value)));
+            if let Some(value) = self.rests_on_former(node, outdated) {
+                removed.insert(node.id, (value.clone(), node.kind.as_str()));
                 return false;
             }
-            let Some(value) = self.of_text(&node.description).cloned() else { return true };
-            if node.id == value.current {
-                return true;
-            }
-            let is_earlier = node.created_at < value.until;
-            if is_earlier && (is_conclusion || repeats(&node.description, &value.text)) {
-                removed.insert(node.id, value);
-                return false;
-            }
-            self.nodes.insert(node.id, value);
+            let value = self.of_text(&node.description).filter(|value| value.current != node.id).cloned();
+            self.nodes.extend(value.map(|value| (node.id, value)));
             true
         };
         found.nodes.retain(|scored| stays(&scored.node));
@@ -253,12 +340,14 @@ impl Corrected {
             list.retain(&mut stays);
         }
         for candidate in &mut found.candidates {
-            let Some(value) = removed.get(&NodeId(candidate.id)).filter(|_| candidate.used) else { continue };
+            let Some((value, _)) = removed.get(&NodeId(candidate.id)).filter(|_| candidate.used) else {
+                continue;
+            };
             candidate.used = false;
             candidate.reason = format!("depends on what is no longer so: now \"{}\"", value.current_text);
         }
-        for value in removed.into_values() {
-            self.hold(&value, "thought");
+        for (value, place) in removed.into_values() {
+            self.hold(&value, place);
         }
         for value in self.nodes.values().cloned().collect::<Vec<_>>() {
             self.hold(&value, "event");
@@ -284,6 +373,26 @@ impl Corrected {
             }
         }
     }
+}
+
+/// Which of the nodes only say a former value again, or were concluded from one.
+///
+/// # Errors
+/// When storage fails.
+pub async fn outdated_nodes(
+    store: &dyn CorrectionStore,
+    scope: &Scope,
+    nodes: &[Node],
+) -> Result<BTreeSet<NodeId>, StoreError> {
+    if nodes.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let citing = nodes.iter().map(|node| node.seq).collect();
+    let replaced = store.replaced(scope, &ReplacedQuery { citing, ..ReplacedQuery::default() }).await?;
+    let outdated = replaced.outdated.into_iter().collect();
+    let corrected = Corrected { values: replaced.values, ..Corrected::default() };
+    let rests = nodes.iter().filter(|node| corrected.rests_on_former(node, &outdated).is_some());
+    Ok(rests.map(|node| node.id).collect())
 }
 
 /// Whether a text only says a former value again.

@@ -39,7 +39,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use absence::{MessageFit, SAID_MIN};
-pub use corrected::{Corrected, FreshCorrection, HeldBackValue};
+pub use corrected::{Corrected, FormerValue, FreshCorrection, HeldBackValue, outdated_nodes};
 pub use identity::IdentityQuestion;
 pub use message_query::MessageQuery;
 pub use messages::{RankedMessage, rank_messages};

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::FormerValue;
+
 /// What a candidate is a row of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -58,6 +60,9 @@ pub struct Candidate {
     pub used: bool,
     /// Why it was used or fell.
     pub reason: String,
+    /// What it says that is no longer current, and what is so now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_longer_current: Option<FormerValue>,
 }
 
 /// Where the time went, in milliseconds.

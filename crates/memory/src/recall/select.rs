@@ -166,6 +166,7 @@ fn receipt(scored: &Scored, refusal: Option<String>) -> Candidate {
         parts: None,
         used: refusal.is_none(),
         reason: refusal.unwrap_or_else(|| used_reason(score)),
+        no_longer_current: None,
     }
 }
 

@@ -230,13 +230,10 @@ fn periods(sections: &Sections) -> Vec<Value> {
 fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &[Value]) -> Value {
     let zone = &input.user_zone;
     let corrected = &input.corrected;
-    // Who speaks by rules can't weigh a note: what is no longer so is said when it is asked for, and else not at all.
-    let is_current = |node: &&Node| {
-        corrected.is_asked_for()
-            || !corrected.nodes.contains_key(&node.id) && !corrected.is_denied(&node.description)
-    };
-    let is_said_so =
-        |message: &MessageId| corrected.is_asked_for() || !corrected.messages.contains_key(message);
+    // Who speaks by rules can't weigh a note: what is no longer so is said with its date when it is asked for, and else not.
+    let is_current =
+        |node: &&Node| !corrected.nodes.contains_key(&node.id) && !corrected.is_denied(&node.description);
+    let is_said_so = |message: &MessageId| !corrected.messages.contains_key(message);
     let recalled = input.recalled.iter().filter(|node| nodes.contains(&node.id)).filter(is_current);
     let former = corrected.former.iter().map(|value| {
         let description = corrected::dated(value, zone);

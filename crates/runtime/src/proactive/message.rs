@@ -15,7 +15,7 @@ use super::gates::outcome_of;
 use super::triggers::Occasion;
 use crate::after_turn;
 use crate::events::ServerEvent;
-use crate::recall::add_recalled;
+use crate::recall::add_remembered;
 use crate::receipt::receipt_of;
 use crate::runtime::RuntimeInner;
 
@@ -107,8 +107,7 @@ async fn input(
     let (store, scope, now) = (runtime.store(), &decision.scope, runtime.clock().now());
     let (persona, user) = tokio::try_join!(runtime.persona_of(scope), store.ensure_user(&scope.user, now))?;
     let zone = runtime.zone_in(&user);
-    let mut window = store.messages_before(scope, None, runtime.settings().recent_window).await?;
-    window.reverse();
+    let window = runtime.latest_messages(scope).await?;
     let last_words = || window.iter().rev().find(|message| message.role == Role::User);
     let text = match &occasion.node {
         Some(node) => node.description.clone(),
@@ -118,26 +117,19 @@ async fn input(
     let seen = window.iter().map(|message| message.seq).collect();
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
-    let (recalled, facts, core_blocks, mood) = tokio::try_join!(
-        runtime.recall_between(&persona, &user, request),
+    let (remembered, facts) = tokio::try_join!(
+        runtime.remembered(&persona, &user, request, &window),
         store.facts(&scope.persona),
-        store.core_blocks(scope),
-        store.mood(scope),
     )?;
-    let shared_self = runtime.shared_self(scope, &text, now, &zone).await;
     let mut input = ReplyInput::new(persona.display_name, now, zone);
     input.facts = facts.into();
     input.user_name = user.display_name;
-    input.core_blocks = core_blocks;
-    input.mood = mood.map(|mood| mood.at(now));
     input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
     input.window = window;
-    add_recalled(&mut input, &recalled);
+    add_remembered(&mut input, &remembered);
     // Nobody has asked for anything that might be missing.
     input.nothing_found = false;
-    (input.documents, input.periods) = (shared_self.documents, shared_self.periods);
-    input.periods.extend(shared_self.related.into_iter().map(|memory| (memory.label(), memory.excerpt)));
-    Ok((input, recalled))
+    Ok((input, remembered.recalled))
 }
 
 /// Makes the message durable, then tells that it is there; unless a gate has closed meanwhile.

@@ -13,8 +13,10 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use memory::identifiers::DecisionId;
+use memory::nodes::Node;
 use memory::ports::{ChannelWrite, ProactiveStore, StoreError};
 use memory::proactive::{ProactiveDecision, ProactiveGate, ProactiveOutcome, ProactiveView};
+use memory::recall::outdated_nodes;
 use memory::{Scope, UserId};
 
 use crate::runtime::{Runtime, RuntimeInner};
@@ -140,7 +142,7 @@ async fn look_at(
     }
     let zone = runtime.zone_of(&scope.user).await?;
     let occasions = triggers::occasions(&view, now, &zone, &settings.proactive);
-    let occasions = unused(store, scope, occasions, now).await?;
+    let occasions = current(runtime, scope, unused(store, scope, occasions, now).await?).await?;
     let (late, open): (Vec<_>, Vec<_>) = occasions.into_iter().partition(|occasion| occasion.is_too_late);
     let new = |occasion: Option<&Occasion>| ProactiveDecision {
         id: DecisionId(runtime.ids().next(now)),
@@ -183,6 +185,18 @@ async fn look_at(
             }
         }
     }
+}
+
+/// Leaves out what depends on something that is no longer so.
+async fn current(
+    runtime: &RuntimeInner,
+    scope: &Scope,
+    mut occasions: Vec<Occasion>,
+) -> Result<Vec<Occasion>, StoreError> {
+    let nodes: Vec<Node> = occasions.iter().filter_map(|occasion| occasion.node.clone()).collect();
+    let outdated = outdated_nodes(runtime.store(), scope, &nodes).await?;
+    occasions.retain(|occasion| !occasion.node.as_ref().is_some_and(|node| outdated.contains(&node.id)));
+    Ok(occasions)
 }
 
 async fn unused(

@@ -11,12 +11,12 @@ use testkit::scripted_model::RecordedRequest;
 use crate::diary::{diary, hub_of};
 use crate::world::{HOUR, WEB, World, scope, section, settings};
 
-const NO_LONGER: &str = "What is no longer so";
+pub(crate) const NO_LONGER: &str = "What is no longer so";
 const OWN_WORDS: &str = "Their own words";
-const HAPPENED: &str = "Recent things you remember happened";
+pub(crate) const HAPPENED: &str = "Recent things you remember happened";
 
 /// A window of two messages, so that what is older comes as a passage or not at all.
-fn short_window() -> RuntimeSettings {
+pub(crate) fn short_window() -> RuntimeSettings {
     RuntimeSettings { recent_window: 2, ..settings() }
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn handle_of(request: &RecordedRequest, description: &str) -> Option<
 }
 
 /// A session of one line that the model takes down as `description`, in place of an older one where that is named.
-async fn live(
+pub(crate) async fn live(
     world: &mut World,
     line: &'static str,
     description: &'static str,
@@ -38,7 +38,7 @@ async fn live(
 }
 
 /// [`live`], with more members of the model's answer.
-async fn live_with(
+pub(crate) async fn live_with(
     world: &mut World,
     line: &'static str,
     description: &'static str,
@@ -64,13 +64,13 @@ async fn live_with(
     nodes.iter().find(|node| node.description == description).unwrap_or_else(|| panic!("{known:?}")).clone()
 }
 
-const BERLIN_SAID: &str = "i have a small flat and i live in Berlin by the river";
-const BERLIN: &str = "The user has a small flat in Berlin by the river";
-const LYON_SAID: &str = "i have left that flat, i live in Lyon near the station now";
-const LYON: &str = "The user has a flat in Lyon near the station";
+pub(crate) const BERLIN_SAID: &str = "i have a small flat and i live in Berlin by the river";
+pub(crate) const BERLIN: &str = "The user has a small flat in Berlin by the river";
+pub(crate) const LYON_SAID: &str = "i have left that flat, i live in Lyon near the station now";
+pub(crate) const LYON: &str = "The user has a flat in Lyon near the station";
 
 /// A flat in Berlin, then one in Lyon.
-async fn moved(world: &mut World) -> (Node, Node) {
+pub(crate) async fn moved(world: &mut World) -> (Node, Node) {
     let berlin = live(world, BERLIN_SAID, BERLIN, None).await;
     world.pass(48 * HOUR).await;
     let lyon = live(world, LYON_SAID, LYON, Some(BERLIN)).await;

@@ -31,6 +31,7 @@ pub(crate) async fn hub_with(
     let hub = Hub::new(HubParts {
         store: store.clone(),
         personas: store.clone(),
+        corrections: store.clone(),
         users: store,
         embedder,
         summariser,

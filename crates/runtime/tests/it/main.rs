@@ -15,6 +15,7 @@ mod evidence;
 mod truth;
 mod corrections;
 mod corrected;
+mod corrected_elsewhere;
 mod correction_chains;
 mod defects;
 mod reflection;

@@ -76,6 +76,6 @@ pub(crate) async fn create(
 impl From<BackupError> for Problem {
     fn from(error: BackupError) -> Self {
         tracing::error!("{error}");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
     }
 }

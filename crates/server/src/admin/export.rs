@@ -13,6 +13,7 @@ use memory::core_blocks::CoreBlocks;
 use memory::identifiers::SessionId;
 use memory::messages::{Message, Role};
 use memory::ports::{SessionFilter, Store};
+use memory::recall::{Corrected, FormerValue};
 use memory::sessions::Session;
 use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
@@ -140,6 +141,8 @@ impl Drop for ChunkWriter {
 enum Piece {
     Session(Box<Session>),
     Message(Box<Message>),
+    /// What the message before says that is no longer current.
+    Former(Box<FormerValue>),
 }
 
 /// Reads session by session and writes on a thread that may wait for the client.
@@ -162,9 +165,14 @@ async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWr
         if pieces.send(Piece::Session(Box::new(session))).await.is_err() {
             break;
         }
-        for message in store.session_messages(id).await.map_err(io::Error::other)? {
-            if pieces.send(Piece::Message(Box::new(message))).await.is_err() {
-                break 'sessions;
+        let messages = store.session_messages(id).await.map_err(io::Error::other)?;
+        let mut former = Corrected::in_messages(store, scope, &messages).await.map_err(io::Error::other)?;
+        for message in messages {
+            let former = former.remove(&message.id).map(|value| Piece::Former(Box::new(value)));
+            for piece in [Some(Piece::Message(Box::new(message))), former].into_iter().flatten() {
+                if pieces.send(piece).await.is_err() {
+                    break 'sessions;
+                }
             }
         }
     }
@@ -216,7 +224,16 @@ fn markdown(mut out: ChunkWriter, names: &Names, blocks: &CoreBlocks, mut pieces
     }
     let mut day = None;
     while let Some(piece) = pieces.blocking_recv() {
-        let Piece::Message(message) = piece else { continue };
+        let message = match piece {
+            Piece::Message(message) => message,
+            Piece::Former(value) => {
+                let (until, current) = (value.until.strftime("%Y-%m-%d"), one_line(&value.current_text));
+                let what = if value.mistaken { "Wrong, corrected on" } else { "No longer so since" };
+                writeln!(out, "> {what} {until}: {current}\n")?;
+                continue;
+            }
+            Piece::Session(_) => continue,
+        };
         if day.replace(message.day) != Some(message.day) {
             writeln!(out, "## {}\n", message.day)?;
         }
@@ -224,6 +241,10 @@ fn markdown(mut out: ChunkWriter, names: &Names, blocks: &CoreBlocks, mut pieces
         writeln!(out, "**{}** ({time} UTC): {}\n", names.of(message.role), message.content)?;
     }
     out.flush()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn sillytavern(
@@ -251,6 +272,8 @@ fn chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()
                 writer.begin(&id, &title, MessageTime::Instant(session.first_message_at))?;
             }
             Piece::Message(message) => writer.write(&exported(*message, names))?,
+            // The form has no place for it.
+            Piece::Former(_) => {}
         }
     }
     writer.finish().map(|_| ())

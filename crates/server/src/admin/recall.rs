@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::capture;
-use memory::recall::{Candidate, RecallTimings};
+use memory::recall::{Candidate, Corrected, FormerValue, FreshCorrection, HeldBackValue, RecallTimings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,26 @@ pub(crate) struct RecallResponse {
     support: f64,
     /// Whether nothing in memory is about the text.
     nothing_found: bool,
+    corrected: Corrections,
     elapsed_ms: RecallTimings,
+}
+
+/// What is no longer current. Each candidate that says some of it has `no_longer_current`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Corrections {
+    /// Former values that the text asks about, the earliest first.
+    former: Vec<FormerValue>,
+    /// What was left out or noted, and where.
+    held_back: Vec<HeldBackValue>,
+    /// Corrections in the latest messages, which are no memory yet: what they speak of may be out of date.
+    fresh: Vec<FreshCorrection>,
+}
+
+impl From<Corrected> for Corrections {
+    fn from(corrected: Corrected) -> Self {
+        let former = corrected.former.iter().map(FormerValue::from).collect();
+        Self { former, held_back: corrected.held_back, fresh: corrected.fresh }
+    }
 }
 
 /// `POST /api/admin/memory/recall`
@@ -52,6 +71,7 @@ pub(crate) async fn recall(
         entities,
         support: recalled.support,
         nothing_found: recalled.nothing_found,
+        corrected: recalled.corrected.into(),
         elapsed_ms: recalled.elapsed,
     }))
 }

@@ -23,7 +23,7 @@ fn imports() -> Vec<Route> {
             imports::start,
         )
         .fails_with(&[409]),
-        tag.post("/api/admin/imports/{id}/pause", "Pause making memory of an import", imports::pause)
+        tag.post("/api/admin/imports/{id}/pause", "Pause an import: recording and making memory", imports::pause)
             .fails_with(&[409]),
         tag.post("/api/admin/imports/{id}/resume", "Resume an import", imports::resume).fails_with(&[409]),
         tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", imports::undo)
@@ -71,8 +71,8 @@ fn imports() -> Vec<Route> {
 fn copies() -> Vec<Route> {
     let tag = Tag("backups");
     vec![
-        tag.get("/api/admin/backups", "List backups, newest first", backups::list).fails_with(&[500]),
-        tag.post("/api/admin/backups", "Make a backup now", backups::create).fails_with(&[500]),
+        tag.get("/api/admin/backups", "List backups, newest first", backups::list).fails_with(&[503]),
+        tag.post("/api/admin/backups", "Make a backup now", backups::create).fails_with(&[503]),
     ]
 }
 

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use testkit::SequentialIds;
 
-use crate::home::{Home, scope, start, until, without_ids};
+use crate::home::{Home, TOKEN, scope, start, until, without_ids};
+use crate::mcp::call;
 use crate::memories::{event, extracted, remember};
 
 fn path(id: impl std::fmt::Display) -> String {
@@ -163,6 +164,35 @@ async fn supersessions_and_merges_are_taken_back() {
     assert_eq!(told.data["event_id"], json!(merged_id));
     undo(&home, events[1]).await.is_problem(409);
     undo(&home, newer_id).await.is_problem(409);
+}
+
+#[tokio::test]
+async fn what_was_corrected_is_marked_over_http_over_mcp_and_in_what_is_exported_to_read() {
+    let home = Home::new().await;
+    let (_, events) = remember(&home, 1).await;
+    let before = home.store.node(events[0]).await.unwrap().unwrap().node.description;
+    let text = "Wen's cat is called Snow";
+    assert_eq!(patch(&home, events[0], json!({ "text": text })).await.status, 200);
+    let asked = "my cat is called Soot and she does tricks";
+    let is_marked = |answer: &Value| {
+        let candidates = answer["candidates"].as_array().unwrap().iter();
+        let saying: Vec<_> =
+            candidates.filter(|one| one["text"].as_str().unwrap().contains("Soot")).cloned().collect();
+        assert!(!saying.is_empty(), "{answer}");
+        for one in saying {
+            let former = &one["no_longer_current"];
+            assert_eq!((&former["text"], &former["current_text"]), (&json!(before), &json!(text)), "{one}");
+        }
+        assert_eq!(answer["corrected"]["held_back"][0]["current_text"], text, "{answer}");
+    };
+    is_marked(&home.post("/api/admin/memory/recall", json!({ "text": asked })).await.json());
+    is_marked(&call(&home, TOKEN, "recall", json!({ "text": asked })).await["structuredContent"]);
+    let read = home.get("/api/admin/export?format=markdown").await.text;
+    let said = format!("{asked}\n\n> Wrong, corrected on {}: {text}\n", start().strftime("%Y-%m-%d"));
+    assert!(read.contains(&said), "{read}");
+    undo(&home, events[0]).await;
+    let read = home.get("/api/admin/export?format=markdown").await.text;
+    assert!(read.contains(asked) && !read.contains("corrected on"), "{read}");
 }
 
 async fn newest_session(home: &Home) -> SessionId {

@@ -246,6 +246,7 @@ fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedCloc
     let hub = Hub::new(HubParts {
         store: store.clone(),
         personas: store.clone(),
+        corrections: store.clone(),
         users: store.clone(),
         embedder: None,
         summariser: None,

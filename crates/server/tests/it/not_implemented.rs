@@ -10,7 +10,7 @@ async fn a_backup_that_was_not_made_says_why_and_what_was_kept() {
     let listed = home.get("/api/admin/backups").await.json();
     assert_eq!(listed, json!({"folder": "backups", "backups": []}));
     let refusal = home.ask(Method::POST, "/api/admin/backups", None).await;
-    let told = refusal.is_problem(500);
+    let told = refusal.is_problem(503);
     assert!(told.contains("earlier ones are kept: the folder cannot be written"), "{told}");
 }
 

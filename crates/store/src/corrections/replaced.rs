@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, lost_names};
+use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, folded_value, lost_names};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::{Node, RelationalTag};
 
@@ -123,6 +123,7 @@ fn change(row: &Row<'_>) -> Result<Change> {
         mistaken: false,
         session: rows::optional_uuid(row, 7)?.map(SessionId),
         names: Vec::new(),
+        folded: String::new(),
     };
     Ok(Change {
         number: row.get(0)?,
@@ -157,6 +158,7 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
     value.current_text = current.description;
     let names = names(connection, node, entities.as_deref())?;
     value.names = lost_names(&value.text, &value.current_text, names.iter().map(String::as_str));
+    value.folded = folded_value(&value.text);
     Ok((value.text != value.current_text).then_some(value))
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::admin::entities::EntitySummary;
+use crate::admin::recall::Corrections;
 use crate::mcp::context::ToolContext;
 use crate::mcp::tool::{Effect, Tool, ToolError, tool};
 
@@ -23,7 +24,7 @@ pub(super) fn tools() -> Vec<Tool> {
             Effect::Reads,
             "Recall what the persona would know when answering a text: core blocks, mood, the events, thoughts, people and earlier \
              messages about it, each with every part of its score, and the daily and significant memories that other programs wrote \
-             about it.",
+             about it. What was corrected since is told as no longer current.",
             recall,
         )
         .also(&[("query", "text")]),
@@ -59,6 +60,9 @@ struct RecallOutput {
     entities: Vec<EntitySummary>,
     support: f64,
     nothing_found: bool,
+    /// What is no longer current: `former` values that the text asks about, what was `held_back` and where, and `fresh`
+    /// corrections that are no memory yet.
+    corrected: Corrections,
     elapsed_ms: memory::recall::RecallTimings,
 }
 
@@ -68,11 +72,9 @@ async fn recall(
     question: RecallArgs,
 ) -> Result<RecallOutput, ToolError> {
     capture::check(&question.text).map_err(|error| ToolError::Invalid(format!("text: {error}")))?;
-    let store = context.runtime.store();
-    let blocks = store.core_blocks(&caller.scope).await?;
-    let mood = store.mood(&caller.scope).await?;
-    let documents = context.runtime.related_memories(&caller.scope, &question.text).await?;
-    let recalled = context.runtime.recall(caller.scope, question.text, None).await?;
+    let remembered = context.runtime.remembered(caller.scope, question.text).await?;
+    let (recalled, blocks) = (remembered.recalled, remembered.core_blocks);
+    let documents = remembered.documents.related;
     let mut candidates = recalled.candidates;
     if !question.explain {
         candidates.retain(|candidate| candidate.used);
@@ -80,12 +82,13 @@ async fn recall(
     Ok(RecallOutput {
         success: true,
         core_blocks: json!({"persona": blocks.persona, "user": blocks.user, "style": blocks.style}),
-        mood: json!(mood),
+        mood: json!(remembered.mood),
         candidates,
         nothing_found: recalled.nothing_found && documents.is_empty(),
         documents,
         entities: recalled.entities.into_iter().map(EntitySummary::from).collect(),
         support: recalled.support,
+        corrected: recalled.corrected.into(),
         elapsed_ms: recalled.elapsed,
     })
 }

@@ -1,0 +1,172 @@
+//! What was corrected is never given as current where other programs, documents and the persona's own initiative tell it.
+
+use std::time::Duration;
+
+use hub::api::identity::IdentityText;
+use hub::api::memories::{MemoryCreate, MemorySearch};
+use hub::{Caller, WorkingHours};
+use memory::nodes::NodeKind;
+use memory::ports::PersonaStore as _;
+use runtime::{ProactiveSettings, RuntimeSettings};
+use serde_json::json;
+use testkit::Reply;
+
+use crate::corrected::{
+    BERLIN, BERLIN_SAID, HAPPENED, LYON, LYON_SAID, NO_LONGER, live, live_with, moved, short_window, stale,
+};
+use crate::diary::hub_of;
+use crate::plans::{Plan, commit_plan};
+use crate::world::{HOUR, WEB, World, scope, section};
+
+const ASKED: &str = "do you know my flat by the river?";
+
+const HOURS: WorkingHours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
+
+fn notebook() -> Caller {
+    Caller { scope: scope("ann"), instance: "notebook".parse().unwrap(), is_person: false, is_bound: false }
+}
+
+#[tokio::test]
+async fn other_programs_are_told_with_each_memory_what_is_no_longer_current() {
+    let mut world = World::with(short_window(), None).await;
+    let mood = json!({"session_mood_signal": {"mood": "warm", "energy": 6, "last_user_signal": "glad about Berlin"}});
+    let berlin = live_with(&mut world, BERLIN_SAID, BERLIN, None, mood).await;
+    world.runtime.correct_node(berlin.id, LYON).await.unwrap().unwrap();
+    world.talk(WEB, "it rained").await;
+    let remembered = world.runtime.remembered(scope("ann"), ASKED.to_owned()).await.unwrap();
+    let saying: Vec<_> =
+        remembered.recalled.candidates.iter().filter(|found| found.text.contains("Berlin")).collect();
+    assert!(!saying.is_empty(), "the words stay in the log");
+    for found in saying {
+        let former = found.no_longer_current.as_ref().unwrap_or_else(|| panic!("{found:?}"));
+        assert_eq!((former.current_text.as_str(), former.mistaken), (LYON, true));
+    }
+    let current = remembered.recalled.candidates.iter().find(|found| found.text == LYON).unwrap();
+    assert_eq!((current.used, &current.no_longer_current), (true, &None));
+    assert_eq!(remembered.mood.unwrap().last_user_signal, None);
+    assert!(world.store.mood(&scope("ann")).await.unwrap().unwrap().last_user_signal.is_some(), "it is kept");
+}
+
+#[tokio::test]
+async fn other_programs_are_told_of_a_correction_that_is_minutes_old() {
+    let mut world = World::new().await;
+    live(&mut world, "我养了只猫叫小黑", "用户养了一只猫，叫小黑", None).await;
+    world.talk(WEB, "不是小黑，是小白").await;
+    let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
+    assert!(recalled.corrected.is_denied("用户养了一只猫，叫小黑"), "{:?}", recalled.corrected);
+    world.pass(25 * HOUR).await;
+    let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
+    assert_eq!(recalled.corrected.fresh, [], "then it has become memory");
+}
+
+#[tokio::test]
+async fn search_in_documents_says_what_a_correction_replaced_since() {
+    let mut world = World::with(short_window(), None).await;
+    let hub = hub_of(&world).await;
+    let text = "# A visit\nThey showed me the flat in Berlin by the river.";
+    let memory =
+        json!({"granularity": "daily", "date": "2026-03-01", "content": text, "instanceId": "notebook"});
+    let memory: MemoryCreate = serde_json::from_value(memory).unwrap();
+    hub.memory_create(&notebook(), memory).await.unwrap();
+    let search = async || {
+        let search = json!({"query": "the flat by the river", "instanceId": "notebook"});
+        let search: MemorySearch = serde_json::from_value(search).unwrap();
+        hub.memory_search(&notebook(), search).await.unwrap().results.remove(0)
+    };
+    moved(&mut world).await;
+    let found = search().await;
+    assert!(found.excerpt.contains("Berlin"), "what a person wrote stays as it is: {found:?}");
+    let former = found.no_longer_current.expect("a note");
+    assert_eq!((former.text.as_str(), former.current_text.as_str(), former.mistaken), (BERLIN, LYON, false));
+    let lyon = world.nodes(NodeKind::Event).await.into_iter().find(|node| node.description == LYON).unwrap();
+    world.runtime.undo_node(lyon.id).await.unwrap().unwrap();
+    assert_eq!(search().await.no_longer_current, None, "undo takes the note away");
+}
+
+#[tokio::test]
+async fn roll_up_loses_the_sentence_though_the_past_is_asked_for() {
+    let mut world = World::with(short_window(), None).await;
+    let hub = hub_of(&world).await;
+    world.runtime.attach_hub(hub.clone(), HOURS);
+    moved(&mut world).await;
+    let week = "# Week\nIt rained on most days. They love the flat in Berlin.";
+    let week =
+        json!({"granularity": "weekly", "date": "2026-W10", "content": week, "instanceId": "notebook"});
+    hub.memory_create(&notebook(), serde_json::from_value(week).unwrap()).await.unwrap();
+    world.talk(WEB, "where did I live in the first week of March 2026, 2026-03-02 to 2026-03-08?").await;
+    let prompt = world.last_prompt();
+    assert!(prompt.contains("It rained on most days."), "{prompt}");
+    assert_eq!(stale(&prompt, "Berlin"), Vec::<&str>::new(), "{prompt}");
+    assert!(section(&prompt, NO_LONGER).contains("Berlin"), "the past is told with its dates: {prompt}");
+}
+
+#[tokio::test]
+async fn document_of_a_person_stays_and_the_prompt_says_what_is_out_of_date() {
+    let mut world = World::with(short_window(), None).await;
+    let hub = hub_of(&world).await;
+    world.runtime.attach_hub(hub.clone(), HOURS);
+    let text = "They live in Berlin and they paint.";
+    let identity = json!({"category": "relationship", "filename": "their_home.md", "content": text, "instanceId": "notebook"});
+    let identity: IdentityText = serde_json::from_value(identity).unwrap();
+    hub.identity_write(&notebook(), identity).await.unwrap();
+    moved(&mut world).await;
+    world.talk(WEB, "hello").await;
+    let prompt = world.last_prompt();
+    assert!(prompt.contains(text), "{prompt}");
+    let note = section(&prompt, NO_LONGER);
+    assert!(note.contains(BERLIN) && note.contains(LYON), "{prompt}");
+}
+
+#[tokio::test]
+async fn message_of_its_own_accord_is_not_written_from_what_is_no_longer_so() {
+    let proactive =
+        ProactiveSettings { enabled: true, tick: Duration::from_secs(600), ..ProactiveSettings::default() };
+    let mut world = World::with(RuntimeSettings { proactive, ..short_window() }, None).await;
+    let mood = json!({"session_mood_signal": {"mood": "warm", "energy": 6, "last_user_signal": "glad about Berlin"}});
+    let berlin = live_with(&mut world, BERLIN_SAID, BERLIN, None, mood).await;
+    let start = world.runtime.clock().now() + jiff::SignedDuration::from_hours(72);
+    let plan = |text, kind, number| Plan { kind, text, start, number };
+    commit_plan(&world, &berlin, plan("They paint the flat in Berlin", NodeKind::Expectation, 1)).await;
+    let lyon = live(&mut world, LYON_SAID, LYON, Some(BERLIN)).await;
+    commit_plan(&world, &lyon, plan("Ask how the paint dried", NodeKind::Intention, 2)).await;
+    let asked = world.model.requests_for("proactive").len();
+    world.model.on("proactive", |_| Reply::json(json!({"message": "Has the paint dried?", "reason": "due"})));
+    world.pass(74 * HOUR).await;
+    let requests = world.model.requests_for("proactive").split_off(asked);
+    assert!(!requests.is_empty(), "the promise does not rest on it");
+    for request in requests {
+        let prompt = request.user();
+        assert!(!prompt.contains("They paint the flat in Berlin"), "{prompt}");
+        assert!(!prompt.contains("glad about Berlin"), "{prompt}");
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_retellings_do_not_raise_the_former_value() {
+    let mut world = World::with(short_window(), None).await;
+    moved(&mut world).await;
+    let found = async |world: &World| {
+        let recalled =
+            world.runtime.recall(scope("ann"), "which flat do i have?".to_owned(), None).await.unwrap();
+        let nodes = recalled.nodes.iter().map(|scored| scored.node.description.clone());
+        nodes.collect::<Vec<_>>()
+    };
+    assert_eq!(found(&world).await, [LYON]);
+    world.model.on("extraction", |_| Reply::json(json!({"events": [], "self_check_notes": ""})));
+    for number in 0..100 {
+        world
+            .talk(
+                WEB,
+                &format!("my aunt told neighbour {number} that i have a small flat in Berlin by the river"),
+            )
+            .await;
+        if number % 10 == 9 {
+            world.silence().await;
+        }
+    }
+    assert_eq!(found(&world).await, [LYON]);
+    world.talk(WEB, "which flat do i have?").await;
+    let prompt = world.last_prompt();
+    assert!(section(&prompt, HAPPENED).contains(LYON), "{prompt}");
+    assert_eq!(stale(&prompt, "Berlin"), Vec::<&str>::new(), "{prompt}");
+}
