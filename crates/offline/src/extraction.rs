@@ -5,7 +5,7 @@ mod drafts;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use text::{denied_value, names_time_ahead};
+use text::{CorrectionCue, correction_cue, denied_value, names_time_ahead};
 
 use drafts::{
     Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, limit_events,
@@ -24,6 +24,8 @@ use super::sentences::{
 
 /// An impact this far from zero is a peak.
 const PEAK_IMPACT: i32 = 7;
+/// Longest message that says nothing but that the one before is taken back, in characters.
+const RETRACTION_LENGTH_MAX: usize = 30;
 const LONGEST_SUMMARY: usize = 300;
 
 #[derive(Deserialize)]
@@ -93,9 +95,17 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     }
     let known = Known { entities: &inputs.known_entities, nodes: &inputs.known_nodes, named: &named };
     let mut drafts: Vec<Event> = Vec::new();
+    let mut before = None;
     for message in &inputs.messages {
         let found = match message.role.as_str() {
-            "user" => known.events_of(message),
+            "user" => {
+                if takes_back_what_was_said(&message.text) {
+                    let is_of = |evidence: &Evidence| before.is_some_and(|before| evidence.message == before);
+                    drafts.retain(|event| !event.evidence.iter().any(is_of));
+                }
+                before = Some(message.handle.as_str());
+                known.events_of(message)
+            }
             _ => intentions_of(message),
         };
         for event in found {
@@ -126,6 +136,11 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     }
 }
 
+/// Whether a message only takes back what was said just before: "scratch that", 当我没说.
+fn takes_back_what_was_said(text: &str) -> bool {
+    correction_cue(text) == Some(CorrectionCue::Retracted) && text.chars().count() <= RETRACTION_LENGTH_MAX
+}
+
 /// What the rules know beside the sentence.
 struct Known<'a> {
     entities: &'a [KnownEntity],
@@ -137,6 +152,10 @@ impl Known<'_> {
     fn events_of(&self, message: &Message) -> Vec<Event> {
         let mut events: Vec<Event> = Vec::new();
         for sentence in sentences(&message.text) {
+            let cue = correction_cue(sentence);
+            if matches!(cue, Some(CorrectionCue::Denied | CorrectionCue::Retracted)) {
+                continue;
+            }
             let language = Language::of(sentence).unwrap_or_default();
             match (self.finding(sentence), events.last_mut()) {
                 (finding, Some(event))
@@ -191,10 +210,13 @@ impl Known<'_> {
                 finding.weigh(1, None);
                 finding.relate(true, "commitment");
             }
-            if clause.has(lexicon::CORRECTION_ZH, lexicon::CORRECTION_EN) {
-                worth = true;
-                finding.relate(true, "correction");
-            }
+            worth |= clause.has(lexicon::CORRECTION_ZH, lexicon::CORRECTION_EN);
+        }
+        match correction_cue(sentence) {
+            Some(CorrectionCue::Mistaken) => finding.relate(worth, "correction"),
+            // Who says that something has changed says what is so now.
+            Some(CorrectionCue::Changed) => worth |= clauses.iter().any(Clause::states),
+            _ => {}
         }
         let named = named_things(sentence, &clauses);
         if named.iter().any(|thing| thing.kind == Kind::Pet) {

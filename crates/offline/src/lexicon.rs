@@ -381,6 +381,11 @@ pub(super) const HAVING_EN: Words = Words(
     "have a|have an|have two|have three|have four|have five|have my|have got|have some|have many|\
      have lots|own|keep|had a|had an|had two",
 );
+/// What is done again and again says what somebody's life is like.
+pub(super) const HABIT_ZH: Words = Words("每天|每周|每晚|每个周|每逢|天天|经常|常常");
+pub(super) const HABIT_EN: Words = Words(
+    "every day|every morning|every evening|every night|every week|every weekend|each morning|each day|each week",
+);
 pub(super) const DOING_EN: Words = Words(
     "got|bought|adopted|started|quit|learned|learnt|built|made|found|won|finished|began|plan to|\
      am planning|decided|am learning|am training|am writing|am building|signed up|wrote|broke|\

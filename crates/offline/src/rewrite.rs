@@ -125,7 +125,9 @@ impl PersonRewriter {
     fn turn(&mut self, core: &str, word: &str, next: &str) -> Option<String> {
         let after_and = std::mem::take(&mut self.after_and);
         if self.awaits_verb {
-            if lexicon::ADVERBS_EN.holds(word) && word != "do" || matches!(word, "never" | "kind" | "of") {
+            if lexicon::ADVERBS_EN.holds(word) && word != "do"
+                || matches!(word, "never" | "no" | "longer" | "kind" | "of")
+            {
                 return Some(core.to_owned());
             }
             self.awaits_verb = false;

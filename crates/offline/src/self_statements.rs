@@ -135,7 +135,8 @@ fn in_chinese(text: &str) -> Option<SelfStatement> {
         || [lexicon::FAMILY_ZH, lexicon::ACQUAINTANCE_ZH, lexicon::PET_ZH].iter().any(|words| {
             starts(*words) || words.iter().any(|word| text.contains(word) && word.starts_with('我'))
         });
-    (starts(lexicon::HAVING_ZH) || theirs).then_some(fact(0))
+    let told = starts(lexicon::HAVING_ZH) || starts(lexicon::HABIT_ZH) && felt_for_something;
+    (told || theirs).then_some(fact(0))
 }
 
 fn in_english(words: &str) -> Option<SelfStatement> {
@@ -164,7 +165,7 @@ fn in_english(words: &str) -> Option<SelfStatement> {
         if starts(lexicon::DOING_EN) {
             return Some(fact(1));
         }
-        if starts(lexicon::HAVING_EN) {
+        if starts(lexicon::HAVING_EN) || has_phrase(words, lexicon::HABIT_EN) {
             return Some(fact(0));
         }
     }
@@ -213,6 +214,8 @@ mod tests {
         for (text, impact, identity) in [
             ("我养了只白猫", 2, false),
             ("我叫李雷", 0, true),
+            ("我每天早上喝咖啡", 0, false),
+            ("I drink coffee every morning", 0, false),
             ("我是护士", 0, true),
             ("我有两个孩子", 0, false),
             ("我最喜欢喝拿铁", 2, false),

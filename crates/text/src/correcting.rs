@@ -96,7 +96,8 @@ const CHANGED_EN: &[&str] = &[
     "renamed",
     "quit my",
     "switched to",
-    "these days i",
+    "these days",
+    "has moved",
     "new job",
     "now live",
     "now work",
@@ -109,6 +110,9 @@ const CHANGED_ZH: &[&str] = &[
     "改叫",
     "现在叫",
     "现在是",
+    "现在的",
+    "现在最",
+    "现在每",
     "现在住",
     "现在在",
     "搬到",
@@ -117,6 +121,8 @@ const CHANGED_ZH: &[&str] = &[
     "搬家",
     "换了",
     "换成",
+    "改主意",
+    "变成",
     "跳槽",
     "辞职",
     "戒了",
@@ -176,7 +182,7 @@ pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     }
     let begins_with_no = words.starts_with(" no ") && words.split_whitespace().count() > 2;
     if says(MISTAKEN_EN, MISTAKEN_ZH) || denied_value(text).is_some() || begins_with_no {
-        let changes = says(CHANGED_EN, CHANGED_ZH) || words.trim_end().ends_with(" now");
+        let changes = says(CHANGED_EN, CHANGED_ZH) || words.contains(" now ");
         return Some(if changes { CorrectionCue::Changed } else { CorrectionCue::Mistaken });
     }
     let named_now = words.contains(" called ") && words.trim_end().ends_with(" now");

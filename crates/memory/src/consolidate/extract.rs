@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use futures_util::future::try_join_all;
 use futures_util::{TryFutureExt, try_join};
 
-use super::contradiction::contradicts;
 use super::entities::{KnownEntities, Named};
 use super::evidence::{CheckedEvent, EvidenceSources, check};
 use super::known::{is_remembered, people_of};
@@ -14,6 +13,7 @@ use super::merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 use super::reask::{reconcile, supplement};
 use super::vocatives::without_vocatives;
 use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, trace};
+use crate::corrections::contradicts;
 use crate::entities::{fold_name, name_stands_in};
 use crate::forget::{are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
@@ -25,7 +25,7 @@ use crate::ports::{
     MentionMerge, ProposedEvent, RefusedEvent, Supersession,
 };
 use crate::sessions::Session;
-use crate::text;
+use crate::text::{self, CorrectionCue};
 
 /// Events that one session may leave.
 const EVENTS_MAX: usize = 3;
@@ -127,7 +127,7 @@ impl Consolidator<'_> {
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         for checked in &mut accepted {
-            replace_contradicted(checked, &input.known_nodes);
+            replace_contradicted(checked, &messages, &input.known_nodes);
             if let Some(note) =
                 event_time::correct_event_time(checked, &messages, &input.zone, self.recall.week_start)
             {
@@ -316,16 +316,22 @@ fn check_all(
 }
 
 /// Of two values that can't both be current the later told one is, whether the model saw it or not.
-fn replace_contradicted(checked: &mut CheckedEvent, known: &[Node]) {
+fn replace_contradicted(checked: &mut CheckedEvent, messages: &[Message], known: &[Node]) {
     let event = &mut checked.event;
     if event.kind != NodeKind::Event {
         return;
     }
+    let is_evidence =
+        |message: &&Message| checked.evidence.iter().any(|proof| proof.message_id == message.id);
+    let corrects = messages.iter().filter(is_evidence).any(|message| {
+        let cue = text::correction_cue(&message.content);
+        matches!(cue, Some(CorrectionCue::Changed | CorrectionCue::Mistaken))
+    });
     let contradicted = known.iter().filter(|node| {
         node.kind == NodeKind::Event
             && node.subject == event.subject
             && !event.supersedes.contains(&node.id)
-            && contradicts(&event.description, &node.description)
+            && contradicts(&event.description, &node.description, corrects)
     });
     let contradicted: Vec<NodeId> = contradicted.map(|node| node.id).collect();
     event.supersedes.extend(contradicted);

@@ -7,7 +7,6 @@ mod evidence;
 mod echo;
 mod assent;
 mod attribution;
-mod contradiction;
 mod vocatives;
 mod extract;
 mod known;

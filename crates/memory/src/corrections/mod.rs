@@ -6,10 +6,14 @@
 mod correct;
 mod approve;
 mod replaced;
+mod statements;
+mod value_words;
 
 pub use approve::{ApproveError, Edits};
 pub use correct::{CorrectError, Corrector};
-pub use replaced::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, folded_value, lost_names};
+pub use replaced::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
+pub use statements::contradicts;
+pub use value_words::ValueWords;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -236,9 +236,12 @@ impl Corrected {
         for message in messages {
             let quoted = self.spans.iter().find(|span| span.message == message.seq);
             let by_span = quoted.and_then(|span| self.values.iter().find(|value| value.node == span.node));
-            // Who corrects a value names it; so does who comes back to it, and that is the later word.
-            let corrects = message.role == Role::User && correction_cue(&message.content).is_some();
-            let by_words = || self.of_text(&message.content).filter(|_| !corrects);
+            // Who corrects a value names it, and says beside it what is current.
+            let corrects = correction_cue(&message.content).is_some();
+            let by_words = || {
+                let value = self.of_text(&message.content);
+                value.filter(|value| !corrects || !value.is_corrected_in(&message.content))
+            };
             if let Some(value) = by_span.or_else(by_words).cloned() {
                 self.hold(&value, "message");
                 self.messages.insert(message.id, value);
@@ -259,7 +262,7 @@ impl Corrected {
     pub fn without_former(&mut self, text: &str, place: &str) -> Option<String> {
         let Some(value) = self.of_text(text).cloned() else { return Some(text.to_owned()) };
         self.hold(&value, place);
-        // Who asks for the past is told it with its dates instead.
+        // A question about the past is answered with the dates instead.
         let is_wanted = self.asks_for_the_past && !value.mistaken && self.former.len() < TOLD_MAX;
         if is_wanted && !self.former.contains(&value) {
             self.former.push(value);
@@ -359,7 +362,7 @@ impl Corrected {
         for session in &mut found.pinned.summaries {
             let Some(summary) = session.summary.take() else { continue };
             let nameless =
-                |value: &&ReplacedValue| value.names.is_empty() && value.session == Some(session.id);
+                |value: &&ReplacedValue| value.words.is_nameless() && value.session == Some(session.id);
             if let Some(value) = self.values.iter().find(nameless).cloned() {
                 self.hold(&value, "summary");
             } else {

@@ -1,4 +1,5 @@
-//! Generated lives in both languages: a value that changes one to five times among chatter and retellings.
+//! Generated lives in both languages: a value that changes one to five times among chatter, retellings by others, jokes,
+//! quotations and denials.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,65 +8,37 @@ use serde_json::json;
 use testkit::Reply;
 
 use crate::corrected::{handle_of, stale};
+use crate::facts_of_lives::{CHINESE, ENGLISH, Fact, Language};
 use crate::persona_year::Dice;
 use crate::world::{HOUR, WEB, World, section, settings};
 
-/// Lives of one run; `ECHOVESSEL_LIVES` asks for more.
-const SEEDS: u64 = 6;
+/// Lives of one run for each fact; `ECHOVESSEL_LIVES` asks for more.
+const SEEDS: u64 = 2;
 
-/// How a life tells its value in one language.
-struct Language {
-    values: &'static [&'static str],
-    said: fn(&str, bool) -> String,
-    remembered: fn(&str) -> String,
-    retold: fn(&str) -> String,
-    chatter: &'static [&'static str],
-    asked: &'static str,
-    asked_before: &'static str,
-    unrelated: &'static [&'static str],
+/// What a good model would make of the session that ends next: what was said, an event, and what it replaces.
+#[derive(Clone)]
+struct Expected {
+    said: String,
+    description: String,
+    replaces: Option<String>,
+    mistaken: bool,
 }
 
-const ENGLISH: Language = Language {
-    values: &["Berlin", "Lyon", "Porto", "Oslo", "Krakow", "Dublin"],
-    said: |value, first| match first {
-        true => format!("i have news: i live in {value}, in a small flat"),
-        false => format!("no, i live in {value} now, in a small flat"),
-    },
-    remembered: |value| format!("The user lives in a small flat in {value}"),
-    retold: |value| format!("my aunt still thinks that i have that flat in {value}"),
-    chatter: &["it rained all day", "what a long week", "hello again"],
-    asked: "where do i live, where is my small flat?",
-    asked_before: "where did i live before, where was my small flat?",
-    unrelated: &["i have a piano named Otto", "i have a sister named Mila", "i have a bicycle named Blitz"],
-};
-
-const CHINESE: Language = Language {
-    values: &["小黑", "小白", "豆豆", "团子", "毛毛", "芝麻"],
-    said: |value, first| match first {
-        true => format!("我养了一只猫，叫{value}"),
-        false => format!("我的猫改名了，现在叫{value}"),
-    },
-    remembered: |value| format!("用户的猫叫{value}"),
-    retold: |value| format!("我妈还是管我的猫叫{value}"),
-    chatter: &["今天一直下雨", "这周好长", "又见面了"],
-    asked: "我的猫叫什么？",
-    asked_before: "我的猫以前叫什么？",
-    unrelated: &["我叫小明，我弹钢琴", "我有一个姐姐叫米拉", "我喜欢在河边跑步"],
-};
-
-/// What a good model would make of the session that ends next: an event, and which one it replaces.
-type Script = Arc<Mutex<Option<(String, String, Vec<String>)>>>;
+type Script = Arc<Mutex<Option<Expected>>>;
 
 fn follow(world: &World, script: &Script) {
     let script = Arc::clone(script);
     world.model.on("extraction", move |request| {
-        let Some((said, description, older)) = script.lock().unwrap().take() else {
+        let Some(expected) = script.lock().unwrap().take() else {
             return Reply::json(json!({"events": [], "self_check_notes": ""}));
         };
-        let supersedes: Vec<String> = older.iter().filter_map(|older| handle_of(request, older)).collect();
+        let older = expected.replaces.iter().filter_map(|older| handle_of(request, older));
+        let supersedes: Vec<String> = older.collect();
+        let tags: &[&str] = if expected.mistaken { &["correction"] } else { &[] };
         Reply::json(json!({"self_check_notes": "", "events": [{
-            "type": "event", "description": description, "emotional_impact": 1, "supersedes": supersedes,
-            "evidence": [{"message": "m1", "quote": said}],
+            "type": "event", "description": expected.description, "emotional_impact": 1,
+            "relational_tags": tags, "supersedes": supersedes,
+            "evidence": [{"message": "m1", "quote": expected.said}],
         }]}))
     });
 }
@@ -78,72 +51,152 @@ struct Figures {
     former: usize,
 }
 
-async fn live(language: &Language, seed: u64, figures: &mut Figures) {
+impl Figures {
+    fn share(&self, count: usize) -> f64 {
+        count as f64 / self.lives as f64
+    }
+
+    /// Asks for the value and for those before it, and looks at what the prompts say.
+    async fn count(&mut self, world: &mut World, fact: &Fact, values: &[&str], context: &str) {
+        let (current, former) = values.split_last().unwrap();
+        self.lives += 1;
+        world.talk(WEB, fact.asked).await;
+        let prompt = world.last_prompt();
+        let known = prompt.split("# What they just said").next().unwrap();
+        let has_current = known.lines().any(|line| line.contains(current));
+        self.current += usize::from(has_current);
+        if !has_current {
+            println!("{context}: the current {current} is missing");
+        }
+        // Who says both says what is current: "not Berlin but Lyon".
+        let mut found: Vec<&str> = former.iter().flat_map(|value| stale(&prompt, value)).collect();
+        found.retain(|line| !line.contains(current));
+        if !found.is_empty() {
+            println!("{context}: {found:?}\n{prompt}");
+        }
+        self.stale += found.len();
+        world.talk(WEB, fact.asked_before).await;
+        let prompt = world.last_prompt();
+        let past = section(&prompt, "What is no longer so");
+        let dated =
+            |value: &&&str| past.lines().any(|line| line.contains("- until 2026-") && line.contains(**value));
+        // What never was so lies not in the past.
+        let has_former = fact.mistaken || former.iter().filter(dated).count() == former.len();
+        self.former += usize::from(has_former);
+        if !has_former {
+            println!("{context}: of {former:?} stands: {past}");
+        }
+    }
+}
+
+/// A life and the values that it had, the current one last.
+struct Life {
+    world: World,
+    script: Script,
+    dice: Dice,
+}
+
+impl Life {
+    async fn tell(&mut self, expected: Expected) {
+        let said = expected.said.clone();
+        *self.script.lock().unwrap() = Some(expected);
+        self.world.talk(WEB, &said).await;
+        self.world.silence().await;
+    }
+
+    async fn say(&mut self, line: &str) {
+        self.world.talk(WEB, line).await;
+        self.world.silence().await;
+    }
+
+    /// What lies between two changes: nothing of it is a fact about the user.
+    async fn between(&mut self, language: &Language, fact: &Fact, known: &[&str]) {
+        if self.dice.chance(60) {
+            let line: &&str = self.dice.pick(language.chatter);
+            self.say(line).await;
+        }
+        let Some((_, former)) = known.split_last().filter(|(_, former)| !former.is_empty()) else { return };
+        let value = former[self.dice.below(former.len())];
+        if self.dice.chance(50) {
+            let line: &fn(&str) -> String = self.dice.pick(fact.retold);
+            self.say(&line(value)).await;
+        }
+    }
+}
+
+async fn live(language: &Language, fact: &Fact, seed: u64, by_rules: bool, figures: &mut Figures) {
     let mut dice = Dice::new(seed);
     let settings = runtime::RuntimeSettings { recent_window: 1 + 3 * (seed % 4) as u32, ..settings() };
-    let mut world = World::with(settings, None).await;
+    let world = if by_rules { World::by_rules(settings).await } else { World::with(settings, None).await };
     let script = Script::default();
     follow(&world, &script);
-    for said in language.unrelated {
-        *script.lock().unwrap() = Some(((*said).to_owned(), (*said).to_owned(), Vec::new()));
-        world.talk(WEB, said).await;
-        world.silence().await;
-    }
     let changes = 1 + dice.below(5);
-    let first = dice.below(language.values.len());
-    let values: Vec<&str> =
-        (0..=changes).map(|at| language.values[(first + at) % language.values.len()]).collect();
-    for (at, value) in values.iter().enumerate() {
-        let said = (language.said)(value, at == 0);
-        let older = at.checked_sub(1).map(|before| (language.remembered)(values[before]));
-        *script.lock().unwrap() =
-            Some((said.clone(), (language.remembered)(value), older.into_iter().collect()));
-        world.talk(WEB, &said).await;
-        world.silence().await;
-        world.pass(30 * HOUR).await;
-        if dice.chance(60) {
-            let line: &&str = dice.pick(language.chatter);
-            world.talk(WEB, line).await;
-            world.silence().await;
-        }
-        if at > 0 && dice.chance(50) {
-            world.talk(WEB, &(language.retold)(values[dice.below(at)])).await;
-            world.silence().await;
-        }
-    }
-    let (current, former) = values.split_last().unwrap();
-    figures.lives += 1;
-    world.talk(WEB, language.asked).await;
-    let prompt = world.last_prompt();
-    figures.current += usize::from(section(&prompt, "Recent things you remember happened").contains(current));
-    let found: Vec<&str> = former.iter().flat_map(|value| stale(&prompt, value)).collect();
-    assert!(found.is_empty(), "seed {seed}: {found:?}\n{prompt}");
-    figures.stale += found.len();
-    world.talk(WEB, language.asked_before).await;
-    let prompt = world.last_prompt();
-    let section_of_past = section(&prompt, "What is no longer so");
-    let dated = |value: &&&str| {
-        section_of_past.lines().any(|line| line.contains(**value) && line.contains("- until 2026-"))
-    };
-    figures.former += usize::from(former.iter().filter(dated).count() == former.len());
-    let kept = world.nodes(NodeKind::Event).await;
+    let first = dice.below(fact.values.len());
+    let mut life = Life { world, script, dice };
     for said in language.unrelated {
-        assert!(kept.iter().any(|node| node.description == *said && node.superseded_by.is_none()), "{said}");
+        let description = (*said).to_owned();
+        life.tell(Expected { said: description.clone(), description, replaces: None, mistaken: false }).await;
     }
+    let kept = life.world.nodes(NodeKind::Event).await;
+    let values: Vec<&str> = (0..=changes).map(|at| fact.values[(first + at) % fact.values.len()]).collect();
+    for (at, value) in values.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| values[before]);
+        let said = match before {
+            None => (fact.first)(value),
+            Some(before) => {
+                let line: &fn(&str, &str) -> String = life.dice.pick(fact.changed);
+                line(before, value)
+            }
+        };
+        let expected = Expected {
+            said,
+            description: (fact.remembered)(value),
+            replaces: before.map(fact.remembered),
+            mistaken: fact.mistaken,
+        };
+        life.tell(expected).await;
+        life.world.pass(30 * HOUR).await;
+        life.between(language, fact, &values[..=at]).await;
+    }
+    let context = format!("{} seed {seed}", fact.asked);
+    figures.count(&mut life.world, fact, &values, &context).await;
+    if by_rules {
+        return;
+    }
+    let events = life.world.nodes(NodeKind::Event).await;
+    for node in kept {
+        let now = events.iter().find(|event| event.id == node.id).unwrap();
+        assert_eq!((&now.description, now.superseded_by), (&node.description, None), "{context}");
+    }
+}
+
+async fn all_lives(by_rules: bool) -> [Figures; 2] {
+    let lives = std::env::var("ECHOVESSEL_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(SEEDS);
+    let mut all = [Figures::default(), Figures::default()];
+    for (language, figures) in [&ENGLISH, &CHINESE].into_iter().zip(&mut all) {
+        for (number, fact) in language.facts.iter().enumerate() {
+            for seed in 0..lives {
+                live(language, fact, seed * 100 + number as u64, by_rules, figures).await;
+            }
+        }
+        println!("{figures:?}");
+    }
+    all
 }
 
 #[tokio::test]
 async fn generated_lives_are_told_what_is_current() {
-    let seeds = std::env::var("ECHOVESSEL_LIVES").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(SEEDS);
-    for language in [&ENGLISH, &CHINESE] {
-        let mut figures = Figures::default();
-        for seed in 0..seeds {
-            live(language, seed, &mut figures).await;
-        }
-        println!("{figures:?}");
-        let share = |count: usize| count as f64 / figures.lives as f64;
+    for figures in all_lives(false).await {
         assert_eq!(figures.stale, 0, "{figures:?}");
-        assert!(share(figures.current) >= 0.95, "{figures:?}");
-        assert!(share(figures.former) >= 0.9, "{figures:?}");
+        assert!(figures.share(figures.current) >= 0.95, "{figures:?}");
+        assert!(figures.share(figures.former) >= 0.9, "{figures:?}");
+    }
+}
+
+#[tokio::test]
+async fn generated_lives_are_told_what_is_current_by_rules() {
+    for figures in all_lives(true).await {
+        assert_eq!(figures.stale, 0, "{figures:?}");
+        assert!(figures.share(figures.current) >= 0.85, "{figures:?}");
     }
 }

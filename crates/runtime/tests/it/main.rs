@@ -42,5 +42,6 @@ mod persona_year;
 
 mod world;
 mod workshop;
+mod facts_of_lives;
 mod faulty_store;
 mod embedders;

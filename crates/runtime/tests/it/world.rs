@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
+use futures_util::stream::BoxStream;
 use hub::graph::Graph;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use llm::{ProviderSettings, RetryTimer};
+use llm::{Completion, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
@@ -62,6 +64,8 @@ pub(crate) struct World {
     lives: u64,
     /// Whether the graph is drawn, by a loop of its own.
     draws_graph: bool,
+    /// Whether all but replies is answered by rules, as without a model.
+    by_rules: bool,
     _folder: TempDir,
 }
 
@@ -118,13 +122,23 @@ impl World {
 
     /// The model answers plausibly until a story scripts something else.
     pub(crate) async fn with(settings: RuntimeSettings, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        Self::begin(settings, embedder, false).await
+    }
+
+    /// Memories are made by rules, as without a model; the prompts of replies can still be read.
+    pub(crate) async fn by_rules(settings: RuntimeSettings) -> Self {
+        Self::begin(settings, None, true).await
+    }
+
+    async fn begin(settings: RuntimeSettings, embedder: Option<Arc<dyn Embedder>>, by_rules: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("home.db");
         let model = ScriptedModel::start().await.unwrap();
         answer_plausibly(&model, Pace::default());
         let clock = SimulatedClock::new(start());
         let store = Arc::new(FaultyStore::open(&path));
-        let runtime = runtime(&store, &clock, &model, embedder.clone(), settings.clone(), 1).await;
+        let mind = mind(&store, &clock, &model, by_rules).await;
+        let runtime = runtime(&store, &clock, mind, embedder.clone(), settings.clone(), 1);
         runtime.attach_proactive(store.clone());
         let watcher = runtime.broadcast().subscribe();
         runtime.start().await.unwrap();
@@ -139,6 +153,7 @@ impl World {
             embedder,
             lives: 1,
             draws_graph: false,
+            by_rules,
             _folder: folder,
         };
         world.settle().await;
@@ -182,7 +197,8 @@ impl World {
         self.lives += 1;
         self.store = Arc::new(FaultyStore::open(&self.path));
         let (settings, embedder) = (self.settings.clone(), self.embedder.clone());
-        self.runtime = runtime(&self.store, &self.clock, &self.model, embedder, settings, self.lives).await;
+        let mind = mind(&self.store, &self.clock, &self.model, self.by_rules).await;
+        self.runtime = runtime(&self.store, &self.clock, mind, embedder, settings, self.lives);
         if let Some(previous) = previous {
             self.runtime.serve_meanwhile(previous);
         }
@@ -368,14 +384,37 @@ pub(crate) fn section<'a>(prompt: &'a str, heading: &str) -> &'a str {
     rest.split_once("\n# ").map_or(rest, |(section, _)| section)
 }
 
-async fn runtime(
+/// Streams replies from a scripted model and completes all else by rules.
+struct ByRules(Arc<dyn Provider>);
+
+#[async_trait]
+impl Provider for ByRules {
+    fn name(&self) -> &'static str {
+        OfflineProvider.name()
+    }
+
+    fn model(&self, tier: Tier) -> String {
+        self.0.model(tier)
+    }
+
+    async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
+        OfflineProvider.complete(request).await
+    }
+
+    async fn stream(
+        &self,
+        request: Request,
+    ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
+        self.0.stream(request).await
+    }
+}
+
+async fn mind(
     store: &Arc<FaultyStore>,
     clock: &SimulatedClock,
     model: &ScriptedModel,
-    embedder: Option<Arc<dyn Embedder>>,
-    settings: RuntimeSettings,
-    life: u64,
-) -> Runtime {
+    by_rules: bool,
+) -> LanguageMind {
     let provider = ProviderSettings {
         provider: "openai".to_owned(),
         base_url: model.base_url(),
@@ -384,16 +423,29 @@ async fn runtime(
         ..ProviderSettings::default()
     };
     let provider = llm::connect(provider, Arc::new(NoPauses), Arc::new(OfflineProvider)).await.unwrap();
-    let clock = Arc::new(clock.clone());
-    let ledger = Ledger::start(store.clone());
-    let prompts = Prompts::load(None).unwrap();
-    let mind = LanguageMind::new(provider, clock.clone(), ledger, prompts);
+    let provider = if by_rules { Arc::new(ByRules(provider)) } else { provider };
+    LanguageMind::new(
+        provider,
+        Arc::new(clock.clone()),
+        Ledger::start(store.clone()),
+        Prompts::load(None).unwrap(),
+    )
+}
+
+fn runtime(
+    store: &Arc<FaultyStore>,
+    clock: &SimulatedClock,
+    mind: LanguageMind,
+    embedder: Option<Arc<dyn Embedder>>,
+    settings: RuntimeSettings,
+    life: u64,
+) -> Runtime {
     Runtime::new(RuntimeParts {
         store: store.clone(),
         embedder,
         index: Arc::new(VectorIndex::default()),
         mind: Arc::new(mind),
-        clock,
+        clock: Arc::new(clock.clone()),
         ids: Arc::new(SequentialIds::new(life)),
         broadcast: Broadcast::new(format!("life{life}")),
         metrics: Metrics::default(),

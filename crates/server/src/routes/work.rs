@@ -23,8 +23,12 @@ fn imports() -> Vec<Route> {
             imports::start,
         )
         .fails_with(&[409]),
-        tag.post("/api/admin/imports/{id}/pause", "Pause an import: recording and making memory", imports::pause)
-            .fails_with(&[409]),
+        tag.post(
+            "/api/admin/imports/{id}/pause",
+            "Pause an import: recording and making memory",
+            imports::pause,
+        )
+        .fails_with(&[409]),
         tag.post("/api/admin/imports/{id}/resume", "Resume an import", imports::resume).fails_with(&[409]),
         tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", imports::undo)
             .fails_with(&[409]),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, folded_value, lost_names};
+use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, ValueWords};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::{Node, RelationalTag};
 
@@ -122,8 +122,8 @@ fn change(row: &Row<'_>) -> Result<Change> {
         current_text: String::new(),
         mistaken: false,
         session: rows::optional_uuid(row, 7)?.map(SessionId),
-        names: Vec::new(),
-        folded: String::new(),
+        words: ValueWords::default(),
+        current_words: ValueWords::default(),
     };
     Ok(Change {
         number: row.get(0)?,
@@ -157,8 +157,9 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
     value.current = current.id;
     value.current_text = current.description;
     let names = names(connection, node, entities.as_deref())?;
-    value.names = lost_names(&value.text, &value.current_text, names.iter().map(String::as_str));
-    value.folded = folded_value(&value.text);
+    let names = || names.iter().map(String::as_str);
+    value.words = ValueWords::new(&value.text, &value.current_text, names());
+    value.current_words = ValueWords::new(&value.current_text, &value.text, names());
     Ok((value.text != value.current_text).then_some(value))
 }
 

@@ -1,0 +1,484 @@
+//! What plain clauses say of whom, and whether two texts give the same thing different values.
+
+use std::collections::BTreeSet;
+
+use crate::entities::{fold_name, name_stands_in};
+use crate::text::{content_terms, is_unspaced};
+
+/// Words between whom a clause is about and a value that one has once only, by what they say. A longer form stands before
+/// the shorter one that it contains.
+const RELATIONS: &[(&str, &[&str])] = &[
+    (
+        HOME,
+        &[
+            " is now living in ",
+            " is living in ",
+            " now lives in ",
+            " lives in ",
+            " live in ",
+            " has moved to ",
+            " moved to ",
+            "现在住在",
+            "搬到了",
+            "搬去了",
+            "搬到",
+            "搬去",
+            "住在",
+        ],
+    ),
+    (
+        NAME,
+        &[
+            " is now called ",
+            " is now named ",
+            " is called ",
+            " is named ",
+            "'s name is now ",
+            "'s name is ",
+            " called ",
+            " named ",
+            "改名叫",
+            "现在叫",
+            "的名字是",
+            "名字叫",
+            "名叫",
+            "叫做",
+            "叫",
+        ],
+    ),
+    (
+        "work",
+        &[
+            " now works at ",
+            " works at ",
+            " work at ",
+            " now works for ",
+            " works for ",
+            "现在就职于",
+            "就职于",
+        ],
+    ),
+    (
+        "profession",
+        &[" now works as ", " is working as ", " works as ", " work as ", "现在的工作是", "的工作是"],
+    ),
+    (BIRTHDAY, &["'s birthday is on ", "'s birthday is ", "的生日是"]),
+    ("age", &[" is now aged ", " is aged "]),
+];
+const HOME: &str = "home";
+const NAME: &str = "name";
+const BIRTHDAY: &str = "birthday";
+/// Relations whose values are names: they mean the same wherever they are said.
+const NAMED: [&str; 3] = [HOME, NAME, BIRTHDAY];
+/// Words around a value or in a clause that are no part of it.
+const AROUND: &[&str] = &["now", "anymore", "these days", "现在", "如今", "目前", "了"];
+/// A sentence with one of these tells no plain fact.
+const NOT_PLAIN: &[char] = &['"', '\u{201c}', '「', '?', '？'];
+const CLAUSE_ENDS: &[char] = &['，', ',', '：', ':', '；', ';', '。', '!', '！', '\n'];
+/// A clause with one of these says what is not, or what may be.
+const NOT_SO_EN: &[&str] = &[
+    "no longer",
+    "not",
+    "never",
+    "isn't",
+    "doesn't",
+    "don't",
+    "maybe",
+    "perhaps",
+    "might",
+    "could",
+    "would",
+    "wants to",
+    "plans to",
+    "if",
+    "still",
+];
+const NOT_SO_ZH: &[&str] = &["不", "没", "可能", "也许", "想", "打算", "要不", "如果", "还以为", "还管"];
+const PRONOUNS: &[&str] = &["she", "he", "it", "they", "and she", "and he", "and it", "她", "他", "它"];
+/// Words with which a clause goes on about whom the one before was.
+const GOES_ON: &[&str] = &["是", "就是", "而是", "应该是", "它"];
+const ARTICLES: &[&str] = &["a", "an", "the"];
+/// One may do or be many of these at once: another value behind them replaces nothing.
+const MANY_EN: &[&str] = &[
+    "is", "was", "are", "were", "has", "had", "have", "likes", "loves", "hates", "knows", "met", "saw",
+    "went", "wants", "bought", "got", "ate", "did", "made", "said", "stated", "thinks", "feels", "user",
+];
+const MANY_ZH: &[&str] =
+    &["是", "有", "叫", "喜欢", "爱", "讨厌", "认识", "见", "去", "想", "买", "说", "觉得", "养", "用户"];
+const PREPOSITIONS: &[&str] = &["in", "at", "for", "with", "near", "as", "on", "to", "by", "from"];
+/// A value ends before these.
+const AFTER_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的"];
+/// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
+const SLOT_WORDS_MAX: usize = 5;
+const SLOT_CHARACTERS_MAX: usize = 8;
+/// What two clauses have in common before it, at least; 用户 is left out in Chinese where it goes without saying.
+const BEFORE_SLOT_WORDS: usize = 3;
+const BEFORE_SLOT_CHARACTERS: usize = 2;
+
+/// Whom a plain clause is about, what of it, and the value.
+#[derive(Debug, PartialEq, Eq)]
+struct Statement {
+    /// Empty where the clause says nothing or a pronoun: then the clauses before it say it.
+    subject: String,
+    /// It says a pronoun.
+    has_pronoun: bool,
+    /// The clauses before.
+    before: String,
+    relation: &'static str,
+    value: String,
+}
+
+/// Whether the newer text gives another value to what the older one tells, so that only one of them can be current. With
+/// `corrects` its words say that something has changed or was wrong; then any clause that is the same but for one value
+/// counts.
+pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
+    let (stated, known) = (statements(newer), statements(older));
+    let differs = |newer: &Statement| {
+        let same =
+            |older: &&Statement| newer.relation == older.relation && is_same_subject(newer, older, corrects);
+        known.iter().filter(same).any(|older| are_different(&newer.value, &older.value))
+    };
+    stated.iter().any(differs)
+        || corrects && slot(newer, older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
+}
+
+/// The clauses of a text that say what is so, folded.
+pub(super) fn plain_clauses(text: &str) -> String {
+    clauses(&fold_name(text)).filter(|clause| is_plain(clause)).collect::<Vec<_>>().join("\n")
+}
+
+/// Values of a text that are names of places, of people and animals, or days.
+pub(super) fn named_values(text: &str) -> impl Iterator<Item = String> {
+    statements(text).into_iter().filter(|stated| NAMED.contains(&stated.relation)).map(|stated| stated.value)
+}
+
+/// A value in common words, and the words of its clause that say what it is the value of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CommonValue {
+    /// Folded.
+    pub(super) value: String,
+    pub(super) beside: BTreeSet<String>,
+}
+
+/// What the text says in a clause that the other one says with another value.
+pub(super) fn common_value(text: &str, other: &str) -> Option<CommonValue> {
+    let others = statements(other);
+    let replaced = statements(text).into_iter().find(|stated| {
+        let same = |other: &&Statement| other.relation == stated.relation;
+        !NAMED.contains(&stated.relation)
+            && others.iter().filter(same).any(|other| are_different(&stated.value, &other.value))
+    });
+    let stated = replaced.map(|stated| {
+        let clause =
+            clauses(&fold_name(text)).find(|clause| clause.contains(&stated.value)).unwrap_or_default();
+        CommonValue { beside: beside(&clause, &stated.value), value: stated.value }
+    });
+    let differing = || {
+        let slot = slot(text, other)?;
+        Some(CommonValue { beside: beside(&slot.clause, &slot.value), value: slot.value })
+    };
+    stated.or_else(differing).filter(|common| !common.value.is_empty() && !common.beside.is_empty())
+}
+
+/// What a clause says beside the value and the user.
+fn beside(clause: &str, value: &str) -> BTreeSet<String> {
+    let rest = clause.replacen(value, " ", 1).replace("the user", " ").replace("用户", " ");
+    content_terms(&AROUND.iter().fold(rest, |rest, word| match word.is_ascii() {
+        true => rest,
+        false => rest.replace(word, ""),
+    }))
+}
+
+fn clauses(folded: &str) -> impl Iterator<Item = String> {
+    let ended = folded.replace(". ", "\n");
+    let each = ended.trim_end_matches('.').split(CLAUSE_ENDS).map(|clause| clause.trim().to_owned());
+    each.filter(|clause| !clause.is_empty()).collect::<Vec<_>>().into_iter()
+}
+
+fn is_plain(clause: &str) -> bool {
+    !NOT_SO_EN.iter().any(|word| name_stands_in(clause, word))
+        && !NOT_SO_ZH.iter().any(|word| clause.contains(word))
+}
+
+fn statements(text: &str) -> Vec<Statement> {
+    let text = own_words(text);
+    if text.contains(NOT_PLAIN) {
+        return Vec::new();
+    }
+    let folded = fold_name(&in_third_person(text));
+    let mut before = String::new();
+    let mut stated = Vec::new();
+    for clause in clauses(&folded) {
+        if is_plain(&clause) {
+            stated.extend(statement(&clause, &before));
+        }
+        before.push_str(&clause);
+        before.push(' ');
+    }
+    stated
+}
+
+/// What a memory repeats of the user's own words, where it is nothing else.
+fn own_words(text: &str) -> &str {
+    let quoted = |open: &str, close: &str| text.strip_prefix(open)?.strip_suffix(close);
+    quoted("The user said: \"", "\"").or_else(|| quoted("用户说：「", "」")).unwrap_or(text)
+}
+
+/// The user's own words, as far as a statement needs it.
+fn in_third_person(text: &str) -> String {
+    let words = text.split(' ').map(|word| match word {
+        "I" | "i" | "we" | "We" => "the user",
+        "my" | "My" | "our" | "Our" => "the user's",
+        "their" if text.starts_with("The user") => "the user's",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ").replace("我们", "用户").replace('我', "用户")
+}
+
+fn statement(clause: &str, before: &str) -> Option<Statement> {
+    // A clause may begin with what stands between: `叫小黑`.
+    let padded = format!(" {clause}");
+    RELATIONS.iter().find_map(|(relation, words)| {
+        let (whom, after) = words.iter().find_map(|word| padded.split_once(word))?;
+        let value = match (*relation, after.rsplit_once(" in ")) {
+            // `a small flat in berlin` is in Berlin.
+            (HOME, Some((place, town))) if without_article(place) != place => town,
+            _ => AFTER_VALUE
+                .iter()
+                .fold(after, |value, word| value.split_once(word).map_or(value, |(value, _)| value)),
+        };
+        let value = without_article(bare(value));
+        let subject = bare(whom);
+        let has_pronoun = PRONOUNS.contains(&subject);
+        let subject = if has_pronoun || GOES_ON.contains(&subject) { "" } else { subject };
+        let subject = match *relation {
+            NAME => owned(subject).unwrap_or_else(|| subject.to_owned()),
+            _ => subject.to_owned(),
+        };
+        let is_known = !subject.is_empty() || !before.is_empty();
+        (is_known && !value.is_empty()).then(|| Statement {
+            has_pronoun,
+            subject,
+            before: before.to_owned(),
+            relation,
+            value: value.to_owned(),
+        })
+    })
+}
+
+/// `the user's cat` of `the user has a cat`, 用户的猫 of 用户养了一只猫.
+fn owned(subject: &str) -> Option<String> {
+    let english = [" has a ", " has an ", " adopted a ", " got a "];
+    if let Some((whom, what)) = english.iter().find_map(|verb| subject.split_once(verb)) {
+        return Some(format!("{whom}'s {what}"));
+    }
+    let (whom, what) = ["养了", "领养了", "有"].iter().find_map(|verb| subject.split_once(verb))?;
+    let what = what.trim_start_matches('一').trim_start_matches(['只', '条', '个', '匹', '位', '名']);
+    (!whom.is_empty() && !what.is_empty()).then(|| format!("{whom}的{what}"))
+}
+
+fn is_same_subject(one: &Statement, other: &Statement, corrects: bool) -> bool {
+    let goes_on = |named: &Statement, goes_on: &Statement| {
+        // Of 用户养了一只猫，叫小黑 the cat is named, not the user; and "she" is somebody else.
+        let may_be_the_owner = corrects && named.relation != NAME && !goes_on.has_pronoun;
+        (may_be_the_owner || is_owned(&named.subject)) && is_named_in(&named.subject, &goes_on.before)
+    };
+    match (one.subject.is_empty(), other.subject.is_empty()) {
+        (false, false) => one.subject == other.subject,
+        (false, true) => goes_on(one, other),
+        (true, false) => goes_on(other, one),
+        (true, true) => {
+            corrects && {
+                let words = beside(&one.before, "");
+                beside(&other.before, "").intersection(&words).next().is_some()
+            }
+        }
+    }
+}
+
+fn is_owned(subject: &str) -> bool {
+    subject.contains("'s ") || subject.contains('的')
+}
+
+/// Whether the clauses before name the owner and what is owned.
+fn is_named_in(subject: &str, before: &str) -> bool {
+    let mut parts = subject.split("'s ").flat_map(|part| part.split('的')).filter(|part| !part.is_empty());
+    parts.all(|part| name_stands_in(before, part) || before.contains(&format!("{part}'s ")))
+}
+
+/// A value that says more of the same does not differ.
+fn are_different(one: &str, other: &str) -> bool {
+    !name_stands_in(one, other) && !name_stands_in(other, one)
+}
+
+/// Where two clauses differ that are the same around it.
+struct Slot {
+    clause: String,
+    value: String,
+    /// One can't have two of it.
+    is_single: bool,
+}
+
+fn slot(text: &str, other: &str) -> Option<Slot> {
+    let (text, other) = (in_third_person(own_words(text)), in_third_person(own_words(other)));
+    if text.contains(NOT_PLAIN) || other.contains(NOT_PLAIN) {
+        return None;
+    }
+    let others: Vec<String> = clauses(&fold_name(&other)).filter(|clause| is_plain(clause)).collect();
+    let folded = fold_name(&text);
+    let plain = clauses(&folded).filter(|clause| is_plain(clause));
+    plain.flat_map(|clause| others.iter().filter_map(move |other| differing(&clause, other)).next()).next()
+}
+
+fn differing(clause: &str, other: &str) -> Option<Slot> {
+    let is_unspaced = clause.contains(is_unspaced);
+    let (words, others) = (pieces(clause, is_unspaced), pieces(other, is_unspaced));
+    let same = words.iter().zip(&others).take_while(|(one, other)| one == other).count();
+    let end = words[same..].iter().rev().zip(others[same..].iter().rev());
+    let end = end.take_while(|(one, other)| one == other).count();
+    let (value, replacing) = (&words[same..words.len() - end], &others[same..others.len() - end]);
+    let (least, most) = match is_unspaced {
+        true => (BEFORE_SLOT_CHARACTERS, SLOT_CHARACTERS_MAX),
+        false => (BEFORE_SLOT_WORDS, SLOT_WORDS_MAX),
+    };
+    // `at a bank` has not the same meaning as `as a nurse`: it says something else.
+    let is_value = |value: &[String]| !PREPOSITIONS.contains(&value[0].as_str());
+    let fits = |value: &[String]| (1..=most).contains(&value.len()) && is_value(value);
+    if same < least || !fits(value) || !fits(replacing) {
+        return None;
+    }
+    let glue = if is_unspaced { "" } else { " " };
+    let before = words[..same].join(glue);
+    let last = words[..same].iter().rev().find(|word| !ARTICLES.contains(&word.as_str()))?;
+    // What somebody's own is, is one: `the user's favourite colour is`.
+    let is_many = match is_unspaced {
+        true => MANY_ZH.iter().any(|word| before.ends_with(word)) && !is_of_somebody(&before, "是", "的"),
+        false => MANY_EN.contains(&last.as_str()) && !is_of_somebody(&before, " is", "'s "),
+    };
+    let value = without_article(&value.join(glue)).to_owned();
+    Some(Slot { clause: words.join(glue), value, is_single: !is_many })
+}
+
+fn is_of_somebody(before: &str, is: &str, of: &str) -> bool {
+    let articles = before.trim_end_matches(" the").trim_end_matches(" a").trim_end_matches(" an");
+    articles.strip_suffix(is).is_some_and(|whom| whom.contains(of))
+}
+
+/// The words of a clause, or its characters, without those that only say that it is so now.
+fn pieces(clause: &str, is_unspaced: bool) -> Vec<String> {
+    if is_unspaced {
+        let plain = AROUND.iter().fold(clause.to_owned(), |clause, word| clause.replace(word, ""));
+        return plain.trim_start_matches("用户").chars().map(String::from).collect();
+    }
+    clause.split_whitespace().filter(|word| !AROUND.contains(word)).map(str::to_owned).collect()
+}
+
+fn without_article(value: &str) -> &str {
+    let rest = value.split_once(' ').filter(|(first, _)| ARTICLES.contains(first));
+    rest.map_or(value, |(_, rest)| rest)
+}
+
+/// Without the words around it that are no part of it.
+fn bare(text: &str) -> &str {
+    let mut left = text.trim();
+    loop {
+        let shorter = AROUND.iter().fold(left, |left, word| {
+            let without = |cut: Option<&'_ str>| cut.map(str::len);
+            let end = without(left.strip_suffix(word)).unwrap_or(left.len());
+            let left = left[..end].trim_end();
+            let start = left.len() - without(left.strip_prefix(word)).unwrap_or(left.len());
+            left[start..].trim_start()
+        });
+        if shorter == left {
+            return left;
+        }
+        left = shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_value_of_the_same_contradicts() {
+        for (newer, older) in [
+            ("The user lives in Lyon", "The user lives in Berlin."),
+            ("The user moved to Lyon", "The user lives in Berlin"),
+            ("The user's cat is called Snow now", "The user's cat is called Mochi"),
+            ("用户搬到了里昂", "用户住在柏林"),
+            ("用户的猫现在叫小白", "用户的猫叫小黑"),
+            ("用户现在住在里昂。", "用户住在柏林。"),
+            (
+                "No, the user lives in Lyon now",
+                "The user has news: the user lives in Berlin, in a small flat",
+            ),
+            ("The user's cat is called Snow", "The user has a cat called Mochi"),
+            ("The user renamed the user's cat, she is called Snow now", "The user's cat is called Mochi"),
+            ("用户的猫叫小白", "用户养了一只猫，叫小黑"),
+            ("用户的猫改名了，现在叫小白", "用户的猫叫小黑"),
+            ("用户早就不住在柏林了，用户现在住在里昂", "用户住在柏林的一间小公寓"),
+            ("The user works as a baker now", "The user works as a nurse in the town"),
+            ("用户跳槽了，用户现在的工作是老师", "用户的工作是护士"),
+        ] {
+            assert!(contradicts(newer, older, false), "{newer} / {older}");
+        }
+    }
+
+    #[test]
+    fn what_can_both_be_so_does_not() {
+        for (newer, older) in [
+            ("The user lives in Berlin now", "The user lives in Berlin"),
+            ("The user lives in Berlin, near the river", "The user lives in Berlin"),
+            ("The user's sister lives in Lyon", "The user lives in Berlin"),
+            ("The user's dog is called Snow", "The user's cat is called Mochi"),
+            ("The user works at a bank", "The user lives in Berlin"),
+            ("The user works at a bank", "The user works as a nurse"),
+            ("The user said \"lives in Lyon\"", "The user lives in Berlin"),
+            ("Maybe the user lives in Lyon one day", "The user lives in Berlin"),
+            ("The user's aunt still thinks that the user lives in Lyon", "The user lives in Berlin"),
+            ("用户的姐姐住在里昂", "用户住在柏林"),
+            ("用户养了一只猫", "用户的猫叫小黑"),
+            ("用户没说过用户住在里昂", "用户住在柏林"),
+            ("They said: 我叫林一,在海边的城市长大", "用户养了一只白猫,叫小黑,半夜常跳到用户脸上"),
+            ("用户有一个妹妹，她住在里昂", "用户住在柏林"),
+            ("The user has a sister, she lives in Lyon", "The user lives in Berlin"),
+            ("邻居还以为用户的工作是老师", "用户的工作是护士"),
+        ] {
+            assert!(!contradicts(newer, older, false), "{newer} / {older}");
+            assert!(!contradicts(newer, older, true), "{newer} / {older}");
+        }
+    }
+
+    #[test]
+    fn words_of_change_make_one_value_replace_another() {
+        for (newer, older) in [
+            (
+                "The user changed their mind, their favourite colour is blue now",
+                "The user's favourite colour is green, always was",
+            ),
+            ("用户改主意了，用户现在最喜欢的颜色是蓝色", "用户最喜欢的颜色是绿色"),
+            (
+                "The user no longer drinks coffee, the user drinks green tea every morning now",
+                "The user drinks coffee every morning",
+            ),
+            ("用户早就不喝咖啡了，用户现在每天早上喝绿茶", "用户每天早上喝咖啡"),
+            ("用户的猫改名了，现在叫豆豆", "用户养了一只猫，叫小黑"),
+        ] {
+            assert!(contradicts(newer, older, true), "{newer} / {older}");
+        }
+        for (newer, older) in [
+            ("The user drinks green tea every morning", "The user drinks coffee every morning"),
+            ("用户每天早上喝绿茶", "用户每天早上喝咖啡"),
+        ] {
+            assert!(!contradicts(newer, older, false), "one may drink both: {newer} / {older}");
+        }
+        for (newer, older) in [
+            ("The user likes green tea now", "The user likes coffee"),
+            ("The user is tired now", "The user is a nurse"),
+            ("用户喜欢绿茶", "用户喜欢咖啡"),
+        ] {
+            assert!(!contradicts(newer, older, true), "{newer} / {older}");
+        }
+    }
+}

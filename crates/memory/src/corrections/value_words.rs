@@ -1,0 +1,152 @@
+//! The words by which a text says a value again.
+
+use super::statements::{CommonValue, common_value, named_values, plain_clauses};
+use crate::entities::{fold_name, name_stands_in};
+use crate::text::{content_terms, is_unspaced};
+
+/// The words of a value that another one took the place of, or that took its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValueWords {
+    /// Names that the other value does not have, folded. Each says the value by itself.
+    names: Vec<String>,
+    /// Names of the other value that contain one of these: 都柏林 is not 柏林.
+    longer: Vec<String>,
+    /// A value in common words: it counts beside another word of its sentence.
+    common: Option<CommonValue>,
+    /// All of it, folded, without a full stop.
+    whole: String,
+}
+
+impl ValueWords {
+    /// The words of a text that the other does not have; `entities` are names that the text is about.
+    pub fn new<'a>(text: &'a str, other: &str, entities: impl Iterator<Item = &'a str>) -> Self {
+        let own: Vec<String> = named_values(text).collect();
+        let contains_one = |other: &String| own.iter().any(|name| other != name && other.contains(name));
+        let longer: Vec<String> = named_values(other).filter(contains_one).collect();
+        Self {
+            names: lost_names(text, other, &longer, entities),
+            longer,
+            common: common_value(text, other),
+            whole: fold_name(text.trim_end_matches(['.', '。'])),
+        }
+    }
+
+    /// Whether only all of it says the value.
+    pub fn is_nameless(&self) -> bool {
+        self.names.is_empty() && self.common.is_none()
+    }
+
+    /// Whether a text says the value; `folded` is the text as [`fold_name`] gives it.
+    pub(crate) fn stand_in(&self, text: &str, folded: &str) -> bool {
+        let is_common = |common: &CommonValue| {
+            name_stands_in(folded, &common.value) && {
+                let terms = content_terms(text);
+                common.beside.iter().any(|term| terms.contains(term))
+            }
+        };
+        let shorter = (!self.longer.is_empty()).then(|| without(folded, &self.longer));
+        let folded = shorter.as_deref().unwrap_or(folded);
+        self.names.iter().chain([&self.whole]).any(|said| name_stands_in(folded, said))
+            || self.common.as_ref().is_some_and(is_common)
+    }
+}
+
+fn without(folded: &str, longer: &[String]) -> String {
+    longer.iter().fold(folded.to_owned(), |text, name| text.replace(name, " "))
+}
+
+/// Names in a text that are not in the other one, folded: those of its entities, places, days and the like that it tells, and
+/// words that are written with a capital or with digits inside a sentence. Chinese shows no names: there it is also what
+/// changed behind a word that names.
+fn lost_names<'a>(
+    text: &'a str,
+    other: &str,
+    longer: &[String],
+    entities: impl Iterator<Item = &'a str>,
+) -> Vec<String> {
+    let (before, now) = (fold_name(text), fold_name(other));
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let written = words.skip(1).filter(|word| {
+        word.is_ascii()
+            && word.len() > 1
+            && word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+    });
+    let mut names: Vec<String> = entities.chain(written).map(fold_name).chain(named_values(text)).collect();
+    names.extend(changed_name(&before, &now));
+    // 不是叫小黑，是叫小白 has the name, and says that it is not so.
+    let so_now = without(&plain_clauses(other), longer);
+    names.retain(|name| name_stands_in(&before, name) && !name_stands_in(&so_now, name));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Words after which a name or a place follows.
+const NAMING: [char; 8] = ['叫', '在', '是', '姓', '名', '为', '到', '去'];
+/// Longest Chinese name that is recognised by what changed, in characters.
+const CHANGED_LENGTH_MAX: usize = 6;
+
+/// What the text has in place of something else in the other one, if both are the same around it and a word that names is
+/// before it: 小黑 of 用户的猫叫小黑 and 用户的猫叫小白.
+fn changed_name(text: &str, other: &str) -> Option<String> {
+    let (text, other): (Vec<char>, Vec<char>) = (text.chars().collect(), other.chars().collect());
+    let same = text.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let start = text.get(..same)?.iter().rposition(|character| NAMING.contains(character))? + 1;
+    let (text, other) = (text.get(start..)?, other.get(start..)?);
+    let end = text.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    let changed = text.get(..text.len().saturating_sub(end))?;
+    let is_name =
+        (2..=CHANGED_LENGTH_MAX).contains(&changed.len()) && changed.iter().all(|c| is_unspaced(*c));
+    is_name.then(|| changed.iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str, other: &str, entities: &[&'static str], in_text: &str) -> bool {
+        let text = text.to_owned();
+        ValueWords::new(&text, other, entities.iter().copied()).stand_in(in_text, &fold_name(in_text))
+    }
+
+    #[test]
+    fn value_is_recognised_by_its_name() {
+        let (berlin, lyon) = ("The user lives in Berlin", "The user moved to Lyon");
+        assert!(said(berlin, lyon, &[], "How is Berlin today?"));
+        assert!(!said(berlin, lyon, &[], "Lyon is where they live"));
+        let (black, white) = ("用户养了一只猫，叫小黑", "用户的猫现在叫小白");
+        assert!(said(black, white, &["小黑"], "小黑今天怎么样") && said(black, white, &[], "小黑今天怎么样"));
+        assert!(!said(black, white, &["小黑"], "小白今天怎么样"));
+        assert!(said("用户住在柏林", "用户搬到了都柏林", &[], "柏林真冷"));
+        assert!(!said("用户住在柏林", "用户搬到了都柏林", &[], "都柏林真冷"));
+        assert!(said("用户的生日是五月三日", "用户的生日是六月八日", &[], "你说五月三日？"));
+    }
+
+    #[test]
+    fn chinese_value_is_recognised_by_what_changed() {
+        assert!(said("用户的猫叫小黑", "用户的猫叫小白", &[], "我养了一只猫，叫小黑"));
+        assert!(!said("用户的猫叫小黑", "用户的猫叫小白", &[], "叫小白"));
+        assert!(said("用户住在柏林的小公寓", "用户住在里昂的小公寓", &[], "柏林真冷"));
+    }
+
+    #[test]
+    fn value_in_common_words_is_recognised_beside_what_it_is_said_of() {
+        let (nurse, baker) = ("The user works as a nurse", "The user works as a baker now");
+        assert!(said(nurse, baker, &[], "my neighbour thinks that I work as a nurse"));
+        assert!(!said(nurse, baker, &[], "a nurse came to see my aunt"));
+        assert!(!said(nurse, baker, &[], "I work a lot"));
+        let (coffee, tea) =
+            ("The user drinks coffee every morning", "The user drinks green tea every morning");
+        assert!(said(coffee, tea, &[], "my brother thinks that I drink coffee"));
+        assert!(!said(coffee, tea, &[], "the price of coffee went up"));
+        assert!(said("用户每天早上喝咖啡", "用户每天早上喝绿茶", &[], "我弟弟还以为我每天早上喝咖啡"));
+        assert!(!said("用户每天早上喝咖啡", "用户每天早上喝绿茶", &[], "咖啡涨价了"));
+    }
+
+    #[test]
+    fn value_without_a_name_is_recognised_by_all_of_it() {
+        let (never, now) = ("用户不喝咖啡", "用户现在喝咖啡了");
+        assert!(ValueWords::new(never, now, std::iter::empty()).is_nameless());
+        assert!(said(never, now, &[], "他以前说过用户不喝咖啡") && !said(never, now, &[], "咖啡很好喝"));
+    }
+}
