@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
 use futures_util::{TryFutureExt, try_join};
+use jiff::SignedDuration;
 
 use super::entities::{KnownEntities, Named};
 use super::evidence::{CheckedEvent, EvidenceSources, check};
@@ -33,6 +34,9 @@ const EVENTS_MAX: usize = 3;
 const MERGE_CANDIDATES: usize = 3;
 /// Longest summary of a session, in characters.
 const SUMMARY_LENGTH_MAX: usize = 400;
+
+/// A change this long before another memory was formed replaces it only where the words say that something changed.
+const LONG_BEFORE: SignedDuration = SignedDuration::from_hours(60 * 24);
 
 /// What passed the checks and what did not.
 struct CheckedExtraction {
@@ -327,8 +331,14 @@ fn replace_contradicted(checked: &mut CheckedEvent, messages: &[Message], known:
         let cue = text::correction_cue(&message.content);
         matches!(cue, Some(CorrectionCue::Changed | CorrectionCue::Mistaken))
     });
+    // What happened long before the other was remembered was so then.
+    let was_before = |node: &Node| {
+        let age = event.event_time.map(|time| node.created_at.duration_since(time.start));
+        !corrects && age.is_some_and(|age| age > LONG_BEFORE)
+    };
     let contradicted = known.iter().filter(|node| {
         node.kind == NodeKind::Event
+            && !was_before(node)
             && node.subject == event.subject
             && !event.supersedes.contains(&node.id)
             && contradicts(&event.description, &node.description, corrects)

@@ -75,7 +75,7 @@ const AROUND: &[&str] = &["now", "anymore", "these days", "现在", "如今", "�
 /// A sentence with one of these tells no plain fact.
 const NOT_PLAIN: &[char] = &['"', '\u{201c}', '「', '?', '？'];
 const CLAUSE_ENDS: &[char] = &['，', ',', '：', ':', '；', ';', '。', '!', '！', '\n'];
-/// A clause with one of these says what is not, or what may be.
+/// A clause with one of these says what is not, what may be, or what was.
 const NOT_SO_EN: &[&str] = &[
     "no longer",
     "not",
@@ -83,17 +83,56 @@ const NOT_SO_EN: &[&str] = &[
     "isn't",
     "doesn't",
     "don't",
-    "maybe",
-    "perhaps",
-    "might",
     "could",
     "would",
     "wants to",
     "plans to",
     "if",
     "still",
+    "used to",
+    "as a child",
+    "years ago",
+    "back then",
+    "formerly",
+    "previously",
 ];
-const NOT_SO_ZH: &[&str] = &["不", "没", "可能", "也许", "想", "打算", "要不", "如果", "还以为", "还管"];
+const NOT_SO_ZH: &[&str] = &[
+    "不",
+    "没",
+    "想",
+    "打算",
+    "要不",
+    "如果",
+    "以为",
+    "还管",
+    "小时候",
+    "以前",
+    "曾",
+    "那时",
+    "当时",
+    "年前",
+];
+/// Words with which somebody says that they are not sure, and what is left of a clause without them.
+const HEDGES: &[(&str, &str)] = &[
+    ("the user thinks that ", ""),
+    ("the user thinks ", ""),
+    ("the user believes that ", ""),
+    ("the user believes ", ""),
+    ("the user guesses ", ""),
+    (" might be ", " is "),
+    (" may be ", " is "),
+    (" could be ", " is "),
+    ("maybe ", ""),
+    ("perhaps ", ""),
+    ("probably ", ""),
+    ("possibly ", ""),
+    ("可能", ""),
+    ("也许", ""),
+    ("好像", ""),
+    ("大概", ""),
+    ("似乎", ""),
+    ("应该", ""),
+];
 const PRONOUNS: &[&str] = &["she", "he", "it", "they", "and she", "and he", "and it", "她", "他", "它"];
 /// Words with which a clause goes on about whom the one before was.
 const GOES_ON: &[&str] = &["是", "就是", "而是", "应该是", "它"];
@@ -101,7 +140,7 @@ const ARTICLES: &[&str] = &["a", "an", "the"];
 /// One may do or be many of these at once: another value behind them replaces nothing.
 const MANY_EN: &[&str] = &[
     "is", "was", "are", "were", "has", "had", "have", "likes", "loves", "hates", "knows", "met", "saw",
-    "went", "wants", "bought", "got", "ate", "did", "made", "said", "stated", "thinks", "feels", "user",
+    "went", "wants", "bought", "got", "ate", "did", "made", "said", "told", "thinks", "feels", "user",
 ];
 const MANY_ZH: &[&str] =
     &["是", "有", "叫", "喜欢", "爱", "讨厌", "认识", "见", "去", "想", "买", "说", "觉得", "养", "用户"];
@@ -120,6 +159,8 @@ const BEFORE_SLOT_CHARACTERS: usize = 2;
 struct Statement {
     /// Empty where the clause says nothing or a pronoun: then the clauses before it say it.
     subject: String,
+    /// It is said with a doubt.
+    is_hedged: bool,
     /// It says a pronoun.
     has_pronoun: bool,
     /// The clauses before.
@@ -134,12 +175,27 @@ struct Statement {
 pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
     let (stated, known) = (statements(newer), statements(older));
     let differs = |newer: &Statement| {
-        let same =
-            |older: &&Statement| newer.relation == older.relation && is_same_subject(newer, older, corrects);
-        known.iter().filter(same).any(|older| are_different(&newer.value, &older.value))
+        let same = |older: &&Statement| is_of_the_same(newer, older, corrects);
+        // What is said for certain settles a doubt, also where it says the same.
+        let replaces = |older: &Statement| older.is_hedged || are_different(&newer.value, &older.value);
+        known.iter().filter(same).any(replaces)
     };
-    stated.iter().any(differs)
+    stated.iter().filter(|newer| !newer.is_hedged).any(differs)
         || corrects && slot(newer, older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
+}
+
+/// Whether the newer text says with a doubt what the older one says for certain, and says it differently: then it is not
+/// clear which of them holds.
+pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
+    let (stated, known) = (statements(newer), statements(older));
+    stated.iter().filter(|newer| newer.is_hedged).any(|newer| {
+        let mut same = known.iter().filter(|older| !older.is_hedged && is_of_the_same(newer, older, false));
+        same.any(|older| are_different(&newer.value, &older.value))
+    })
+}
+
+fn is_of_the_same(newer: &Statement, older: &Statement, corrects: bool) -> bool {
+    newer.relation == older.relation && is_same_subject(newer, older, corrects)
 }
 
 /// The clauses of a text that say what is so, folded.
@@ -149,7 +205,10 @@ pub(super) fn plain_clauses(text: &str) -> String {
 
 /// Values of a text that are names of places, of people and animals, or days.
 pub(super) fn named_values(text: &str) -> impl Iterator<Item = String> {
-    statements(text).into_iter().filter(|stated| NAMED.contains(&stated.relation)).map(|stated| stated.value)
+    statements(text)
+        .into_iter()
+        .filter(|stated| !stated.is_hedged && NAMED.contains(&stated.relation))
+        .map(|stated| stated.value)
 }
 
 /// A value in common words, and the words of its clause that say what it is the value of.
@@ -195,7 +254,12 @@ fn clauses(folded: &str) -> impl Iterator<Item = String> {
     each.filter(|clause| !clause.is_empty()).collect::<Vec<_>>().into_iter()
 }
 
+/// Whether a clause says what is so, without a doubt.
 fn is_plain(clause: &str) -> bool {
+    is_so(clause) && !HEDGES.iter().any(|(hedge, _)| clause.contains(hedge))
+}
+
+fn is_so(clause: &str) -> bool {
     !NOT_SO_EN.iter().any(|word| name_stands_in(clause, word))
         && !NOT_SO_ZH.iter().any(|word| clause.contains(word))
 }
@@ -209,8 +273,10 @@ fn statements(text: &str) -> Vec<Statement> {
     let mut before = String::new();
     let mut stated = Vec::new();
     for clause in clauses(&folded) {
-        if is_plain(&clause) {
-            stated.extend(statement(&clause, &before));
+        let certain = HEDGES.iter().fold(clause.clone(), |clause, (hedge, left)| clause.replace(hedge, left));
+        if is_so(&certain) {
+            let statement = statement(&certain, &before);
+            stated.extend(statement.map(|said| Statement { is_hedged: certain != clause, ..said }));
         }
         before.push_str(&clause);
         before.push(' ');
@@ -257,6 +323,7 @@ fn statement(clause: &str, before: &str) -> Option<Statement> {
         };
         let is_known = !subject.is_empty() || !before.is_empty();
         (is_known && !value.is_empty()).then(|| Statement {
+            is_hedged: false,
             has_pronoun,
             subject,
             before: before.to_owned(),
@@ -440,6 +507,8 @@ mod tests {
             ("用户的姐姐住在里昂", "用户住在柏林"),
             ("用户养了一只猫", "用户的猫叫小黑"),
             ("用户没说过用户住在里昂", "用户住在柏林"),
+            ("The user moved to Lyon as a child", "The user lives in Berlin"),
+            ("用户小时候住在里昂", "用户住在柏林"),
             ("They said: 我叫林一,在海边的城市长大", "用户养了一只白猫,叫小黑,半夜常跳到用户脸上"),
             ("用户有一个妹妹，她住在里昂", "用户住在柏林"),
             ("The user has a sister, she lives in Lyon", "The user lives in Berlin"),
@@ -448,6 +517,22 @@ mod tests {
             assert!(!contradicts(newer, older, false), "{newer} / {older}");
             assert!(!contradicts(newer, older, true), "{newer} / {older}");
         }
+    }
+
+    #[test]
+    fn what_is_said_with_a_doubt_is_settled_by_what_is_certain() {
+        for (newer, older) in [
+            ("The user thinks the user's birthday is on 8 June", "The user's birthday is on 3 May"),
+            ("The user's birthday might be on 8 June", "The user's birthday is on 3 May"),
+            ("用户的生日好像是六月八日", "用户的生日是五月三日"),
+            ("Maybe the user lives in Lyon", "The user lives in Berlin"),
+        ] {
+            assert!(puts_in_doubt(newer, older), "{newer} / {older}");
+            assert!(!contradicts(newer, older, false) && !puts_in_doubt(older, newer), "{newer} / {older}");
+            assert!(contradicts(older, newer, false), "said again it settles the doubt: {newer} / {older}");
+        }
+        assert!(!puts_in_doubt("The user thinks the user lives in Berlin", "The user lives in Berlin"));
+        assert!(!puts_in_doubt("The user lives in Lyon", "The user lives in Berlin"));
     }
 
     #[test]

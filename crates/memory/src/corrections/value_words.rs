@@ -31,6 +31,16 @@ impl ValueWords {
         }
     }
 
+    /// Only the words that are certainly the value, without all else that is written with a capital: `May` of "we moved in May"
+    /// says nothing of Lyon.
+    pub fn of_value(text: &str, other: &str) -> Self {
+        let mut words = Self::new(text, other, std::iter::empty());
+        let values: Vec<String> =
+            named_values(text).chain(changed_name(&fold_name(text), &fold_name(other))).collect();
+        words.names.retain(|name| values.contains(name));
+        words
+    }
+
     /// Whether only all of it says the value.
     pub fn is_nameless(&self) -> bool {
         self.names.is_empty() && self.common.is_none()
@@ -120,6 +130,13 @@ mod tests {
         assert!(said("用户住在柏林", "用户搬到了都柏林", &[], "柏林真冷"));
         assert!(!said("用户住在柏林", "用户搬到了都柏林", &[], "都柏林真冷"));
         assert!(said("用户的生日是五月三日", "用户的生日是六月八日", &[], "你说五月三日？"));
+    }
+
+    #[test]
+    fn words_beside_the_value_are_not_the_value() {
+        let (lyon, berlin) = ("The user moved in May, the user lives in Lyon", "The user lives in Berlin");
+        let words = ValueWords::of_value(lyon, berlin);
+        assert!(words.stand_in("I like Lyon", "i like lyon") && !words.stand_in("in May", "in may"));
     }
 
     #[test]

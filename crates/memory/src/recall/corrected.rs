@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, CandidateKind, RecallRequest, RecallResult};
+use super::{Candidate, CandidateKind, Doubt, RecallRequest, RecallResult};
 use crate::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
 use crate::entities::{fold_name, name_stands_in};
 use crate::identifiers::{EntityId, MessageId, NodeId};
@@ -101,6 +101,8 @@ pub struct Corrected {
     pub written: Vec<ReplacedValue>,
     /// Corrections that are no memory yet, the earliest first.
     pub fresh: Vec<FreshCorrection>,
+    /// Values of which it is not clear whether they hold.
+    pub doubts: Vec<Doubt>,
     /// What was held back.
     pub held_back: Vec<HeldBackValue>,
     values: Vec<ReplacedValue>,
@@ -223,6 +225,15 @@ impl Corrected {
             }
         }
         values
+    }
+
+    /// What else was said with a doubt, or for certain before a doubt, of what a memory says.
+    pub fn doubt_of(&self, node: NodeId) -> Option<&str> {
+        self.doubts.iter().find_map(|doubt| match node {
+            node if node == doubt.certain => Some(doubt.doubted_text.as_str()),
+            node if node == doubt.doubted => Some(doubt.certain_text.as_str()),
+            _ => None,
+        })
     }
 
     /// Whether the user's latest words say that a text is wrong.

@@ -25,6 +25,7 @@ mod passages;
 mod pinned;
 mod absence;
 mod corrected;
+mod doubts;
 mod expectations;
 mod receipt;
 mod search;
@@ -40,6 +41,7 @@ use jiff::tz::TimeZone;
 
 pub use absence::{MessageFit, SAID_MIN};
 pub use corrected::{Corrected, FormerValue, FreshCorrection, HeldBackValue, outdated_nodes};
+pub use doubts::Doubt;
 pub use identity::IdentityQuestion;
 pub use message_query::MessageQuery;
 pub use messages::{RankedMessage, rank_messages};
@@ -163,6 +165,7 @@ pub async fn recall(
         elapsed,
     };
     corrected::hold_back(store, &request, &mut found).await?;
+    found.corrected.doubts = doubts::find_doubts(&found);
     Ok(found)
 }
 

@@ -15,6 +15,7 @@ pub(crate) struct SystemContext {
     pub(super) mood: Option<MoodLine>,
     pub(super) entities: Vec<EntityBlock>,
     pub(super) uncertain: Vec<PairLine>,
+    pub(super) doubts: Vec<String>,
     pub(super) fulfilled: Vec<String>,
 }
 
@@ -100,6 +101,7 @@ impl SystemContext {
             mood: Some(MoodLine { mood: text(), energy: 5, signal: text() }),
             entities: vec![EntityBlock { name: text(), description: text() }],
             uncertain: vec![PairLine { a: text(), b: text() }],
+            doubts: vec![text()],
             fulfilled: vec![text()],
         }
     }

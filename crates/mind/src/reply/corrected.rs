@@ -28,8 +28,18 @@ pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
         None if input.corrected.is_denied(&node.description) => {
             " (they have just said that this is wrong)".to_owned()
         }
-        None => String::new(),
+        None => match input.corrected.doubt_of(node.id) {
+            Some(other) => format!(" (not certain; they have also said: {})", quoted(other)),
+            None => String::new(),
+        },
     }
+}
+
+/// Questions that the persona may ask once.
+pub(super) fn questions(input: &ReplyInput) -> Vec<String> {
+    let open = input.corrected.doubts.iter().filter(|doubt| doubt.may_be_asked);
+    open.map(|doubt| format!("\"{}\" or \"{}\"", quoted(&doubt.certain_text), quoted(&doubt.doubted_text)))
+        .collect()
 }
 
 fn note(value: &ReplacedValue, zone: &TimeZone) -> String {

@@ -92,6 +92,9 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         uncertain: shown(Name::Uncertain)
             .filter_map(|shown| if let Shown::Pair(pair) = shown { Some(pair) } else { None })
             .collect(),
+        doubts: shown(Name::Uncertain)
+            .filter_map(|shown| if let Shown::Line(line) = shown { Some(line) } else { None })
+            .collect(),
         fulfilled: shown(Name::Fulfilled)
             .filter_map(|shown| if let Shown::Line(line) = shown { Some(line) } else { None })
             .collect(),
@@ -231,8 +234,11 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
     let zone = &input.user_zone;
     let corrected = &input.corrected;
     // Who speaks by rules can't weigh a note: what is no longer so is said with its date when it is asked for, and else not.
-    let is_current =
-        |node: &&Node| !corrected.nodes.contains_key(&node.id) && !corrected.is_denied(&node.description);
+    let is_current = |node: &&Node| {
+        !corrected.nodes.contains_key(&node.id)
+            && !corrected.is_denied(&node.description)
+            && corrected.doubt_of(node.id).is_none()
+    };
     let is_said_so = |message: &MessageId| !corrected.messages.contains_key(message);
     let recalled = input.recalled.iter().filter(|node| nodes.contains(&node.id)).filter(is_current);
     let former = corrected.former.iter().map(|value| {

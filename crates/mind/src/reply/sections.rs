@@ -163,6 +163,8 @@ impl Sections {
             Item::new(Shown::Pair(PairLine { a: with_aliases(entity), b: with_aliases(other) }))
         };
         self.extend(Name::Uncertain, input.uncertain.iter().map(pair));
+        let questions = corrected::questions(input).into_iter().map(|line| Item::new(Shown::Line(line)));
+        self.extend(Name::Uncertain, questions);
     }
 
     /// Each node is in one place only: where recall put it, or else where it always stands.

@@ -6,7 +6,7 @@ use hub::api::identity::IdentityText;
 use hub::api::memories::{MemoryCreate, MemorySearch};
 use hub::{Caller, WorkingHours};
 use memory::nodes::NodeKind;
-use memory::ports::PersonaStore as _;
+use memory::ports::{NodeStore as _, PersonaStore as _};
 use runtime::{ProactiveSettings, RuntimeSettings};
 use serde_json::json;
 use testkit::Reply;
@@ -169,4 +169,63 @@ async fn a_hundred_retellings_do_not_raise_the_former_value() {
     let prompt = world.last_prompt();
     assert!(section(&prompt, HAPPENED).contains(LYON), "{prompt}");
     assert_eq!(stale(&prompt, "Berlin"), Vec::<&str>::new(), "{prompt}");
+}
+
+#[tokio::test]
+async fn where_it_is_not_clear_what_holds_neither_is_certain_and_the_persona_asks_once() {
+    for (certain_said, certain, doubted_said, doubted, asked) in [
+        (
+            "my birthday is on 3 May, write it down",
+            "The user's birthday is on 3 May",
+            "hm, i have to look: maybe my birthday is on 8 June",
+            "The user's birthday might be on 8 June",
+            "when is my birthday?",
+        ),
+        (
+            "我的生日是五月三日，记下来",
+            "用户的生日是五月三日",
+            "我要查一下，我的生日好像是六月八日",
+            "用户的生日好像是六月八日",
+            "我的生日是哪天？",
+        ),
+    ] {
+        let mut world = World::with(short_window(), None).await;
+        let first = live(&mut world, certain_said, certain, None).await;
+        world.pass(HOUR).await;
+        live(&mut world, doubted_said, doubted, None).await;
+        let first = world.store.node(first.id).await.unwrap().unwrap().node;
+        assert_eq!(first.superseded_by, None, "a doubt replaces nothing");
+        world.talk(WEB, asked).await;
+        let prompt = world.last_prompt();
+        let question = format!("\"{certain}\" or \"{doubted}\"");
+        assert!(section(&prompt, "What you are not certain of").contains(&question), "{prompt}");
+        let remembered = section(&prompt, HAPPENED);
+        for text in [certain, doubted] {
+            let line = remembered.lines().find(|line| line.starts_with(&format!("- {text}"))).unwrap();
+            assert!(line.contains("not certain; they have also said"), "{line}");
+        }
+        world.pass(HOUR).await;
+        world.talk(WEB, asked).await;
+        let prompt = world.last_prompt();
+        assert!(!prompt.contains("What you are not certain of"), "asked once: {prompt}");
+        assert!(prompt.contains("not certain; they have also said"), "{prompt}");
+        // The answer settles it.
+        let settled = if certain.is_ascii() {
+            "yes, my birthday is on 3 May"
+        } else {
+            "对，我的生日是五月三日"
+        };
+        let certain_again = if certain.is_ascii() {
+            "The user's birthday is on 3 May, as they had said"
+        } else {
+            "用户的生日是五月三日，没有变"
+        };
+        live(&mut world, settled, certain_again, None).await;
+        world.talk(WEB, asked).await;
+        let prompt = world.last_prompt();
+        assert!(!prompt.contains("not certain;"), "{prompt}");
+        let events = world.nodes(NodeKind::Event).await;
+        let doubt = events.iter().find(|event| event.description == doubted).unwrap();
+        assert!(doubt.superseded_by.is_some(), "{events:?}");
+    }
 }
