@@ -367,7 +367,7 @@ pub(crate) struct Import {
 pub(crate) enum ImportCommand {
     /// List imports, newest first
     List,
-    /// Make no more memories of an import for now
+    /// Pause an import: nothing more is recorded, and no memory is made of it
     Pause {
         /// Id of the import
         run: ImportId,

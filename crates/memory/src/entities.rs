@@ -208,6 +208,9 @@ pub struct Entity {
 /// The form in which names are compared: NFKC, case folded, the typographic apostrophe as the plain one, inner white
 /// space as one blank.
 pub fn fold_name(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    }
     // By way of the upper case, as in Unicode's case folding: `ß` is `ss`, a final sigma is a sigma.
     let folded = name.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let plain: String = folded.map(|c| if c == '\u{2019}' { '\'' } else { c }).nfkc().collect();

@@ -12,7 +12,7 @@ mod value_words;
 pub use approve::{ApproveError, Edits};
 pub use correct::{CorrectError, Corrector};
 pub use replaced::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
-pub use statements::{contradicts, puts_in_doubt};
+pub use statements::{contradicts, has_hedge, puts_in_doubt};
 pub use value_words::ValueWords;
 
 use jiff::Timestamp;

@@ -169,46 +169,85 @@ struct Statement {
     value: String,
 }
 
+/// A text, read once for all that is asked of it.
+pub(super) struct Parsed {
+    statements: Vec<Statement>,
+    /// Folded clauses that say what is so.
+    plain: Vec<String>,
+}
+
+impl Parsed {
+    /// A text that quotes or asks says nothing plain.
+    pub(super) fn new(text: &str) -> Self {
+        let text = own_words(text);
+        let mut parsed = Self { statements: Vec::new(), plain: Vec::new() };
+        if text.contains(NOT_PLAIN) {
+            return parsed;
+        }
+        let folded = fold_name(&in_third_person(text));
+        let mut before = String::new();
+        for clause in clauses(&folded) {
+            let certain = without_hedges(&clause);
+            let is_hedged = certain.is_some();
+            let said = certain.as_ref().unwrap_or(&clause);
+            if is_so(said) {
+                let statement = statement(said, &before);
+                parsed.statements.extend(statement.map(|said| Statement { is_hedged, ..said }));
+                if !is_hedged {
+                    parsed.plain.push(clause.clone());
+                }
+            }
+            before.push_str(&clause);
+            before.push(' ');
+        }
+        parsed
+    }
+
+    /// The clauses that say what is so.
+    pub(super) fn plain_clauses(&self) -> String {
+        self.plain.join("\n")
+    }
+
+    /// Values that are names of places, of people and animals, or days.
+    pub(super) fn named_values(&self) -> impl Iterator<Item = &String> {
+        let named = self.statements.iter().filter(|said| !said.is_hedged && NAMED.contains(&said.relation));
+        named.map(|said| &said.value)
+    }
+}
+
 /// Whether the newer text gives another value to what the older one tells, so that only one of them can be current. With
 /// `corrects` its words say that something has changed or was wrong; then any clause that is the same but for one value
 /// counts.
 pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
-    let (stated, known) = (statements(newer), statements(older));
+    let (newer, older) = (Parsed::new(newer), Parsed::new(older));
     let differs = |newer: &Statement| {
         let same = |older: &&Statement| is_of_the_same(newer, older, corrects);
         // What is said for certain settles a doubt, also where it says the same.
         let replaces = |older: &Statement| older.is_hedged || are_different(&newer.value, &older.value);
-        known.iter().filter(same).any(replaces)
+        older.statements.iter().filter(same).any(replaces)
     };
-    stated.iter().filter(|newer| !newer.is_hedged).any(differs)
-        || corrects && slot(newer, older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
+    newer.statements.iter().filter(|newer| !newer.is_hedged).any(differs)
+        || corrects && slot(&newer, &older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
+}
+
+/// Whether a text has words of doubt.
+pub fn has_hedge(text: &str) -> bool {
+    without_hedges(&fold_name(&in_third_person(own_words(text)))).is_some()
 }
 
 /// Whether the newer text says with a doubt what the older one says for certain, and says it differently: then it is not
 /// clear which of them holds.
 pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
-    let (stated, known) = (statements(newer), statements(older));
-    stated.iter().filter(|newer| newer.is_hedged).any(|newer| {
-        let mut same = known.iter().filter(|older| !older.is_hedged && is_of_the_same(newer, older, false));
+    let (newer, older) = (Parsed::new(newer), Parsed::new(older));
+    newer.statements.iter().filter(|newer| newer.is_hedged).any(|newer| {
+        let certain = older.statements.iter().filter(|older| !older.is_hedged);
+        let mut same = certain.filter(|older| is_of_the_same(newer, older, false));
         same.any(|older| are_different(&newer.value, &older.value))
     })
 }
 
 fn is_of_the_same(newer: &Statement, older: &Statement, corrects: bool) -> bool {
     newer.relation == older.relation && is_same_subject(newer, older, corrects)
-}
-
-/// The clauses of a text that say what is so, folded.
-pub(super) fn plain_clauses(text: &str) -> String {
-    clauses(&fold_name(text)).filter(|clause| is_plain(clause)).collect::<Vec<_>>().join("\n")
-}
-
-/// Values of a text that are names of places, of people and animals, or days.
-pub(super) fn named_values(text: &str) -> impl Iterator<Item = String> {
-    statements(text)
-        .into_iter()
-        .filter(|stated| !stated.is_hedged && NAMED.contains(&stated.relation))
-        .map(|stated| stated.value)
 }
 
 /// A value in common words, and the words of its clause that say what it is the value of.
@@ -220,23 +259,19 @@ pub(super) struct CommonValue {
 }
 
 /// What the text says in a clause that the other one says with another value.
-pub(super) fn common_value(text: &str, other: &str) -> Option<CommonValue> {
-    let others = statements(other);
-    let replaced = statements(text).into_iter().find(|stated| {
-        let same = |other: &&Statement| other.relation == stated.relation;
-        !NAMED.contains(&stated.relation)
-            && others.iter().filter(same).any(|other| are_different(&stated.value, &other.value))
-    });
-    let stated = replaced.map(|stated| {
-        let clause =
-            clauses(&fold_name(text)).find(|clause| clause.contains(&stated.value)).unwrap_or_default();
-        CommonValue { beside: beside(&clause, &stated.value), value: stated.value }
-    });
-    let differing = || {
-        let slot = slot(text, other)?;
-        Some(CommonValue { beside: beside(&slot.clause, &slot.value), value: slot.value })
+pub(super) fn common_value(text: &Parsed, other: &Parsed) -> Option<CommonValue> {
+    let is_replaced = |said: &&Statement| {
+        let mut same = other.statements.iter().filter(|other| other.relation == said.relation);
+        !NAMED.contains(&said.relation) && same.any(|other| are_different(&said.value, &other.value))
     };
-    stated.or_else(differing).filter(|common| !common.value.is_empty() && !common.beside.is_empty())
+    let replaced = text.statements.iter().find(is_replaced).map(|said| {
+        let clause = text.plain.iter().find(|clause| clause.contains(&said.value));
+        (clause.cloned().unwrap_or_default(), said.value.clone())
+    });
+    let differing = || slot(text, other).map(|slot| (slot.clause, slot.value));
+    let (clause, value) = replaced.or_else(differing).filter(|(_, value)| !value.is_empty())?;
+    let beside = beside(&clause, &value);
+    (!beside.is_empty()).then_some(CommonValue { value, beside })
 }
 
 /// What a clause says beside the value and the user.
@@ -254,34 +289,21 @@ fn clauses(folded: &str) -> impl Iterator<Item = String> {
     each.filter(|clause| !clause.is_empty()).collect::<Vec<_>>().into_iter()
 }
 
-/// Whether a clause says what is so, without a doubt.
-fn is_plain(clause: &str) -> bool {
-    is_so(clause) && !HEDGES.iter().any(|(hedge, _)| clause.contains(hedge))
-}
-
 fn is_so(clause: &str) -> bool {
     !NOT_SO_EN.iter().any(|word| name_stands_in(clause, word))
-        && !NOT_SO_ZH.iter().any(|word| clause.contains(word))
+        && (clause.is_ascii() || !NOT_SO_ZH.iter().any(|word| clause.contains(word)))
 }
 
-fn statements(text: &str) -> Vec<Statement> {
-    let text = own_words(text);
-    if text.contains(NOT_PLAIN) {
-        return Vec::new();
-    }
-    let folded = fold_name(&in_third_person(text));
-    let mut before = String::new();
-    let mut stated = Vec::new();
-    for clause in clauses(&folded) {
-        let certain = HEDGES.iter().fold(clause.clone(), |clause, (hedge, left)| clause.replace(hedge, left));
-        if is_so(&certain) {
-            let statement = statement(&certain, &before);
-            stated.extend(statement.map(|said| Statement { is_hedged: certain != clause, ..said }));
+/// A folded clause without its words of doubt; none if it has none.
+fn without_hedges(clause: &str) -> Option<String> {
+    let mut left = None;
+    for (hedge, instead) in HEDGES {
+        let said = left.as_deref().unwrap_or(clause);
+        if said.contains(hedge) {
+            left = Some(said.replace(hedge, instead));
         }
-        before.push_str(&clause);
-        before.push(' ');
     }
-    stated
+    left
 }
 
 /// What a memory repeats of the user's own words, where it is nothing else.
@@ -304,8 +326,10 @@ fn in_third_person(text: &str) -> String {
 fn statement(clause: &str, before: &str) -> Option<Statement> {
     // A clause may begin with what stands between: `叫小黑`.
     let padded = format!(" {clause}");
+    let is_ascii = padded.is_ascii();
     RELATIONS.iter().find_map(|(relation, words)| {
-        let (whom, after) = words.iter().find_map(|word| padded.split_once(word))?;
+        let may_occur = |word: &&&str| !is_ascii || word.is_ascii();
+        let (whom, after) = words.iter().filter(may_occur).find_map(|word| padded.split_once(word))?;
         let value = match (*relation, after.rsplit_once(" in ")) {
             // `a small flat in berlin` is in Berlin.
             (HOME, Some((place, town))) if without_article(place) != place => town,
@@ -386,15 +410,8 @@ struct Slot {
     is_single: bool,
 }
 
-fn slot(text: &str, other: &str) -> Option<Slot> {
-    let (text, other) = (in_third_person(own_words(text)), in_third_person(own_words(other)));
-    if text.contains(NOT_PLAIN) || other.contains(NOT_PLAIN) {
-        return None;
-    }
-    let others: Vec<String> = clauses(&fold_name(&other)).filter(|clause| is_plain(clause)).collect();
-    let folded = fold_name(&text);
-    let plain = clauses(&folded).filter(|clause| is_plain(clause));
-    plain.flat_map(|clause| others.iter().filter_map(move |other| differing(&clause, other)).next()).next()
+fn slot(text: &Parsed, other: &Parsed) -> Option<Slot> {
+    text.plain.iter().find_map(|clause| other.plain.iter().find_map(|other| differing(clause, other)))
 }
 
 fn differing(clause: &str, other: &str) -> Option<Slot> {

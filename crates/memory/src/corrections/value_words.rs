@@ -1,6 +1,6 @@
 //! The words by which a text says a value again.
 
-use super::statements::{CommonValue, common_value, named_values, plain_clauses};
+use super::statements::{CommonValue, Parsed, common_value};
 use crate::entities::{fold_name, name_stands_in};
 use crate::text::{content_terms, is_unspaced};
 
@@ -18,27 +18,17 @@ pub struct ValueWords {
 }
 
 impl ValueWords {
-    /// The words of a text that the other does not have; `entities` are names that the text is about.
-    pub fn new<'a>(text: &'a str, other: &str, entities: impl Iterator<Item = &'a str>) -> Self {
-        let own: Vec<String> = named_values(text).collect();
-        let contains_one = |other: &String| own.iter().any(|name| other != name && other.contains(name));
-        let longer: Vec<String> = named_values(other).filter(contains_one).collect();
-        Self {
-            names: lost_names(text, other, &longer, entities),
-            longer,
-            common: common_value(text, other),
-            whole: fold_name(text.trim_end_matches(['.', '。'])),
-        }
-    }
-
-    /// Only the words that are certainly the value, without all else that is written with a capital: `May` of "we moved in May"
-    /// says nothing of Lyon.
-    pub fn of_value(text: &str, other: &str) -> Self {
-        let mut words = Self::new(text, other, std::iter::empty());
-        let values: Vec<String> =
-            named_values(text).chain(changed_name(&fold_name(text), &fold_name(other))).collect();
-        words.names.retain(|name| values.contains(name));
-        words
+    /// The words of a former value and those of the current one; `entities` are names that the former text is about.
+    ///
+    /// Of the current one only the words that are certainly the value: `May` of "we moved in May" says nothing of Lyon.
+    pub fn of_both<'a>(
+        former: &'a str,
+        current: &'a str,
+        entities: impl Iterator<Item = &'a str>,
+    ) -> (Self, Self) {
+        let (before, now) = (Side::new(former), Side::new(current));
+        let names = entities.chain(written_names(former)).map(fold_name).collect();
+        (before.words(&now, names), now.words(&before, Vec::new()))
     }
 
     /// Whether only all of it says the value.
@@ -65,30 +55,48 @@ fn without(folded: &str, longer: &[String]) -> String {
     longer.iter().fold(folded.to_owned(), |text, name| text.replace(name, " "))
 }
 
-/// Names in a text that are not in the other one, folded: those of its entities, places, days and the like that it tells, and
-/// words that are written with a capital or with digits inside a sentence. Chinese shows no names: there it is also what
-/// changed behind a word that names.
-fn lost_names<'a>(
-    text: &'a str,
-    other: &str,
-    longer: &[String],
-    entities: impl Iterator<Item = &'a str>,
-) -> Vec<String> {
-    let (before, now) = (fold_name(text), fold_name(other));
+/// Words with a capital or with digits inside a sentence.
+fn written_names(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let written = words.skip(1).filter(|word| {
+    words.skip(1).filter(|word| {
         word.is_ascii()
             && word.len() > 1
             && word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
-    });
-    let mut names: Vec<String> = entities.chain(written).map(fold_name).chain(named_values(text)).collect();
-    names.extend(changed_name(&before, &now));
-    // 不是叫小黑，是叫小白 has the name, and says that it is not so.
-    let so_now = without(&plain_clauses(other), longer);
-    names.retain(|name| name_stands_in(&before, name) && !name_stands_in(&so_now, name));
-    names.sort();
-    names.dedup();
-    names
+    })
+}
+
+/// One of two texts that are compared.
+struct Side {
+    parsed: Parsed,
+    folded: String,
+}
+
+impl Side {
+    fn new(text: &str) -> Self {
+        Self { parsed: Parsed::new(text), folded: fold_name(text.trim_end_matches(['.', '。'])) }
+    }
+
+    /// The words of this text that the other one does not have: `names` are added to the places, days and the like that it
+    /// tells. Chinese shows no names: there it is also what changed behind a word that names.
+    fn words(&self, other: &Self, mut names: Vec<String>) -> ValueWords {
+        let values: Vec<&String> = self.parsed.named_values().collect();
+        let contains_one = |other: &&String| values.iter().any(|name| other != name && other.contains(*name));
+        let longer: Vec<String> = other.parsed.named_values().filter(contains_one).cloned().collect();
+        names.extend(values.iter().copied().cloned());
+        names.extend(changed_name(&self.folded, &other.folded));
+        // 不是叫小黑，是叫小白 has the name, and says that it is not so.
+        let so_now = without(&other.parsed.plain_clauses(), &longer);
+        // "Carla left, the boss is called Dmitri now" has the name, and says something else of her.
+        let is_lost = |name: &String| match values.contains(&name) {
+            true => !other.parsed.named_values().any(|value| value == name),
+            false => !name_stands_in(&so_now, name),
+        };
+        names.retain(|name| name_stands_in(&self.folded, name) && is_lost(name));
+        names.sort();
+        names.dedup();
+        let common = common_value(&self.parsed, &other.parsed);
+        ValueWords { names, longer, common, whole: self.folded.clone() }
+    }
 }
 
 /// Words after which a name or a place follows.
@@ -114,9 +122,8 @@ fn changed_name(text: &str, other: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn said(text: &str, other: &str, entities: &[&'static str], in_text: &str) -> bool {
-        let text = text.to_owned();
-        ValueWords::new(&text, other, entities.iter().copied()).stand_in(in_text, &fold_name(in_text))
+    fn said(text: &str, other: &str, entities: &[&str], in_text: &str) -> bool {
+        ValueWords::of_both(text, other, entities.iter().copied()).0.stand_in(in_text, &fold_name(in_text))
     }
 
     #[test]
@@ -129,13 +136,19 @@ mod tests {
         assert!(!said(black, white, &["小黑"], "小白今天怎么样"));
         assert!(said("用户住在柏林", "用户搬到了都柏林", &[], "柏林真冷"));
         assert!(!said("用户住在柏林", "用户搬到了都柏林", &[], "都柏林真冷"));
+        assert!(said(
+            "The user's boss is called Carla",
+            "Carla left, the user's boss is called Dmitri now",
+            &[],
+            "hi Carla"
+        ));
         assert!(said("用户的生日是五月三日", "用户的生日是六月八日", &[], "你说五月三日？"));
     }
 
     #[test]
     fn words_beside_the_value_are_not_the_value() {
         let (lyon, berlin) = ("The user moved in May, the user lives in Lyon", "The user lives in Berlin");
-        let words = ValueWords::of_value(lyon, berlin);
+        let (_, words) = ValueWords::of_both(berlin, lyon, std::iter::empty());
         assert!(words.stand_in("I like Lyon", "i like lyon") && !words.stand_in("in May", "in may"));
     }
 
@@ -163,7 +176,7 @@ mod tests {
     #[test]
     fn value_without_a_name_is_recognised_by_all_of_it() {
         let (never, now) = ("用户不喝咖啡", "用户现在喝咖啡了");
-        assert!(ValueWords::new(never, now, std::iter::empty()).is_nameless());
+        assert!(ValueWords::of_both(never, now, std::iter::empty()).0.is_nameless());
         assert!(said(never, now, &[], "他以前说过用户不喝咖啡") && !said(never, now, &[], "咖啡很好喝"));
     }
 }

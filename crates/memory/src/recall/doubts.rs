@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::RecallResult;
-use crate::corrections::puts_in_doubt;
+use crate::corrections::{has_hedge, puts_in_doubt};
 use crate::identifiers::NodeId;
 use crate::nodes::{Node, NodeKind};
 
@@ -29,7 +29,7 @@ pub(super) fn find_doubts(found: &RecallResult) -> Vec<Doubt> {
     let events: BTreeMap<i64, &Node> =
         recalled.filter(|node| node.kind == NodeKind::Event).map(|node| (node.seq, node)).collect();
     let mut doubts = Vec::new();
-    for (seq, newer) in &events {
+    for (seq, newer) in events.iter().filter(|(_, newer)| has_hedge(&newer.description)) {
         let mut earlier = events.range(..seq).map(|(_, older)| *older);
         let same = |older: &&Node| {
             older.subject == newer.subject && puts_in_doubt(&newer.description, &older.description)

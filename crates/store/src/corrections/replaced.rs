@@ -157,8 +157,8 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
     value.current = current.id;
     value.current_text = current.description;
     let names = names(connection, node, entities.as_deref())?;
-    value.words = ValueWords::new(&value.text, &value.current_text, names.iter().map(String::as_str));
-    value.current_words = ValueWords::of_value(&value.current_text, &value.text);
+    let names = names.iter().map(String::as_str);
+    (value.words, value.current_words) = ValueWords::of_both(&value.text, &value.current_text, names);
     Ok((value.text != value.current_text).then_some(value))
 }
 
