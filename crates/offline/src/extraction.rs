@@ -1,12 +1,14 @@
 //! `extraction`: from what was said to events, with exact quotes as evidence.
 
+mod corrections;
 mod drafts;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use text::{CorrectionCue, correction_cue, denied_value, names_time_ahead};
+use text::{CorrectionCue, correction_cue, names_time_ahead};
 
+use corrections::takes_back_what_was_said;
 use drafts::{
     Event, Evidence, IDENTITY_BEARING, MOST_EMOTION_TAGS, MOST_RELATIONAL_TAGS, MOST_SENTENCES, limit_events,
     merge,
@@ -18,14 +20,10 @@ use super::lexicon;
 use super::peaks::peak;
 use super::rewrite::{continued, quoted, third_person};
 use super::self_statements::self_statement;
-use super::sentences::{
-    Clause, Language, clauses, clipped, has_part, has_phrase, is_question, seems_to_ask, sentences, words,
-};
+use super::sentences::{Clause, Language, clauses, clipped, is_question, seems_to_ask, sentences, words};
 
 /// An impact this far from zero is a peak.
 const PEAK_IMPACT: i32 = 7;
-/// Longest message that says nothing but that the one before is taken back, in characters.
-const RETRACTION_LENGTH_MAX: usize = 30;
 const LONGEST_SUMMARY: usize = 300;
 
 #[derive(Deserialize)]
@@ -136,11 +134,6 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     }
 }
 
-/// Whether a message only takes back what was said just before: "scratch that", 当我没说.
-fn takes_back_what_was_said(text: &str) -> bool {
-    correction_cue(text) == Some(CorrectionCue::Retracted) && text.chars().count() <= RETRACTION_LENGTH_MAX
-}
-
 /// What the rules know beside the sentence.
 struct Known<'a> {
     entities: &'a [KnownEntity],
@@ -153,10 +146,11 @@ impl Known<'_> {
         let mut events: Vec<Event> = Vec::new();
         for sentence in sentences(&message.text) {
             let cue = correction_cue(sentence);
+            let language = Language::of(sentence).unwrap_or_default();
             if matches!(cue, Some(CorrectionCue::Denied | CorrectionCue::Retracted)) {
+                events.extend(self.retraction(message, sentence, language));
                 continue;
             }
-            let language = Language::of(sentence).unwrap_or_default();
             match (self.finding(sentence), events.last_mut()) {
                 (finding, Some(event))
                     if begins_with_pronoun(sentence) && event.evidence.len() < MOST_SENTENCES =>
@@ -282,36 +276,6 @@ impl Known<'_> {
             }
         }
         mentioned
-    }
-
-    /// Older memories of the user's home or work that a move or a new job replaces. Only an explicit
-    /// change replaces anything.
-    fn superseded_by(&self, sentence: &str) -> Vec<String> {
-        let english = words(sentence);
-        let about_others =
-            has_part(sentence, lexicon::FAMILY_ZH) || has_part(sentence, lexicon::ACQUAINTANCE_ZH);
-        let own = (sentence.contains('我') && !about_others) || has_phrase(&english, lexicon::Words::I);
-        let states = clauses(sentence).iter().any(Clause::states);
-        let changes = [
-            (lexicon::MOVED_ZH, lexicon::MOVED_EN, lexicon::HOME_ZH, lexicon::HOME_EN),
-            (lexicon::NEW_JOB_ZH, lexicon::NEW_JOB_EN, lexicon::JOB_ZH, lexicon::JOB_EN),
-        ];
-        let replaced = |node: &KnownNode| {
-            let of_user = node.text.starts_with("用户") && !node.text.starts_with("用户的")
-                || node.text.to_lowercase().starts_with("the user ");
-            let node_words = words(&node.text);
-            let denied = denied_value(sentence).is_some_and(|value| node.text.contains(value));
-            denied
-                || own
-                    && states
-                    && of_user
-                    && changes.iter().any(|(new_zh, new_en, old_zh, old_en)| {
-                        (has_part(sentence, *new_zh) || has_phrase(&english, *new_en))
-                            && (has_part(&node.text, *old_zh) || has_phrase(&node_words, *old_en))
-                    })
-        };
-        let nodes = self.nodes.iter().filter(|node| replaced(node));
-        nodes.map(|node| node.handle.clone()).collect()
     }
 }
 

@@ -398,7 +398,7 @@ pub(super) const LABELS: Words =
 
 /// First words that say nothing.
 pub(super) const FILLERS_ZH: Words =
-    Words("对了|其实|嗯|嗯嗯|哦|啊|哈哈|哈哈哈|那个|然后|话说|说起来|你好|嗨|唉|btw");
+    Words("不对|不|没有|对了|其实|嗯|嗯嗯|哦|啊|哈哈|哈哈哈|那个|然后|话说|说起来|你好|嗨|唉|btw");
 pub(super) const FILLERS_EN: Words = Words(
     "well|so|oh|hey|hi|hello|btw|also|um|uh|and|but|ah|haha|lol|okay|ok|yeah|yes|actually|honestly|anyway",
 );

@@ -91,7 +91,10 @@ fn third_person_en(sentence: &str) -> Option<String> {
     if unsure || !words.iter().any(|word| lexicon::FIRST_PERSON_EN.holds(word)) {
         return None;
     }
-    let start = words.iter().position(|word| !lexicon::FILLERS_EN.holds(word))?;
+    let is_filler = |(token, word): (&str, &String)| {
+        lexicon::FILLERS_EN.holds(word) || matches!(word.as_str(), "no" | "nope") && token.ends_with(',')
+    };
+    let start = sentence.split_whitespace().zip(&words).position(|word| !is_filler(word))?;
     let mut turner = PersonRewriter::default();
     for (at, (token, word)) in sentence.split_whitespace().zip(&words).enumerate().skip(start) {
         let (open, core, close) = split_punctuation(token);
@@ -373,6 +376,7 @@ mod tests {
             ("my sister Anna gave me her piano", "The user's sister Anna gave the user her piano"),
             ("My name is Tom and I'm 34.", "The user's name is Tom and the user is 34."),
             ("Well, I was born in May", "The user was born in May"),
+            ("No, I live in Lyon now", "The user lives in Lyon now"),
             ("I love to cook and bake", "The user loves to cook and bake"),
             ("I can't stand cilantro", "The user can't stand cilantro"),
             ("My mom died when I was ten", "The user's mom died when the user was ten"),

@@ -232,6 +232,43 @@ fn only_an_explicit_change_supersedes() {
 }
 
 #[test]
+fn what_is_taken_back_is_replaced_where_it_is_named() {
+    let known = json!([
+        {"handle": "k1", "text": "The user bought a red yacht in Nice"},
+        {"handle": "k2", "text": "用户买了一艘红色的游艇"},
+        {"handle": "k3", "text": "The user plays the piano"},
+    ]);
+    let events = |text: &str| {
+        let messages = json!([{"handle": "m1", "role": "user", "text": text}]);
+        extracted(json!({"messages": messages, "known_nodes": known}))["events"].clone()
+    };
+    for (text, handle) in [
+        ("I was joking about the red yacht that I bought in Nice", "k1"),
+        ("我买了红色游艇，那是开玩笑的", "k2"),
+    ] {
+        let events = events(text);
+        assert_eq!(events[0]["supersedes"], json!([handle]), "{events}");
+        assert_eq!(events[0]["relational_tags"], json!(["correction"]), "{events}");
+    }
+    for text in ["I was joking about the rain", "I never said that I sing", "要不明天搬家吧，开玩笑的"]
+    {
+        assert_eq!(events(text), json!([]), "{text}");
+    }
+}
+
+#[test]
+fn a_statement_that_is_taken_back_at_once_leaves_nothing() {
+    for (first, second) in [("I bought a red yacht", "just kidding"), ("我买了一艘游艇", "当我没说")]
+    {
+        let messages = json!([
+            {"handle": "m1", "role": "user", "text": first},
+            {"handle": "m2", "role": "user", "text": second},
+        ]);
+        assert_eq!(extracted(json!({ "messages": messages }))["events"], json!([]), "{first}");
+    }
+}
+
+#[test]
 fn small_talk_leaves_nothing() {
     for text in
         ["你好", "今天天气不错", "hi there!", "what's up?", "我先走了,拜拜", "🙂", "", "I'm fine, thanks"]

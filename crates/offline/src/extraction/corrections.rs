@@ -1,0 +1,73 @@
+//! What a sentence corrects: older memories that it takes the place of, and what is taken back.
+
+use text::{CorrectionCue, content_terms, correction_cue, denied_value, names_time_ahead};
+
+use super::drafts::Event;
+use super::{Finding, Known, KnownNode, Message};
+use crate::lexicon;
+use crate::rewrite::quoted;
+use crate::sentences::{Clause, Language, clauses, has_part, has_phrase, words};
+
+/// Longest message that says nothing but that the one before is taken back, in characters.
+const RETRACTION_LENGTH_MAX: usize = 30;
+/// A retraction means the memory of whose content terms it says this share, and this many.
+const NAMED_SHARE: f64 = 0.6;
+const NAMED_TERMS_MIN: usize = 2;
+/// Content terms of descriptions that say whom they are about.
+const USER_TERMS: [&str; 3] = ["user", "用", "户"];
+
+/// Whether a message only takes back what was said just before: "scratch that", 当我没说.
+pub(super) fn takes_back_what_was_said(text: &str) -> bool {
+    correction_cue(text) == Some(CorrectionCue::Retracted) && text.chars().count() <= RETRACTION_LENGTH_MAX
+}
+
+impl Known<'_> {
+    /// A joke or a denial that names what is remembered takes its place; another one leaves nothing.
+    pub(super) fn retraction(&self, message: &Message, sentence: &str, language: Language) -> Option<Event> {
+        let said = content_terms(sentence);
+        let is_meant = |node: &&KnownNode| {
+            let mut terms = content_terms(&node.text);
+            terms.retain(|term| !USER_TERMS.contains(&term.as_str()));
+            let named = terms.iter().filter(|term| said.contains(*term)).count();
+            named >= NAMED_TERMS_MIN && named as f64 >= NAMED_SHARE * terms.len() as f64
+        };
+        let meant = self.nodes.iter().filter(is_meant).map(|node| node.handle.clone());
+        let meant: Vec<String> = if names_time_ahead(sentence) { Vec::new() } else { meant.collect() };
+        let mut event = Event::of_user("event", quoted(sentence, language, false));
+        let mut finding = Finding::default();
+        finding.relate(true, "correction");
+        self.support(&mut event, message, sentence, finding);
+        event.supersedes = meant;
+        (!event.supersedes.is_empty()).then_some(event)
+    }
+
+    /// Older memories of the user's home or work that a move or a new job replaces. Only an explicit
+    /// change replaces anything.
+    pub(super) fn superseded_by(&self, sentence: &str) -> Vec<String> {
+        let english = words(sentence);
+        let about_others =
+            has_part(sentence, lexicon::FAMILY_ZH) || has_part(sentence, lexicon::ACQUAINTANCE_ZH);
+        let own = (sentence.contains('我') && !about_others) || has_phrase(&english, lexicon::Words::I);
+        let states = clauses(sentence).iter().any(Clause::states);
+        let changes = [
+            (lexicon::MOVED_ZH, lexicon::MOVED_EN, lexicon::HOME_ZH, lexicon::HOME_EN),
+            (lexicon::NEW_JOB_ZH, lexicon::NEW_JOB_EN, lexicon::JOB_ZH, lexicon::JOB_EN),
+        ];
+        let replaced = |node: &KnownNode| {
+            let of_user = node.text.starts_with("用户") && !node.text.starts_with("用户的")
+                || node.text.to_lowercase().starts_with("the user ");
+            let node_words = words(&node.text);
+            let denied = denied_value(sentence).is_some_and(|value| node.text.contains(value));
+            denied
+                || own
+                    && states
+                    && of_user
+                    && changes.iter().any(|(new_zh, new_en, old_zh, old_en)| {
+                        (has_part(sentence, *new_zh) || has_phrase(&english, *new_en))
+                            && (has_part(&node.text, *old_zh) || has_phrase(&node_words, *old_en))
+                    })
+        };
+        let nodes = self.nodes.iter().filter(|node| replaced(node));
+        nodes.map(|node| node.handle.clone()).collect()
+    }
+}
