@@ -70,6 +70,7 @@ export const entity = (id: string, name: string, aliases: string[] = []): Entity
   updated_at: AT,
   aliases,
   last_mentioned_at: null,
+  no_longer_current: null,
   linked_events_count: 0,
   owner_override: false,
 });

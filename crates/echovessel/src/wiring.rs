@@ -241,7 +241,7 @@ fn graph(
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 ) -> Graph {
-    Graph::new(database.clone(), database.clone(), embedder, clock, ids)
+    Graph::new(database.clone(), database.clone(), database.clone(), embedder, clock, ids)
 }
 
 /// The instance that this program is: as configured, else the name of this machine, made safe.

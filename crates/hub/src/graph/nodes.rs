@@ -148,10 +148,11 @@ impl Graph {
 
     /// A node that is there.
     pub async fn node(&self, scope: &Scope, id: &str) -> Result<NodeResponse, StoreError> {
-        let found = match Uuid::parse_str(id) {
+        let mut found = match Uuid::parse_str(id) {
             Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
             Err(_) => None,
         };
+        self.note_former(scope, found.iter_mut()).await?;
         Ok(match found {
             Some(node) => NodeResponse { success: true, message: None, node: Some(node) },
             None => NodeResponse::refused(not_found(id)),
@@ -220,7 +221,9 @@ impl Graph {
                 && asked.node_type.as_ref().is_none_or(|wanted| *wanted == node.node_type)
         });
         let total = nodes.len();
-        let nodes = nodes.into_iter().skip(asked.offset).take(asked.limit.unwrap_or(LIST_LIMIT)).collect();
+        let page = nodes.into_iter().skip(asked.offset).take(asked.limit.unwrap_or(LIST_LIMIT));
+        let mut nodes: Vec<_> = page.collect();
+        self.note_former(scope, nodes.iter_mut()).await?;
         Ok(NodeListResponse { nodes, total })
     }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::SessionId;
 use memory::ports::{Embedding, StoreError};
+use memory::recall::FormerValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -52,6 +53,9 @@ pub struct GraphNode {
     pub deleted: bool,
     /// Whether it is an entity of the memory.
     pub entity: bool,
+    /// What its label or description says that is no longer current.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_longer_current: Option<FormerValue>,
 }
 
 /// An edge, as stored and as on the wire.

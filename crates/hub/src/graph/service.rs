@@ -7,7 +7,10 @@ use async_trait::async_trait;
 use memory::Scope;
 use memory::entities::{embedded_text, fold_name};
 use memory::identifiers::{EntityId, SessionId};
-use memory::ports::{Clock, Embedder, Embedding, EntityStore, IdGenerator, StoreError, UnembeddedEntity};
+use memory::ports::{
+    Clock, CorrectionStore, Embedder, Embedding, EntityStore, IdGenerator, StoreError, UnembeddedEntity,
+};
+use memory::recall::Corrected;
 
 use crate::ports::DiaryLinks;
 use crate::retries::Retries;
@@ -22,6 +25,7 @@ const EMBEDDED_AT_ONCE: u32 = 256;
 pub struct Graph {
     pub(super) store: Arc<dyn GraphStore>,
     entities: Arc<dyn EntityStore>,
+    corrections: Arc<dyn CorrectionStore>,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
@@ -36,6 +40,7 @@ impl Graph {
     pub fn new(
         store: Arc<dyn GraphStore>,
         entities: Arc<dyn EntityStore>,
+        corrections: Arc<dyn CorrectionStore>,
         embedder: Option<Arc<dyn Embedder>>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
@@ -43,6 +48,7 @@ impl Graph {
         Self {
             store,
             entities,
+            corrections,
             embedder,
             clock,
             ids,
@@ -70,6 +76,19 @@ impl Graph {
         let there = |node: &GraphNode| made.iter().any(|(id, _)| *id == node.id);
         let rebuilt = entities.iter().chain(&own).filter(|node| there(node)).count() as u64;
         Ok((rebuilt, total - rebuilt, total))
+    }
+
+    /// Says of each node what its label or description tells that was corrected since.
+    pub(super) async fn note_former<'a>(
+        &self,
+        scope: &Scope,
+        nodes: impl Iterator<Item = &'a mut GraphNode>,
+    ) -> Result<(), StoreError> {
+        let corrected = Corrected::in_scope(self.corrections.as_ref(), scope).await?;
+        for node in nodes {
+            node.no_longer_current = corrected.of_described(&node.label, &node.description);
+        }
+        Ok(())
     }
 
     /// Which model makes the vectors; none without one.

@@ -78,7 +78,7 @@ impl Graph {
             Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
             Err(_) => None,
         };
-        let Some(start) = start else {
+        let Some(mut start) = start else {
             let unknown = json!({"id": asked.start_node_id, "type": "unknown", "label": "Unknown"});
             return Ok(TraverseResponse { start_node: unknown, results: Vec::new() });
         };
@@ -86,12 +86,14 @@ impl Graph {
         let types = asked.edge_types.as_deref();
         let depth = asked.max_depth.unwrap_or(DEPTH);
         let (steps, mut nodes) = self.walk(scope, start.id, asked.direction, depth, types, limit).await?;
-        let results = steps
+        let mut results: Vec<Visited> = steps
             .into_iter()
             .filter_map(|step| {
                 Some(Visited { node: nodes.remove(&step.id)?, path: step.path, depth: step.depth })
             })
             .collect();
+        let visited = results.iter_mut().map(|visited| &mut visited.node);
+        self.note_former(scope, visited.chain([&mut start])).await?;
         let start_node = serde_json::to_value(&start).unwrap_or_default();
         Ok(TraverseResponse { start_node, results })
     }
@@ -109,6 +111,7 @@ impl Graph {
         nodes.extend(steps.iter().filter_map(|step| around.remove(&step.id)));
         let ids: Vec<Uuid> = nodes.iter().map(|node| node.id).collect();
         let inside: HashSet<Uuid> = ids.iter().copied().collect();
+        self.note_former(scope, nodes.iter_mut()).await?;
         let now = self.clock.now();
         let mut edges = self.store.graph_edges_at(scope, &ids).await?;
         edges.retain(|edge| {

@@ -123,7 +123,14 @@ fn step() -> impl Strategy<Value = Step> {
 
 pub(crate) fn graph(home: &Home) -> Graph {
     let ids = Arc::new(SequentialIds::new(11));
-    Graph::new(home.store.clone(), home.store.clone(), None, Arc::new(home.clock.clone()), ids)
+    Graph::new(
+        home.store.clone(),
+        home.store.clone(),
+        home.store.clone(),
+        None,
+        Arc::new(home.clock.clone()),
+        ids,
+    )
 }
 
 pub(crate) fn fields<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {

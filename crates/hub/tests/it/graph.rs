@@ -41,6 +41,7 @@ async fn world() -> World {
     let graph = Graph::new(
         store.clone(),
         store.clone(),
+        store.clone(),
         Some(embedder),
         Arc::new(clock.clone()),
         Arc::new(SequentialIds::new(7)),
@@ -355,7 +356,7 @@ async fn defect_09_nothing_is_cleaned_up_by_itself() {
     world.store.close().await.unwrap();
     let store = Arc::new(SqliteStore::open(&path, StoreOptions::default()).unwrap());
     let clock = Arc::new(world.clock.clone());
-    let graph = Graph::new(store.clone(), store, None, clock, Arc::new(SequentialIds::new(8)));
+    let graph = Graph::new(store.clone(), store.clone(), store, None, clock, Arc::new(SequentialIds::new(8)));
     let world = World { graph, ..world };
     assert_eq!(world.labels().await, ["Lisbon flat", "Sam", "Samantha Jones", "Vtubing"]);
 }

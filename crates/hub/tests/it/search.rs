@@ -189,7 +189,8 @@ async fn a_node_whose_text_the_model_can_t_read_is_not_compared_by_its_vector() 
     let home = Home::without_files().await;
     let model = Arc::new(WordHashEmbedder::new().with_readability(0.55));
     let (store, clock) = (home.store.clone(), Arc::new(home.clock.clone()));
-    let graph = Graph::new(store.clone(), store, Some(model), clock, Arc::new(SequentialIds::new(8)));
+    let graph =
+        Graph::new(store.clone(), store.clone(), store, Some(model), clock, Arc::new(SequentialIds::new(8)));
     let node = json!({"type": "topic", "label": "chess", "instanceId": "laptop"});
     graph.create_node(&home.caller.scope, serde_json::from_value(node).unwrap()).await.unwrap();
     let vector = WordHashEmbedder::new().embed(&["chess".to_owned()]).await.unwrap().remove(0).vector;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Candidate, CandidateKind, Doubt, RecallRequest, RecallResult};
 use crate::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
-use crate::entities::{fold_name, name_stands_in};
+use crate::entities::{Entity, fold_name, name_stands_in};
 use crate::identifiers::{EntityId, MessageId, NodeId};
 use crate::messages::{Message, Role};
 use crate::nodes::{Node, NodeKind};
@@ -287,6 +287,18 @@ impl Corrected {
         (!left.is_empty()).then_some(left)
     }
 
+    /// The name that an entity has now, where the one it is shown by is a former one and the new one is known.
+    fn current_name<'a>(&self, entity: &'a Entity) -> Option<&'a str> {
+        let value = self.of_text(&entity.canonical_name)?;
+        let is_current = |name: &&String| value.is_corrected_in(name) && !value.is_said_in(name);
+        entity.aliases.iter().find(is_current).map(String::as_str)
+    }
+
+    /// What of an entity's or a node's name and description is no longer current.
+    pub fn of_described(&self, name: &str, description: &str) -> Option<FormerValue> {
+        self.of_text(name).or_else(|| self.of_text(description)).map(FormerValue::from)
+    }
+
     /// Notes what a text that a person wrote says and is no longer current.
     pub fn note_written(&mut self, text: &str) {
         let said: Vec<ReplacedValue> =
@@ -379,6 +391,10 @@ impl Corrected {
             } else {
                 session.summary = self.without_former(&summary, "summary");
             }
+        }
+        for entity in &mut found.entities {
+            let current = self.current_name(entity).map(str::to_owned);
+            entity.canonical_name = current.unwrap_or_else(|| std::mem::take(&mut entity.canonical_name));
         }
         for entity in found.entities.iter_mut().filter(|entity| !entity.owner_override) {
             let Some(description) = entity.description.take() else { continue };

@@ -16,6 +16,7 @@ mod truth;
 mod corrections;
 mod corrected;
 mod corrected_elsewhere;
+mod corrected_names;
 mod correction_chains;
 mod defects;
 mod reflection;

@@ -173,7 +173,7 @@ impl World {
     pub(crate) fn graph(&self) -> Graph {
         let store = Arc::new(SqliteStore::open(&self.path, StoreOptions::default()).unwrap());
         let (clock, ids) = (Arc::new(self.clock.clone()), Arc::new(SequentialIds::new(50 + self.lives)));
-        Graph::new(store.clone(), store, None, clock, ids)
+        Graph::new(store.clone(), store.clone(), store, None, clock, ids)
     }
 
     /// The process dies, if it has not yet, and another one starts on what is on the disk after `away`.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::entities::{EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus};
 use memory::identifiers::EntityId;
+use memory::recall::{Corrected, FormerValue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,8 @@ pub(crate) struct EntityDetail {
     entity: EntitySummary,
     linked_events_count: u64,
     last_mentioned_at: Option<Timestamp>,
+    /// What its name or description says that is no longer current.
+    no_longer_current: Option<FormerValue>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -316,11 +319,14 @@ async fn counted(
 ) -> Result<Vec<EntityDetail>, Problem> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mentions = app.runtime().store().entity_mentions(scope, &ids).await?;
+    let corrected = Corrected::in_scope(app.runtime().store(), scope).await?;
     let counted = entities.into_iter().map(|entity| {
         let spoken_of = mentions.iter().find(|mentions| mentions.entity_id == entity.id);
         EntityDetail {
             linked_events_count: spoken_of.map_or(0, |mentions| mentions.events),
             last_mentioned_at: spoken_of.and_then(|mentions| mentions.last_at),
+            no_longer_current: corrected
+                .of_described(&entity.canonical_name, entity.description.as_deref().unwrap_or_default()),
             entity: entity.into(),
         }
     });

@@ -281,8 +281,14 @@ fn parts(
         embedding: EmbeddingState { provider: None, model: None, words_only: true },
     };
     let clock = runtime.shared_clock();
-    let graph =
-        Graph::new(store.clone(), store.clone(), None, clock.clone(), Arc::new(SequentialIds::new(8)));
+    let graph = Graph::new(
+        store.clone(),
+        store.clone(),
+        store.clone(),
+        None,
+        clock.clone(),
+        Arc::new(SequentialIds::new(8)),
+    );
     let hub = runtime.hub().unwrap().clone();
     ServerParts {
         runtime: runtime.clone(),

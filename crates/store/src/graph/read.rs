@@ -95,6 +95,7 @@ fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
         version: row.get::<Option<u32>>(16)?.unwrap_or(1),
         deleted: row.get::<Option<i64>>(17)?.is_some(),
         entity: true,
+        no_longer_current: None,
     })
 }
 
@@ -117,14 +118,22 @@ fn own_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
         version: row.get(11)?,
         deleted: row.get::<Option<i64>>(12)?.is_some(),
         entity: false,
+        no_longer_current: None,
     })
 }
 
-/// `e` is `graph_edges`.
+/// `e` is `graph_edges`. An edge that depends on nothing but replaced events holds until the last of them was replaced: so
+/// it ends with the change, whether or not the graph was drawn from the newer event, and holds again when that is undone.
 macro_rules! edge_columns {
     () => {
         "e.id, e.from_id, e.to_id, e.type, e.properties, e.weight, e.source_instance, e.created_at, e.updated_at, \
-         e.occurred_at, e.valid_until, e.last_confirmed_at, e.version, e.deleted_at"
+         e.occurred_at, coalesce(e.valid_until, (
+             SELECT max(c.created_at) FROM graph_sources s
+             JOIN concept_nodes n ON n.id = unhex(replace(s.memory, '-', ''))
+             JOIN node_changes c ON c.node_seq = n.seq AND c.kind = 'supersession' AND c.undone_at IS NULL
+             WHERE s.edge_id = e.id AND s.memory <> '' AND n.superseded_by IS NOT NULL
+             HAVING count(DISTINCT s.number) = (SELECT count(*) FROM graph_sources a WHERE a.edge_id = e.id))), \
+         e.last_confirmed_at, e.version, e.deleted_at"
     };
 }
 

@@ -18,17 +18,6 @@ const UNREAD_SESSIONS: &str = "
 const UNREAD_EVENTS: &str = "
     SELECT n.seq, n.id, n.description FROM concept_nodes n CROSS JOIN graph_unread u ON u.node_seq = n.seq
     WHERE n.source_session_id = ?1 ORDER BY n.seq";
-/// That the memory is named is said twice: the index holds no words of instances, which have no memory.
-const END_REPLACED: &str = "
-    UPDATE graph_edges SET valid_until = ?3, updated_at = ?3, version = version + 1
-    WHERE deleted_at IS NULL AND valid_until IS NULL
-        AND id IN (SELECT edge_id FROM graph_sources WHERE scope = ?1 AND memory = ?2 AND memory <> '')
-        AND NOT EXISTS (
-            SELECT 1 FROM graph_sources s
-            WHERE s.edge_id = graph_edges.id AND NOT EXISTS (
-                SELECT 1 FROM concept_nodes n
-                WHERE n.id = unhex(replace(s.memory, '-', '')) AND n.superseded_by IS NOT NULL))";
-
 /// The oldest sessions with unread events, without those that are to be passed over.
 pub(super) fn unread(
     connection: &Connection,
@@ -132,7 +121,6 @@ pub(super) fn commit(
         holds_again.execute(params![edge.value.id.into_bytes(), at])?;
     }
     for event in &session.events {
-        end_replaced(connection, scope, event.node, at)?;
         connection
             .prepare_cached(
                 "DELETE FROM graph_unread WHERE node_seq = (SELECT seq FROM concept_nodes WHERE id = ?1)",
@@ -140,18 +128,6 @@ pub(super) fn commit(
             .execute([event.node.0.into_bytes()])?;
     }
     Ok(Some(written))
-}
-
-/// Edges that depend on nothing but events which are no longer true end where their successor is known.
-fn end_replaced(connection: &Connection, scope: i64, successor: NodeId, at: i64) -> Result<()> {
-    let replaced: Vec<NodeId> = connection
-        .prepare_cached("SELECT id FROM concept_nodes WHERE superseded_by = ?1")?
-        .query_map([successor.0.into_bytes()], |row| uuid(row, 0).map(NodeId))?
-        .collect::<Result<_>>()?;
-    for node in replaced {
-        connection.prepare_cached(END_REPLACED)?.execute(params![scope, node.to_string(), at])?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -167,12 +143,6 @@ mod tests {
         assert!(sessions.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY"), "{sessions}");
         let events = plan(&connection, UNREAD_EVENTS);
         assert!(events.contains("concept_nodes_of_session (source_session_id=?)"), "{events}");
-        let replaced = plan(&connection, END_REPLACED);
-        assert!(replaced.contains("graph_sources_of_memory (scope=? AND memory=?)"), "{replaced}");
-        assert_eq!(
-            [sessions, events, replaced].concat().matches("SCAN").count(),
-            1,
-            "only what waits is walked over"
-        );
+        assert_eq!([sessions, events].concat().matches("SCAN").count(), 1, "only what waits is walked over");
     }
 }

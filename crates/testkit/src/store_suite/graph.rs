@@ -205,14 +205,12 @@ pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(
     extraction.supersessions = vec![Supersession { older: older.id, newer: newer.id }];
     store.commit_extraction(extraction).await?;
     store.finish_session(session.id, at(12)).await?;
-    assert_eq!(
-        holding(&stage, store, 13).await?,
-        [("lives_in".to_owned(), 1)],
-        "until its successor is read"
-    );
+    assert_eq!(holding(&stage, store, 13).await?, [], "also before the newer memory is read");
+    assert_eq!(holding(&stage, store, 10).await?, [("lives_in".to_owned(), 1)], "it did hold");
     draw(&stage, store, newer.id, "lived_in", 14).await?;
     assert_eq!(holding(&stage, store, 15).await?, [("lived_in".to_owned(), 1)]);
-    assert_eq!(holding(&stage, store, 13).await?.len(), 2, "it did hold");
+    store.undo_last_change(older.id, at(16)).await?.ok_or("it was replaced")?;
+    assert_eq!(holding(&stage, store, 17).await?.len(), 2, "an undo gives it back");
 
     let forgotten = |node| Selection { nodes: [node].into(), ..Selection::default() };
     forget(&stage, forgotten(newer.id), ForgetMode::Cascade).await?;

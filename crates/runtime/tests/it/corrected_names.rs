@@ -1,0 +1,78 @@
+//! What was corrected is never given as current where names and the graph's facts tell it.
+
+use hub::graph::{EdgeGet, GraphEdge};
+use memory::nodes::Node;
+use memory::ports::EntityStore as _;
+use serde_json::json;
+use testkit::Reply;
+
+use crate::corrected::{live_with, stale};
+use crate::world::{HOUR, SECOND, WEB, World, scope, settings};
+
+const BLACK: &str = "用户养了一只猫，叫小黑";
+const WHITE: &str = "用户的猫现在叫小白";
+
+/// A cat called 小黑 that is called 小白 now, by the names that the model gives it.
+async fn renamed(world: &mut World) -> Node {
+    let named = |name: &str, aliases: &[&str]| json!({"mentioned_entities": [{"canonical_name": name, "kind": "pet", "aliases": aliases}]});
+    live_with(world, "我养了只猫叫小黑", BLACK, None, named("小黑", &[])).await;
+    world.pass(24 * HOUR).await;
+    let newer =
+        live_with(world, "我的猫改名了，现在叫小白", WHITE, Some(BLACK), named("小白", &["小黑"])).await;
+    world.pass(HOUR).await;
+    newer
+}
+
+#[tokio::test]
+async fn entity_goes_by_its_present_name() {
+    let mut world = World::new().await;
+    let newer = renamed(&mut world).await;
+    let scope = scope("ann");
+    let cat = world.store.entities(&scope, 10).await.unwrap().remove(0);
+    assert_eq!((cat.canonical_name.as_str(), cat.aliases.len()), ("小黑", 2), "{cat:?}");
+    world.store.describe_entity(&scope, cat.id, "喜欢晒太阳的猫", world.runtime.clock().now()).await.unwrap();
+    world.talk(WEB, "小白今天怎么样").await;
+    let prompt = world.last_prompt();
+    assert!(prompt.contains("# About 小白\n") && prompt.contains("喜欢晒太阳的猫"), "{prompt}");
+    assert_eq!(stale(&prompt, "小黑"), Vec::<&str>::new(), "{prompt}");
+
+    let node = world.graph().node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
+    let former = node.no_longer_current.expect("a note");
+    assert_eq!((former.text.as_str(), former.current_text.as_str(), former.mistaken), (BLACK, WHITE, false));
+    world.runtime.undo_node(newer.id).await.unwrap().unwrap();
+    let node = world.graph().node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
+    assert_eq!(node.no_longer_current, None, "undo takes the note away");
+    world.talk(WEB, "小黑今天怎么样").await;
+    assert!(world.last_prompt().contains("# About 小黑\n"), "{}", world.last_prompt());
+}
+
+#[tokio::test]
+async fn fact_of_the_graph_ends_with_what_it_depends_on() {
+    let mut world = World::with_graph(settings()).await;
+    world.model.on("graph", |request| {
+        let facts = request.user().contains("Berlin").then(|| {
+            json!([{"from": "user", "to": "Berlin", "type": "lives_in", "memory": "e1", "confidence": 0.9}])
+        });
+        Reply::json(json!({
+            "entities": [{"name": "Berlin", "type": "place"}],
+            "relationships": facts.unwrap_or_else(|| json!([])),
+        }))
+    });
+    let (berlin, lyon) = ("The user lives in Berlin", "The user lives in Lyon");
+    live_with(&mut world, "i have settled, i live in Berlin", berlin, None, json!({})).await;
+    let valid = async |world: &World| -> Vec<GraphEdge> {
+        let asked = EdgeGet { only_valid: true, ..EdgeGet::default() };
+        world.graph().edges(&scope("ann"), asked).await.unwrap().edges
+    };
+    world.until("a fact", || async { valid(&world).await.len() == 1 }).await;
+    world.pass(24 * HOUR).await;
+    // The graph can't be drawn from the newer memory.
+    world.model.on("graph", |_| Reply::error(503, "busy"));
+    let newer = live_with(&mut world, "i have moved, i live in Lyon", lyon, Some(berlin), json!({})).await;
+    world.pass(SECOND).await;
+    assert_eq!(valid(&world).await, []);
+    let all = world.graph().edges(&scope("ann"), EdgeGet::default()).await.unwrap().edges;
+    assert!(all[0].valid_until.is_some_and(|until| until > all[0].created_at), "it stays, dated: {all:?}");
+    world.runtime.undo_node(newer.id).await.unwrap().unwrap();
+    assert_eq!(valid(&world).await.len(), 1, "undo gives it back");
+}
