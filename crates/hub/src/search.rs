@@ -91,7 +91,6 @@ impl Hub {
             other.score.total_cmp(&one.score).then_with(|| one.id.cmp(&other.id))
         });
         found.truncate(input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize);
-        let corrected = Corrected::in_scope(self.inner().parts.corrections.as_ref(), &caller.scope).await?;
         let mut results = Vec::with_capacity(found.len());
         for (memory, piece) in found {
             let name = DocumentName::Diary(piece.name.clone());
@@ -99,8 +98,13 @@ impl Hub {
             let Some(document) = self.document(&caller.scope, &name).await? else { continue };
             let Some(content) = document.content() else { continue };
             let excerpt = excerpt::excerpt(memory.granularity, content, piece.place);
-            let no_longer_current = corrected.of_text(&excerpt).map(FormerValue::from);
-            results.push(FoundMemory { excerpt, no_longer_current, ..memory });
+            results.push(FoundMemory { excerpt, ..memory });
+        }
+        let texts = results.iter().map(|found| found.excerpt.clone()).collect();
+        let corrections = self.inner().parts.corrections.as_ref();
+        let corrected = Corrected::in_texts(corrections, &caller.scope, texts).await?;
+        for found in &mut results {
+            found.no_longer_current = corrected.of_text(&found.excerpt).map(FormerValue::from);
         }
         Ok(SearchResults { results, search_method: method, vector_available: has_vectors })
     }

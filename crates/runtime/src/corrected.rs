@@ -12,6 +12,15 @@ pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut Corrected) -
     mood
 }
 
+/// What is looked at for values that are no longer current: documents, core blocks and the mood's signal.
+pub(crate) fn texts(shared: &PromptDocuments, core_blocks: &CoreBlocks, mood: Option<&Mood>) -> Vec<String> {
+    let written = shared.documents.iter().chain(&shared.periods).map(|(_, text)| text);
+    let related = shared.related.iter().map(|memory| &memory.excerpt);
+    let blocks = [&core_blocks.persona, &core_blocks.user, &core_blocks.style];
+    let signal = mood.and_then(|mood| mood.last_user_signal.as_ref());
+    written.chain(related).chain(blocks).chain(signal).cloned().collect()
+}
+
 /// Diaries and roll-ups lose the sentences that say what is no longer current: a question about the past is answered with its
 /// dates. Identity documents and core blocks stay as they were written; what they say is noted.
 pub(crate) fn hold_back(

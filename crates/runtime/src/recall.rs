@@ -43,7 +43,9 @@ impl Runtime {
         let (persona, user, request) = self.request(scope, text, now).await?;
         let latest = self.runtime.latest_messages(&request.scope).await?;
         let now = request.now;
+        let scope = request.scope.clone();
         let mut recalled = self.runtime.recall_between(&persona, &user, request).await?;
+        self.runtime.look_in_candidates(&scope, &mut recalled, &latest).await?;
         recalled.corrected.note_window(&latest, now);
         recalled.corrected.note_candidates(&mut recalled.candidates);
         Ok(recalled)
@@ -53,7 +55,9 @@ impl Runtime {
     pub async fn remembered(&self, scope: Scope, text: String) -> Result<Remembered, StoreError> {
         let (persona, user, request) = self.request(scope, text, None).await?;
         let latest = self.runtime.latest_messages(&request.scope).await?;
+        let scope = request.scope.clone();
         let mut remembered = self.runtime.remembered(&persona, &user, request, &latest).await?;
+        self.runtime.look_in_candidates(&scope, &mut remembered.recalled, &[]).await?;
         let RecallResult { corrected, candidates, .. } = &mut remembered.recalled;
         corrected.note_candidates(candidates);
         Ok(remembered)
@@ -96,10 +100,25 @@ impl RuntimeInner {
             self.shared_self(&scope, &text, now, &zone).map(Ok),
         )?;
         let corrected = &mut recalled.corrected;
+        let mut texts = corrected::texts(&documents, &core_blocks, mood.as_ref());
+        texts.extend(said.iter().map(|message| message.content.clone()));
+        corrected.look_for(self.store(), &scope, texts).await?;
         corrected.note_window(said, now);
         let mood = mood.map(|mood| corrected::without_former_signal(mood.at(now), corrected));
         let documents = corrected::hold_back(documents, &core_blocks, corrected);
         Ok(Remembered { recalled, core_blocks, mood, documents })
+    }
+
+    /// Reads what candidates and messages may say that is no longer current.
+    async fn look_in_candidates(
+        &self,
+        scope: &Scope,
+        recalled: &mut RecallResult,
+        said: &[Message],
+    ) -> Result<(), StoreError> {
+        let texts = recalled.candidates.iter().map(|candidate| candidate.text.clone());
+        let texts = texts.chain(said.iter().map(|message| message.content.clone())).collect();
+        recalled.corrected.look_for(self.store(), scope, texts).await
     }
 
     /// The recent window, the oldest first.

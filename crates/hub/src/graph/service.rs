@@ -84,7 +84,9 @@ impl Graph {
         scope: &Scope,
         nodes: impl Iterator<Item = &'a mut GraphNode>,
     ) -> Result<(), StoreError> {
-        let corrected = Corrected::in_scope(self.corrections.as_ref(), scope).await?;
+        let nodes: Vec<&mut GraphNode> = nodes.collect();
+        let texts = nodes.iter().flat_map(|node| [node.label.clone(), node.description.clone()]).collect();
+        let corrected = Corrected::in_texts(self.corrections.as_ref(), scope, texts).await?;
         for node in nodes {
             node.no_longer_current = corrected.of_described(&node.label, &node.description);
         }

@@ -17,12 +17,16 @@ pub struct ReplacedQuery {
     pub citing: Vec<i64>,
     /// Entities whose descriptions would be shown.
     pub entities: Vec<EntityId>,
+    /// Sessions whose summaries would be shown.
+    pub sessions: Vec<SessionId>,
+    /// Texts that may say such a value, however long ago it was replaced.
+    pub texts: Vec<String>,
 }
 
 /// The values that are no longer current.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replaced {
-    /// The scope's latest ones, those of the messages, and those of the nodes; the latest change first.
+    /// Those of the messages, the nodes and the sessions, and those that the texts may say; the latest change first.
     pub values: Vec<ReplacedValue>,
     /// Where in the messages such a value was said.
     pub spans: Vec<ReplacedSpan>,

@@ -1,5 +1,6 @@
 //! The words by which a text says a value again.
 
+use super::WordKey;
 use super::statements::{CommonValue, Parsed, common_value};
 use crate::entities::{fold_name, name_stands_in};
 use crate::text::{content_terms, is_unspaced};
@@ -34,6 +35,14 @@ impl ValueWords {
     /// Whether only all of it says the value.
     pub fn is_nameless(&self) -> bool {
         self.names.is_empty() && self.common.is_none()
+    }
+
+    /// Keys of which every text has one that says the value. None among them: any text may.
+    pub fn keys(&self) -> Vec<Option<WordKey>> {
+        let common = self.common.iter().map(|common| &common.value);
+        // All of it has the names too.
+        let whole = self.is_nameless().then_some(&self.whole);
+        self.names.iter().chain(common).chain(whole).map(|phrase| WordKey::of_phrase(phrase)).collect()
     }
 
     /// Whether a text says the value; `folded` is the text as [`fold_name`] gives it.

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::former_values::FormerValues;
 use super::{Candidate, CandidateKind, Doubt, RecallRequest, RecallResult};
 use crate::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
 use crate::entities::{Entity, fold_name, name_stands_in};
@@ -105,7 +106,7 @@ pub struct Corrected {
     pub doubts: Vec<Doubt>,
     /// What was held back.
     pub held_back: Vec<HeldBackValue>,
-    values: Vec<ReplacedValue>,
+    values: FormerValues,
     spans: Vec<ReplacedSpan>,
     asks_for_the_past: bool,
 }
@@ -121,18 +122,29 @@ pub(super) async fn hold_back(
     let citing =
         chosen.clone().chain(&pinned.about_user).chain(&pinned.about_self).chain(&pinned.expectations);
     let passages = found.passages.iter().flat_map(|passage| &passage.messages).map(|message| message.seq);
+    let nodes = citing.clone().chain(&pinned.intentions).chain(&pinned.events).chain(&pinned.fulfilled);
+    let texts = nodes.map(|node| &node.description);
+    let said = found.passages.iter().flat_map(|passage| &passage.messages);
+    let texts = texts.chain(said.map(|message| &message.content));
+    let texts = texts.chain(pinned.summaries.iter().filter_map(|session| session.summary.as_ref()));
+    let named = found.entities.iter();
+    let texts = texts.chain(
+        named.flat_map(|entity| [Some(&entity.canonical_name), entity.description.as_ref()]).flatten(),
+    );
     let about = ReplacedQuery {
+        sessions: pinned.summaries.iter().map(|session| session.id).collect(),
+        texts: texts.chain([&request.text]).cloned().collect(),
         messages: passages.chain(request.window.iter().copied()).collect(),
         nodes: chosen.clone().chain(&pinned.events).map(|node| node.id).collect(),
         citing: citing.chain(&pinned.fulfilled).map(|node| node.seq).collect(),
         entities: found.entities.iter().map(|entity| entity.id).collect(),
     };
     let replaced = store.replaced(&request.scope, &about).await?;
-    if replaced.values.is_empty() {
-        return Ok(());
-    }
-    let mut corrected =
-        Corrected { values: replaced.values, spans: replaced.spans, ..std::mem::take(&mut found.corrected) };
+    let mut corrected = Corrected {
+        values: FormerValues::new(replaced.values),
+        spans: replaced.spans,
+        ..std::mem::take(&mut found.corrected)
+    };
     let said: Vec<Message> = found.passages.iter().flat_map(|passage| passage.messages.clone()).collect();
     corrected.note_messages(&said);
     let outdated: BTreeMap<i64, NodeId> = replaced.outdated.into_iter().collect();
@@ -141,10 +153,10 @@ pub(super) async fn hold_back(
     let asks = asks_for_the_past(&request.text);
     corrected.asks_for_the_past = asks;
     let current: BTreeSet<NodeId> = about.nodes.into_iter().collect();
-    let is_meant = |value: &&ReplacedValue| {
-        value.is_said_in(&request.text) || (asks && !value.mistaken && current.contains(&value.current))
-    };
-    let mut former: Vec<ReplacedValue> = corrected.values.iter().filter(is_meant).cloned().collect();
+    let is_past = |value: &&ReplacedValue| asks && !value.mistaken && current.contains(&value.current);
+    let mut former: Vec<ReplacedValue> = corrected.values.iter().filter(is_past).cloned().collect();
+    let said = corrected.values.all_in(&request.text).filter(|value| !former.contains(value));
+    former.extend(said.cloned().collect::<Vec<_>>());
     former.sort_by_key(|value| (value.until, value.since));
     former.truncate(TOLD_MAX);
     corrected.former = former;
@@ -153,13 +165,33 @@ pub(super) async fn hold_back(
 }
 
 impl Corrected {
-    /// What of a scope is no longer current, to look for it in texts.
+    /// What these texts of a scope may say that is no longer current.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn in_scope(store: &dyn CorrectionStore, scope: &Scope) -> Result<Self, StoreError> {
-        let Replaced { values, spans, .. } = store.replaced(scope, &ReplacedQuery::default()).await?;
-        Ok(Self { values, spans, ..Self::default() })
+    pub async fn in_texts(
+        store: &dyn CorrectionStore,
+        scope: &Scope,
+        texts: Vec<String>,
+    ) -> Result<Self, StoreError> {
+        let mut corrected = Self::default();
+        corrected.look_for(store, scope, texts).await?;
+        Ok(corrected)
+    }
+
+    /// Reads what more texts may say that is no longer current: to be called before they are looked at.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn look_for(
+        &mut self,
+        store: &dyn CorrectionStore,
+        scope: &Scope,
+        texts: Vec<String>,
+    ) -> Result<(), StoreError> {
+        let replaced = store.replaced(scope, &ReplacedQuery { texts, ..ReplacedQuery::default() }).await?;
+        self.values.add(replaced.values);
+        Ok(())
     }
 
     /// What each of these messages says that was replaced after it was said.
@@ -172,9 +204,10 @@ impl Corrected {
         messages: &[Message],
     ) -> Result<BTreeMap<MessageId, FormerValue>, StoreError> {
         let numbers = messages.iter().map(|message| message.seq).collect();
-        let about = ReplacedQuery { messages: numbers, ..ReplacedQuery::default() };
+        let texts = messages.iter().map(|message| message.content.clone()).collect();
+        let about = ReplacedQuery { messages: numbers, texts, ..ReplacedQuery::default() };
         let Replaced { values, spans, .. } = store.replaced(scope, &about).await?;
-        let mut corrected = Self { values, spans, ..Self::default() };
+        let mut corrected = Self { values: FormerValues::new(values), spans, ..Self::default() };
         corrected.note_messages(messages);
         let earlier = messages.iter().filter_map(|message| {
             let value = corrected.messages.get(&message.id)?;
@@ -246,7 +279,7 @@ impl Corrected {
     fn note_messages(&mut self, messages: &[Message]) {
         for message in messages {
             let quoted = self.spans.iter().find(|span| span.message == message.seq);
-            let by_span = quoted.and_then(|span| self.values.iter().find(|value| value.node == span.node));
+            let by_span = quoted.and_then(|span| self.values.of_node(span.node));
             // Who corrects a value names it, and says beside it what is current.
             let corrects = correction_cue(&message.content).is_some();
             let by_words = || {
@@ -262,11 +295,7 @@ impl Corrected {
 
     /// What a text says that is no longer current.
     pub fn of_text(&self, text: &str) -> Option<&ReplacedValue> {
-        if self.values.is_empty() {
-            return None;
-        }
-        let folded = fold_name(text);
-        self.values.iter().find(|value| value.is_said_in_folded(text, &folded))
+        self.values.all_in(text).next()
     }
 
     /// The text without the sentences that say what is no longer current; none if nothing is left.
@@ -301,8 +330,7 @@ impl Corrected {
 
     /// Notes what a text that a person wrote says and is no longer current.
     pub fn note_written(&mut self, text: &str) {
-        let said: Vec<ReplacedValue> =
-            self.values.iter().filter(|value| value.is_said_in(text)).cloned().collect();
+        let said: Vec<ReplacedValue> = self.values.all_in(text).cloned().collect();
         for value in said {
             self.hold(&value, "document");
             if !self.written.contains(&value) {
@@ -332,7 +360,7 @@ impl Corrected {
     /// and that were replaced since, by the node's number.
     fn rests_on_former(&self, node: &Node, outdated: &BTreeMap<i64, NodeId>) -> Option<&ReplacedValue> {
         if let Some(event) = outdated.get(&node.seq) {
-            return self.values.iter().find(|value| value.node == *event);
+            return self.values.of_node(*event);
         }
         let is_conclusion = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation);
         self.of_text(&node.description).filter(|value| {
@@ -386,7 +414,8 @@ impl Corrected {
             let Some(summary) = session.summary.take() else { continue };
             let nameless =
                 |value: &&ReplacedValue| value.words.is_nameless() && value.session == Some(session.id);
-            if let Some(value) = self.values.iter().find(nameless).cloned() {
+            let whole = self.values.iter().find(nameless).cloned();
+            if let Some(value) = whole {
                 self.hold(&value, "summary");
             } else {
                 session.summary = self.without_former(&summary, "summary");
@@ -418,9 +447,11 @@ pub async fn outdated_nodes(
         return Ok(BTreeSet::new());
     }
     let citing = nodes.iter().map(|node| node.seq).collect();
-    let replaced = store.replaced(scope, &ReplacedQuery { citing, ..ReplacedQuery::default() }).await?;
+    let texts = nodes.iter().map(|node| node.description.clone()).collect();
+    let replaced =
+        store.replaced(scope, &ReplacedQuery { citing, texts, ..ReplacedQuery::default() }).await?;
     let outdated = replaced.outdated.into_iter().collect();
-    let corrected = Corrected { values: replaced.values, ..Corrected::default() };
+    let corrected = Corrected { values: FormerValues::new(replaced.values), ..Corrected::default() };
     let rests = nodes.iter().filter(|node| corrected.rests_on_former(node, &outdated).is_some());
     Ok(rests.map(|node| node.id).collect())
 }

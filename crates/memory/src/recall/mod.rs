@@ -27,6 +27,7 @@ mod absence;
 mod corrected;
 mod doubts;
 mod expectations;
+mod former_values;
 mod receipt;
 mod search;
 mod snippet;

@@ -7,6 +7,7 @@
 
 mod recalling;
 mod consolidating;
+mod correcting;
 mod measure;
 mod past;
 
@@ -41,6 +42,9 @@ fn main() -> Result<(), Failed> {
         }
         if wanted("consolidation".to_owned()) {
             consolidating::measure(Past { nodes: 100_000, messages: 0 }, "20").await?;
+        }
+        if wanted("corrections".to_owned()) {
+            correcting::measure(Past { nodes: 100_000, messages: 0 }, "30").await?;
         }
         Ok(())
     })

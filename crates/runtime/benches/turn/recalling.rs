@@ -43,7 +43,8 @@ impl Embedder for Ready {
 }
 
 pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed> {
-    let mut bench = Bench { home: Home::open(past).await?, index: VectorIndex::default(), dice: Dice::new() };
+    let home = Home::open(past).await?;
+    let mut bench = Bench::new(&home);
     let name = past.name();
     bench.report(format!("recall, {name}"), &QUESTIONS, true, aim).await?;
     bench.report(format!("recall by words alone, {name}"), &QUESTIONS, false, "").await?;
@@ -51,16 +52,25 @@ pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed>
     if past.nodes == 0 {
         bench.report(format!("recall of the commonest word, {name}"), &COMMONEST_WORD, false, aim).await?;
     }
-    bench.home.close().await
+    home.close().await
 }
 
-struct Bench {
-    home: Home,
+/// Recall by words and vectors, in a home that is open.
+pub(crate) async fn report_recall(home: &Home, what: String) -> Result<(), Failed> {
+    Bench::new(home).report(what, &QUESTIONS, true, "").await
+}
+
+struct Bench<'a> {
+    home: &'a Home,
     index: VectorIndex,
     dice: Dice,
 }
 
-impl Bench {
+impl<'a> Bench<'a> {
+    fn new(home: &'a Home) -> Self {
+        Self { home, index: VectorIndex::default(), dice: Dice::new() }
+    }
+
     async fn report(
         &mut self,
         what: String,

@@ -6,7 +6,7 @@ use memory::ports::EntityStore as _;
 use serde_json::json;
 use testkit::Reply;
 
-use crate::corrected::{live_with, stale};
+use crate::corrected::{live_with, moved, short_window, stale};
 use crate::world::{HOUR, SECOND, WEB, World, scope, settings};
 
 const BLACK: &str = "用户养了一只猫，叫小黑";
@@ -44,6 +44,33 @@ async fn entity_goes_by_its_present_name() {
     assert_eq!(node.no_longer_current, None, "undo takes the note away");
     world.talk(WEB, "小黑今天怎么样").await;
     assert!(world.last_prompt().contains("# About 小黑\n"), "{}", world.last_prompt());
+}
+
+/// More corrections than anybody reads for one reply.
+const LATER: usize = 120;
+
+#[tokio::test]
+async fn value_replaced_many_corrections_ago_is_still_known() {
+    let mut world = World::with(short_window(), None).await;
+    // A thought that cites it would lead to it too.
+    world.model.on("reflection", |_| Reply::json(json!({"thoughts": []})));
+    moved(&mut world).await;
+    world.talk(WEB, "my brother still writes to my flat in Berlin by the river").await;
+    world.silence().await;
+    let tea = live_with(&mut world, "i like green tea", "The user likes green tea", None, json!({})).await;
+    for number in 0..LATER {
+        world.pass(SECOND).await;
+        let text = format!("The user likes tea of the {number}th kind");
+        world.runtime.correct_node(tea.id, &text).await.unwrap().unwrap();
+    }
+    for _ in 0..12 {
+        world.talk(WEB, "it rained all day").await;
+        world.silence().await;
+    }
+    world.talk(WEB, "does my brother still write to me?").await;
+    let prompt = world.last_prompt();
+    assert!(prompt.contains("my brother still writes"), "{prompt}");
+    assert_eq!(stale(&prompt, "Berlin"), Vec::<&str>::new(), "{prompt}");
 }
 
 #[tokio::test]

@@ -319,7 +319,10 @@ async fn counted(
 ) -> Result<Vec<EntityDetail>, Problem> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mentions = app.runtime().store().entity_mentions(scope, &ids).await?;
-    let corrected = Corrected::in_scope(app.runtime().store(), scope).await?;
+    let described =
+        entities.iter().flat_map(|entity| [Some(&entity.canonical_name), entity.description.as_ref()]);
+    let texts = described.flatten().cloned().collect();
+    let corrected = Corrected::in_texts(app.runtime().store(), scope, texts).await?;
     let counted = entities.into_iter().map(|entity| {
         let spoken_of = mentions.iter().find(|mentions| mentions.entity_id == entity.id);
         EntityDetail {

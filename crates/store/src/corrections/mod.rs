@@ -1,8 +1,11 @@
 //! What a person puts right.
 
+pub(crate) mod changes_by_word;
 pub(crate) mod history;
 pub(crate) mod undo;
 mod replaced;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -62,9 +65,11 @@ impl CorrectionStore for SqliteStore {
     }
 
     async fn replaced(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError> {
-        let about = about.clone();
-        self.read_scope(scope, move |connection, scope| Ok(replaced::replaced(connection, scope, &about)?))
-            .await
+        let (about, by_word) = (about.clone(), Arc::clone(&self.changes_by_word));
+        self.read_scope(scope, move |connection, scope| {
+            Ok(replaced::replaced(connection, scope, &about, &by_word)?)
+        })
+        .await
     }
 
     async fn rejected_memory(&self, id: RejectedId) -> Result<Option<PendingRejection>, StoreError> {

@@ -6,12 +6,11 @@ use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, 
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::{Node, RelationalTag};
 
+use super::changes_by_word::ChangesByWord;
 use crate::corrections;
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 
-/// Latest changes of a scope that are always looked at.
-const LATEST: u32 = 50;
 /// Most nodes of one line of memories that replaced one another.
 const LINE_MAX: usize = 100;
 
@@ -29,11 +28,11 @@ macro_rules! changes {
     };
 }
 
-const LATEST_CHANGES: &str = changes!(" ORDER BY r.change DESC LIMIT ?2");
 const CHANGES_OF_NODES: &str = changes!(
-    " AND r.change IN (SELECT o.number FROM json_each(?2) j CROSS JOIN node_changes o ON o.node_seq = j.value)
-     ORDER BY r.change DESC"
+    " AND r.change IN (SELECT o.number FROM json_each(?2) j CROSS JOIN node_changes o ON o.node_seq = j.value)"
 );
+const CHANGES: &str = changes!(" AND r.change IN (SELECT value FROM json_each(?2))");
+const ANY: &str = "SELECT EXISTS (SELECT 1 FROM replaced_values WHERE scope = ?1)";
 const SPANS: &str = "
     SELECT e.message_seq, e.span_start, e.span_end, n.id, n.seq
     FROM json_each(?2) j CROSS JOIN node_evidence e ON e.message_seq = j.value
@@ -70,16 +69,15 @@ struct Change {
     entities: Option<Vec<EntityId>>,
 }
 
-pub(super) fn replaced(connection: &Connection, scope: i64, about: &ReplacedQuery) -> Result<Replaced> {
-    let latest: Vec<Change> = connection
-        .prepare_cached(LATEST_CHANGES)?
-        .query_map(params![scope, LATEST], change)?
-        .collect::<Result<_>>()?;
-    if latest.is_empty() {
+pub(super) fn replaced(
+    connection: &Connection,
+    scope: i64,
+    about: &ReplacedQuery,
+    by_word: &ChangesByWord,
+) -> Result<Replaced> {
+    if !connection.prepare_cached(ANY)?.query_row([scope], |row| row.get(0))? {
         return Ok(Replaced::default());
     }
-    let mut changes: BTreeMap<i64, Change> =
-        latest.into_iter().map(|change| (change.number, change)).collect();
     let (spans, mut nodes) = spans(connection, scope, &about.messages)?;
     let mut outdated = Vec::new();
     let mut citing = connection.prepare_cached(OUTDATED)?;
@@ -91,10 +89,13 @@ pub(super) fn replaced(connection: &Connection, scope: i64, about: &ReplacedQuer
     for node in &about.nodes {
         nodes.extend(line(connection, *node)?);
     }
-    let nodes = rows::to_json(&nodes)?;
-    for change in connection.prepare_cached(CHANGES_OF_NODES)?.query_map(params![scope, nodes], change)? {
-        let change = change?;
-        changes.entry(change.number).or_insert(change);
+    let numbers = rows::to_json(&by_word.of(connection, scope, about)?)?;
+    let mut changes: BTreeMap<i64, Change> = BTreeMap::new();
+    for (statement, numbers) in [(CHANGES_OF_NODES, rows::to_json(&nodes)?), (CHANGES, numbers)] {
+        for change in connection.prepare_cached(statement)?.query_map(params![scope, numbers], change)? {
+            let change = change?;
+            changes.entry(change.number).or_insert(change);
+        }
     }
     let mut values = Vec::with_capacity(changes.len());
     for change in changes.into_values().rev() {
@@ -163,7 +164,11 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
 }
 
 /// The names of the entities that a text was about.
-fn names(connection: &Connection, node: i64, entities: Option<&[EntityId]>) -> Result<Vec<String>> {
+pub(super) fn names(
+    connection: &Connection,
+    node: i64,
+    entities: Option<&[EntityId]>,
+) -> Result<Vec<String>> {
     let Some(entities) = entities else {
         return connection
             .prepare_cached(
@@ -225,7 +230,7 @@ mod tests {
     #[test]
     fn no_statement_walks_over_the_past() {
         let connection = empty();
-        for statement in [LATEST_CHANGES, CHANGES_OF_NODES, SPANS, OUTDATED, DESCRIBED_BEFORE] {
+        for statement in [ANY, CHANGES_OF_NODES, CHANGES, SPANS, OUTDATED, DESCRIBED_BEFORE] {
             let plan = plan(&connection, statement);
             let scans = plan.matches("SCAN").count() - plan.matches("SCAN j").count();
             assert_eq!(scans - plan.matches("SCAN CONSTANT ROW").count(), 0, "{plan}");

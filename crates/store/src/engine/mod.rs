@@ -22,6 +22,7 @@ use std::time::Duration;
 use memory::Scope;
 use memory::ports::StoreError;
 
+use crate::corrections::changes_by_word::ChangesByWord;
 use crate::index::words::Frequencies;
 use crate::scopes;
 
@@ -63,6 +64,7 @@ pub struct SqliteStore {
     pub(crate) writer: Writer,
     readers: Readers,
     pub(crate) frequencies: Arc<Frequencies>,
+    pub(crate) changes_by_word: Arc<ChangesByWord>,
 }
 
 impl SqliteStore {
@@ -78,7 +80,16 @@ impl SqliteStore {
         let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
         let frequencies = Arc::new(Frequencies::default());
         let writer = Writer::start(writing.into(), Arc::clone(&frequencies))?;
-        Ok(Self { path: path.to_owned(), address: None, writer, readers, options, frequencies })
+        let changes_by_word = Arc::default();
+        Ok(Self {
+            path: path.to_owned(),
+            address: None,
+            writer,
+            readers,
+            options,
+            frequencies,
+            changes_by_word,
+        })
     }
 
     /// Opens a database on a PostgreSQL server; creates the schema in an empty one.
@@ -130,6 +141,7 @@ impl SqliteStore {
             readers,
             options,
             frequencies,
+            changes_by_word: Arc::default(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! What a person puts right, and the way back.
 
-use memory::corrections::{Approval, Author, ChangeKind, Correction, VersionKind};
+use memory::corrections::{Approval, Author, ChangeKind, Correction, ReplacedQuery, VersionKind};
 use memory::entities::EntityKind;
 use memory::identifiers::RejectedId;
 use memory::nodes::{NewNode, NodeKind, Proposal, RejectedMemory, RelationalTag};
@@ -71,6 +71,36 @@ pub async fn a_correction_keeps_the_old_text_and_can_be_taken_back(store: &dyn S
         (found("cat").await?, found("dog").await?, found("horse").await?),
         (vec![seq], vec![], vec![])
     );
+    Ok(())
+}
+
+/// What was replaced is found by the words of a text, also after later changes and undos.
+pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let cat = stage.remember("The user's cat is called Mochi", 0).await?;
+    let colour = stage.remember("用户最喜欢的颜色是绿色", 5).await?;
+    let found = async |text: &str| -> Result<Vec<String>, Box<dyn std::error::Error>> {
+        let query = ReplacedQuery { texts: vec![text.to_owned()], ..ReplacedQuery::default() };
+        let values = store.replaced(&stage.scope, &query).await?.values;
+        Ok(values.into_iter().map(|value| value.text).collect())
+    };
+    let mochi = "how is Mochi today?";
+    assert_eq!(found(mochi).await?, Vec::<String>::new());
+    store.correct_node(correction(&cat, "The user's cat is called Snow", 10)).await?;
+    store.correct_node(correction(&colour, "用户最喜欢的颜色是蓝色", 11)).await?;
+    assert_eq!(found(mochi).await?, ["The user's cat is called Mochi"]);
+    assert_eq!(found("他说绿色的颜色好看").await?, ["用户最喜欢的颜色是绿色"]);
+    assert_eq!(found("it rained").await?, Vec::<String>::new());
+
+    // Changed again, changed back, and taken back.
+    store.correct_node(correction(&cat, "The user's cat is called Bean", 12)).await?;
+    assert_eq!(found("Snow and Mochi").await?.len(), 2);
+    store.undo_last_change(cat.id, at(13)).await?.ok_or("it was corrected")?;
+    assert_eq!(found("Snow and Mochi").await?, ["The user's cat is called Mochi"]);
+    store.correct_node(correction(&cat, "The user's cat is called Mochi", 14)).await?;
+    assert_eq!(found("Snow and Mochi").await?, ["The user's cat is called Snow"]);
+    store.undo_last_change(cat.id, at(15)).await?.ok_or("it was corrected")?;
+    assert_eq!(found("Snow and Mochi").await?, ["The user's cat is called Mochi"]);
     Ok(())
 }
 

@@ -31,7 +31,7 @@ pub use capture::{
 pub use corrections::{
     a_correction_keeps_the_old_text_and_can_be_taken_back, a_merge_taken_back_makes_two_memories_again,
     a_pin_is_set_and_taken_away, a_supersession_is_taken_back_and_never_goes_in_a_circle,
-    an_approved_memory_is_written_whole,
+    an_approved_memory_is_written_whole, texts_find_what_they_say_that_was_replaced,
 };
 pub use entities::{
     a_merge_loses_nothing_and_is_undone_exactly, an_owner_names_and_describes,
@@ -122,7 +122,7 @@ macro_rules! store_suite {
             an_extraction_is_written_once, an_extraction_needs_a_claim, evidence_that_is_gone_is_left_out,
             a_superseded_node_stays_in_history, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
             a_refused_memory_waits_for_a_person,
-            a_correction_keeps_the_old_text_and_can_be_taken_back, a_pin_is_set_and_taken_away,
+            a_correction_keeps_the_old_text_and_can_be_taken_back, texts_find_what_they_say_that_was_replaced, a_pin_is_set_and_taken_away,
             a_merge_taken_back_makes_two_memories_again,
             a_supersession_is_taken_back_and_never_goes_in_a_circle, an_approved_memory_is_written_whole,
             an_edited_message_takes_its_memories_along, an_edit_takes_the_session_from_its_worker,

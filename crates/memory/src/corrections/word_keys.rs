@@ -1,0 +1,111 @@
+//! Which texts can say a value at all: found by a word that every text has which says it.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::text::is_unspaced;
+
+/// Stands for a word, or for two letters in a row where no blanks part words. Two words may have the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WordKey(u64);
+
+impl WordKey {
+    fn of(letters: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        letters.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+
+    /// The keys of all words of a text, as [`crate::entities::fold_name`] gives it.
+    pub fn all_in(folded: &str) -> HashSet<Self> {
+        runs(folded).flat_map(Run::keys).collect()
+    }
+
+    /// A key of every text that has the folded phrase: that of its longest word, at its end where no blanks part words,
+    /// since sentences begin alike. None if the phrase has no letters: then any text may have it.
+    pub(super) fn of_phrase(folded: &str) -> Option<Self> {
+        let longest = runs(folded).max_by_key(|run| run.letters.chars().count())?;
+        Some(match longest.is_unspaced {
+            true => Self::of(longest.last_two()),
+            false => Self::of(longest.letters),
+        })
+    }
+}
+
+/// Letters and digits in a row, of scripts with blanks between words or of the others.
+struct Run<'a> {
+    letters: &'a str,
+    is_unspaced: bool,
+}
+
+impl<'a> Run<'a> {
+    fn keys(self) -> Vec<WordKey> {
+        if !self.is_unspaced {
+            return vec![WordKey::of(self.letters)];
+        }
+        let starts: Vec<usize> = self.letters.char_indices().map(|(start, _)| start).collect();
+        let end = |place: usize| starts.get(place).copied().unwrap_or(self.letters.len());
+        let each = (0..starts.len()).flat_map(|place| [(place, place + 1), (place, place + 2)]);
+        each.filter_map(|(from, to)| self.letters.get(end(from)..end(to))).map(WordKey::of).collect()
+    }
+
+    fn last_two(&self) -> &'a str {
+        let start = self.letters.char_indices().rev().nth(1).map_or(0, |(start, _)| start);
+        &self.letters[start..]
+    }
+}
+
+fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
+    folded.split(|c: char| !c.is_alphanumeric()).filter(|letters| !letters.is_empty()).flat_map(|letters| {
+        let mut rest = letters;
+        std::iter::from_fn(move || {
+            let is_unspaced = is_unspaced(rest.chars().next()?);
+            let end = rest.find(|c| is_unspaced != self::is_unspaced(c)).unwrap_or(rest.len());
+            let (letters, after) = rest.split_at(end);
+            rest = after;
+            Some(Run { letters, is_unspaced })
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::entities::{fold_name, name_stands_in};
+
+    #[test]
+    fn text_that_says_a_phrase_has_its_key() {
+        let texts = [
+            "How is Berlin today?",
+            "我的猫小黑今天怎么样",
+            "my Snow小黑and O’Brien's 5月3日",
+            "New York, again",
+        ];
+        let phrases = ["berlin", "小黑", "黑", "snow", "o'brien", "5月3日", "new york", "3日", "猫"];
+        let mut said = 0;
+        for text in texts {
+            let keys = WordKey::all_in(&fold_name(text));
+            for phrase in phrases.into_iter().filter(|phrase| name_stands_in(&fold_name(text), phrase)) {
+                said += 1;
+                assert!(
+                    WordKey::of_phrase(phrase).is_some_and(|key| keys.contains(&key)),
+                    "{phrase} in {text}"
+                );
+            }
+        }
+        assert_eq!(said, 11);
+        assert_eq!(WordKey::of_phrase("🎉"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_phrase_is_missed(before in "[a-c小黑白 ,🎉]{0,6}", phrase in "[a-c小黑白 '🎉]{1,6}", after in "[a-c小黑白 ,]{0,6}") {
+            let (text, phrase) = (format!("{before}{phrase}{after}"), fold_name(&phrase));
+            if let Some(key) = WordKey::of_phrase(&phrase) && name_stands_in(&fold_name(&text), &phrase) {
+                prop_assert!(WordKey::all_in(&fold_name(&text)).contains(&key), "{} in {}", phrase, text);
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Values that are no longer current, found in texts by their words.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::corrections::{ReplacedValue, WordKey};
+use crate::entities::fold_name;
+use crate::identifiers::NodeId;
+
+/// The latest change first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FormerValues {
+    values: Vec<ReplacedValue>,
+    /// Places of the values that a text with this key may say.
+    by_key: HashMap<WordKey, Vec<usize>>,
+    /// Places of those that any text may say.
+    without_key: Vec<usize>,
+}
+
+impl FormerValues {
+    pub(super) fn new(mut values: Vec<ReplacedValue>) -> Self {
+        values.sort_by_key(|value| std::cmp::Reverse(value.until));
+        let mut found = Self { values, ..Self::default() };
+        for (place, value) in found.values.iter().enumerate() {
+            for key in value.words.keys() {
+                match key {
+                    Some(key) => found.by_key.entry(key).or_default().push(place),
+                    None => found.without_key.push(place),
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds those that are not known yet.
+    pub(super) fn add(&mut self, values: Vec<ReplacedValue>) {
+        let known: BTreeSet<_> = self.values.iter().map(|value| (value.node, value.until)).collect();
+        let fresh = values.into_iter().filter(|value| !known.contains(&(value.node, value.until)));
+        let fresh: Vec<ReplacedValue> = fresh.collect();
+        if !fresh.is_empty() {
+            *self = Self::new(std::mem::take(&mut self.values).into_iter().chain(fresh).collect());
+        }
+    }
+
+    pub(super) fn of_node(&self, node: NodeId) -> Option<&ReplacedValue> {
+        self.values.iter().find(|value| value.node == node)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ReplacedValue> {
+        self.values.iter()
+    }
+
+    /// Those that the text says.
+    pub(super) fn all_in<'a, 'text>(
+        &'a self,
+        text: &'text str,
+    ) -> impl Iterator<Item = &'a ReplacedValue> + use<'a, 'text> {
+        let folded = if self.values.is_empty() { String::new() } else { fold_name(text) };
+        let keys = WordKey::all_in(&folded);
+        let found = keys.iter().filter_map(|key| self.by_key.get(key)).flatten();
+        let places: BTreeSet<usize> = found.chain(&self.without_key).copied().collect();
+        let values = places.into_iter().map(|place| &self.values[place]);
+        values.filter(move |value| value.is_said_in_folded(text, &folded))
+    }
+}

@@ -1,0 +1,156 @@
+//! Which changes replaced what a text may say. Kept in memory, so that a reply does not read every change of years: nothing of
+//! the words themselves, only their keys. A change that is gone or undone may still be named here; it is not found then.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use memory::corrections::{ReplacedQuery, ValueWords, WordKey};
+use memory::entities::fold_name;
+use memory::identifiers::SessionId;
+
+use super::replaced::names;
+use crate::engine::sql::{Connection, Result, params};
+use crate::rows::{self, to_json};
+
+/// Scopes that are kept; then all are let go, and read again where they are asked for.
+const SCOPES_MAX: usize = 256;
+/// Numbers below the greatest one that are looked at again: on a server a greater one may be committed first.
+const LATE: i64 = 64;
+
+const NUMBERS: &str = "SELECT change FROM replaced_values WHERE scope = ?1 AND change > ?2";
+/// Each text with the one that took its place at once: later ones change nothing of the words by which it is found. With the other
+/// changes of the same nodes, since a person's text for a replaced node is what that node said.
+const TEXTS: &str = "
+    SELECT o.number, coalesce(o.description, n.description), o.entities, n.seq, CASE o.kind
+        WHEN 'supersession' THEN (SELECT w.description FROM concept_nodes w WHERE w.seq = o.newer_seq)
+        ELSE coalesce(
+            (SELECT l.description FROM node_changes l
+             WHERE l.node_seq = o.node_seq AND l.kind = 'correction' AND l.undone_at IS NULL AND l.number > o.number
+             ORDER BY l.number LIMIT 1),
+            n.description) END, n.source_session_id
+    FROM json_each(?1) j CROSS JOIN node_changes c ON c.number = j.value
+        CROSS JOIN node_changes o ON o.node_seq = c.node_seq CROSS JOIN concept_nodes n ON n.seq = o.node_seq
+    WHERE o.kind <> 'mention_merge' AND o.undone_at IS NULL";
+
+/// By the keys of words, of every scope that was asked for.
+#[derive(Default)]
+pub(crate) struct ChangesByWord {
+    scopes: Mutex<HashMap<i64, Changes>>,
+}
+
+#[derive(Default)]
+struct Changes {
+    known: HashSet<i64>,
+    greatest: i64,
+    by_key: HashMap<WordKey, BTreeSet<i64>>,
+    /// Those that any text may say.
+    without_key: BTreeSet<i64>,
+    /// Those without a name, which a summary says in other words: by the session of the node.
+    nameless: HashMap<SessionId, BTreeSet<i64>>,
+}
+
+/// A change with the words of what it replaced.
+struct Read {
+    number: i64,
+    session: Option<SessionId>,
+    words: ValueWords,
+}
+
+impl ChangesByWord {
+    /// Numbers of the changes after which one of the texts, or the summary of one of the sessions, may say what is no longer
+    /// current.
+    pub(super) fn of(
+        &self,
+        connection: &Connection,
+        scope: i64,
+        about: &ReplacedQuery,
+    ) -> Result<BTreeSet<i64>> {
+        let fresh = self.lock_scopes().get(&scope).map_or(0, |changes| changes.greatest - LATE);
+        let numbers: Vec<i64> = connection
+            .prepare_cached(NUMBERS)?
+            .query_map(params![scope, fresh], |row| row.get(0))?
+            .collect::<Result<_>>()?;
+        if numbers.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let unknown: Vec<i64> = {
+            let scopes = self.lock_scopes();
+            let known = scopes.get(&scope).map(|changes| &changes.known);
+            numbers.into_iter().filter(|number| known.is_none_or(|known| !known.contains(number))).collect()
+        };
+        let read = read(connection, &unknown)?;
+        let mut scopes = self.lock_scopes();
+        if scopes.len() >= SCOPES_MAX && !scopes.contains_key(&scope) {
+            scopes.clear();
+        }
+        let changes = scopes.entry(scope).or_default();
+        changes.add(&unknown, read);
+        Ok(changes.of(about))
+    }
+
+    fn lock_scopes(&self) -> MutexGuard<'_, HashMap<i64, Changes>> {
+        self.scopes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Changes {
+    fn add(&mut self, numbers: &[i64], read: Vec<Read>) {
+        self.greatest = numbers.iter().copied().fold(self.greatest, i64::max);
+        self.known.extend(numbers);
+        for Read { number, session, words } in read {
+            if let Some(session) = session.filter(|_| words.is_nameless()) {
+                self.nameless.entry(session).or_default().insert(number);
+            }
+            for key in words.keys() {
+                let changes = match key {
+                    Some(key) => self.by_key.entry(key).or_default(),
+                    None => &mut self.without_key,
+                };
+                changes.insert(number);
+            }
+        }
+    }
+
+    fn of(&self, about: &ReplacedQuery) -> BTreeSet<i64> {
+        let keys: HashSet<WordKey> =
+            about.texts.iter().flat_map(|text| WordKey::all_in(&fold_name(text))).collect();
+        let said = keys.iter().filter_map(|key| self.by_key.get(key)).flatten();
+        let nameless = about.sessions.iter().filter_map(|session| self.nameless.get(session)).flatten();
+        said.chain(nameless).chain(&self.without_key).copied().collect()
+    }
+}
+
+fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<Read>> {
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection.prepare_cached(TEXTS)?;
+    let mut found = statement.query([to_json(&numbers)?])?;
+    let mut read = Vec::with_capacity(numbers.len());
+    while let Some(row) = &found.next()? {
+        let (former, newer): (String, Option<String>) = (row.get(1)?, row.get(4)?);
+        let entities: Option<String> = row.get(2)?;
+        let entities: Option<Vec<_>> = entities.map(|_| rows::json(row, 2)).transpose()?;
+        let names = names(connection, row.get(3)?, entities.as_deref())?;
+        let names = names.iter().map(String::as_str);
+        let (words, _) = ValueWords::of_both(&former, newer.as_deref().unwrap_or_default(), names);
+        let session = rows::optional_uuid(row, 5)?.map(SessionId);
+        read.push(Read { number: row.get(0)?, session, words });
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::plans::{empty, plan};
+
+    #[test]
+    fn no_statement_walks_over_the_past() {
+        let connection = empty();
+        for statement in [NUMBERS, TEXTS] {
+            let plan = plan(&connection, statement);
+            assert_eq!(plan.matches("SCAN").count() - plan.matches("SCAN j").count(), 0, "{plan}");
+        }
+    }
+}
