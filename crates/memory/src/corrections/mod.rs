@@ -6,6 +6,7 @@
 mod correct;
 mod approve;
 mod replaced;
+mod slots;
 mod statements;
 mod value_words;
 mod word_keys;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::slots::slot;
 use crate::entities::{fold_name, name_stands_in};
-use crate::text::{content_terms, is_unspaced};
+use crate::text::content_terms;
 
 /// Words between whom a clause is about and a value that one has once only, by what they say. A longer form stands before
 /// the shorter one that it contains.
@@ -71,7 +72,7 @@ const BIRTHDAY: &str = "birthday";
 /// Relations whose values are names: they mean the same wherever they are said.
 const NAMED: [&str; 3] = [HOME, NAME, BIRTHDAY];
 /// Words around a value or in a clause that are no part of it.
-const AROUND: &[&str] = &["now", "anymore", "these days", "现在", "如今", "目前", "了"];
+pub(super) const AROUND: &[&str] = &["now", "anymore", "these days", "现在", "如今", "目前", "了"];
 /// A sentence with one of these tells no plain fact.
 const NOT_PLAIN: &[char] = &['"', '\u{201c}', '「', '?', '？'];
 const CLAUSE_ENDS: &[char] = &['，', ',', '：', ':', '；', ';', '。', '!', '！', '\n'];
@@ -135,25 +136,12 @@ const HEDGES: &[(&str, &str)] = &[
 ];
 const PRONOUNS: &[&str] = &["she", "he", "it", "they", "and she", "and he", "and it", "她", "他", "它"];
 /// Words with which a clause goes on about whom the one before was.
-const GOES_ON: &[&str] = &["是", "就是", "而是", "应该是", "它"];
-const ARTICLES: &[&str] = &["a", "an", "the"];
-/// One may do or be many of these at once: another value behind them replaces nothing.
-const MANY_EN: &[&str] = &[
-    "is", "was", "are", "were", "has", "had", "have", "likes", "loves", "hates", "knows", "met", "saw",
-    "went", "wants", "bought", "got", "ate", "did", "made", "said", "told", "thinks", "feels", "user",
-];
-const MANY_ZH: &[&str] =
-    &["是", "有", "叫", "喜欢", "爱", "讨厌", "认识", "见", "去", "想", "买", "说", "觉得", "养", "用户"];
-const PREPOSITIONS: &[&str] = &["in", "at", "for", "with", "near", "as", "on", "to", "by", "from"];
+const GOES_ON: &[&str] = &["是", "就是", "而是"];
+/// After what it is not, this says what it is, without a doubt: 不是叫小黑，应该是叫小白.
+const SHOULD_BE: &str = "应该是";
+pub(super) const ARTICLES: &[&str] = &["a", "an", "the"];
 /// A value ends before these.
 const AFTER_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的"];
-/// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
-const SLOT_WORDS_MAX: usize = 5;
-const SLOT_CHARACTERS_MAX: usize = 8;
-/// What two clauses have in common before it, at least; 用户 is left out in Chinese where it goes without saying.
-const BEFORE_SLOT_WORDS: usize = 3;
-const BEFORE_SLOT_CHARACTERS: usize = 2;
-
 /// Whom a plain clause is about, what of it, and the value.
 #[derive(Debug, PartialEq, Eq)]
 struct Statement {
@@ -173,7 +161,7 @@ struct Statement {
 pub(super) struct Parsed {
     statements: Vec<Statement>,
     /// Folded clauses that say what is so.
-    plain: Vec<String>,
+    pub(super) plain: Vec<String>,
 }
 
 impl Parsed {
@@ -188,7 +176,7 @@ impl Parsed {
         let mut before = String::new();
         for clause in clauses(&folded) {
             let certain = without_hedges(&clause);
-            let is_hedged = certain.is_some();
+            let is_hedged = certain.is_some() && !(clause.starts_with(SHOULD_BE) && before.contains("不是"));
             let said = certain.as_ref().unwrap_or(&clause);
             if is_so(said) {
                 let statement = statement(said, &before);
@@ -277,10 +265,9 @@ pub(super) fn common_value(text: &Parsed, other: &Parsed) -> Option<CommonValue>
 /// What a clause says beside the value and the user.
 fn beside(clause: &str, value: &str) -> BTreeSet<String> {
     let rest = clause.replacen(value, " ", 1).replace("the user", " ").replace("用户", " ");
-    content_terms(&AROUND.iter().fold(rest, |rest, word| match word.is_ascii() {
-        true => rest,
-        false => rest.replace(word, ""),
-    }))
+    // Content terms have none of the English ones.
+    let around = AROUND.iter().filter(|word| !word.is_ascii());
+    content_terms(&around.fold(rest, |rest, word| rest.replace(word, "")))
 }
 
 fn clauses(folded: &str) -> impl Iterator<Item = String> {
@@ -402,62 +389,7 @@ fn are_different(one: &str, other: &str) -> bool {
     !name_stands_in(one, other) && !name_stands_in(other, one)
 }
 
-/// Where two clauses differ that are the same around it.
-struct Slot {
-    clause: String,
-    value: String,
-    /// One can't have two of it.
-    is_single: bool,
-}
-
-fn slot(text: &Parsed, other: &Parsed) -> Option<Slot> {
-    text.plain.iter().find_map(|clause| other.plain.iter().find_map(|other| differing(clause, other)))
-}
-
-fn differing(clause: &str, other: &str) -> Option<Slot> {
-    let is_unspaced = clause.contains(is_unspaced);
-    let (words, others) = (pieces(clause, is_unspaced), pieces(other, is_unspaced));
-    let same = words.iter().zip(&others).take_while(|(one, other)| one == other).count();
-    let end = words[same..].iter().rev().zip(others[same..].iter().rev());
-    let end = end.take_while(|(one, other)| one == other).count();
-    let (value, replacing) = (&words[same..words.len() - end], &others[same..others.len() - end]);
-    let (least, most) = match is_unspaced {
-        true => (BEFORE_SLOT_CHARACTERS, SLOT_CHARACTERS_MAX),
-        false => (BEFORE_SLOT_WORDS, SLOT_WORDS_MAX),
-    };
-    // `at a bank` has not the same meaning as `as a nurse`: it says something else.
-    let is_value = |value: &[String]| !PREPOSITIONS.contains(&value[0].as_str());
-    let fits = |value: &[String]| (1..=most).contains(&value.len()) && is_value(value);
-    if same < least || !fits(value) || !fits(replacing) {
-        return None;
-    }
-    let glue = if is_unspaced { "" } else { " " };
-    let before = words[..same].join(glue);
-    let last = words[..same].iter().rev().find(|word| !ARTICLES.contains(&word.as_str()))?;
-    // What somebody's own is, is one: `the user's favourite colour is`.
-    let is_many = match is_unspaced {
-        true => MANY_ZH.iter().any(|word| before.ends_with(word)) && !is_of_somebody(&before, "是", "的"),
-        false => MANY_EN.contains(&last.as_str()) && !is_of_somebody(&before, " is", "'s "),
-    };
-    let value = without_article(&value.join(glue)).to_owned();
-    Some(Slot { clause: words.join(glue), value, is_single: !is_many })
-}
-
-fn is_of_somebody(before: &str, is: &str, of: &str) -> bool {
-    let articles = before.trim_end_matches(" the").trim_end_matches(" a").trim_end_matches(" an");
-    articles.strip_suffix(is).is_some_and(|whom| whom.contains(of))
-}
-
-/// The words of a clause, or its characters, without those that only say that it is so now.
-fn pieces(clause: &str, is_unspaced: bool) -> Vec<String> {
-    if is_unspaced {
-        let plain = AROUND.iter().fold(clause.to_owned(), |clause, word| clause.replace(word, ""));
-        return plain.trim_start_matches("用户").chars().map(String::from).collect();
-    }
-    clause.split_whitespace().filter(|word| !AROUND.contains(word)).map(str::to_owned).collect()
-}
-
-fn without_article(value: &str) -> &str {
+pub(super) fn without_article(value: &str) -> &str {
     let rest = value.split_once(' ').filter(|(first, _)| ARTICLES.contains(first));
     rest.map_or(value, |(_, rest)| rest)
 }
@@ -504,6 +436,7 @@ mod tests {
             ("用户早就不住在柏林了，用户现在住在里昂", "用户住在柏林的一间小公寓"),
             ("The user works as a baker now", "The user works as a nurse in the town"),
             ("用户跳槽了，用户现在的工作是老师", "用户的工作是护士"),
+            ("用户的猫不是叫小黑，应该是叫小白", "用户的猫叫小黑"),
         ] {
             assert!(contradicts(newer, older, false), "{newer} / {older}");
         }

@@ -1,0 +1,75 @@
+//! Clauses that are the same but for one value.
+
+use super::statements::{AROUND, ARTICLES, Parsed, without_article};
+use crate::text::is_unspaced;
+
+/// One may do or be many of these at once: another value behind them replaces nothing.
+const MANY_EN: &[&str] = &[
+    "is", "was", "are", "were", "has", "had", "have", "likes", "loves", "hates", "knows", "met", "saw",
+    "went", "wants", "bought", "got", "ate", "did", "made", "said", "told", "thinks", "feels", "user",
+];
+const MANY_ZH: &[&str] =
+    &["是", "有", "叫", "喜欢", "爱", "讨厌", "认识", "见", "去", "想", "买", "说", "觉得", "养", "用户"];
+const PREPOSITIONS: &[&str] = &["in", "at", "for", "with", "near", "as", "on", "to", "by", "from"];
+/// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
+const SLOT_WORDS_MAX: usize = 5;
+const SLOT_CHARACTERS_MAX: usize = 8;
+/// What two clauses have in common before it, at least; 用户 is left out in Chinese where it goes without saying.
+const BEFORE_SLOT_WORDS: usize = 3;
+const BEFORE_SLOT_CHARACTERS: usize = 2;
+
+/// Where two clauses differ that are the same around it.
+pub(super) struct Slot {
+    pub(super) clause: String,
+    pub(super) value: String,
+    /// One can't have two of it.
+    pub(super) is_single: bool,
+}
+
+/// The first clause of a text that is the same as one of the other but for one value.
+pub(super) fn slot(text: &Parsed, other: &Parsed) -> Option<Slot> {
+    text.plain.iter().find_map(|clause| other.plain.iter().find_map(|other| differing(clause, other)))
+}
+
+fn differing(clause: &str, other: &str) -> Option<Slot> {
+    let is_unspaced = clause.contains(is_unspaced);
+    let (words, others) = (pieces(clause, is_unspaced), pieces(other, is_unspaced));
+    let same = words.iter().zip(&others).take_while(|(one, other)| one == other).count();
+    let end = words[same..].iter().rev().zip(others[same..].iter().rev());
+    let end = end.take_while(|(one, other)| one == other).count();
+    let (value, replacing) = (&words[same..words.len() - end], &others[same..others.len() - end]);
+    let (least, most) = match is_unspaced {
+        true => (BEFORE_SLOT_CHARACTERS, SLOT_CHARACTERS_MAX),
+        false => (BEFORE_SLOT_WORDS, SLOT_WORDS_MAX),
+    };
+    // `at a bank` says something else than `as a nurse`, not another value of the same.
+    let is_value = |value: &[String]| !PREPOSITIONS.contains(&value[0].as_str());
+    let fits = |value: &[String]| (1..=most).contains(&value.len()) && is_value(value);
+    if same < least || !fits(value) || !fits(replacing) {
+        return None;
+    }
+    let glue = if is_unspaced { "" } else { " " };
+    let before = words[..same].join(glue);
+    let last = words[..same].iter().rev().find(|word| !ARTICLES.contains(&word.as_str()))?;
+    // What somebody's own is, is one: `the user's favourite colour is`.
+    let is_many = match is_unspaced {
+        true => MANY_ZH.iter().any(|word| before.ends_with(word)) && !is_of_somebody(&before, "是", "的"),
+        false => MANY_EN.contains(&last.as_str()) && !is_of_somebody(&before, " is", "'s "),
+    };
+    let value = without_article(&value.join(glue)).to_owned();
+    Some(Slot { clause: words.join(glue), value, is_single: !is_many })
+}
+
+fn is_of_somebody(before: &str, is: &str, of: &str) -> bool {
+    let articles = before.trim_end_matches(" the").trim_end_matches(" a").trim_end_matches(" an");
+    articles.strip_suffix(is).is_some_and(|whom| whom.contains(of))
+}
+
+/// The words of a clause, or its characters, without those that only say that it is so now.
+fn pieces(clause: &str, is_unspaced: bool) -> Vec<String> {
+    if is_unspaced {
+        let plain = AROUND.iter().fold(clause.to_owned(), |clause, word| clause.replace(word, ""));
+        return plain.trim_start_matches("用户").chars().map(String::from).collect();
+    }
+    clause.split_whitespace().filter(|word| !AROUND.contains(word)).map(str::to_owned).collect()
+}
