@@ -1,6 +1,7 @@
 //! Clauses that are the same but for one value.
 
 use super::statements::{AROUND, ARTICLES, Parsed, without_article};
+use crate::entities::name_stands_in;
 use crate::text::is_unspaced;
 
 /// One may do or be many of these at once: another value behind them replaces nothing.
@@ -11,6 +12,71 @@ const MANY_EN: &[&str] = &[
 const MANY_ZH: &[&str] =
     &["是", "有", "叫", "喜欢", "爱", "讨厌", "认识", "见", "去", "想", "买", "说", "觉得", "养", "用户"];
 const PREPOSITIONS: &[&str] = &["in", "at", "for", "with", "near", "as", "on", "to", "by", "from"];
+/// People and things of which one has several: each has its own name.
+const SEVERAL: &[&str] = &[
+    "friend",
+    "colleague",
+    "coworker",
+    "classmate",
+    "roommate",
+    "cousin",
+    "brother",
+    "sister",
+    "aunt",
+    "uncle",
+    "nephew",
+    "niece",
+    "neighbour",
+    "neighbor",
+    "teacher",
+    "student",
+    "child",
+    "kid",
+    "son",
+    "daughter",
+    "book",
+    "song",
+    "album",
+    "band",
+    "game",
+    "film",
+    "movie",
+    "series",
+    "shop",
+    "bar",
+    "restaurant",
+    "project",
+    "朋友",
+    "同事",
+    "同学",
+    "室友",
+    "表",
+    "堂",
+    "哥哥",
+    "弟弟",
+    "姐姐",
+    "妹妹",
+    "叔叔",
+    "阿姨",
+    "侄",
+    "邻居",
+    "老师",
+    "学生",
+    "孩子",
+    "儿子",
+    "女儿",
+    "书",
+    "歌",
+    "专辑",
+    "乐队",
+    "游戏",
+    "电影",
+    "店",
+    "餐馆",
+    "项目",
+];
+/// One has one of these.
+const COUPLE: &[&str] = &["男朋友", "女朋友"];
 /// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
 const SLOT_WORDS_MAX: usize = 5;
 const SLOT_CHARACTERS_MAX: usize = 8;
@@ -58,6 +124,12 @@ fn differing(clause: &str, other: &str) -> Option<Slot> {
     };
     let value = without_article(&value.join(glue)).to_owned();
     Some(Slot { clause: words.join(glue), value, is_single: !is_many })
+}
+
+/// Whether a clause is about somebody or something of which one has several.
+pub(super) fn is_one_of_several(clause: &str) -> bool {
+    SEVERAL.iter().any(|kind| name_stands_in(clause, kind))
+        && !COUPLE.iter().any(|kind| clause.contains(kind))
 }
 
 fn is_of_somebody(before: &str, is: &str, of: &str) -> bool {

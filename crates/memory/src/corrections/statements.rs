@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::slots::slot;
+use super::slots::{is_one_of_several, slot};
 use crate::entities::{fold_name, name_stands_in};
 use crate::text::content_terms;
 
@@ -151,6 +151,8 @@ struct Statement {
     is_hedged: bool,
     /// It says a pronoun.
     has_pronoun: bool,
+    /// It speaks of somebody or something for the first time: `the user has a cat called Snow`. There may be another one.
+    is_introduction: bool,
     /// The clauses before.
     before: String,
     relation: &'static str,
@@ -215,7 +217,9 @@ pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
         older.statements.iter().filter(same).any(replaces)
     };
     newer.statements.iter().filter(|newer| !newer.is_hedged).any(differs)
-        || corrects && slot(&newer, &older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
+        || corrects
+            && !is_one_of_several(&newer.plain_clauses())
+            && slot(&newer, &older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
 }
 
 /// Whether a text has words of doubt.
@@ -235,7 +239,18 @@ pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
 }
 
 fn is_of_the_same(newer: &Statement, older: &Statement, corrects: bool) -> bool {
-    newer.relation == older.relation && is_same_subject(newer, older, corrects)
+    newer.relation == older.relation
+        && is_same_subject(newer, older, corrects)
+        && (newer.relation != NAME || is_the_same_one(newer, older, corrects))
+}
+
+/// Whether both name the same one, and not one of several: a second friend is not the first one by another name.
+fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool {
+    let about = if newer.subject.is_empty() { &newer.before } else { &newer.subject };
+    match is_one_of_several(about) {
+        true => name_stands_in(&newer.before, &older.value),
+        false => corrects || !newer.is_introduction,
+    }
 }
 
 /// A value in common words, and the words of its clause that say what it is the value of.
@@ -328,6 +343,8 @@ fn statement(clause: &str, before: &str) -> Option<Statement> {
         let subject = bare(whom);
         let has_pronoun = PRONOUNS.contains(&subject);
         let subject = if has_pronoun || GOES_ON.contains(&subject) { "" } else { subject };
+        let is_introduction =
+            owned(subject).is_some() || subject.is_empty() && owned(before.trim_end()).is_some();
         let subject = match *relation {
             NAME => owned(subject).unwrap_or_else(|| subject.to_owned()),
             _ => subject.to_owned(),
@@ -336,6 +353,7 @@ fn statement(clause: &str, before: &str) -> Option<Statement> {
         (is_known && !value.is_empty()).then(|| Statement {
             is_hedged: false,
             has_pronoun,
+            is_introduction,
             subject,
             before: before.to_owned(),
             relation,
@@ -463,10 +481,26 @@ mod tests {
             ("用户有一个妹妹，她住在里昂", "用户住在柏林"),
             ("The user has a sister, she lives in Lyon", "The user lives in Berlin"),
             ("邻居还以为用户的工作是老师", "用户的工作是护士"),
+            ("The user has a friend called Bob", "The user has a friend called Anna"),
+            ("The user's friend is called Bob", "The user's friend is called Anna"),
+            ("The user has a book named Emma", "The user has a book named Dune"),
+            ("用户有一个同事，叫小王", "用户有一个同事，叫小李"),
+            ("用户的朋友叫小王", "用户的朋友叫小李"),
         ] {
             assert!(!contradicts(newer, older, false), "{newer} / {older}");
             assert!(!contradicts(newer, older, true), "{newer} / {older}");
         }
+    }
+
+    #[test]
+    fn one_of_several_is_replaced_only_where_the_former_name_is_said() {
+        let anna = "The user's friend is called Anna";
+        assert!(contradicts("The user's friend is not called Anna, she is called Bea", anna, true));
+        assert!(!contradicts("The user moved, the user's friend is called Bea", anna, true));
+        let (mochi, snow) = ("The user has a cat called Mochi", "The user has a cat called Snow");
+        assert!(!contradicts(snow, mochi, false), "it may be a second cat");
+        assert!(contradicts(snow, mochi, true));
+        assert!(contradicts("用户的女朋友叫小白", "用户的女朋友叫小黑", false));
     }
 
     #[test]

@@ -124,7 +124,14 @@ impl Life {
     }
 }
 
-async fn live(language: &Language, fact: &Fact, seed: u64, by_rules: bool, figures: &mut Figures) {
+async fn live(
+    language: &Language,
+    fact: &Fact,
+    seed: u64,
+    by_rules: bool,
+    unrelated: Vec<String>,
+    figures: &mut Figures,
+) {
     let mut dice = Dice::new(seed);
     let settings = runtime::RuntimeSettings { recent_window: 1 + 3 * (seed % 4) as u32, ..settings() };
     let world = if by_rules { World::by_rules(settings).await } else { World::with(settings, None).await };
@@ -133,8 +140,9 @@ async fn live(language: &Language, fact: &Fact, seed: u64, by_rules: bool, figur
     let changes = 1 + dice.below(5);
     let first = dice.below(fact.values.len());
     let mut life = Life { world, script, dice };
-    for said in language.unrelated {
-        let description = (*said).to_owned();
+    let told = unrelated.len();
+    for said in unrelated {
+        let description = said.clone();
         life.tell(Expected { said: description.clone(), description, replaces: None, mistaken: false }).await;
     }
     let kept = life.world.nodes(NodeKind::Event).await;
@@ -163,6 +171,7 @@ async fn live(language: &Language, fact: &Fact, seed: u64, by_rules: bool, figur
     if by_rules {
         return;
     }
+    assert_eq!(kept.len(), told, "each is a memory of its own: {context}");
     let events = life.world.nodes(NodeKind::Event).await;
     for node in kept {
         let now = events.iter().find(|event| event.id == node.id).unwrap();
@@ -176,7 +185,8 @@ async fn all_lives(by_rules: bool) -> [Figures; 2] {
     for (language, figures) in [&ENGLISH, &CHINESE].into_iter().zip(&mut all) {
         for (number, fact) in language.facts.iter().enumerate() {
             for seed in 0..lives {
-                live(language, fact, seed * 100 + number as u64, by_rules, figures).await;
+                let unrelated = language.unrelated.iter().map(|said| (*said).to_owned()).collect();
+                live(language, fact, seed * 100 + number as u64, by_rules, unrelated, figures).await;
             }
         }
         println!("{figures:?}");
@@ -198,5 +208,32 @@ async fn generated_lives_are_told_what_is_current_by_rules() {
     for figures in all_lives(true).await {
         assert_eq!(figures.stale, 0, "{figures:?}");
         assert!(figures.share(figures.current) >= 0.85, "{figures:?}");
+    }
+}
+
+/// Lines of nothing in common but what somebody does.
+fn hundred(line: fn([char; 4]) -> String) -> Vec<String> {
+    let of = |number: u32, place: u32| char::from_u32(0x4e00 + number * 40 + place * 7).unwrap();
+    (0..100).map(|number| line([0, 1, 2, 3].map(|place| of(number, place)))).collect()
+}
+
+#[tokio::test]
+async fn hundred_unrelated_memories_stay_word_for_word_beside_a_chain() {
+    let (mut english, mut chinese) = (Figures::default(), Figures::default());
+    let met = hundred(|[a, b, c, d]| {
+        format!(
+            "i have a book named K{:x} by Z{:x}, from R{:x} and T{:x}",
+            a as u32, b as u32, c as u32, d as u32
+        )
+    });
+    let saw = hundred(|signs| {
+        format!("我在海边的小店里买了一本旧书，是关于{}的", signs.into_iter().collect::<String>())
+    });
+    tokio::join!(
+        live(&ENGLISH, &ENGLISH.facts[0], 4, false, met, &mut english),
+        live(&CHINESE, &CHINESE.facts[0], 4, false, saw, &mut chinese),
+    );
+    for figures in [english, chinese] {
+        assert_eq!((figures.stale, figures.share(figures.current)), (0, 1.0), "{figures:?}");
     }
 }
