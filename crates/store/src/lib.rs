@@ -41,6 +41,7 @@ mod sync;
 pub use archive::{archived_tables, look_at_archive, read_archive};
 pub use engine::{
     BackupReport, Check, MissedErasures, ServerAddress, SqliteStore, StoreOptions, back_up, examine_backup,
+    put_in_place,
 };
 pub use home_copy::{
     CopyProgress, CopyReport, CopySettings, HomeCounts, HomeDatabase, copy_home, count_home,

@@ -9,10 +9,11 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use memory::ports::Clock;
+use memory::ports::{Clock, StoreError};
 use serde_json::json;
 use server::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 use store::{BackupReport, CopySettings, HomeDatabase};
+use tokio::sync::Mutex;
 
 use crate::cli::{Backup, Shared};
 use crate::config::Config;
@@ -77,12 +78,12 @@ impl Backups for BackupFolder {
             names.reverse();
             names.into_iter().map(|name| described(&folder, name)).collect()
         };
-        let backups = listed().map_err(|error| BackupError(error.to_string()))?;
+        let backups = listed().map_err(|error| BackupError::NotListed(error.to_string()))?;
         Ok(BackupList { folder: folder.display().to_string(), backups })
     }
 
     async fn create(&self) -> Result<BackupCreated, BackupError> {
-        let failed = |error: anyhow::Error| BackupError(format!("{error:#}"));
+        let failed = |error: anyhow::Error| BackupError::NotMade(format!("{error:#}"));
         let written = back_up_to_folder(&self.config, &self.home, self.clock.as_ref()).await;
         let (target, report) = written.map_err(failed)?;
         let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -116,6 +117,9 @@ pub(crate) async fn repeat(config: Config, home: Home, every: Duration, clock: A
     }
 }
 
+/// The timer and somebody at the page may ask at the same moment. Of two in one second the later one stays.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
 /// Writes a backup named after the time, and removes those beyond the newest `backup.keep`.
 async fn back_up_to_folder(
     config: &Config,
@@ -124,6 +128,7 @@ async fn back_up_to_folder(
 ) -> anyhow::Result<(PathBuf, BackupReport)> {
     let folder = folder_of(config, home);
     create_private_folder(&folder)?;
+    let _alone = ONE_AT_A_TIME.lock().await;
     let target = folder.join(format!("{PREFIX}{}{SUFFIX}", clock.now().strftime(TIME_FORMAT)));
     let report = copied(home_database(config, home)?, target.clone()).await?;
     remove_oldest(&folder, config.backup.keep as usize)
@@ -143,9 +148,15 @@ async fn copied(database: HomeDatabase, target: PathBuf) -> anyhow::Result<Backu
     let copy = tokio::task::spawn_blocking(move || match &database {
         HomeDatabase::File(path) => store::back_up(path, &target),
         HomeDatabase::Server(_) => {
-            let file = HomeDatabase::File(target.clone());
+            let fresh = target.with_extension("copied");
+            // Of a copy that was cut off; there is seldom one.
+            let _removed = std::fs::remove_file(&fresh);
+            let file = HomeDatabase::File(fresh.clone());
             store::copy_home(&database, &file, CopySettings::default(), &mut |_| {})?;
-            store::examine_backup(&target)
+            let report = store::examine_backup(&fresh)?;
+            store::put_in_place(&fresh, &target)
+                .map_err(|error| StoreError::Unwritable(format!("{}: {error}", target.display())))?;
+            Ok(report)
         }
     });
     Ok(copy.await.context("the copy did not end")??)

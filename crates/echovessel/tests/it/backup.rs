@@ -113,6 +113,12 @@ async fn backups_are_made_and_listed_over_http_and_can_be_restored() {
     assert_eq!(listed.len(), 2, "the oldest is gone, other files are not listed: {listed:?}");
     assert_eq!((&listed[0]["name"], &listed[0]["bytes"]), (&made.body["name"], &made.body["bytes"]));
     assert_eq!(listed[1]["created_at"], "2021-01-01T00:00:00Z");
+    let ask = || async { daemon.try_post("/api/admin/backups", &json!({})).await.status };
+    assert_eq!(tokio::join!(ask(), ask(), ask()), (201, 201, 201), "one after another");
+    let left = names(&home.file("backups"));
+    assert!(left.iter().all(|name| name.ends_with(".db")), "nothing unfinished: {left:?}");
+    let listed = daemon.get("/api/admin/backups").await;
+    let listed = listed["backups"].as_array().unwrap();
     run(&home, &settings, &["stop"]).await.well();
     let file = home.file("backups").join(listed[0]["name"].as_str().unwrap());
     run(&home, &settings, &["restore", file.to_str().unwrap(), "--yes"]).await.well();

@@ -25,8 +25,14 @@ pub trait Backups: Send + Sync {
 
 /// Why a backup was not made or could not be listed. The memory and earlier backups are as they were.
 #[derive(Debug, thiserror::Error)]
-#[error("no backup was made, earlier ones are kept: {0}")]
-pub struct BackupError(pub String);
+pub enum BackupError {
+    /// Why none was made.
+    #[error("no backup was made, earlier ones are kept: {0}")]
+    NotMade(String),
+    /// Why those that are there can't be listed.
+    #[error("the backups can't be listed: {0}")]
+    NotListed(String),
+}
 
 /// The folder of backups.
 #[derive(Serialize, JsonSchema)]

@@ -313,7 +313,7 @@ impl Backups for Shelf {
     }
 
     async fn create(&self) -> Result<BackupCreated, BackupError> {
-        Err(BackupError("the folder cannot be written".to_owned()))
+        Err(BackupError::NotMade("the folder cannot be written".to_owned()))
     }
 }
 

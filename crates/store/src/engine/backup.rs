@@ -60,11 +60,19 @@ pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError>
             return Err(error);
         }
     };
-    let unwritable = |error| StoreError::Unwritable(format!("{}: {error}", target.display()));
-    fs::rename(&fresh, target).map_err(unwritable)?;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
+    put_in_place(&fresh, target)
+        .map_err(|error| StoreError::Unwritable(format!("{}: {error}", target.display())))?;
     Ok(report)
+}
+
+/// Gives a file that is whole its name, so that it has that name after a power failure too.
+///
+/// # Errors
+/// When the file can't be renamed or its folder can't be written.
+pub fn put_in_place(fresh: &Path, target: &Path) -> std::io::Result<()> {
+    fs::rename(fresh, target)?;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::File::open(folder)?.sync_all()
 }
 
 /// Reads the whole of a copy: whether it is ours, of a schema that this program reads, and undamaged. Changes nothing.

@@ -26,7 +26,7 @@ use crate::corrections::changes_by_word::ChangesByWord;
 use crate::index::words::Frequencies;
 use crate::scopes;
 
-pub use backup::{BackupReport, MissedErasures, back_up, examine_backup};
+pub use backup::{BackupReport, MissedErasures, back_up, examine_backup, put_in_place};
 pub use check::Check;
 use failure::Failure;
 pub use postgres::ServerAddress;

@@ -1,3 +1,5 @@
+//! A copy into a database file that does not exist yet.
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,6 +8,7 @@ use memory::ports::StoreError;
 
 use super::{CopyError, CopyReport, HomeCopy};
 use crate::engine::connection::open_for_copying;
+use crate::engine::put_in_place;
 use crate::engine::sql::{Connection, params};
 use crate::engine::{StoreOptions, check, schema};
 use crate::index::words::with_scope;
@@ -21,11 +24,7 @@ pub(super) fn copy(copy: &mut HomeCopy<'_>, path: &Path) -> Result<CopyReport, C
     let partial = path.with_extension("partial");
     remove(&partial);
     let outcome = fill(copy, &partial).and_then(|report| {
-        fs::rename(&partial, path).map_err(|error| unwritable(error.to_string()))?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|error| unwritable(error.to_string()))?;
+        put_in_place(&partial, path).map_err(|error| unwritable(error.to_string()))?;
         Ok(report)
     });
     if outcome.is_err() {

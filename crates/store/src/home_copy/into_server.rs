@@ -1,3 +1,5 @@
+//! A copy into a database on a PostgreSQL server.
+
 use super::{CopyError, CopyReport, HomeCopy};
 use crate::engine::postgres::{self, ServerAddress};
 use crate::engine::sql::{Connection, Result, params};
