@@ -155,7 +155,7 @@ class Processes(unittest.IsolatedAsyncioTestCase):
                     async with ClientSession(*streams[:2]) as session:
                         await session.initialize()
                         tools = await session.list_tools()
-                        self.assertEqual(len(tools.tools), 50)
+                        self.assertEqual(len(tools.tools), 52)
                         recalled = structured(await session.call_tool("recall", {"text": "Where does Ann live?"}))
                         self.assertIn("Lisbon", json.dumps(recalled))
             # The daemon goes; the embodiment carries on alone.

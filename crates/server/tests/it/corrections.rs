@@ -202,6 +202,36 @@ async fn what_was_corrected_is_marked_over_http_over_mcp_and_in_what_is_exported
     assert!(read.contains(asked) && !read.contains("corrected on"), "{read}");
 }
 
+#[tokio::test]
+async fn a_memory_is_corrected_over_mcp_by_the_users_own_token_and_by_no_program() {
+    let home = Home::new().await;
+    let (_, events) = remember(&home, 1).await;
+    let id = events[0].to_string();
+    let before = home.store.node(events[0]).await.unwrap().unwrap().node.description;
+    let text = "Wen's cat is called Snow";
+    let bound = home.token("laptop", &["hub:laptop"], None).await;
+    let refused = call(&home, &bound, "correct", json!({"id": id, "text": text})).await;
+    assert!(
+        refused["structuredContent"]["message"].as_str().unwrap().contains("bound to an instance"),
+        "{refused}"
+    );
+    for wrong in ["nobody", "01970000-0000-7000-8000-000000000000"] {
+        let refused = call(&home, TOKEN, "correct", json!({"id": wrong, "text": text})).await;
+        assert_eq!(refused["structuredContent"]["success"], false, "{refused}");
+    }
+    let corrected = call(&home, TOKEN, "correct", json!({"id": id, "text": text})).await;
+    assert_eq!(corrected["structuredContent"]["memory"]["description"], text, "{corrected}");
+    let history = home.get(&format!("{}/history", path(&id))).await.json();
+    assert_eq!(
+        (&history["versions"][0]["by"], &history["versions"][1]["text"]),
+        (&json!("person"), &json!(before))
+    );
+    let undone = call(&home, TOKEN, "correct_undo", json!({"id": id})).await;
+    assert_eq!(undone["structuredContent"]["memory"]["description"], before, "{undone}");
+    let nothing = call(&home, TOKEN, "correct_undo", json!({"id": id})).await;
+    assert_eq!(nothing["structuredContent"]["success"], false, "{nothing}");
+}
+
 async fn newest_session(home: &Home) -> SessionId {
     home.get("/api/admin/sessions").await.json()["sessions"][0]["id"].as_str().unwrap().parse().unwrap()
 }

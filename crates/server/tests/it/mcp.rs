@@ -35,7 +35,7 @@ async fn a_client_is_greeted_and_shown_the_tools() {
     assert_eq!(say(&home, TOKEN, initialized).await.status, StatusCode::ACCEPTED);
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     let tools = say(&home, TOKEN, list).await.json()["result"]["tools"].clone();
-    assert_eq!(tools.as_array().map(Vec::len), Some(50));
+    assert_eq!(tools.as_array().map(Vec::len), Some(52));
     let hint = |name: &str, hint: &str| {
         let found = tools.as_array().into_iter().flatten().find(|tool| tool["name"] == name);
         found.unwrap()["annotations"][hint].clone()

@@ -7,6 +7,7 @@ mod snapshots;
 mod graph;
 mod archive;
 mod conflicts;
+mod corrections;
 mod recall;
 mod forgetting;
 
@@ -24,6 +25,7 @@ static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         archive::tools(),
         conflicts::tools(),
         recall::tools(),
+        corrections::tools(),
         forgetting::tools(),
     ]
     .into_iter()
@@ -86,9 +88,18 @@ mod tests {
         assert_eq!(count("snapshot_"), 4);
         assert_eq!(count("graph_"), 15);
         assert_eq!(count("entity_"), 2);
-        let living = ["recall", "remember", "forget_preview", "forget", "conflict_list", "conflict_resolve"];
+        let living = [
+            "recall",
+            "remember",
+            "correct",
+            "correct_undo",
+            "forget_preview",
+            "forget",
+            "conflict_list",
+            "conflict_resolve",
+        ];
         assert!(living.iter().all(|name| once.contains(name)));
-        assert_eq!(names.len(), 50);
+        assert_eq!(names.len(), 52);
     }
 
     #[test]

@@ -1,0 +1,105 @@
+//! Putting a memory right, and taking that back.
+
+use std::sync::Arc;
+
+use hub::Caller;
+use memory::corrections::{ChangeKind, CorrectError};
+use memory::identifiers::NodeId;
+use memory::nodes::Node;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mcp::context::ToolContext;
+use crate::mcp::tool::{Effect, Tool, ToolError, tool};
+
+const NOT_THERE: &str = "no memory has this id; nothing was changed. recall shows ids";
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![
+        tool(
+            "correct",
+            Effect::Changes,
+            "Give a memory the text that the user says is right. The text before it stays in its history, is marked as wrong from \
+             then on, and correct_undo brings it back. Only with the user's own token, and only in the user's words: ask first. \
+             What the user says in a conversation is kept with remember instead.",
+            correct,
+        )
+        .also(&[("description", "text")]),
+        tool(
+            "correct_undo",
+            Effect::Changes,
+            "Take back the last change of a memory: a correction, that a newer one took its place, or that a repetition was merged \
+             into it.",
+            undo,
+        ),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct CorrectArgs {
+    /// The memory's id, as recall shows it.
+    id: String,
+    /// What it says from now on.
+    #[schemars(length(min = 1))]
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct UndoArgs {
+    /// The memory's id.
+    id: String,
+}
+
+#[derive(Serialize)]
+struct Corrected {
+    success: bool,
+    message: &'static str,
+    memory: Node,
+}
+
+#[derive(Serialize)]
+struct Undone {
+    success: bool,
+    undone: ChangeKind,
+    memory: Node,
+    /// The memory that came back beside it, if one did.
+    restored: Option<Node>,
+}
+
+async fn correct(
+    context: Arc<ToolContext>,
+    caller: Caller,
+    asked: CorrectArgs,
+) -> Result<Corrected, ToolError> {
+    let id = own_memory(&context, &caller, &asked.id).await?;
+    let corrected = context.runtime.correct_node(id, &asked.text).await.map_err(|error| match error {
+        CorrectError::Store(error) => error.into(),
+        other => ToolError::Invalid(format!("text: {other}")),
+    })?;
+    let memory = corrected.ok_or_else(|| ToolError::Refused(NOT_THERE.to_owned()))?;
+    Ok(Corrected { success: true, message: "corrected; correct_undo takes it back", memory })
+}
+
+async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Result<Undone, ToolError> {
+    let id = own_memory(&context, &caller, &asked.id).await?;
+    let undone = context.runtime.undo_node(id).await?;
+    let undone =
+        undone.ok_or_else(|| ToolError::Refused("this memory has no change to take back".to_owned()))?;
+    Ok(Undone { success: true, undone: undone.kind, memory: undone.node, restored: undone.restored })
+}
+
+/// The id of a memory in the caller's scope. A program that acts for itself corrects nothing: a correction counts as the
+/// user's word.
+async fn own_memory(context: &ToolContext, caller: &Caller, id: &str) -> Result<NodeId, ToolError> {
+    if caller.is_bound {
+        return Err(ToolError::Refused(
+            "a token that is bound to an instance can't correct memories; nothing was changed. Keep what the user says with \
+             remember, or use the user's own token"
+                .to_owned(),
+        ));
+    }
+    let not_there = || ToolError::Refused(NOT_THERE.to_owned());
+    let id: NodeId = id.parse().map_err(|_| not_there())?;
+    let scope = context.runtime.store().scope_of_node(id).await?;
+    scope.filter(|scope| *scope == caller.scope).map(|_| id).ok_or_else(not_there)
+}
