@@ -88,7 +88,7 @@ impl Graph {
         let texts = nodes.iter().flat_map(|node| [node.label.clone(), node.description.clone()]).collect();
         let corrected = Corrected::in_texts(self.corrections.as_ref(), scope, texts).await?;
         for node in nodes {
-            node.no_longer_current = corrected.of_described(&node.label, &node.description);
+            node.no_longer_current = corrected.of_described(&node.label, &node.aliases, &node.description);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::former_values::FormerValues;
 use super::{Candidate, CandidateKind, Doubt, RecallRequest, RecallResult};
 use crate::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
-use crate::entities::{Entity, fold_name, name_stands_in};
+use crate::entities::{fold_name, name_stands_in};
 use crate::identifiers::{EntityId, MessageId, NodeId};
 use crate::messages::{Message, Role};
 use crate::nodes::{Node, NodeKind};
@@ -316,16 +316,18 @@ impl Corrected {
         (!left.is_empty()).then_some(left)
     }
 
-    /// The name that an entity has now, where the one it is shown by is a former one and the new one is known.
-    fn current_name<'a>(&self, entity: &'a Entity) -> Option<&'a str> {
-        let value = self.of_text(&entity.canonical_name)?;
-        let is_current = |name: &&String| value.is_corrected_in(name) && !value.is_said_in(name);
-        entity.aliases.iter().find(is_current).map(String::as_str)
+    /// The name that somebody or something has now, where the one it is shown by is a former one and the new one is known. A
+    /// place where somebody lived keeps its name.
+    fn current_name<'a>(&self, name: &str, aliases: &'a [String]) -> Option<(&ReplacedValue, &'a str)> {
+        let value = self.of_text(name)?;
+        let is_current = |alias: &&String| value.is_corrected_in(alias) && !value.is_said_in(alias);
+        aliases.iter().find(is_current).map(|alias| (value, alias.as_str()))
     }
 
     /// What of an entity's or a node's name and description is no longer current.
-    pub fn of_described(&self, name: &str, description: &str) -> Option<FormerValue> {
-        self.of_text(name).or_else(|| self.of_text(description)).map(FormerValue::from)
+    pub fn of_described(&self, name: &str, aliases: &[String], description: &str) -> Option<FormerValue> {
+        let by_name = self.current_name(name, aliases).map(|(value, _)| value);
+        by_name.or_else(|| self.of_text(description)).map(FormerValue::from)
     }
 
     /// Notes what a text that a person wrote says and is no longer current.
@@ -422,8 +424,10 @@ impl Corrected {
             }
         }
         for entity in &mut found.entities {
-            let current = self.current_name(entity).map(str::to_owned);
-            entity.canonical_name = current.unwrap_or_else(|| std::mem::take(&mut entity.canonical_name));
+            let current = self.current_name(&entity.canonical_name, &entity.aliases);
+            if let Some(name) = current.map(|(_, name)| name.to_owned()) {
+                entity.canonical_name = name;
+            }
         }
         for entity in found.entities.iter_mut().filter(|entity| !entity.owner_override) {
             let Some(description) = entity.description.take() else { continue };

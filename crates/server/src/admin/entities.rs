@@ -328,8 +328,11 @@ async fn counted(
         EntityDetail {
             linked_events_count: spoken_of.map_or(0, |mentions| mentions.events),
             last_mentioned_at: spoken_of.and_then(|mentions| mentions.last_at),
-            no_longer_current: corrected
-                .of_described(&entity.canonical_name, entity.description.as_deref().unwrap_or_default()),
+            no_longer_current: corrected.of_described(
+                &entity.canonical_name,
+                &entity.aliases,
+                entity.description.as_deref().unwrap_or_default(),
+            ),
             entity: entity.into(),
         }
     });

@@ -186,11 +186,18 @@ async fn what_was_corrected_is_marked_over_http_over_mcp_and_in_what_is_exported
         assert_eq!(answer["corrected"]["held_back"][0]["current_text"], text, "{answer}");
     };
     is_marked(&home.post("/api/admin/memory/recall", json!({ "text": asked })).await.json());
-    let entity = json!({"canonical_name": "Soot", "kind": "pet", "description": "a cat"});
-    home.post("/api/admin/memory/entities", entity).await;
+    for entity in [
+        json!({"canonical_name": "Soot", "kind": "place", "description": "a town of that name"}),
+        json!({"canonical_name": "Tricks", "kind": "pet", "description": "the cat, called Soot"}),
+    ] {
+        home.post("/api/admin/memory/entities", entity).await;
+    }
     let entities = home.get("/api/admin/memory/entities").await.json();
+    let town =
+        entities["entities"].as_array().unwrap().iter().find(|one| one["canonical_name"] == "Soot").unwrap();
+    assert_eq!(town["no_longer_current"], json!(null), "its name is not the cat's: {town}");
     assert_eq!(entities["entities"][0]["no_longer_current"]["current_text"], text, "{entities}");
-    let search = json!({"query": "Soot"});
+    let search = json!({"query": "Tricks"});
     let nodes = call(&home, TOKEN, "graph_node_search", search).await["structuredContent"].clone();
     assert_eq!(nodes["results"][0]["node"]["noLongerCurrent"]["current_text"], text, "{nodes}");
     is_marked(&call(&home, TOKEN, "recall", json!({ "text": asked })).await["structuredContent"]);
