@@ -34,6 +34,7 @@ const text = (content: string, version: number) => ({
   prompt_label: null,
   version,
   version_vector: {},
+  no_longer_current: [],
   source_instance: "home",
   edited_by: null,
   created_at: "2026-05-02T10:00:00Z",

@@ -100,6 +100,7 @@ export const persona = (id: string, display_name: string): PersonaResponse => ({
   id,
   display_name,
   core_blocks: { persona: "", user: "", style: "" },
+  no_longer_current: { persona: [], user: [], style: [] },
   episodic_state: { mood: "neutral", energy: 5, last_user_signal: null, updated_at: AT },
   facts: {
     birth_date: null,

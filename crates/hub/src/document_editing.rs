@@ -1,6 +1,7 @@
 //! How a person looks after documents: list, read, edit, compare, restore, delete.
 
 use memory::Scope;
+use memory::recall::Corrected;
 
 use crate::api::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
 use crate::documents::{Document, Version, core_block_of};
@@ -58,7 +59,12 @@ impl Hub {
         scope: &Scope,
         name: &DocumentName,
     ) -> Result<Option<DocumentText>, HubError> {
-        Ok(self.document(scope, name).await?.as_ref().and_then(|document| text(document, scope)))
+        let mut found = self.document(scope, name).await?.as_ref().and_then(|document| text(document, scope));
+        if let Some(document) = &mut found {
+            let corrections = self.inner().parts.corrections.as_ref();
+            document.no_longer_current = Corrected::in_text(corrections, scope, &document.content).await?;
+        }
+        Ok(found)
     }
 
     /// Writes a document whole, as a person. It is made if it is not there.
@@ -155,6 +161,7 @@ fn text(document: &Document, scope: &Scope) -> Option<DocumentText> {
         entry: entry_of_shown(document, scope)?,
         content: document.content()?.to_owned(),
         version_vector: vector_as_shown(&document.heads),
+        no_longer_current: Vec::new(),
     })
 }
 

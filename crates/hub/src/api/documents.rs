@@ -1,6 +1,7 @@
 //! Documents as a person looks after them.
 
 use jiff::Timestamp;
+use memory::recall::FormerValue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,8 @@ pub struct DocumentText {
     pub content: String,
     /// What this version has seen.
     pub version_vector: VersionVector,
+    /// What the text says that is no longer current, when it is read: it stays until somebody rewrites it.
+    pub no_longer_current: Vec<FormerValue>,
 }
 
 /// A version of a document.

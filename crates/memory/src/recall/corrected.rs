@@ -324,6 +324,19 @@ impl Corrected {
         aliases.iter().find(is_current).map(|alias| (value, alias.as_str()))
     }
 
+    /// All that a text says and is no longer current, for those who wrote it: the latest change first.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn in_text(
+        store: &dyn CorrectionStore,
+        scope: &Scope,
+        text: &str,
+    ) -> Result<Vec<FormerValue>, StoreError> {
+        let corrected = Self::in_texts(store, scope, vec![text.to_owned()]).await?;
+        Ok(corrected.values.all_in(text).map(FormerValue::from).collect())
+    }
+
     /// What of an entity's or a node's name and description is no longer current.
     pub fn of_described(&self, name: &str, aliases: &[String], description: &str) -> Option<FormerValue> {
         let by_name = self.current_name(name, aliases).map(|(value, _)| value);

@@ -6,6 +6,7 @@ use memory::core_blocks::{CoreBlockLabel, CoreBlocks, check_length};
 use memory::facts::{Facts, known_zone};
 use memory::mood::Mood;
 use memory::ports::FirstPersona;
+use memory::recall::{Corrected, FormerValue};
 use memory::{PersonaId, Scope};
 use runtime::{SettingsUpdated, WireEvent};
 use schemars::JsonSchema;
@@ -29,8 +30,18 @@ pub(crate) struct PersonaBody {
     voice_id: Option<String>,
     has_avatar: bool,
     core_blocks: CoreBlocks,
+    /// What the core blocks say that is no longer current. They stay as they were written.
+    no_longer_current: OutdatedBlocks,
     facts: Facts,
     episodic_state: Mood,
+}
+
+/// Former values by core block.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OutdatedBlocks {
+    persona: Vec<FormerValue>,
+    user: Vec<FormerValue>,
+    style: Vec<FormerValue>,
 }
 
 /// `GET /api/admin/persona`
@@ -48,13 +59,20 @@ pub(super) async fn shown(app: &App, scope: &Scope) -> Result<PersonaBody, Probl
     let appearance = store.appearance(&scope.persona).await?;
     let now = app.now();
     let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at(now));
+    let core_blocks = store.core_blocks(scope).await?;
+    let outdated = async |block: &str| Corrected::in_text(store, scope, block).await;
     Ok(PersonaBody {
+        no_longer_current: OutdatedBlocks {
+            persona: outdated(&core_blocks.persona).await?,
+            user: outdated(&core_blocks.user).await?,
+            style: outdated(&core_blocks.style).await?,
+        },
         id: persona.id,
         display_name: persona.display_name,
         voice_enabled: appearance.voice_enabled,
         voice_id: appearance.voice_id,
         has_avatar: appearance.has_avatar,
-        core_blocks: store.core_blocks(scope).await?,
+        core_blocks,
         facts: store.facts(&scope.persona).await?,
         episodic_state: mood,
     })

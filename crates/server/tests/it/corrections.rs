@@ -239,6 +239,27 @@ async fn a_memory_is_corrected_over_mcp_by_the_users_own_token_and_by_no_program
     assert_eq!(nothing["structuredContent"]["success"], false, "{nothing}");
 }
 
+#[tokio::test]
+async fn what_a_person_wrote_stays_and_says_what_of_it_is_out_of_date() {
+    let home = Home::new().await;
+    let (_, events) = remember(&home, 1).await;
+    let block = "They have a cat called Soot.";
+    home.post("/api/admin/persona", json!({"user_block": block, "persona_block": "You are calm."})).await;
+    let text = "Wen's cat is called Snow";
+    patch(&home, events[0], json!({ "text": text })).await;
+    let persona = home.get("/api/admin/persona").await.json();
+    assert_eq!(persona["core_blocks"]["user"], block, "{persona}");
+    assert_eq!(persona["no_longer_current"]["user"][0]["current_text"], text, "{persona}");
+    assert_eq!(persona["no_longer_current"]["persona"], json!([]), "{persona}");
+    let file = "/api/hub/documents/custom/kept.md";
+    home.ask(Method::PUT, file, Some(json!({"content": "# Pets\nSoot, the cat."}))).await;
+    let document = home.get(file).await.json();
+    assert_eq!(document["no_longer_current"][0]["current_text"], text, "{document}");
+    undo(&home, events[0]).await;
+    let persona = home.get("/api/admin/persona").await.json();
+    assert_eq!(persona["no_longer_current"]["user"], json!([]), "{persona}");
+}
+
 async fn newest_session(home: &Home) -> SessionId {
     home.get("/api/admin/sessions").await.json()["sessions"][0]["id"].as_str().unwrap().parse().unwrap()
 }
