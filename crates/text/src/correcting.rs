@@ -167,6 +167,13 @@ const PAST_ZH: &[&str] = &[
     "一开始",
 ];
 
+/// Words with which a question begins.
+const ASKING_EN: &[&str] = &[
+    "where", "what", "who", "whose", "which", "when", "how", "why", "do", "does", "did", "is", "are", "was",
+    "were",
+];
+const ASKING_ZH: &[&str] = &["哪", "什么", "谁", "多少", "怎么", "几岁", "几月", "几号"];
+
 /// How the text corrects something; none where it doesn't.
 pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     let words = words(text);
@@ -186,7 +193,15 @@ pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
         return Some(if changes { CorrectionCue::Changed } else { CorrectionCue::Mistaken });
     }
     let named_now = words.contains(" called ") && words.trim_end().ends_with(" now");
-    (says(CHANGED_EN, CHANGED_ZH) || named_now).then_some(CorrectionCue::Changed)
+    let changes = says(CHANGED_EN, CHANGED_ZH) || named_now;
+    (changes && !asks(text, &words)).then_some(CorrectionCue::Changed)
+}
+
+/// Whether a text only asks: "Where do I live now?", 我的猫现在叫什么.
+fn asks(text: &str, words: &str) -> bool {
+    let first = words.split_whitespace().next().unwrap_or_default();
+    let in_english = text.trim_end().ends_with('?') && ASKING_EN.contains(&first);
+    in_english || ASKING_ZH.iter().any(|word| text.contains(word))
 }
 
 /// The value that a text says is wrong, where it names it: 小黑 of 不是小黑，是小白, Berlin of "not Berlin, it's Lyon".
@@ -282,6 +297,26 @@ mod tests {
         assert_eq!(denied_value("It's not in Berlin, it's in Lyon"), Some("Berlin"));
         assert_eq!(denied_value("not bad"), None);
         assert_eq!(denied_value("他不是我的朋友"), None);
+    }
+
+    #[test]
+    fn question_corrects_nothing() {
+        for text in [
+            "Where do I live now?",
+            "what is my cat called now?",
+            "What did I use to call her?",
+            "我现在住在哪里？",
+            "我的猫现在叫什么",
+        ] {
+            assert_eq!(correction_cue(text), None, "{text}");
+        }
+        for text in [
+            "we moved in May, remember?",
+            "我们搬家了，你知道吗？",
+            "no, what I said is that she's called Snow",
+        ] {
+            assert!(correction_cue(text).is_some(), "{text}");
+        }
     }
 
     #[test]
