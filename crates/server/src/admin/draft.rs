@@ -10,6 +10,7 @@ use memory::core_blocks::CoreBlocks;
 use memory::facts::Facts;
 use memory::nodes::{Node, NodeKind, RelationalTag, Subject};
 use memory::ports::MindError;
+use memory::recall::outdated_nodes;
 use runtime::{PersonaDraft, PersonaDraftInput, PipelineStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -218,7 +219,7 @@ impl Material {
         let runtime = app.runtime();
         let events = runtime.imported_nodes(id, &[NodeKind::Event], IMPORTED_EVENTS_MAX).await?;
         let thoughts = runtime.imported_nodes(id, &[NodeKind::Thought], IMPORTED_THOUGHTS_MAX).await?;
-        let found = Self { events, thoughts, status: Some(status) };
+        let found = Self { events, thoughts, status: Some(status) }.without_former(app, scope).await?;
         if found.is_empty() {
             let detail = "nothing worth remembering was found in it; write or paste a text instead. What was \
                           imported stays";
@@ -235,7 +236,16 @@ impl Material {
         for nodes in [&mut events, &mut thoughts] {
             nodes.retain(|node| node.subject != Subject::Persona);
         }
-        Ok(Self { events, thoughts, status: None })
+        Self { events, thoughts, status: None }.without_former(app, scope).await
+    }
+
+    /// Leaves out what was replaced, what only says it again, and what was concluded from it.
+    async fn without_former(mut self, app: &App, scope: &Scope) -> Result<Self, Problem> {
+        for nodes in [&mut self.events, &mut self.thoughts] {
+            let outdated = outdated_nodes(app.runtime().store(), scope, nodes).await?;
+            nodes.retain(|node| node.superseded_by.is_none() && !outdated.contains(&node.id));
+        }
+        Ok(self)
     }
 
     fn is_empty(&self) -> bool {

@@ -150,8 +150,16 @@ async fn supersessions_and_merges_are_taken_back() {
     assert_eq!(history["versions"][1]["superseded_by"], json!(newer_id));
     assert!(found(&home, "trick number 0").await.iter().all(|(id, _)| *id != events[0].to_string()));
 
+    let drafted_from = async || {
+        let material = json!({"text": "Mira is a florist."});
+        let draft = home.post("/api/admin/persona/bootstrap-from-material", material).await.json();
+        draft["source_event_count"].as_u64().unwrap()
+    };
+    let without_former = drafted_from().await;
+
     let mut watcher = home.runtime.broadcast().subscribe();
     let undone = undo(&home, newer_id).await.json();
+    assert_eq!(drafted_from().await, without_former + 1, "a draft is made of what is so");
     assert_eq!((&undone["undone"], &undone["restored"]["id"]), (&json!("supersession"), &json!(events[0])));
     assert!(found(&home, "trick number 0").await.iter().any(|(id, _)| *id == events[0].to_string()));
     let undone = undo(&home, events[1]).await.json();
