@@ -30,7 +30,7 @@ const TOOLS = [
   "graph_edge_create", "graph_edge_get", "graph_edge_update", "graph_edge_delete",
   "graph_traverse", "graph_subgraph", "graph_insights", "graph_stats", "graph_write_transaction",
   "entity_export", "entity_import",
-  "recall", "remember", "forget_preview", "forget", "conflict_list", "conflict_resolve",
+  "recall", "remember", "correct", "correct_undo", "forget_preview", "forget", "conflict_list", "conflict_resolve",
 ];
 const homes = [];
 
