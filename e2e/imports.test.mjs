@@ -78,7 +78,7 @@ step("an import is taken back", async () => {
   await s.page.getByText("Erase 5 messages and every memory of them?").waitFor();
   await button("Erase").click();
   await drop().waitFor();
-  assert.equal(await s.page.getByTestId("imports").count(), 0);
+  await s.page.getByTestId("imports").waitFor({ state: "detached" });
   await visit(s.page, s.daemon.url, "/");
   assert.equal(await s.page.locator("article").count(), 0);
 });
