@@ -1,6 +1,6 @@
 //! Values that are no longer current, found in texts by their words.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::corrections::{ReplacedValue, WordKey};
 use crate::entities::fold_name;
@@ -33,9 +33,10 @@ impl FormerValues {
 
     /// Adds those that are not known yet.
     pub(super) fn add(&mut self, values: Vec<ReplacedValue>) {
-        let known: BTreeSet<_> = self.values.iter().map(|value| (value.node, value.until)).collect();
-        let fresh = values.into_iter().filter(|value| !known.contains(&(value.node, value.until)));
-        let fresh: Vec<ReplacedValue> = fresh.collect();
+        let known: HashSet<_> =
+            self.values.iter().map(|value| (value.node, value.until, value.text.as_str())).collect();
+        let mut fresh = values;
+        fresh.retain(|value| !known.contains(&(value.node, value.until, value.text.as_str())));
         if !fresh.is_empty() {
             *self = Self::new(std::mem::take(&mut self.values).into_iter().chain(fresh).collect());
         }

@@ -40,6 +40,7 @@ pub(crate) struct ChangesByWord {
 
 #[derive(Default)]
 struct Changes {
+    /// Of the last [`LATE`] numbers; the rest is not asked for again.
     known: HashSet<i64>,
     greatest: i64,
     by_key: HashMap<WordKey, BTreeSet<i64>>,
@@ -50,7 +51,7 @@ struct Changes {
 }
 
 /// A change with the words of what it replaced.
-struct Read {
+struct ChangeWords {
     number: i64,
     session: Option<SessionId>,
     words: ValueWords,
@@ -70,9 +71,6 @@ impl ChangesByWord {
             .prepare_cached(NUMBERS)?
             .query_map(params![scope, fresh], |row| row.get(0))?
             .collect::<Result<_>>()?;
-        if numbers.is_empty() {
-            return Ok(BTreeSet::new());
-        }
         let unknown: Vec<i64> = {
             let scopes = self.lock_scopes();
             let known = scopes.get(&scope).map(|changes| &changes.known);
@@ -94,10 +92,12 @@ impl ChangesByWord {
 }
 
 impl Changes {
-    fn add(&mut self, numbers: &[i64], read: Vec<Read>) {
+    fn add(&mut self, numbers: &[i64], read: Vec<ChangeWords>) {
         self.greatest = numbers.iter().copied().fold(self.greatest, i64::max);
         self.known.extend(numbers);
-        for Read { number, session, words } in read {
+        let late = self.greatest - LATE;
+        self.known.retain(|number| *number > late);
+        for ChangeWords { number, session, words } in read {
             if let Some(session) = session.filter(|_| words.is_nameless()) {
                 self.nameless.entry(session).or_default().insert(number);
             }
@@ -120,7 +120,7 @@ impl Changes {
     }
 }
 
-fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<Read>> {
+fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<ChangeWords>> {
     if numbers.is_empty() {
         return Ok(Vec::new());
     }
@@ -135,7 +135,7 @@ fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<Read>> {
         let names = names.iter().map(String::as_str);
         let (words, _) = ValueWords::of_both(&former, newer.as_deref().unwrap_or_default(), names);
         let session = rows::optional_uuid(row, 5)?.map(SessionId);
-        read.push(Read { number: row.get(0)?, session, words });
+        read.push(ChangeWords { number: row.get(0)?, session, words });
     }
     Ok(read)
 }

@@ -101,6 +101,14 @@ pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Ou
     assert_eq!(found("Snow and Mochi").await?, ["The user's cat is called Snow"]);
     store.undo_last_change(cat.id, at(15)).await?.ok_or("it was corrected")?;
     assert_eq!(found("Snow and Mochi").await?, ["The user's cat is called Mochi"]);
+
+    // However many later changes were taken back.
+    for turn in 0..80 {
+        store.correct_node(correction(&colour, "用户最喜欢的颜色是红色", 16 + 2 * turn)).await?;
+        assert_eq!(found("他说蓝色的颜色好看").await?, ["用户最喜欢的颜色是蓝色"]);
+        store.undo_last_change(colour.id, at(17 + 2 * turn)).await?.ok_or("it was corrected")?;
+    }
+    assert_eq!(found(mochi).await?, ["The user's cat is called Mochi"]);
     Ok(())
 }
 
