@@ -1,6 +1,7 @@
 //! Words with which a person corrects what was said or believed, and words that ask how something was before.
 
 use super::segment::fold;
+use super::statements::{asks_by_words, folded_sentences};
 
 /// How a person corrects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,20 +168,10 @@ const PAST_ZH: &[&str] = &[
     "一开始",
 ];
 
-/// Words with which a question begins.
-const ASKING_EN: &[&str] = &[
-    "where", "what", "who", "whose", "which", "when", "how", "why", "do", "does", "did", "is", "are", "was",
-    "were",
-];
-const ASKING_ZH: &[&str] = &["哪", "什么", "谁", "多少", "怎么", "几岁", "几月", "几号"];
-
 /// How the text corrects something; none where it doesn't.
 pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     let words = words(text);
-    let says = |english: &[&str], chinese: &[&str]| {
-        english.iter().any(|cue| words.contains(&format!(" {cue} ")))
-            || chinese.iter().any(|cue| text.contains(cue))
-    };
+    let says = |english, chinese| contains_one(text, &words, english, chinese);
     if says(DENIED_EN, DENIED_ZH) {
         return Some(CorrectionCue::Denied);
     }
@@ -192,16 +183,21 @@ pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
         let changes = says(CHANGED_EN, CHANGED_ZH) || words.contains(" now ");
         return Some(if changes { CorrectionCue::Changed } else { CorrectionCue::Mistaken });
     }
-    let named_now = words.contains(" called ") && words.trim_end().ends_with(" now");
-    let changes = says(CHANGED_EN, CHANGED_ZH) || named_now;
-    (changes && !asks(text, &words)).then_some(CorrectionCue::Changed)
+    let mut sentences = folded_sentences(text).into_iter();
+    let changes = sentences.any(|(sentence, folded)| tells_of_change(sentence) && !asks_by_words(&folded));
+    changes.then_some(CorrectionCue::Changed)
 }
 
-/// Whether a text only asks: "Where do I live now?", 我的猫现在叫什么.
-fn asks(text: &str, words: &str) -> bool {
-    let first = words.split_whitespace().next().unwrap_or_default();
-    let in_english = text.trim_end().ends_with('?') && ASKING_EN.contains(&first);
-    in_english || ASKING_ZH.iter().any(|word| text.contains(word))
+fn tells_of_change(sentence: &str) -> bool {
+    let words = words(sentence);
+    let named_now = words.contains(" called ") && words.trim_end().ends_with(" now");
+    named_now || contains_one(sentence, &words, CHANGED_EN, CHANGED_ZH)
+}
+
+/// Whether the text, with these [`words`], has one of the phrases.
+fn contains_one(text: &str, words: &str, english: &[&str], chinese: &[&str]) -> bool {
+    english.iter().any(|cue| words.contains(&format!(" {cue} ")))
+        || chinese.iter().any(|cue| text.contains(cue))
 }
 
 /// The value that a text says is wrong, where it names it: 小黑 of 不是小黑，是小白, Berlin of "not Berlin, it's Lyon".
@@ -233,9 +229,7 @@ fn denied_in_english(text: &str) -> Option<&str> {
 
 /// Whether a text asks how something was before.
 pub fn asks_for_the_past(text: &str) -> bool {
-    let words = words(text);
-    PAST_EN.iter().any(|word| words.contains(&format!(" {word} ")))
-        || PAST_ZH.iter().any(|word| text.contains(word))
+    contains_one(text, &words(text), PAST_EN, PAST_ZH)
 }
 
 /// The folded words with one blank on each side.
@@ -307,6 +301,8 @@ mod tests {
             "What did I use to call her?",
             "我现在住在哪里？",
             "我的猫现在叫什么",
+            "Is my cat still called Bean now?",
+            "Tell me where I have moved",
         ] {
             assert_eq!(correction_cue(text), None, "{text}");
         }
@@ -314,6 +310,8 @@ mod tests {
             "we moved in May, remember?",
             "我们搬家了，你知道吗？",
             "no, what I said is that she's called Snow",
+            "我搬到上海了。今天天气怎么样？",
+            "We moved to Lyon. How far is it from Paris?",
         ] {
             assert!(correction_cue(text).is_some(), "{text}");
         }

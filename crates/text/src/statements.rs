@@ -44,7 +44,7 @@ const REQUESTS: [&str; 26] = [
     "how about",
     "any idea",
 ];
-const CHINESE_QUESTION_WORDS: [&str; 18] = [
+const CHINESE_QUESTION_WORDS: [&str; 20] = [
     "什么",
     "甚麼",
     "什麼",
@@ -55,6 +55,8 @@ const CHINESE_QUESTION_WORDS: [&str; 18] = [
     "几岁",
     "几点",
     "几个",
+    "几月",
+    "几号",
     "多少",
     "多大",
     "多久",
@@ -168,7 +170,7 @@ pub fn statement_by_persona(text: &str) -> Statement {
     if known.is_empty() { Statement::Nothing } else { Statement::Only(known.join("\n")) }
 }
 
-fn folded_sentences(text: &str) -> Vec<(&str, String)> {
+pub(super) fn folded_sentences(text: &str) -> Vec<(&str, String)> {
     split_sentences(text).into_iter().map(|sentence| (sentence, fold(sentence))).collect()
 }
 
@@ -182,9 +184,11 @@ fn says_not_knowing(folded: &str) -> bool {
 }
 
 fn is_asking(folded: &str) -> bool {
-    if folded_asks(folded) {
-        return true;
-    }
+    folded_asks(folded) || asks_by_words(folded)
+}
+
+/// Whether the words of a folded sentence ask, not its mark alone: "we moved in May, remember?" tells something.
+pub(super) fn asks_by_words(folded: &str) -> bool {
     let holds = |words: &[&str]| words.iter().any(|word| folded.contains(word));
     if CHINESE_REQUESTS.iter().any(|request| folded.starts_with(request))
         || (holds(&CHINESE_QUESTION_WORDS) && !holds(&CHINESE_NO_QUESTION))
@@ -197,7 +201,8 @@ fn is_asking(folded: &str) -> bool {
         let mut said = words.iter();
         request.split(' ').all(|word| said.next() == Some(&word))
     };
-    REQUESTS.iter().any(begins) || opens_question(&words)
+    let begins_with_verb = || words.first().is_some_and(|first| AUXILIARIES.contains(first));
+    REQUESTS.iter().any(begins) || opens_question(&words) || (folded.contains('?') && begins_with_verb())
 }
 
 /// Whether it begins with a question word, and a question's verb follows: "which dog did I mean".
