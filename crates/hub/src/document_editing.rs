@@ -62,7 +62,8 @@ impl Hub {
         let mut found = self.document(scope, name).await?.as_ref().and_then(|document| text(document, scope));
         if let Some(document) = &mut found {
             let corrections = self.inner().parts.corrections.as_ref();
-            document.no_longer_current = Corrected::in_text(corrections, scope, &document.content).await?;
+            let corrected = Corrected::in_texts(corrections, scope, vec![document.content.clone()]).await?;
+            document.no_longer_current = corrected.all_of(&document.content);
         }
         Ok(found)
     }

@@ -76,7 +76,7 @@ const SEVERAL: &[&str] = &[
     "项目",
 ];
 /// One has one of these.
-const COUPLE: &[&str] = &["男朋友", "女朋友"];
+const PARTNERS: &[&str] = &["男朋友", "女朋友"];
 /// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
 const SLOT_WORDS_MAX: usize = 5;
 const SLOT_CHARACTERS_MAX: usize = 8;
@@ -129,7 +129,7 @@ fn differing(clause: &str, other: &str) -> Option<Slot> {
 /// Whether a clause is about somebody or something of which one has several.
 pub(super) fn is_one_of_several(clause: &str) -> bool {
     SEVERAL.iter().any(|kind| name_stands_in(clause, kind))
-        && !COUPLE.iter().any(|kind| clause.contains(kind))
+        && !PARTNERS.iter().any(|kind| clause.contains(kind))
 }
 
 fn is_of_somebody(before: &str, is: &str, of: &str) -> bool {

@@ -325,16 +325,8 @@ impl Corrected {
     }
 
     /// All that a text says and is no longer current, for those who wrote it: the latest change first.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn in_text(
-        store: &dyn CorrectionStore,
-        scope: &Scope,
-        text: &str,
-    ) -> Result<Vec<FormerValue>, StoreError> {
-        let corrected = Self::in_texts(store, scope, vec![text.to_owned()]).await?;
-        Ok(corrected.values.all_in(text).map(FormerValue::from).collect())
+    pub fn all_of(&self, text: &str) -> Vec<FormerValue> {
+        self.values.all_in(text).map(FormerValue::from).collect()
     }
 
     /// What of an entity's or a node's name and description is no longer current.

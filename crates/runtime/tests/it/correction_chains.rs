@@ -140,7 +140,7 @@ async fn live(
     let changes = 1 + dice.below(5);
     let first = dice.below(fact.values.len());
     let mut life = Life { world, script, dice };
-    let told = unrelated.len();
+    let unrelated_count = unrelated.len();
     for said in unrelated {
         let description = said.clone();
         life.tell(Expected { said: description.clone(), description, replaces: None, mistaken: false }).await;
@@ -171,7 +171,7 @@ async fn live(
     if by_rules {
         return;
     }
-    assert_eq!(kept.len(), told, "each is a memory of its own: {context}");
+    assert_eq!(kept.len(), unrelated_count, "each is a memory of its own: {context}");
     let events = life.world.nodes(NodeKind::Event).await;
     for node in kept {
         let now = events.iter().find(|event| event.id == node.id).unwrap();

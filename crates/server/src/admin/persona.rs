@@ -60,13 +60,11 @@ pub(super) async fn shown(app: &App, scope: &Scope) -> Result<PersonaBody, Probl
     let now = app.now();
     let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at(now));
     let core_blocks = store.core_blocks(scope).await?;
-    let outdated = async |block: &str| Corrected::in_text(store, scope, block).await;
+    let written = [&core_blocks.persona, &core_blocks.user, &core_blocks.style];
+    let corrected = Corrected::in_texts(store, scope, written.map(String::clone).to_vec()).await?;
+    let [persona_block, user_block, style_block] = written.map(|block| corrected.all_of(block));
     Ok(PersonaBody {
-        no_longer_current: OutdatedBlocks {
-            persona: outdated(&core_blocks.persona).await?,
-            user: outdated(&core_blocks.user).await?,
-            style: outdated(&core_blocks.style).await?,
-        },
+        no_longer_current: OutdatedBlocks { persona: persona_block, user: user_block, style: style_block },
         id: persona.id,
         display_name: persona.display_name,
         voice_enabled: appearance.voice_enabled,

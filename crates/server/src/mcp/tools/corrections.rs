@@ -51,14 +51,14 @@ struct UndoArgs {
 }
 
 #[derive(Serialize)]
-struct Corrected {
+struct CorrectResponse {
     success: bool,
     message: &'static str,
     memory: Node,
 }
 
 #[derive(Serialize)]
-struct Undone {
+struct UndoResponse {
     success: bool,
     undone: ChangeKind,
     memory: Node,
@@ -70,22 +70,22 @@ async fn correct(
     context: Arc<ToolContext>,
     caller: Caller,
     asked: CorrectArgs,
-) -> Result<Corrected, ToolError> {
+) -> Result<CorrectResponse, ToolError> {
     let id = own_memory(&context, &caller, &asked.id).await?;
     let corrected = context.runtime.correct_node(id, &asked.text).await.map_err(|error| match error {
         CorrectError::Store(error) => error.into(),
         other => ToolError::Invalid(format!("text: {other}")),
     })?;
     let memory = corrected.ok_or_else(|| ToolError::Refused(NOT_THERE.to_owned()))?;
-    Ok(Corrected { success: true, message: "corrected; correct_undo takes it back", memory })
+    Ok(CorrectResponse { success: true, message: "corrected; correct_undo takes it back", memory })
 }
 
-async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Result<Undone, ToolError> {
+async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Result<UndoResponse, ToolError> {
     let id = own_memory(&context, &caller, &asked.id).await?;
     let undone = context.runtime.undo_node(id).await?;
     let undone =
         undone.ok_or_else(|| ToolError::Refused("this memory has no change to take back".to_owned()))?;
-    Ok(Undone { success: true, undone: undone.kind, memory: undone.node, restored: undone.restored })
+    Ok(UndoResponse { success: true, undone: undone.kind, memory: undone.node, restored: undone.restored })
 }
 
 /// The id of a memory in the caller's scope. A program that acts for itself corrects nothing: a correction counts as the
