@@ -119,7 +119,7 @@ s.step("a sample is checked when it is uploaded", async () => {
   assert.equal((await upload(readFileSync(SAMPLE))).status, 200);
   const refused = await upload(Buffer.from("this is no sound"));
   assert.equal(refused.status, 400);
-  assert.match((await refused.json()).detail, /not a WAV file/);
+  assert.match((await refused.json()).detail, /neither a WAV nor an Ogg Opus file/);
 });
 
 s.step("a token does not choose which programs run", async () => {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use memory::ports::Clock;
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::multipart::Part;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
@@ -139,6 +140,16 @@ impl Endpoint {
             _ => VoiceError::Settings(message),
         }
     }
+}
+
+/// A WAV file in a form.
+pub(crate) fn wav_part(file_name: &str, wav: Vec<u8>) -> Part {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("audio/wav"));
+    let is_plain = |letter: char| letter.is_ascii_graphic() && letter != '"';
+    let file_name: String =
+        file_name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
+    Part::bytes(wav).file_name(file_name).headers(headers)
 }
 
 /// A whole answer.

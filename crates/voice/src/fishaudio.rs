@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::CONTENT_TYPE;
+use reqwest::multipart::Form;
 use serde_json::{Value, json};
 
-use crate::endpoint::{Endpoint, EndpointSettings};
-use crate::multipart::Form;
+use crate::endpoint::{Endpoint, EndpointSettings, wav_part};
 use crate::openai::sound;
 use crate::provider::{Speaker, SpeechRequest, VoiceError, VoiceSample};
 use crate::sound::Sound;
@@ -65,16 +64,15 @@ impl Speaker for FishSpeaker {
     }
 
     async fn clone_voice(&self, name: &str, samples: &[VoiceSample]) -> Result<String, VoiceError> {
-        let mut form = Form::new(samples.iter().map(|sample| sample.wav.len()).sum());
-        for (field, value) in [("type", "tts"), ("visibility", "private"), ("train_mode", "fast")] {
-            form.field(field, value);
-        }
-        form.field("title", name);
-        for sample in samples {
-            form.wav("voices", &sample.file_name, &sample.wav);
-        }
-        let (content_type, body) = form.finish();
-        let sent = self.endpoint.post("/model").header(CONTENT_TYPE, content_type).body(body);
+        let form = Form::new()
+            .text("type", "tts")
+            .text("visibility", "private")
+            .text("train_mode", "fast")
+            .text("title", name.to_owned());
+        let form = samples
+            .iter()
+            .fold(form, |form, sample| form.part("voices", wav_part(&sample.file_name, sample.wav.clone())));
+        let sent = self.endpoint.post("/model").multipart(form);
         let answer = self.endpoint.fetch(sent, ANSWER_BYTES_MAX, CLONE_TIME_MAX).await?;
         let parsed: Option<Value> = serde_json::from_slice(&answer.body).ok();
         let id = parsed.as_ref().and_then(|parsed| parsed["_id"].as_str()).filter(|id| !id.is_empty());

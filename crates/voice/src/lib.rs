@@ -3,17 +3,17 @@
 //! [`Speaker`] turns a sentence into [`Sound`], [`Listener`] turns a recording into text. Their providers are a local
 //! program ([`CommandSpeaker`], [`CommandListener`]), any OpenAI-compatible endpoint ([`OpenAiSpeaker`],
 //! [`OpenAiListener`]) and Fish Audio ([`FishSpeaker`]). All of them exchange WAV; [`Sound`] reads, measures and writes
-//! it. [`SentenceFeed`] finds the sentences of a reply while it is written, [`installed_programs`] the local programs
+//! it, and Ogg Opus for voice messages. [`SentenceFeed`] finds the sentences of a reply while it is written, [`installed_programs`] the local programs
 //! that this machine has.
 
 mod provider;
 mod sound;
 mod wav;
+mod ogg_opus;
 mod quality;
 mod sentence_feed;
 mod command;
 mod endpoint;
-mod multipart;
 mod openai;
 mod fishaudio;
 mod installed;
@@ -29,5 +29,5 @@ pub use provider::{
 };
 pub use quality::{Quality, QualityProblem};
 pub use sentence_feed::SentenceFeed;
-pub use sound::Sound;
-pub use wav::{LengthTrust, WavError, wav_duration};
+pub use sound::{Sound, SoundError};
+pub use wav::{LengthTrust, wav_duration};

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::CONTENT_TYPE;
+use reqwest::multipart::Form;
 use serde_json::{Value, json};
 
-use crate::endpoint::{Endpoint, EndpointSettings};
-use crate::multipart::Form;
+use crate::endpoint::{Endpoint, EndpointSettings, wav_part};
 use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError, longest_plausible_duration};
 use crate::sound::Sound;
 use crate::wav::LengthTrust;
@@ -112,12 +111,11 @@ impl Listener for OpenAiListener {
     }
 
     async fn transcribe(&self, recording: &Recording) -> Result<String, VoiceError> {
-        let mut form = Form::new(recording.wav.len());
-        form.field("model", &self.model);
-        form.field("response_format", "json");
-        form.wav("file", "recording.wav", &recording.wav);
-        let (content_type, body) = form.finish();
-        let sent = self.endpoint.post("/audio/transcriptions").header(CONTENT_TYPE, content_type).body(body);
+        let form = Form::new()
+            .text("model", self.model.clone())
+            .text("response_format", "json")
+            .part("file", wav_part("recording.wav", recording.wav.clone()));
+        let sent = self.endpoint.post("/audio/transcriptions").multipart(form);
         let answer = self.endpoint.fetch(sent, TRANSCRIPT_BYTES_MAX, LISTEN_TIME_MAX).await?;
         let parsed: Option<Value> = serde_json::from_slice(&answer.body).ok();
         let text = parsed.as_ref().and_then(|parsed| parsed["text"].as_str());

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::sound::Sound;
-use crate::wav::WavError;
+use crate::sound::{Sound, SoundError};
 
 /// Seconds that a character of a script with letters takes, as espeak-ng speaks by default.
 const LETTER_SECONDS: f64 = 0.048;
@@ -105,7 +104,7 @@ pub enum VoiceError {
     Settings(String),
     /// The answer is not sound that can be played.
     #[error("the answer of {0} can't be played: {1}")]
-    NotSound(String, WavError),
+    NotSound(String, SoundError),
     /// The provider has no such ability.
     #[error("{0}")]
     Unsupported(String),

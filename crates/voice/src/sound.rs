@@ -1,10 +1,44 @@
 //! Sound in memory: one channel of 16-bit samples.
 
+use crate::ogg_opus;
 use crate::quality::Quality;
-use crate::wav::{self, LengthTrust, WavError};
+use crate::wav::{self, LengthTrust};
 
 /// Bytes of the header that [`Sound::to_wav`] writes.
 const HEADER_BYTES: usize = 44;
+
+/// Why bytes are not sound that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SoundError {
+    /// There are no bytes, or no samples.
+    #[error("it is empty")]
+    Empty,
+    /// The bytes are of another format.
+    #[error("it is neither a WAV nor an Ogg Opus file")]
+    UnknownFormat,
+    /// Header and content disagree.
+    #[error("its header says {claimed} bytes of sound, and it holds {held}")]
+    LengthLies {
+        /// Bytes by the header.
+        claimed: u64,
+        /// Bytes that are there.
+        held: u64,
+    },
+    /// The header makes no sense.
+    #[error("its header is damaged: {0}")]
+    Damaged(&'static str),
+    /// A coding that is not read.
+    #[error("its coding is not read here: {0}; use PCM of 8 to 32 bits, 32-bit floats, or Opus")]
+    Coding(String),
+    /// It lasts too long.
+    #[error("it lasts {seconds} s, and at most {seconds_max} s are taken")]
+    TooLong {
+        /// Its length.
+        seconds: u64,
+        /// The limit.
+        seconds_max: u64,
+    },
+}
 
 /// One channel of sound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,14 +53,17 @@ impl Sound {
         Self { samples, rate: rate.max(1) }
     }
 
-    /// Reads a WAV file that lasts at most `seconds_max`; several channels become one.
+    /// Reads a WAV or Ogg Opus file that lasts at most `seconds_max`; several channels become one.
     ///
     /// # Errors
-    /// When it is not WAV, its header does not fit its content, or it is longer. Nothing is decoded then.
-    pub fn read(bytes: &[u8], trust: LengthTrust, seconds_max: u64) -> Result<Self, WavError> {
+    /// When it is neither, its header does not fit its content, or it is longer. No more is decoded than may be kept.
+    pub fn read(bytes: &[u8], trust: LengthTrust, seconds_max: u64) -> Result<Self, SoundError> {
+        if ogg_opus::is_ogg(bytes) {
+            return ogg_opus::read(bytes, seconds_max);
+        }
         let format = wav::format(bytes, trust)?;
         if format.seconds() > seconds_max as f64 {
-            return Err(WavError::TooLong { seconds: format.seconds().round() as u64, seconds_max });
+            return Err(SoundError::TooLong { seconds: format.seconds().round() as u64, seconds_max });
         }
         Ok(Self { rate: format.rate, samples: format.decode() })
     }
@@ -77,6 +114,22 @@ impl Sound {
                 (at(before) * (1.0 - share) + at(before + 1) * share).round() as i16
             })
             .collect()
+    }
+
+    /// The sound as an Ogg Opus file, as messengers take voice messages.
+    ///
+    /// # Errors
+    /// When the coder refuses the samples.
+    pub fn to_ogg_opus(&self) -> Result<Vec<u8>, SoundError> {
+        ogg_opus::write(&self.resampled(ogg_opus::WRITTEN_RATE))
+    }
+
+    /// The loudest sample in each of at most `points` parts of equal length, of 255: a picture of the sound.
+    pub fn waveform(&self, points: usize) -> Vec<u8> {
+        let part = self.samples.len().div_ceil(points.max(1)).max(1);
+        let loudest =
+            |part: &[i16]| part.iter().map(|sample| sample.unsigned_abs()).max().unwrap_or_default();
+        self.samples.chunks(part).map(|part| (loudest(part) >> 7).min(255) as u8).collect()
     }
 
     /// The sound as a WAV file of 16-bit samples.

@@ -1,5 +1,7 @@
 //! Reading WAV: the header is checked before a sample is decoded, so that memory is bounded by the file.
 
+use crate::sound::SoundError;
+
 /// Lowest and highest samples a second.
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 /// Most channels.
@@ -18,39 +20,6 @@ pub enum LengthTrust {
     Exact,
     /// A stream, whose writer did not know the length when it wrote the header: the sound goes on to the end.
     UntilTheEnd,
-}
-
-/// Why bytes are not sound that can be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WavError {
-    /// There are no bytes, or no samples.
-    #[error("it is empty")]
-    Empty,
-    /// The bytes are of another format.
-    #[error("it is not a WAV file")]
-    NotWav,
-    /// Header and content disagree.
-    #[error("its header says {claimed} bytes of sound, and it holds {held}")]
-    LengthLies {
-        /// Bytes by the header.
-        claimed: u64,
-        /// Bytes that are there.
-        held: u64,
-    },
-    /// The header makes no sense.
-    #[error("its header is damaged: {0}")]
-    Damaged(&'static str),
-    /// A coding that is not read.
-    #[error("its coding is not read here: {0}; use PCM of 8 to 32 bits, or 32-bit floats")]
-    Coding(String),
-    /// It lasts too long.
-    #[error("it lasts {seconds} s, and at most {seconds_max} s are taken")]
-    TooLong {
-        /// Its length.
-        seconds: u64,
-        /// The limit.
-        seconds_max: u64,
-    },
 }
 
 /// How samples are coded, and where they are.
@@ -75,17 +44,17 @@ enum Coding {
 ///
 /// # Errors
 /// When it is not WAV, or header and content disagree.
-pub fn wav_duration(bytes: &[u8], trust: LengthTrust) -> Result<f64, WavError> {
+pub fn wav_duration(bytes: &[u8], trust: LengthTrust) -> Result<f64, SoundError> {
     Ok(format(bytes, trust)?.seconds())
 }
 
 /// Checks the header and finds the sound.
-pub(crate) fn format(bytes: &[u8], trust: LengthTrust) -> Result<Format<'_>, WavError> {
+pub(crate) fn format(bytes: &[u8], trust: LengthTrust) -> Result<Format<'_>, SoundError> {
     if bytes.is_empty() {
-        return Err(WavError::Empty);
+        return Err(SoundError::Empty);
     }
     if bytes.get(..4) != Some(b"RIFF") || bytes.get(8..12) != Some(b"WAVE") {
-        return Err(WavError::NotWav);
+        return Err(SoundError::UnknownFormat);
     }
     let mut rest = &bytes[12..];
     let mut described: Option<(Coding, usize, u32)> = None;
@@ -94,34 +63,34 @@ pub(crate) fn format(bytes: &[u8], trust: LengthTrust) -> Result<Format<'_>, Wav
         let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
         let content = &rest[8..];
         if name == b"data" {
-            let (coding, channels, rate) = described.ok_or(WavError::Damaged("the sound has no format"))?;
+            let (coding, channels, rate) = described.ok_or(SoundError::Damaged("the sound has no format"))?;
             let data = sound_of(content, length, trust)?;
             let whole = data.len() / (coding.bytes() * channels) * coding.bytes() * channels;
             let format = Format { coding, channels, rate, data: &data[..whole] };
-            return if whole == 0 { Err(WavError::Empty) } else { Ok(format) };
+            return if whole == 0 { Err(SoundError::Empty) } else { Ok(format) };
         }
-        let part = content.get(..length).ok_or(WavError::Damaged("a part is longer than the file"))?;
+        let part = content.get(..length).ok_or(SoundError::Damaged("a part is longer than the file"))?;
         if name == b"fmt " {
             described = Some(description(part)?);
         }
         rest = content.get(length + length % 2..).unwrap_or_default();
     }
-    Err(WavError::Damaged("it has no sound"))
+    Err(SoundError::Damaged("it has no sound"))
 }
 
-fn sound_of(content: &[u8], claimed: usize, trust: LengthTrust) -> Result<&[u8], WavError> {
+fn sound_of(content: &[u8], claimed: usize, trust: LengthTrust) -> Result<&[u8], SoundError> {
     match (content.get(..claimed), trust) {
         (Some(data), _) if claimed > 0 => Ok(data),
         (_, LengthTrust::UntilTheEnd) => Ok(content),
-        (Some(_), LengthTrust::Exact) => Err(WavError::Empty),
+        (Some(_), LengthTrust::Exact) => Err(SoundError::Empty),
         (None, LengthTrust::Exact) => {
-            Err(WavError::LengthLies { claimed: claimed as u64, held: content.len() as u64 })
+            Err(SoundError::LengthLies { claimed: claimed as u64, held: content.len() as u64 })
         }
     }
 }
 
-fn description(part: &[u8]) -> Result<(Coding, usize, u32), WavError> {
-    let short = WavError::Damaged("its format is cut");
+fn description(part: &[u8]) -> Result<(Coding, usize, u32), SoundError> {
+    let short = SoundError::Damaged("its format is cut");
     let word = |at: usize| Some(u16::from_le_bytes([*part.get(at)?, *part.get(at + 1)?]));
     let (Some(mut tag), Some(channels), Some(low), Some(high), Some(bits)) =
         (word(0), word(2), word(4), word(6), word(14))
@@ -138,13 +107,13 @@ fn description(part: &[u8]) -> Result<(Coding, usize, u32), WavError> {
         (PCM, 24) => Coding::Signed24,
         (PCM, 32) => Coding::Signed32,
         (FLOAT, 32) => Coding::Float32,
-        _ => return Err(WavError::Coding(format!("format {tag} with {bits} bits"))),
+        _ => return Err(SoundError::Coding(format!("format {tag} with {bits} bits"))),
     };
     if channels == 0 || channels > CHANNELS_MAX {
-        return Err(WavError::Damaged("the number of channels"));
+        return Err(SoundError::Damaged("the number of channels"));
     }
     if !RATES.contains(&rate) {
-        return Err(WavError::Damaged("the sample rate"));
+        return Err(SoundError::Damaged("the sample rate"));
     }
     Ok((coding, usize::from(channels), rate))
 }
@@ -232,8 +201,11 @@ mod tests {
         assert_eq!(read(&header(1, 1, 32, &[9, 9, 0, 1])), [256]);
         let floats: Vec<u8> = [1.0f32, f32::NAN, 9.0].iter().flat_map(|one| one.to_le_bytes()).collect();
         assert_eq!(read(&header(3, 1, 32, &floats)), [32_767, 0, 32_767]);
-        assert!(matches!(format(&header(2, 1, 4, &[0]), LengthTrust::Exact), Err(WavError::Coding(_))));
-        assert!(matches!(format(&header(1, 0, 16, &[0, 0]), LengthTrust::Exact), Err(WavError::Damaged(_))));
+        assert!(matches!(format(&header(2, 1, 4, &[0]), LengthTrust::Exact), Err(SoundError::Coding(_))));
+        assert!(matches!(
+            format(&header(1, 0, 16, &[0, 0]), LengthTrust::Exact),
+            Err(SoundError::Damaged(_))
+        ));
     }
 
     #[test]
@@ -242,14 +214,14 @@ mod tests {
         let mut lying = wav.clone();
         lying[40..44].copy_from_slice(&0x7fff_0000u32.to_le_bytes());
         let exact = |bytes: &[u8]| Sound::read(bytes, LengthTrust::Exact, 60).unwrap_err();
-        assert_eq!(exact(&[]), WavError::Empty);
-        assert_eq!(exact(b"<html>not found</html>"), WavError::NotWav);
-        assert_eq!(exact(&lying), WavError::LengthLies { claimed: 0x7fff_0000, held: 16_000 });
-        assert_eq!(exact(&wav[..1_000]), WavError::LengthLies { claimed: 16_000, held: 956 });
-        assert!(matches!(exact(&wav[..40]), WavError::Damaged(_)));
+        assert_eq!(exact(&[]), SoundError::Empty);
+        assert_eq!(exact(b"<html>not found</html>"), SoundError::UnknownFormat);
+        assert_eq!(exact(&lying), SoundError::LengthLies { claimed: 0x7fff_0000, held: 16_000 });
+        assert_eq!(exact(&wav[..1_000]), SoundError::LengthLies { claimed: 16_000, held: 956 });
+        assert!(matches!(exact(&wav[..40]), SoundError::Damaged(_)));
         let mut rate = wav.clone();
         rate[24..28].copy_from_slice(&1u32.to_le_bytes());
-        assert_eq!(exact(&rate), WavError::Damaged("the sample rate"));
+        assert_eq!(exact(&rate), SoundError::Damaged("the sample rate"));
         // A stream's writer can't know the length.
         assert!((wav_duration(&lying, LengthTrust::UntilTheEnd).unwrap() - 1.0).abs() < 0.001);
     }
@@ -260,10 +232,10 @@ mod tests {
         let mut wav = tone(61.0, 8_000).to_wav();
         assert_eq!(
             Sound::read(&wav, LengthTrust::Exact, 60),
-            Err(WavError::TooLong { seconds: 61, seconds_max: 60 })
+            Err(SoundError::TooLong { seconds: 61, seconds_max: 60 })
         );
         wav[40..44].copy_from_slice(&(36_000u32 * 16_000).to_le_bytes());
-        assert!(matches!(Sound::read(&wav, LengthTrust::Exact, 60), Err(WavError::LengthLies { .. })));
+        assert!(matches!(Sound::read(&wav, LengthTrust::Exact, 60), Err(SoundError::LengthLies { .. })));
     }
 
     #[test]

@@ -260,7 +260,7 @@ async fn bad_recordings_and_samples_are_refused_with_a_reason() {
     let hours = Sound::new(vec![500; 8_000 * 700], 8_000).to_wav();
     for (file, reason) in [
         (&[][..], "empty"),
-        (&noise, "not a WAV file"),
+        (&noise, "neither a WAV nor an Ogg Opus file"),
         (&lying, "its header says"),
         (&silence, "silent"),
         (&hours, "it lasts 700 s"),

@@ -60,7 +60,7 @@ async fn a_program_that_fails_says_why() {
     };
     assert!(error(&["no-such-program"]).await.contains("no-such-program can't be started"));
     assert!(error(&["sh", "-c", "echo no voice >&2; exit 3"]).await.contains("(exit code 3): no voice"));
-    assert!(error(&["cat"]).await.contains("not a WAV file"));
+    assert!(error(&["cat"]).await.contains("neither a WAV nor an Ogg Opus file"));
     assert!(error(&["true"]).await.contains("failed"));
     assert!(error(&["cat", "/dev/zero"]).await.contains("wrote more than"));
 }
