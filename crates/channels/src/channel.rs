@@ -9,6 +9,7 @@ use memory::ports::ReceivedPosition;
 use runtime::ExternalMessage;
 
 use crate::inbound::{ChannelInbox, Stopped};
+use crate::voice_message::VoiceMessage;
 
 /// How a channel stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,6 +92,8 @@ pub enum UpdateKind {
         is_direct: bool,
         /// Its text; attachments are named in it.
         text: String,
+        /// How the platform names the recording of a voice message.
+        recording: Option<String>,
     },
     /// A person changed a message.
     Edited {
@@ -133,6 +136,17 @@ pub trait Channel: Send + Sync + 'static {
     /// # Errors
     /// [`DeliveryError`]; except for a broken connection nothing was delivered.
     async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError>;
+    /// Delivers a message as sound; the piece has no text.
+    ///
+    /// # Errors
+    /// As [`Channel::deliver`].
+    async fn deliver_voice(&self, piece: Piece<'_>, sound: &VoiceMessage)
+    -> Result<Delivered, DeliveryError>;
+    /// Fetches the recording of a voice message, by the name that [`UpdateKind::Written`] gave it.
+    ///
+    /// # Errors
+    /// [`DeliveryError`]: whether a later try may succeed.
+    async fn fetch_recording(&self, recording: &str) -> Result<Vec<u8>, DeliveryError>;
     /// Shows that the persona is writing, for some seconds. A failure does not matter.
     async fn show_typing(&self, conversation: &str);
 }

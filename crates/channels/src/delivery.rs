@@ -1,4 +1,5 @@
-//! Delivers from the outbox: each piece in its order, again after a failure, until a day has gone by.
+//! Delivers from the outbox: each piece in its order, again after a failure, until a day has gone by. Where the persona speaks,
+//! its voice is the last piece, and no reason for the text to wait or to fail.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,25 +7,29 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use memory::ports::{Backoff, DeliveryStep, OutgoingMessage, StoreError};
-use tokio::task::JoinSet;
+use runtime::Runtime;
+use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::channel::{Channel, DeliveryError, Piece, PieceOrigin};
+use crate::channel::{Channel, Delivered, DeliveryError, Piece, PieceOrigin};
 use crate::service::Shared;
 use crate::split::pieces;
+use crate::voice_message::VoiceMessage;
 
 /// Messages that are delivered side by side, each of another conversation.
 const SIDE_BY_SIDE: u32 = 32;
 /// How long a message is tried to be delivered.
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
+/// How long the sound of a message is tried to be delivered; its text is there already.
+const SPOKEN_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(600) };
 
 /// Delivers until the program stops.
-pub(crate) async fn run(shared: Arc<Shared>, channel: Arc<dyn Channel>) {
+pub(crate) async fn run(shared: Arc<Shared>, runtime: Runtime, channel: Arc<dyn Channel>) {
     let mut under_way = UnderWay::default();
     loop {
         let woken = shared.woken(channel.id());
         let notified = woken.notified();
-        let wait = match deliver_due(&shared, &channel, &mut under_way).await {
+        let wait = match deliver_due(&shared, &runtime, &channel, &mut under_way).await {
             Ok(wait) => wait,
             Err(error) => {
                 tracing::warn!(channel = channel.id(), "the outbox can't be read: {error}");
@@ -85,6 +90,7 @@ impl UnderWay {
 /// Begins to deliver all that is due, as far as there is room; says how long nothing more will be.
 async fn deliver_due(
     shared: &Arc<Shared>,
+    runtime: &Runtime,
     channel: &Arc<dyn Channel>,
     under_way: &mut UnderWay,
 ) -> Result<Option<Duration>, StoreError> {
@@ -95,10 +101,10 @@ async fn deliver_due(
             return Ok(None);
         }
         if under_way.numbers.insert(message.number) {
-            let (shared, channel) = (shared.clone(), channel.clone());
+            let (shared, runtime, channel) = (shared.clone(), runtime.clone(), channel.clone());
             under_way.tasks.spawn(async move {
                 let number = message.number;
-                (number, deliver(&shared, &*channel, message).await)
+                (number, deliver(&shared, &runtime, &*channel, message).await)
             });
         }
     }
@@ -108,10 +114,16 @@ async fn deliver_due(
     Ok(wait.filter(|wait| !wait.is_zero()))
 }
 
-async fn deliver(shared: &Shared, channel: &dyn Channel, message: OutgoingMessage) -> Result<(), StoreError> {
+async fn deliver(
+    shared: &Shared,
+    runtime: &Runtime,
+    channel: &dyn Channel,
+    message: OutgoingMessage,
+) -> Result<(), StoreError> {
     let store = shared.store();
     let pieces = pieces(&message.text, channel.piece_length_max());
-    let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
+    let is_heard = is_recent(shared, &message) && runtime.is_heard(message.message_id).await?;
+    let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX - 1) + u32::from(is_heard);
     let mut sent = message.pieces_sent;
     let mut last_sent = message.last_sent.clone();
     // What may have arrived before a crash is not sent twice where nobody could tell.
@@ -123,7 +135,14 @@ async fn deliver(shared: &Shared, channel: &dyn Channel, message: OutgoingMessag
         let step = DeliveryStep::Sent { pieces: sent, is_whole: true, sent_as: None };
         return store.outbox_step(message.number, step).await;
     }
-    while let Some(text) = pieces.get(sent as usize) {
+    while sent < all {
+        let text = pieces.get(sent as usize);
+        let sound =
+            if text.is_none() { voice_message(shared, runtime, channel, &message).await } else { None };
+        if text.is_none() && sound.is_none() {
+            let step = DeliveryStep::Sent { pieces: all, is_whole: true, sent_as: None };
+            return store.outbox_step(message.number, step).await;
+        }
         store.outbox_step(message.number, DeliveryStep::Sending(sent)).await?;
         let origin = PieceOrigin {
             message: message.message_id,
@@ -132,9 +151,19 @@ async fn deliver(shared: &Shared, channel: &dyn Channel, message: OutgoingMessag
             is_doubtful: message.doubtful_piece == Some(sent) || message.attempts > 0,
             sent_before: last_sent.as_deref(),
         };
-        let piece = Piece { conversation: &message.conversation, text, origin: Some(origin) };
-        let delivered = match channel.deliver(piece).await {
+        let conversation = message.conversation.as_str();
+        let text = text.map_or("", String::as_str);
+        let piece = Piece { conversation, text, origin: Some(origin) };
+        let delivered = match &sound {
+            None => channel.deliver(piece).await,
+            Some(sound) => channel.deliver_voice(piece, sound).await,
+        };
+        let delivered = match delivered {
             Ok(delivered) => delivered,
+            Err(error) if sound.is_some() && !may_speak_later(shared, &message, &error) => {
+                tracing::warn!(channel = channel.id(), message = %message.message_id, "the reply stays text: {error}");
+                Delivered::default()
+            }
             Err(error) => {
                 store.outbox_step(message.number, after_failure(shared, &message, error)).await?;
                 return Ok(());
@@ -147,6 +176,34 @@ async fn deliver(shared: &Shared, channel: &dyn Channel, message: OutgoingMessag
         last_sent = delivered.sent_as.or(last_sent);
     }
     Ok(())
+}
+
+/// Whether it is still worth while to send the sound beside the text.
+fn is_recent(shared: &Shared, message: &OutgoingMessage) -> bool {
+    shared.clock().now().duration_since(message.created_at) < SPOKEN_WITHIN
+}
+
+fn may_speak_later(shared: &Shared, message: &OutgoingMessage, error: &DeliveryError) -> bool {
+    !matches!(error, DeliveryError::Permanent(_)) && is_recent(shared, message)
+}
+
+/// The message as sound; none where it can't be spoken, and then the text is all.
+async fn voice_message(
+    shared: &Shared,
+    runtime: &Runtime,
+    channel: &dyn Channel,
+    message: &OutgoingMessage,
+) -> Option<VoiceMessage> {
+    let stays_text = |reason: String| {
+        tracing::warn!(channel = channel.id(), message = %message.message_id, "the reply stays text: {reason}");
+    };
+    let sound = tokio::select! {
+        sound = runtime.sound_for_channel(message.message_id) => sound,
+        () = shared.stop.cancelled() => return None,
+    };
+    let sound = sound.map_err(|error| stays_text(error.to_string())).ok()??;
+    let written = spawn_blocking(move || VoiceMessage::of(&sound)).await;
+    written.unwrap_or_else(|error| Err(error.to_string())).map_err(stays_text).ok()
 }
 
 fn after_failure(shared: &Shared, message: &OutgoingMessage, error: DeliveryError) -> DeliveryStep {

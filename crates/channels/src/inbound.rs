@@ -36,6 +36,7 @@ struct Written {
     external: ExternalMessage,
     is_direct: bool,
     text: String,
+    recording: Option<String>,
 }
 
 /// Who wrote a message.
@@ -102,8 +103,8 @@ impl ChannelInbox {
             return Ok(());
         }
         match update.kind {
-            UpdateKind::Written { sender, external, is_direct, text } => {
-                let written = Written { sender, external, is_direct, text };
+            UpdateKind::Written { sender, external, is_direct, text, recording } => {
+                let written = Written { sender, external, is_direct, text, recording };
                 self.written(update.position, written).await
             }
             UpdateKind::Edited { sender, external, text } => {
@@ -150,7 +151,8 @@ impl ChannelInbox {
     ) -> Result<bool, Stopped> {
         let Some(position) = position else { return Ok(false) };
         let scope = self.runtime.scope(None, user);
-        let receipt = ChannelReceipt { position, is_direct: written.is_direct };
+        let recording = written.recording.clone();
+        let receipt = ChannelReceipt { position, is_direct: written.is_direct, recording };
         loop {
             let (text, receipt) = (written.text.clone(), receipt.clone());
             let accepted = self
@@ -180,7 +182,7 @@ impl ChannelInbox {
 
     /// Who writes. An unknown account gets a line once a day where nobody else reads it, and nothing of it is kept.
     async fn sender_of(&self, written: &Written) -> Result<Sender, Stopped> {
-        let Written { sender, external, is_direct, text } = written;
+        let Written { sender, external, is_direct, text, .. } = written;
         let identity = self.identity(sender);
         let store = self.runtime.store();
         // A code that others can read links nobody.

@@ -8,12 +8,12 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use memory::UserId;
 use memory::ports::{ChannelStore, Clock, StoreError};
-use runtime::{ChannelStatus, LinkCode, OutboundChannels, Runtime};
+use runtime::{ChannelStatus, FetchError, LinkCode, OutboundChannels, Runtime, VoiceNote};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::channel::{Channel, ChannelState};
+use crate::channel::{Channel, ChannelState, DeliveryError};
 use crate::delivery;
 use crate::inbound::ChannelInbox;
 
@@ -94,7 +94,7 @@ impl Channels {
             self.tasks.spawn(async move {
                 let _stopped = receiving.receive(&inbound).await;
             });
-            self.tasks.spawn(delivery::run(self.shared.clone(), channel));
+            self.tasks.spawn(delivery::run(self.shared.clone(), runtime.clone(), channel));
         }
         self.tasks.close();
     }
@@ -213,6 +213,16 @@ impl OutboundChannels for Shared {
     async fn check(&self, channel_id: &str) -> Option<Result<String, String>> {
         let channel = self.entry(channel_id)?.channel.clone();
         Some(channel.check().await)
+    }
+
+    async fn fetch_recording(&self, note: &VoiceNote) -> Result<Vec<u8>, FetchError> {
+        let entry = self.entry(&note.channel_id);
+        let channel =
+            entry.ok_or_else(|| FetchError::Permanent("its channel is off".to_owned()))?.channel.clone();
+        channel.fetch_recording(&note.recording).await.map_err(|error| match error {
+            DeliveryError::Permanent(reason) => FetchError::Permanent(reason),
+            error => FetchError::Passing(error.to_string()),
+        })
     }
 
     async fn retry(&self, channel_id: &str) -> Result<Option<u64>, StoreError> {

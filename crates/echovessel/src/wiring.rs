@@ -401,6 +401,7 @@ fn proactive_settings(config: &Config) -> ProactiveSettings {
         cold_user_threshold: proactive.cold_user_threshold,
         cold_user_response_window: proactive.cold_user_response_window.0,
         long_silence: proactive.long_silence.0,
+        use_voice: proactive.use_voice,
     }
 }
 

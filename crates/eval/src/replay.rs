@@ -255,6 +255,7 @@ fn answer(
 fn line(scope: &Scope, conversation: &Conversation, unit: &Unit) -> MessageInput {
     let is_persona = !conversation.persona.is_empty() && unit.speaker == conversation.persona;
     MessageInput {
+        id: None,
         scope: scope.clone(),
         channel_id: CHANNEL.to_owned(),
         turn_id: None,

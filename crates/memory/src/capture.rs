@@ -13,6 +13,8 @@ use crate::text;
 /// One line of talk, as it arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageInput {
+    /// Its id, where it was named before it was written; else it gets a new one.
+    pub id: Option<MessageId>,
     /// Whose talk it is.
     pub scope: Scope,
     /// Where it was said.
@@ -108,7 +110,7 @@ impl Recorder<'_> {
     pub fn new_message(&self, line: MessageInput, zone: &TimeZone) -> NewMessage {
         let now = self.clock.now();
         NewMessage {
-            id: MessageId(self.ids.next(now)),
+            id: line.id.unwrap_or_else(|| MessageId(self.ids.next(now))),
             session_id_if_new: SessionId(self.ids.next(now)),
             token_count: text::estimate_tokens(&line.content),
             terms: text::index_terms(&line.content),

@@ -58,6 +58,31 @@ pub async fn read_request(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Resul
     Ok(Some(HttpRequest { method, path, query, headers, body }))
 }
 
+impl HttpRequest {
+    /// The fields and files of a form, by name.
+    #[must_use]
+    pub fn form(&self) -> Vec<(String, Vec<u8>)> {
+        let kind = self.headers.iter().find(|(name, _)| name == "content-type");
+        let Some((_, boundary)) = kind.and_then(|(_, kind)| kind.split_once("boundary=")) else {
+            return Vec::new();
+        };
+        let boundary = format!("--{boundary}").into_bytes();
+        let mut starts = self.body.windows(boundary.len()).enumerate();
+        let mut places = Vec::new();
+        while let Some((place, _)) = starts.find(|(_, window)| *window == boundary) {
+            places.push(place);
+        }
+        let part = |pair: &[usize]| {
+            let part = self.body.get(pair[0] + boundary.len() + 2..pair[1].checked_sub(2)?)?;
+            let head_end = part.windows(4).position(|window| window == b"\r\n\r\n")?;
+            let head = String::from_utf8_lossy(&part[..head_end]);
+            let name = head.split_once("name=\"")?.1.split_once('"')?.0.to_owned();
+            Some((name, part[head_end + 4..].to_vec()))
+        };
+        places.windows(2).filter_map(part).collect()
+    }
+}
+
 /// A response that is written at once.
 pub struct HttpResponse<'a> {
     /// The status code.

@@ -59,6 +59,9 @@ struct State {
     next_update: i64,
     next_message: i64,
     sent: Vec<(String, String)>,
+    sent_voices: Vec<(String, Vec<u8>)>,
+    /// Recordings of voice messages; a file's id is its place.
+    recordings: Vec<Vec<u8>>,
     calls: HashMap<String, usize>,
     waits: Vec<u64>,
     faults: HashMap<String, VecDeque<TelegramFault>>,
@@ -88,6 +91,25 @@ impl TelegramServer {
     /// A person writes to the bot; gives the message's number.
     pub fn write(&self, person: i64, text: &str) -> i64 {
         self.update("message", person, json!({"text": text}))
+    }
+
+    /// A person sends a voice message, with words below it if there are any; gives the message's number.
+    pub fn speak(&self, person: i64, ogg_opus: &[u8], caption: &str) -> i64 {
+        let file_id = {
+            let mut state = self.shared.lock();
+            state.recordings.push(ogg_opus.to_vec());
+            (state.recordings.len() - 1).to_string()
+        };
+        let voice = json!({
+            "file_id": file_id, "file_unique_id": file_id, "duration": 2, "mime_type": "audio/ogg",
+            "file_size": ogg_opus.len(),
+        });
+        let fields = if caption.is_empty() {
+            json!({"voice": voice})
+        } else {
+            json!({"voice": voice, "caption": caption})
+        };
+        self.update("message", person, fields)
     }
 
     /// A person changes a message.
@@ -134,6 +156,12 @@ impl TelegramServer {
     #[must_use]
     pub fn sent(&self) -> Vec<(String, String)> {
         self.shared.lock().sent.clone()
+    }
+
+    /// The voice messages that the bot has sent, as chat and file.
+    #[must_use]
+    pub fn sent_voices(&self) -> Vec<(String, Vec<u8>)> {
+        self.shared.lock().sent_voices.clone()
     }
 
     /// The seconds that each request for updates asked the platform to wait.
@@ -188,6 +216,12 @@ async fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
     let (reader, mut writer) = connection.split();
     let mut reader = BufReader::new(reader);
     while let Some(request) = read_request(&mut reader).await? {
+        if let Some(place) = request.path.strip_prefix(&format!("/file/bot{}/voice/", shared.token)) {
+            let Some((status, file)) = recording(shared, place) else { return Ok(()) };
+            let response = HttpResponse { status, content_type: "audio/ogg", headers: &[], body: &file };
+            write_response(&mut writer, &response, file.len()).await?;
+            continue;
+        }
         let Some((status, body)) = answer(shared, &request).await else { return Ok(()) };
         let body = body.to_string();
         let response =
@@ -197,24 +231,37 @@ async fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
+/// The file of a voice message; none where the connection closes instead. Its faults are those of `file`.
+fn recording(shared: &Shared, place: &str) -> Option<(u16, Vec<u8>)> {
+    match fault(shared, "file") {
+        Some(TelegramFault::CutBefore | TelegramFault::CutAfter) => return None,
+        Some(fault) => return Some((failure(fault).0, Vec::new())),
+        None => {}
+    }
+    let place = place.trim_end_matches(".oga").parse::<usize>().ok();
+    let file = place.and_then(|place| shared.lock().recordings.get(place).cloned());
+    Some(file.map_or((404, Vec::new()), |file| (200, file)))
+}
+
 /// The answer; none where the connection closes instead.
 async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> {
     let Some(method) = request.path.strip_prefix(&format!("/bot{}/", shared.token)) else {
         return Some((401, refused(401, "Unauthorized")));
     };
     let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let form = request.form();
     *shared.lock().calls.entry(method.to_owned()).or_default() += 1;
     match fault(shared, method) {
         Some(TelegramFault::CutBefore) => return None,
         Some(TelegramFault::CutAfter) => {
-            let _ = done(shared, method, &asked);
+            let _ = done(shared, method, &asked, form);
             return None;
         }
         Some(fault) => return Some(failure(fault)),
         None => {}
     }
     if method != "getUpdates" {
-        return Some(done(shared, method, &asked));
+        return Some(done(shared, method, &asked, form));
     }
     let seconds = asked["timeout"].as_u64().unwrap_or_default();
     shared.lock().waits.push(seconds);
@@ -247,7 +294,7 @@ fn fault(shared: &Shared, method: &str) -> Option<TelegramFault> {
     shared.lock().faults.get_mut(method).and_then(VecDeque::pop_front)
 }
 
-fn done(shared: &Shared, method: &str, asked: &Value) -> (u16, Value) {
+fn done(shared: &Shared, method: &str, asked: &Value, form: Vec<(String, Vec<u8>)>) -> (u16, Value) {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match method {
         "sendMessage" => {
@@ -260,6 +307,22 @@ fn done(shared: &Shared, method: &str, asked: &Value) -> (u16, Value) {
             let number = state.next_message;
             state.next_message += 1;
             (200, json!({"ok": true, "result": {"message_id": number}}))
+        }
+        "sendVoice" => {
+            let part =
+                |name: &str| form.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone());
+            let (Some(chat), Some(voice)) = (part("chat_id"), part("voice")) else {
+                return (400, refused(400, "Bad Request: the request has no voice"));
+            };
+            let mut state = shared.lock();
+            state.sent_voices.push((String::from_utf8_lossy(&chat).into_owned(), voice));
+            let number = state.next_message;
+            state.next_message += 1;
+            (200, json!({"ok": true, "result": {"message_id": number}}))
+        }
+        "getFile" => {
+            let id = text(&asked["file_id"]);
+            (200, json!({"ok": true, "result": {"file_id": id, "file_path": format!("voice/{id}.oga")}}))
         }
         "getMe" => (200, json!({"ok": true, "result": {"id": 1, "is_bot": true, "username": "echo_bot"}})),
         "sendChatAction" => (200, json!({"ok": true, "result": true})),

@@ -11,6 +11,7 @@ use memory::ports::{ChannelWrite, ReceivedPosition, StoreError};
 use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage};
 use crate::runtime::{Runtime, RuntimeInner};
 use crate::turn::TurnEvent;
+use crate::voice_notes::{FetchError, VoiceNote};
 use tokio::sync::mpsc;
 
 /// How a channel stands.
@@ -59,6 +60,8 @@ pub trait OutboundChannels: Send + Sync {
     /// Asks the platform who the bot is: its name there, or what is wrong with the way to fix it. None for an unknown
     /// channel.
     async fn check(&self, channel_id: &str) -> Option<Result<String, String>>;
+    /// The file of a voice message, as its platform has it.
+    async fn fetch_recording(&self, note: &VoiceNote) -> Result<Vec<u8>, FetchError>;
     /// Lets what could not be delivered wait again; none for an unknown channel.
     async fn retry(&self, channel_id: &str) -> Result<Option<u64>, StoreError>;
 }
@@ -79,7 +82,8 @@ impl fmt::Display for ExternalMessage {
 }
 
 impl ExternalMessage {
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads what its `Display` wrote; none for other texts.
+    pub fn parse(text: &str) -> Option<Self> {
         let (conversation, message) = text.split_once('/')?;
         Some(Self { conversation: conversation.to_owned(), message: message.to_owned() })
     }
@@ -92,6 +96,17 @@ pub struct ChannelReceipt {
     pub position: ReceivedPosition,
     /// Whether nobody else reads the conversation, so that the user can be reached there.
     pub is_direct: bool,
+    /// How the platform names the recording of a voice message, which the text names as [`crate::VOICE_MESSAGE`]. Its words take
+    /// that place before it is answered, where somebody listens.
+    pub recording: Option<String>,
+}
+
+/// How a message arrived, for the inbox.
+pub(crate) struct Arrival {
+    /// What is written with it.
+    pub(crate) channel_write: ChannelWrite,
+    /// What has to be understood before it is answered.
+    pub(crate) voice_note: Option<VoiceNote>,
 }
 
 impl Runtime {
@@ -120,14 +135,18 @@ impl Runtime {
     ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let reached_in = receipt.is_direct.then(|| external.conversation.clone());
-        let received = ChannelWrite::Received { reached_in, position: receipt.position };
+        let channel_write = ChannelWrite::Received { reached_in, position: receipt.position };
+        let recording = receipt.recording.filter(|_| self.runtime.listening_voice().is_some());
+        let voice_note =
+            recording.map(|recording| VoiceNote { channel_id: channel_id.to_owned(), recording });
         let incoming = IncomingMessage {
             scope,
             channel_id: channel_id.to_owned(),
             content,
             external_ref: Some(external.to_string()),
         };
-        let accepted = self.runtime.clone().accept(incoming, Some(received), Some(sender)).await?;
+        let arrival = Arrival { channel_write, voice_note };
+        let accepted = self.runtime.accept(incoming, Some(arrival), Some(sender)).await?;
         Ok((accepted, receiver))
     }
 }

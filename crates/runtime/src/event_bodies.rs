@@ -242,10 +242,11 @@ impl VoiceSentence {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct VoiceReady {
-    /// The same as in `chat.message.done`: the turn's id.
+    /// The same as in `chat.message.done`.
     pub(crate) message_id: TurnId,
     pub(crate) stored_message_id: MessageId,
-    pub(crate) turn_id: TurnId,
+    /// `null` for a message that nobody asked for.
+    pub(crate) turn_id: Option<TurnId>,
     pub(crate) source_channel_id: String,
     pub(crate) url: String,
     pub(crate) duration_seconds: f64,
@@ -256,12 +257,12 @@ pub(crate) struct VoiceReady {
 impl VoiceReady {
     pub(crate) fn new(
         message_id: MessageId,
-        turn_id: TurnId,
+        turn_id: Option<TurnId>,
         channel_id: String,
         duration_seconds: f64,
     ) -> Self {
         Self {
-            message_id: turn_id,
+            message_id: turn_id.unwrap_or(TurnId(message_id.0)),
             stored_message_id: message_id,
             turn_id,
             source_channel_id: channel_id,

@@ -114,8 +114,8 @@ pub enum ServerEvent {
     VoiceReady {
         /// The reply.
         message_id: MessageId,
-        /// The turn.
-        turn_id: TurnId,
+        /// The turn; none for a message that the persona sent proactively.
+        turn_id: Option<TurnId>,
         /// Where the reply goes.
         channel_id: String,
         /// Its length.

@@ -14,9 +14,11 @@ use memory::messages::Role;
 use memory::ports::{ChannelWrite, StoreError};
 use tokio::sync::mpsc;
 
+use crate::channels::Arrival;
 use crate::events::ServerEvent;
 use crate::runtime::RuntimeInner;
 use crate::turn::{self, TurnEvent};
+use crate::voice_notes::{Interrupted, VoiceNote};
 
 /// Lines of one (persona, user) that may wait for their turn.
 pub(crate) const WAITING_LINES_MAX: usize = 256;
@@ -117,7 +119,7 @@ impl RuntimeInner {
     pub(crate) async fn accept(
         self: &Arc<Self>,
         incoming: IncomingMessage,
-        received: Option<ChannelWrite>,
+        arrival: Option<Arrival>,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Result<AcceptedMessage, AcceptError> {
         if self.stopping.is_cancelled() {
@@ -130,7 +132,7 @@ impl RuntimeInner {
         let runtime = self.clone();
         let taking = self
             .tasks
-            .spawn(async move { runtime.take(incoming, place, received, turn_id, subscriber).await });
+            .spawn(async move { runtime.take(incoming, place, arrival, turn_id, subscriber).await });
         taking.await.unwrap_or_else(|_| Err(defect().into()))
     }
 
@@ -139,11 +141,15 @@ impl RuntimeInner {
         self: &Arc<Self>,
         incoming: IncomingMessage,
         place: Place,
-        received: Option<ChannelWrite>,
+        arrival: Option<Arrival>,
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Result<AcceptedMessage, AcceptError> {
+        let (channel_write, voice_note) =
+            arrival.map_or((None, None), |arrival| (Some(arrival.channel_write), arrival.voice_note));
+        let id = MessageId(self.ids().next(self.clock().now()));
         let line = MessageInput {
+            id: Some(id),
             scope: incoming.scope.clone(),
             channel_id: incoming.channel_id.clone(),
             turn_id: Some(turn_id),
@@ -151,9 +157,18 @@ impl RuntimeInner {
             content: incoming.content.clone(),
             incomplete: false,
             external_ref: incoming.external_ref.clone(),
-            channel_write: received,
+            channel_write,
         };
-        let captured = AssertUnwindSafe(self.record(line, None)).catch_unwind().await;
+        let writing = async {
+            // Before the message: a crash between the two must not lose where its words are.
+            if let (Some(note), Some(voice)) = (&voice_note, self.voice.get()) {
+                let unwritten =
+                    |error| StoreError::Failed(format!("a voice message can't be noted: {error}"));
+                voice.files.keep_note(id, note).await.map_err(unwritten)?;
+            }
+            self.record(line, None).await
+        };
+        let captured = AssertUnwindSafe(writing).catch_unwind().await;
         let message = match captured.unwrap_or_else(|_| Err(defect())) {
             Ok(captured) => captured.message,
             Err(error) => {
@@ -175,7 +190,13 @@ impl RuntimeInner {
         if is_wish_for_quiet(&incoming.content) {
             self.mute_for_a_day(&incoming.scope.user).await;
         }
-        self.start_debounce(incoming, place, turn_id, subscriber);
+        match voice_note {
+            None => self.start_debounce(incoming, place, turn_id, subscriber),
+            // Until then its burst counts it as under way.
+            Some(note) => {
+                self.start_debounce_when_heard(note, message.id, incoming, place, turn_id, subscriber)
+            }
+        }
         Ok(AcceptedMessage { message_id: message.id, turn_id })
     }
 
@@ -230,6 +251,27 @@ impl RuntimeInner {
         }
         // The burst's timer may have gone by while the failed capture was under way.
         self.start_next_turn(scope);
+    }
+
+    fn start_debounce_when_heard(
+        self: &Arc<Self>,
+        note: VoiceNote,
+        id: MessageId,
+        incoming: IncomingMessage,
+        place: Place,
+        turn_id: TurnId,
+        subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
+    ) {
+        let runtime = self.clone();
+        self.tasks.spawn(async move {
+            match AssertUnwindSafe(runtime.hear(id, &note)).catch_unwind().await {
+                // The next start listens again, and answers then.
+                Ok(Err(Interrupted)) => return,
+                Ok(Ok(())) => {}
+                Err(_) => tracing::error!("a defect broke off listening to a voice message"),
+            }
+            runtime.start_debounce(incoming, place, turn_id, subscriber);
+        });
     }
 
     /// Counts the durable line and starts its burst's wait again.

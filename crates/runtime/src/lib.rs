@@ -46,6 +46,7 @@ mod runtime;
 mod settings;
 mod voice;
 mod voice_files;
+mod voice_notes;
 mod voice_samples;
 
 pub use ::voice::{Listener, Sound, Speaker, VoiceError};
@@ -73,4 +74,5 @@ pub use spending::Spending;
 pub use turn::TurnEvent;
 pub use utility::{UtilityAnswer, UtilityError};
 pub use voice::{SpeechError, SpokenMessage, Transcript, VoiceParts, VoiceSettings};
+pub use voice_notes::{FetchError, VOICE_MESSAGE, VoiceNote};
 pub use voice_samples::VoiceSampleInfo;

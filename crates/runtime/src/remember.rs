@@ -20,6 +20,7 @@ impl Runtime {
         content: String,
     ) -> Result<Message, CaptureError> {
         let line = MessageInput {
+            id: None,
             scope,
             channel_id: channel_id.to_owned(),
             turn_id: None,

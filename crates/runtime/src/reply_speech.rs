@@ -156,7 +156,7 @@ impl Speaking {
         }
         let event = ServerEvent::VoiceReady {
             message_id: message.id,
-            turn_id: self.turn_id,
+            turn_id: Some(self.turn_id),
             channel_id: self.channel_id.clone(),
             duration_seconds: sound.seconds(),
         };

@@ -197,7 +197,7 @@ impl Runtime {
 
     /// Takes a line of the user; returns when it is durable.
     pub async fn accept(&self, incoming: IncomingMessage) -> Result<AcceptedMessage, AcceptError> {
-        self.runtime.clone().accept(incoming, None, None).await
+        self.runtime.accept(incoming, None, None).await
     }
 
     /// Like [`Runtime::accept`], and hears of the turn that answers it: for channels that reply on the spot.
@@ -206,7 +206,7 @@ impl Runtime {
         incoming: IncomingMessage,
     ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let accepted = self.runtime.clone().accept(incoming, None, Some(sender)).await?;
+        let accepted = self.runtime.accept(incoming, None, Some(sender)).await?;
         Ok((accepted, receiver))
     }
 
@@ -483,25 +483,31 @@ impl RuntimeInner {
 
     /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.
     async fn recover_turns(self: &Arc<Self>) -> Result<(), StoreError> {
-        for turn in self.store().pending_turns().await? {
-            if self.is_fresh(turn.last_message_at) {
-                self.resume(turn.scope, turn.channel_id, turn.id);
-                continue;
-            }
-            let reason = "EchoVessel was away when this was sent; retry to get a reply";
-            self.store().fail_turn(turn.id, reason).await?;
-            let messages = self.store().turn_messages(turn.id).await?;
-            self.publish(
-                &turn.scope,
-                ServerEvent::TurnFailed {
-                    turn_id: turn.id,
-                    channel_id: turn.channel_id,
-                    reason: reason.to_owned(),
-                    retryable: true,
-                    user_message_ids: messages.into_iter().map(|message| message.id).collect(),
-                },
-            );
+        let pending = self.store().pending_turns().await?;
+        for turn in self.hear_unfinished(pending).await? {
+            self.recover_turn(turn).await?;
         }
+        Ok(())
+    }
+
+    pub(crate) async fn recover_turn(self: &Arc<Self>, turn: Turn) -> Result<(), StoreError> {
+        if self.is_fresh(turn.last_message_at) {
+            self.resume(turn.scope, turn.channel_id, turn.id);
+            return Ok(());
+        }
+        let reason = "EchoVessel was away when this was sent; retry to get a reply";
+        self.store().fail_turn(turn.id, reason).await?;
+        let messages = self.store().turn_messages(turn.id).await?;
+        self.publish(
+            &turn.scope,
+            ServerEvent::TurnFailed {
+                turn_id: turn.id,
+                channel_id: turn.channel_id,
+                reason: reason.to_owned(),
+                retryable: true,
+                user_message_ids: messages.into_iter().map(|message| message.id).collect(),
+            },
+        );
         Ok(())
     }
 }

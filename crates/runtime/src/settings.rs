@@ -65,6 +65,8 @@ pub struct ProactiveSettings {
     pub cold_user_response_window: Duration,
     /// Silence of the user that is an occasion.
     pub long_silence: Duration,
+    /// Whether such a message is spoken too, where replies are.
+    pub use_voice: bool,
 }
 
 impl Default for ProactiveSettings {
@@ -79,6 +81,7 @@ impl Default for ProactiveSettings {
             cold_user_threshold: 2,
             cold_user_response_window: hours(6),
             long_silence: hours(48),
+            use_voice: true,
         }
     }
 }

@@ -346,6 +346,7 @@ async fn deliver(
         .collect();
     let in_reply_to = in_reply_to(runtime, turn).await;
     let line = MessageInput {
+        id: None,
         scope: turn.scope.clone(),
         channel_id: turn.channel_id.clone(),
         turn_id: Some(turn.turn_id),

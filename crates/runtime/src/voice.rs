@@ -13,10 +13,15 @@ use memory::ledger::ModelCall;
 use memory::messages::{Message, Role};
 use memory::ports::StoreError;
 use mind::CallObserver;
-use voice::{LengthTrust, Listener, Recording, SentenceFeed, Sound, Speaker, SpeechRequest, VoiceError};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use voice::{
+    LengthTrust, Listener, Recording, SentenceFeed, Sound, SoundError, Speaker, SpeechRequest, VoiceError,
+};
 
 use crate::runtime::{Runtime, RuntimeInner};
 use crate::voice_files::VoiceFiles;
+use crate::voice_notes::HEARD_AT_ONCE;
 
 /// Failures in a row after which nothing is spoken for a while.
 const FAILURES_MAX: u32 = 3;
@@ -100,6 +105,8 @@ pub struct Transcript {
 
 pub(crate) struct Voice {
     pub(crate) files: VoiceFiles,
+    /// Places for voice messages that are being understood.
+    pub(crate) hearing: Semaphore,
     settings: ArcSwap<VoiceSettings>,
     ledger: Arc<dyn CallObserver>,
     rest: Mutex<RestState>,
@@ -123,6 +130,7 @@ impl Voice {
     pub(crate) fn new(parts: VoiceParts) -> Self {
         Self {
             files: VoiceFiles::new(parts.folder),
+            hearing: Semaphore::new(HEARD_AT_ONCE),
             settings: ArcSwap::from_pointee(parts.settings),
             ledger: parts.ledger,
             rest: Mutex::default(),
@@ -336,14 +344,18 @@ impl Runtime {
         Ok(spoken?)
     }
 
-    /// Writes down what a WAV file says.
-    pub async fn transcribe(&self, wav: Vec<u8>) -> Result<Transcript, SpeechError> {
+    /// Writes down what a WAV or Ogg Opus file says.
+    pub async fn transcribe(&self, file: Vec<u8>) -> Result<Transcript, SpeechError> {
         let voice = self.voice()?;
         let settings = voice.settings();
         let listener = settings.listener.as_ref().ok_or(SpeechError::Off(
             "nothing is configured that understands speech; set voice.stt_provider",
         ))?;
-        let sound = Sound::read(&wav, LengthTrust::Exact, RECORDING_SECONDS_MAX)
+        // Not between two turns of others: ten minutes of Opus take a second. A codec that panics ends only this.
+        let sound =
+            spawn_blocking(move || Sound::read(&file, LengthTrust::Exact, RECORDING_SECONDS_MAX)).await;
+        let sound = sound
+            .unwrap_or(Err(SoundError::Damaged("it can't be decoded")))
             .map_err(|error| SpeechError::Refused(format!("the recording can't be used: {error}")))?;
         let quality = sound.quality();
         if quality.silent_share >= 1.0 {

@@ -1,7 +1,7 @@
 //! Sound on the disk: spoken replies, recordings, samples of voices. Written whole or not at all, deleted with the
 //! message or persona that it belongs to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,15 @@ use memory::identifiers::MessageId;
 use memory::messages::Message;
 use tokio::io::AsyncWriteExt as _;
 
+use crate::voice_notes::VoiceNote;
+
 const MESSAGES: &str = "messages";
 const SAMPLES: &str = "samples";
 /// Recordings whose message is not sent yet.
 const PENDING: &str = "pending";
 const RECORDING: &str = "recording.wav";
+/// Where a voice message is fetched from that is not understood yet.
+const NOTE: &str = "note.json";
 
 /// The folder `<home>/voice`.
 pub(crate) struct VoiceFiles {
@@ -89,6 +93,32 @@ impl VoiceFiles {
         Ok(true)
     }
 
+    /// Keeps where a voice message is fetched from until it is understood.
+    pub(crate) async fn keep_note(&self, message: MessageId, note: &VoiceNote) -> io::Result<()> {
+        self.write(&self.of(message).join(NOTE), &serde_json::to_vec(note)?).await
+    }
+
+    /// The voice messages that are not understood yet, by message. One that can't be read is left out.
+    pub(crate) async fn notes(&self) -> io::Result<BTreeMap<MessageId, VoiceNote>> {
+        let mut notes = BTreeMap::new();
+        for message in self.messages().await? {
+            match tokio::fs::read(self.of(message).join(NOTE)).await {
+                Ok(bytes) => notes.extend(serde_json::from_slice(&bytes).ok().map(|note| (message, note))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(notes)
+    }
+
+    /// A voice message was understood, or will not be.
+    pub(crate) async fn forget_note(&self, message: MessageId) -> io::Result<()> {
+        match tokio::fs::remove_file(self.of(message).join(NOTE)).await {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Deletes what belongs to these messages.
     pub(crate) async fn forget(&self, messages: &BTreeSet<MessageId>) -> io::Result<()> {
         for message in messages {
@@ -107,7 +137,7 @@ impl VoiceFiles {
     /// Deletes what a crash left: half-written files, and recordings that were never sent.
     pub(crate) async fn clean(&self) -> io::Result<()> {
         for message in self.messages().await? {
-            for unfinished in files(&self.of(message), |name| !name.ends_with(".wav")).await? {
+            for unfinished in files(&self.of(message), |name| name.ends_with(".part")).await? {
                 tokio::fs::remove_file(unfinished).await?;
             }
         }
@@ -137,7 +167,7 @@ impl VoiceFiles {
         options.mode(0o600);
         let mut file = options.open(&unfinished).await?;
         file.write_all(bytes).await?;
-        file.flush().await?;
+        file.sync_all().await?;
         tokio::fs::rename(unfinished, path).await
     }
 }

@@ -103,6 +103,7 @@ impl Talk {
         let recorder = Recorder { store: &self.store, clock: &clock, ids: &self.ids, policy };
         let texts = if role == Role::User { SAID } else { ANSWERED };
         let line = MessageInput {
+            id: None,
             scope: self.scope.clone(),
             channel_id: "web".to_owned(),
             turn_id: Some(turn),

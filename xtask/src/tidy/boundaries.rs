@@ -35,7 +35,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule {
         name: "channels",
         imports: &["memory", "runtime"],
-        tests_import: &["store", "mind", "llm", "offline"],
+        tests_import: &["store", "mind", "llm", "offline", "voice"],
     },
     CrateRule { name: "archive", imports: &["memory", "hub", "mind"], tests_import: &["store"] },
     CrateRule {

@@ -1,7 +1,7 @@
 //! What Discord calls a message, and what of it is for the persona.
 
 use memory::ports::ReceivedPosition;
-use runtime::ExternalMessage;
+use runtime::{ExternalMessage, VOICE_MESSAGE};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -14,7 +14,8 @@ const TIME_SHIFT: u32 = 22;
 const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
 /// Kinds of messages that people write: an ordinary one, a reply.
 const KINDS: [u8; 2] = [0, 19];
-const VOICE_MESSAGE: u64 = 1 << 13;
+/// Marks a voice message.
+pub(super) const VOICE_MESSAGE_FLAG: u64 = 1 << 13;
 
 #[derive(Deserialize)]
 pub(super) struct Message {
@@ -52,6 +53,7 @@ struct Attachment {
     #[serde(default)]
     filename: String,
     content_type: Option<String>,
+    url: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -93,14 +95,27 @@ impl Message {
     /// The message as something that a person wrote to the bot; none for all others.
     pub(super) fn written(&self, bot: &str, is_direct: bool) -> Option<Update> {
         let (sender, external, text) = self.for_bot(bot, is_direct)?;
+        let recording = self.is_voice_message().then(|| external.to_string());
         Some(Update {
             position: Some(self.position()),
-            kind: UpdateKind::Written { sender, external, is_direct, text },
+            kind: UpdateKind::Written { sender, external, is_direct, text, recording },
         })
     }
 
-    /// The message as one that a person has changed.
+    fn is_voice_message(&self) -> bool {
+        self.flags & VOICE_MESSAGE_FLAG != 0 && self.attachments.len() == 1
+    }
+
+    /// Where the file of a voice message is.
+    pub(super) fn address_of_recording(&self) -> Option<&str> {
+        self.attachments.first().and_then(|attachment| attachment.url.as_deref())
+    }
+
+    /// The message as one that a person has changed. The words of a voice message are ours.
     pub(super) fn edited(&self, bot: &str) -> Option<Update> {
+        if self.is_voice_message() {
+            return None;
+        }
         let (sender, external, text) = self.for_bot(bot, !self.is_in_server())?;
         Some(Update { position: None, kind: UpdateKind::Edited { sender, external, text } })
     }
@@ -154,7 +169,7 @@ impl Attachment {
     fn name(&self, flags: u64) -> String {
         let kind = self.content_type.as_deref().and_then(|kind| kind.split('/').next());
         match kind {
-            _ if flags & VOICE_MESSAGE != 0 => "[voice message]".to_owned(),
+            _ if flags & VOICE_MESSAGE_FLAG != 0 => VOICE_MESSAGE.to_owned(),
             Some("image") => named("photo", &self.filename),
             Some("video") => named("video", &self.filename),
             Some("audio") => named("audio", &self.filename),

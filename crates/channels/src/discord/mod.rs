@@ -15,6 +15,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use memory::ports::{Backoff, Clock};
 use reqwest::Url;
+use runtime::ExternalMessage;
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
@@ -22,6 +23,7 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::address::{self, AddressError};
 use crate::channel::{Channel, Delivered, DeliveryError, Piece, PieceOrigin, Update, UpdateKind};
 use crate::inbound::{ChannelInbox, Stopped};
+use crate::voice_message::VoiceMessage;
 use gateway::{Gateway, Signal};
 use lanes::{Lanes, Work};
 use message::{Message, OVERLAP, external};
@@ -100,7 +102,8 @@ impl Discord {
             None if api == "discord.com" => Some("gateway.discord.gg"),
             None => None,
         };
-        [Some(api), gateway.filter(|host| *host != api)].into_iter().flatten().collect()
+        let files = (api == "discord.com").then_some("cdn.discordapp.com");
+        [Some(api), gateway.filter(|host| *host != api), files].into_iter().flatten().collect()
     }
 
     async fn process(&self, inbound: &ChannelInbox, mut signals: mpsc::Receiver<Signal>) -> Stopped {
@@ -204,10 +207,17 @@ impl Discord {
         Ok(found.map(|message| message.number().to_string()))
     }
 
-    async fn send(&self, piece: Piece<'_>) -> Result<String, ApiError> {
-        let Some(origin) = piece.origin else {
-            return self.rest.create_message(piece.conversation, piece.text, None).await;
+    async fn send(&self, piece: Piece<'_>, sound: Option<&VoiceMessage>) -> Result<Delivered, DeliveryError> {
+        let id = self.send_once(piece, sound).await?;
+        Ok(Delivered { sent_as: Some(id) })
+    }
+
+    async fn send_once(&self, piece: Piece<'_>, sound: Option<&VoiceMessage>) -> Result<String, ApiError> {
+        let create = async |nonce: Option<&str>| match sound {
+            Some(sound) => self.rest.create_voice_message(piece.conversation, sound, nonce).await,
+            None => self.rest.create_message(piece.conversation, piece.text, nonce).await,
         };
+        let Some(origin) = piece.origin else { return create(None).await };
         let nonce = nonce(origin);
         // The platform remembers a nonce for some minutes, and an attempt may be older.
         if origin.is_doubtful
@@ -215,7 +225,7 @@ impl Discord {
         {
             return Ok(id);
         }
-        self.rest.create_message(piece.conversation, piece.text, Some(&nonce)).await
+        create(Some(&nonce)).await
     }
 }
 
@@ -250,17 +260,36 @@ impl Channel for Discord {
     }
 
     async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError> {
-        match self.send(piece).await {
-            Ok(id) => Ok(Delivered { sent_as: Some(id) }),
-            Err(ApiError::Wait(wait)) => Err(DeliveryError::Wait(wait)),
-            Err(error @ ApiError::Rejected(_)) => Err(DeliveryError::Permanent(error.to_string())),
-            Err(error) => Err(DeliveryError::Transient(error.to_string())),
-        }
+        self.send(piece, None).await
+    }
+
+    async fn deliver_voice(
+        &self,
+        piece: Piece<'_>,
+        sound: &VoiceMessage,
+    ) -> Result<Delivered, DeliveryError> {
+        self.send(piece, Some(sound)).await
+    }
+
+    async fn fetch_recording(&self, recording: &str) -> Result<Vec<u8>, DeliveryError> {
+        let external = ExternalMessage::parse(recording);
+        let external = external.ok_or_else(|| DeliveryError::Permanent("it has no name".to_owned()))?;
+        self.rest.recording(&external).await
     }
 
     async fn show_typing(&self, conversation: &str) {
         if let Err(error) = self.rest.show_typing(conversation).await {
             tracing::debug!("Discord does not show that a reply is on its way: {error}");
+        }
+    }
+}
+
+impl From<ApiError> for DeliveryError {
+    fn from(error: ApiError) -> Self {
+        match error {
+            ApiError::Wait(wait) => Self::Wait(wait),
+            error @ ApiError::Rejected(_) => Self::Permanent(error.to_string()),
+            error => Self::Transient(error.to_string()),
         }
     }
 }

@@ -3,15 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use memory::ports::Clock;
+use reqwest::multipart::Form;
 use reqwest::{Method, StatusCode, Url};
+use runtime::ExternalMessage;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::limits::{Limits, Route, seconds};
-use super::message::Message;
+use super::message::{Message, VOICE_MESSAGE_FLAG};
+use crate::address;
+use crate::channel::DeliveryError;
+use crate::voice_message::{VoiceMessage, fetch};
 
 /// Most messages of one answer.
 pub(super) const HISTORY_PAGE: usize = 100;
@@ -21,6 +28,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
 /// The platform draws no preview of addresses in the message.
 const NO_PREVIEWS: u32 = 1 << 2;
+/// Where files of messages are.
+const FILE_HOSTS: [&str; 2] = ["discordapp.com", "discordapp.net"];
 /// Kind of a conversation between two.
 const DIRECT: u8 = 1;
 
@@ -84,7 +93,13 @@ struct Call<'a> {
     route: Route,
     path: &'a [&'a str],
     query: Option<String>,
-    body: Option<Value>,
+    body: Body,
+}
+
+enum Body {
+    Empty,
+    Json(Value),
+    Form(Form),
 }
 
 pub(super) struct Rest {
@@ -133,8 +148,49 @@ impl Rest {
         }
         let path = ["channels", channel, "messages"];
         let sent: CreatedMessage =
-            self.call(post("POST /channels/messages", channel, &path, Some(body))).await?;
+            self.call(post("POST /channels/messages", channel, &path, Body::Json(body))).await?;
         Ok(sent.id)
+    }
+
+    /// Sends a voice message and gives its id.
+    pub(super) async fn create_voice_message(
+        &self,
+        channel: &str,
+        sound: &VoiceMessage,
+        nonce: Option<&str>,
+    ) -> Result<String, ApiError> {
+        let mut body = json!({"flags": VOICE_MESSAGE_FLAG, "attachments": [{
+            "id": "0", "filename": "voice-message.ogg", "duration_secs": sound.seconds,
+            "waveform": BASE64_STANDARD.encode(&sound.waveform),
+        }]});
+        if let Some(nonce) = nonce {
+            body["nonce"] = json!(nonce);
+            body["enforce_nonce"] = json!(true);
+        }
+        let form = Form::new().text("payload_json", body.to_string()).part("files[0]", sound.part());
+        let path = ["channels", channel, "messages"];
+        let sent: CreatedMessage =
+            self.call(post("POST /channels/messages", channel, &path, Body::Form(form))).await?;
+        Ok(sent.id)
+    }
+
+    /// The file of a voice message.
+    pub(super) async fn recording(&self, external: &ExternalMessage) -> Result<Vec<u8>, DeliveryError> {
+        let ExternalMessage { conversation, message } = external;
+        let path = ["channels", conversation, "messages", message];
+        let message: Message = self.call(get("GET /channels/messages/id", conversation, &path)).await?;
+        let address = message.address_of_recording().and_then(|address| address::checked(address).ok());
+        let address = address.filter(|address| self.is_of_platform(address));
+        let nowhere =
+            || DeliveryError::Permanent("the voice message has no address that can be used".to_owned());
+        fetch(&self.client, address.ok_or_else(nowhere)?).await
+    }
+
+    /// Whether files may be fetched there: the platform's own hosts, or the host of its API.
+    fn is_of_platform(&self, address: &Url) -> bool {
+        let host = address.host_str().unwrap_or_default();
+        host == self.host()
+            || FILE_HOSTS.iter().any(|known| host.strip_suffix(known).is_some_and(|rest| rest.ends_with('.')))
     }
 
     /// The messages after one, or the newest ones; oldest first, at most [`HISTORY_PAGE`].
@@ -156,7 +212,9 @@ impl Rest {
 
     pub(super) async fn show_typing(&self, channel: &str) -> Result<(), ApiError> {
         let path = ["channels", channel, "typing"];
-        self.call::<Option<Value>>(post("POST /channels/typing", channel, &path, None)).await.map(|_| ())
+        self.call::<Option<Value>>(post("POST /channels/typing", channel, &path, Body::Empty))
+            .await
+            .map(|_| ())
     }
 
     async fn call<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, ApiError> {
@@ -173,9 +231,10 @@ impl Rest {
             .request(call.method, address)
             .header("authorization", format!("Bot {}", self.token.expose_secret()))
             .timeout(ANSWER_WITHIN);
-        request = match &call.body {
-            Some(body) => request.json(body),
-            None => request,
+        request = match call.body {
+            Body::Json(body) => request.json(&body),
+            Body::Form(form) => request.multipart(form),
+            Body::Empty => request,
         };
         let unreachable = |error: reqwest::Error| ApiError::Unreachable(error.without_url().to_string());
         let answer = request.send().await.map_err(unreachable)?;
@@ -210,9 +269,9 @@ fn failure(status: StatusCode, message: Option<String>) -> ApiError {
 
 fn get<'a>(template: &'static str, channel: &str, path: &'a [&'a str]) -> Call<'a> {
     let route = Route { template, channel: channel.to_owned() };
-    Call { method: Method::GET, route, path, query: None, body: None }
+    Call { method: Method::GET, route, path, query: None, body: Body::Empty }
 }
 
-fn post<'a>(template: &'static str, channel: &str, path: &'a [&'a str], body: Option<Value>) -> Call<'a> {
+fn post<'a>(template: &'static str, channel: &str, path: &'a [&'a str], body: Body) -> Call<'a> {
     Call { method: Method::POST, body, ..get(template, channel, path) }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use reqwest::{StatusCode, Url};
+use reqwest::multipart::Form;
+use reqwest::{RequestBuilder, StatusCode, Url};
+use runtime::VOICE_MESSAGE;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,17 +12,19 @@ use serde_json::{Value, json};
 
 use super::TelegramError;
 use crate::address;
+use crate::voice_message::VoiceMessage;
 
 /// How long the platform holds a question for updates, in seconds.
 pub(super) const POLL_SECONDS: u64 = 25;
 /// How long any other answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+/// How long a voice message may take to be sent.
+const UPLOADED_WITHIN: Duration = Duration::from_secs(60);
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Wait when the platform names none.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
-const ATTACHMENTS: [(&str, &str); 9] = [
+const ATTACHMENTS: [(&str, &str); 8] = [
     ("photo", "photo"),
-    ("voice", "voice message"),
     ("audio", "audio"),
     ("video", "video"),
     ("video_note", "video message"),
@@ -66,6 +70,16 @@ struct SentMessage {
 }
 
 #[derive(Deserialize)]
+struct File {
+    file_path: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Recording {
+    file_id: String,
+}
+
+#[derive(Deserialize)]
 struct Parameters {
     retry_after: Option<u64>,
 }
@@ -85,6 +99,7 @@ pub(super) struct Message {
     pub(super) text: Option<String>,
     pub(super) caption: Option<String>,
     sticker: Option<Sticker>,
+    voice: Option<Recording>,
     #[serde(flatten)]
     rest: serde_json::Map<String, Value>,
 }
@@ -108,15 +123,22 @@ struct Sticker {
 }
 
 impl Message {
-    /// What is attached, by its name.
+    /// How the platform names the recording of a voice message.
+    pub(super) fn recording(&self) -> Option<String> {
+        self.voice.as_ref().map(|voice| voice.file_id.clone())
+    }
+
+    /// What is attached, by its name in brackets.
     pub(super) fn attachment(&self) -> Option<String> {
         if let Some(sticker) = &self.sticker {
-            return Some(
-                format!("sticker {}", sticker.emoji.as_deref().unwrap_or_default()).trim().to_owned(),
-            );
+            let emoji = sticker.emoji.as_deref().unwrap_or_default();
+            return Some(format!("[{}]", format!("sticker {emoji}").trim()));
+        }
+        if self.voice.is_some() {
+            return Some(VOICE_MESSAGE.to_owned());
         }
         let found = ATTACHMENTS.iter().find(|(field, _)| self.rest.contains_key(*field));
-        found.map(|(_, name)| (*name).to_owned())
+        found.map(|(_, name)| format!("[{name}]"))
     }
 }
 
@@ -154,6 +176,29 @@ impl Api {
         self.call("getUpdates", &asked, Duration::from_secs(seconds) + ANSWER_WITHIN).await
     }
 
+    /// Sends a voice message; gives its number in the chat.
+    pub(super) async fn send_voice(&self, chat: &str, sound: &VoiceMessage) -> Result<i64, ApiError> {
+        let form = Form::new()
+            .text("chat_id", chat.to_owned())
+            .text("duration", format!("{:.0}", sound.seconds.ceil()))
+            .part("voice", sound.part());
+        let sent = self.ask("sendVoice", UPLOADED_WITHIN, |request| request.multipart(form));
+        sent.await.map(|sent: SentMessage| sent.message_id)
+    }
+
+    /// The address of a file; it holds the token.
+    pub(super) async fn address_of_file(&self, file_id: &str) -> Result<Url, ApiError> {
+        let file: File = self.call("getFile", &json!({"file_id": file_id}), ANSWER_WITHIN).await?;
+        let path = file.file_path.filter(|path| !path.contains(".."));
+        let path =
+            path.ok_or_else(|| ApiError::Rejected { description: "the file has no path".to_owned() })?;
+        Ok(self.address(&format!("/file/bot{}/{path}", self.token.expose_secret())))
+    }
+
+    pub(super) fn client(&self) -> &reqwest::Client {
+        &self.client
+    }
+
     /// Sends a message; gives its number in the chat.
     pub(super) async fn send_message(&self, chat: &str, text: &str) -> Result<i64, ApiError> {
         let asked = json!({"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": true}});
@@ -171,11 +216,24 @@ impl Api {
         asked: &impl Serialize,
         within: Duration,
     ) -> Result<T, ApiError> {
-        let unreachable = |error: reqwest::Error| ApiError::Unreachable(error.without_url().to_string());
-        let path = format!("/bot{}/{method}", self.token.expose_secret());
+        self.ask(method, within, |request| request.json(asked)).await
+    }
+
+    fn address(&self, path: &str) -> Url {
         let mut address = self.base.clone();
         address.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
-        let sent = self.client.post(address).json(asked).timeout(within).send().await.map_err(unreachable)?;
+        address
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        within: Duration,
+        with: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<T, ApiError> {
+        let unreachable = |error: reqwest::Error| ApiError::Unreachable(error.without_url().to_string());
+        let address = self.address(&format!("/bot{}/{method}", self.token.expose_secret()));
+        let sent = with(self.client.post(address).timeout(within)).send().await.map_err(unreachable)?;
         let status = sent.status();
         let answer: Option<Answer<T>> =
             serde_json::from_slice(&sent.bytes().await.map_err(unreachable)?).ok();

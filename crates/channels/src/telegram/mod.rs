@@ -11,6 +11,7 @@ use secrecy::SecretString;
 
 use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind};
 use crate::inbound::{ChannelInbox, Stopped};
+use crate::voice_message::{VoiceMessage, fetch};
 use api::{Api, ApiError, Message, POLL_SECONDS, RawUpdate};
 
 /// The platform's address.
@@ -130,12 +131,19 @@ impl Channel for Telegram {
     }
 
     async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError> {
-        match self.api.send_message(piece.conversation, piece.text).await {
-            Ok(number) => Ok(Delivered { sent_as: Some(number.to_string()) }),
-            Err(ApiError::Wait(wait)) => Err(DeliveryError::Wait(wait)),
-            Err(error @ ApiError::Rejected { .. }) => Err(DeliveryError::Permanent(error.to_string())),
-            Err(error) => Err(DeliveryError::Transient(error.to_string())),
-        }
+        Ok(delivered(self.api.send_message(piece.conversation, piece.text).await?))
+    }
+
+    async fn deliver_voice(
+        &self,
+        piece: Piece<'_>,
+        sound: &VoiceMessage,
+    ) -> Result<Delivered, DeliveryError> {
+        Ok(delivered(self.api.send_voice(piece.conversation, sound).await?))
+    }
+
+    async fn fetch_recording(&self, recording: &str) -> Result<Vec<u8>, DeliveryError> {
+        fetch(self.api.client(), self.api.address_of_file(recording).await?).await
     }
 
     async fn show_typing(&self, conversation: &str) {
@@ -145,14 +153,34 @@ impl Channel for Telegram {
     }
 }
 
+fn delivered(number: i64) -> Delivered {
+    Delivered { sent_as: Some(number.to_string()) }
+}
+
+impl From<ApiError> for DeliveryError {
+    fn from(error: ApiError) -> Self {
+        match error {
+            ApiError::Wait(wait) => Self::Wait(wait),
+            error @ ApiError::Rejected { .. } => Self::Permanent(error.to_string()),
+            error => Self::Transient(error.to_string()),
+        }
+    }
+}
+
 fn read(update: RawUpdate) -> Update {
     let kind = match (update.message, update.edited_message) {
-        (Some(message), _) => direct(message).map(|(sender, external, text)| UpdateKind::Written {
-            sender,
-            external,
-            is_direct: true,
-            text,
-        }),
+        (Some(message), _) => {
+            let recording = message.recording();
+            direct(message).map(|(sender, external, text)| UpdateKind::Written {
+                sender,
+                external,
+                is_direct: true,
+                text,
+                recording,
+            })
+        }
+        // The words of a voice message are ours; only its caption can be changed.
+        (None, Some(message)) if message.recording().is_some() => None,
         (None, Some(message)) => {
             direct(message).map(|(sender, external, text)| UpdateKind::Edited { sender, external, text })
         }
@@ -175,8 +203,8 @@ fn direct(message: Message) -> Option<(String, ExternalMessage, String)> {
     let attachment = message.attachment();
     let words = message.text.or(message.caption).unwrap_or_default();
     let text = match attachment {
-        Some(name) if words.is_empty() => format!("[{name}]"),
-        Some(name) => format!("[{name}] {words}"),
+        Some(name) if words.is_empty() => name,
+        Some(name) => format!("{name} {words}"),
         None => words,
     };
     Some((sender, external, text))

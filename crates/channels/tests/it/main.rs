@@ -9,5 +9,6 @@
 mod discord;
 mod several;
 mod telegram;
+mod voice_messages;
 
 mod world;

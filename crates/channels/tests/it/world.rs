@@ -16,7 +16,7 @@ use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
-use memory::ports::{ChannelStore as _, Clock as _, MessageStore as _};
+use memory::ports::{ChannelStore as _, Clock as _, MessageStore as _, PersonaStore as _};
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
@@ -25,7 +25,7 @@ use mind::{CallObserver, LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
     Broadcast, ChannelStatus, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings,
-    TraceSettings,
+    TraceSettings, VoiceParts, VoiceSettings,
 };
 use serde_json::json;
 use store::{SqliteStore, StoreOptions};
@@ -51,6 +51,8 @@ pub(crate) struct World {
     pub(crate) runtime: Runtime,
     pub(crate) channels: Channels,
     pub(crate) allowed: Vec<String>,
+    /// Who speaks and hears from the next start on.
+    pub(crate) voice: VoiceSettings,
     lives: u64,
     path: PathBuf,
     _folder: tempfile::TempDir,
@@ -169,7 +171,8 @@ impl World {
         let discord = DiscordServer::start(TOKEN, HEARTBEAT, move || time.now()).await.unwrap();
         let allowed: Vec<String> = allowed.iter().map(|one| (*one).to_owned()).collect();
         let listener = Arc::new(Listener::default());
-        let outside = Outside { platform: &platform, discord: &discord, listener: &listener };
+        let voice = VoiceSettings::default();
+        let outside = Outside { platform: &platform, discord: &discord, listener: &listener, voice: &voice };
         let (store, runtime, channels) = live(&path, &clock, outside, &allowed, 1).await;
         Self {
             clock,
@@ -180,6 +183,7 @@ impl World {
             runtime,
             channels,
             allowed,
+            voice,
             lives: 1,
             path,
             _folder: folder,
@@ -193,10 +197,25 @@ impl World {
         self.store.close().await.unwrap();
     }
 
+    /// Who speaks and hears from now on; the persona is to be heard.
+    pub(crate) async fn give_voice(&mut self, voice: VoiceSettings) {
+        self.voice = voice.clone();
+        self.runtime.change_voice(voice);
+        self.store.enable_voice(&PersonaId::new("echo").unwrap(), true).await.unwrap();
+    }
+
+    /// The files of the voice, by their names.
+    pub(crate) fn voice_files(&self) -> Vec<String> {
+        let folders = std::fs::read_dir(voice_folder(&self.path).join("messages")).into_iter().flatten();
+        let files = folders.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
     /// Starts again on what is on the disk.
     pub(crate) async fn start_again(&mut self) {
         self.lives += 1;
-        let outside = Outside { platform: &self.platform, discord: &self.discord, listener: &self.listener };
+        let (platform, discord) = (&self.platform, &self.discord);
+        let outside = Outside { platform, discord, listener: &self.listener, voice: &self.voice };
         let parts = live(&self.path, &self.clock, outside, &self.allowed, self.lives).await;
         (self.store, self.runtime, self.channels) = parts;
     }
@@ -269,12 +288,17 @@ struct Outside<'a> {
     platform: &'a TelegramServer,
     discord: &'a DiscordServer,
     listener: &'a Arc<Listener>,
+    voice: &'a VoiceSettings,
+}
+
+fn voice_folder(path: &std::path::Path) -> PathBuf {
+    path.with_file_name("voice")
 }
 
 async fn live(
     path: &std::path::Path,
     clock: &SimulatedClock,
-    Outside { platform, discord, listener }: Outside<'_>,
+    Outside { platform, discord, listener, voice }: Outside<'_>,
     allowed: &[String],
     life: u64,
 ) -> (Arc<SqliteStore>, Runtime, Channels) {
@@ -294,6 +318,8 @@ async fn live(
         settings: settings(),
     });
     runtime.attach_proactive(store.clone());
+    let folder = voice_folder(path);
+    runtime.attach_voice(VoiceParts { folder, ledger: Arc::new(Deaf), settings: voice.clone() });
     let telegram =
         Telegram::new(TelegramSettings { api_base: platform.api_base(), token: TOKEN.to_owned().into() });
     let discord = Discord::new(DiscordSettings {

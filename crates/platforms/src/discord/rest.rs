@@ -25,6 +25,13 @@ pub(super) async fn answer(
     shared: &Shared,
     request: &HttpRequest,
 ) -> io::Result<bool> {
+    if let Some(place) = request.path.strip_prefix("/files/") {
+        let file = place.parse::<usize>().ok().and_then(|place| shared.lock().recordings.get(place).cloned());
+        let (status, file) = file.map_or((404, Vec::new()), |file| (200, file));
+        let response = HttpResponse { status, content_type: "audio/ogg", headers: &[], body: &file };
+        write_response(connection, &response, file.len()).await?;
+        return Ok(true);
+    }
     let Some(answer) = decide(shared, request) else { return Ok(false) };
     let headers: Vec<(&str, &str)> =
         answer.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -44,7 +51,13 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
     let path = request.path.trim_start_matches("/api/v10");
     let last = path.rsplit('/').next().unwrap_or_default();
     let is_conversation = path.matches('/').count() == 2 && path.starts_with("/channels/");
-    let route = format!("{} {}", request.method, if is_conversation { "channel" } else { last });
+    let is_message = path.matches('/').count() == 4 && path.contains("/messages/");
+    let name = match last {
+        _ if is_conversation => "channel",
+        _ if is_message => "message",
+        last => last,
+    };
+    let route = format!("{} {name}", request.method);
     let token = request.headers.iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
     if token.map(String::as_str) != Some(&format!("Bot {}", shared.token)) {
         return Some(refused(401, "401: Unauthorized"));
@@ -88,19 +101,41 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
 fn done(shared: &Shared, route: &str, path: &str, request: &HttpRequest) -> Answer {
     let channel = path.split('/').nth(2).unwrap_or_default();
     let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let form = request.form();
     match route {
         "GET bot" => fine(json!({
             "url": format!("ws://{}/gateway", shared.address), "shards": 1,
             "session_start_limit": {"total": 1_000, "remaining": 999, "reset_after": 14_400_000, "max_concurrency": 1},
         })),
         "GET @me" => fine(json!({"id": super::state::BOT, "username": "echo", "bot": true})),
+        "POST messages" if !form.is_empty() => {
+            let part =
+                |name: &str| form.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone());
+            let asked = part("payload_json").and_then(|asked| serde_json::from_slice::<Value>(&asked).ok());
+            let (Some(asked), Some(file)) = (asked, part("files[0]")) else {
+                return refused(400, "Invalid Form Body");
+            };
+            let attachment = &asked["attachments"][0];
+            let is_whole = attachment["duration_secs"].is_number() && attachment["waveform"].is_string();
+            if asked["flags"] != 8_192 || !is_whole || !asked["content"].is_null() {
+                return refused(
+                    400,
+                    "Voice messages must have one file with duration and waveform, and no content",
+                );
+            }
+            fine(shared.lock().send(channel, &asked, Some(file), (shared.now)()))
+        }
+        "GET message" => {
+            let id = path.rsplit('/').next().unwrap_or_default();
+            shared.lock().message(channel, id).map_or_else(|| refused(404, "Unknown Message"), fine)
+        }
         "POST messages" => {
             let text = asked["content"].as_str().unwrap_or_default();
             let nonce = asked["nonce"].as_str().unwrap_or_default();
             if text.is_empty() || text.chars().count() > MESSAGE_LENGTH_MAX || nonce.len() > 25 {
                 return refused(400, "Invalid Form Body");
             }
-            fine(shared.lock().send(channel, &asked, (shared.now)()))
+            fine(shared.lock().send(channel, &asked, None, (shared.now)()))
         }
         "GET messages" => {
             let field = |name: &str| {

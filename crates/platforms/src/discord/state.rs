@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) ignores_heartbeats: bool,
     pub(super) is_away: bool,
     pub(super) sent: Vec<DiscordSent>,
+    pub(super) sent_voices: Vec<(String, Vec<u8>)>,
+    pub(super) recordings: Vec<Vec<u8>>,
     pub(super) nonces: HashMap<String, Value>,
     pub(super) calls: HashMap<String, usize>,
     pub(super) faults: HashMap<String, VecDeque<DiscordFault>>,
@@ -57,15 +59,27 @@ impl State {
         message["id"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The bot's message; the same again for a nonce that was used.
-    pub(super) fn send(&mut self, channel: &str, asked: &Value, now: Timestamp) -> Value {
+    /// The bot's message, with the file of a voice message if it is one; the same again for a nonce that was used.
+    pub(super) fn send(
+        &mut self,
+        channel: &str,
+        asked: &Value,
+        voice: Option<Vec<u8>>,
+        now: Timestamp,
+    ) -> Value {
         let nonce = asked["nonce"].as_str().filter(|_| asked["enforce_nonce"] == json!(true));
         if let Some(known) = nonce.and_then(|nonce| self.nonces.get(nonce)) {
             return known.clone();
         }
         let nonce = nonce.map(str::to_owned);
         let text = asked["content"].as_str().unwrap_or_default().to_owned();
-        self.sent.push(DiscordSent { channel: channel.to_owned(), text: text.clone(), nonce: nonce.clone() });
+        match voice {
+            Some(voice) => self.sent_voices.push((channel.to_owned(), voice)),
+            None => {
+                let (channel, text, nonce) = (channel.to_owned(), text.clone(), nonce.clone());
+                self.sent.push(DiscordSent { channel, text, nonce });
+            }
+        }
         let author = json!({"id": BOT, "username": "echo", "bot": true});
         let message = self.add(channel, author, json!({"content": text}), now);
         if let Some(nonce) = nonce {
@@ -92,6 +106,10 @@ impl State {
         self.conversations.entry(channel.to_owned()).or_default().push(stored);
         self.publish("MESSAGE_CREATE", message.clone());
         message
+    }
+
+    pub(super) fn message(&self, channel: &str, id: &str) -> Option<Value> {
+        self.conversations.get(channel)?.iter().find(|message| message["id"] == *id).cloned()
     }
 
     pub(super) fn edit(&mut self, channel: &str, id: &str, text: &str) {

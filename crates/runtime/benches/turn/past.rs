@@ -141,6 +141,7 @@ impl Home {
         let policy = SessionPolicy { max_tokens: u64::MAX, ..SessionPolicy::default() };
         let recorder = Recorder { store: &self.store, clock: &self.clock, ids: &self.ids, policy };
         let line = MessageInput {
+            id: None,
             scope: self.scope.clone(),
             channel_id: "bench".to_owned(),
             turn_id: Some(TurnId(self.ids.next(self.clock.now()))),

@@ -150,6 +150,7 @@ async fn send(
         policy: runtime.settings().session,
     };
     let line = MessageInput {
+        id: None,
         scope: scope.clone(),
         channel_id: channel_id.clone(),
         turn_id: None,
@@ -189,12 +190,13 @@ async fn send(
             message_id: captured.message.id,
             turn_id: None,
             channel_id: channel_id.clone(),
-            content: captured.message.content,
+            content: captured.message.content.clone(),
             in_reply_to: None,
             incomplete: false,
         },
     );
     runtime.wake_channel(&channel_id);
+    runtime.speak_beside(captured.message);
     after_turn::count_recalls(runtime, used);
     Ok(decision)
 }

@@ -73,6 +73,7 @@ impl Workshop {
         let mut id = None;
         for (role, text) in lines {
             let line = MessageInput {
+                id: None,
                 scope: self.scope.clone(),
                 channel_id: "web".to_owned(),
                 turn_id: None,

@@ -29,6 +29,7 @@ async fn fill(home: &Home, seed: u64) -> Vec<String> {
             _ => (Some(*open[channel].get_or_insert_with(|| TurnId(ids.next(start())))), Role::User),
         };
         let line = MessageInput {
+            id: None,
             scope: scope("self"),
             channel_id: ["web", "openai"][channel].to_owned(),
             turn_id,

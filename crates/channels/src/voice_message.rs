@@ -1,0 +1,66 @@
+//! Voice messages: the file of one that arrived, and one that leaves.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::multipart::Part;
+use reqwest::{Client, Url};
+use runtime::Sound;
+
+use crate::channel::DeliveryError;
+
+/// Largest file that is fetched: as much as platforms give to bots.
+const FILE_BYTES_MAX: usize = 20 * 1024 * 1024;
+/// How long a file may take.
+const FETCHED_WITHIN: Duration = Duration::from_secs(60);
+/// Points of the picture of a sound.
+const WAVEFORM_POINTS: usize = 256;
+
+/// A voice message that is sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VoiceMessage {
+    /// The file.
+    pub ogg_opus: Vec<u8>,
+    /// Its length.
+    pub seconds: f64,
+    /// A picture of it: loudness over time, at most 256 points.
+    pub waveform: Vec<u8>,
+}
+
+impl VoiceMessage {
+    /// The sound as a voice message. It takes some milliseconds for each second.
+    pub(crate) fn of(sound: &Sound) -> Result<Self, String> {
+        let ogg_opus = sound.to_ogg_opus().map_err(|error| error.to_string())?;
+        Ok(Self { ogg_opus, seconds: sound.seconds(), waveform: sound.waveform(WAVEFORM_POINTS) })
+    }
+
+    /// The file in a form.
+    pub(crate) fn part(&self) -> Part {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("audio/ogg"));
+        Part::bytes(self.ogg_opus.clone()).file_name("voice-message.ogg").headers(headers)
+    }
+}
+
+/// Fetches a file that belongs to a voice message. No error holds the address, which may hold the token.
+pub(crate) async fn fetch(client: &Client, address: Url) -> Result<Vec<u8>, DeliveryError> {
+    let passing = |error: reqwest::Error| {
+        DeliveryError::Transient(format!("the voice message can't be fetched: {}", error.without_url()))
+    };
+    let mut response = client.get(address).timeout(FETCHED_WITHIN).send().await.map_err(passing)?;
+    let status = response.status();
+    if status.is_client_error() {
+        return Err(DeliveryError::Permanent(format!("the voice message is not there any more ({status})")));
+    }
+    if !status.is_success() {
+        return Err(DeliveryError::Transient(format!("the voice message can't be fetched ({status})")));
+    }
+    let mut file = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(passing)? {
+        if file.len() + piece.len() > FILE_BYTES_MAX {
+            return Err(DeliveryError::Permanent("the voice message is larger than 20 MB".to_owned()));
+        }
+        file.extend_from_slice(&piece);
+    }
+    Ok(file)
+}
