@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory::ports::Clock;
-use runtime::{Listener, Speaker, VoiceError, VoiceSettings};
+use runtime::{LISTENING_FOLDER, Listener, Speaker, VoiceError, VoiceSettings};
 use secrecy::SecretString;
 use serde_json::{Value as Json, json};
 use server::VoiceProgram;
@@ -61,7 +61,7 @@ fn listener(
 ) -> Result<Option<Arc<dyn Listener>>, VoiceError> {
     Ok(match section.stt_provider.as_str() {
         "command" => {
-            let folder = home.voice().join("listening");
+            let folder = home.voice().join(LISTENING_FOLDER);
             Some(Arc::new(CommandListener::new(section.stt_command.clone(), folder, clock.clone())))
         }
         "openai" => Some(Arc::new(OpenAiListener::new(&EndpointSettings {

@@ -74,5 +74,6 @@ pub use spending::Spending;
 pub use turn::TurnEvent;
 pub use utility::{UtilityAnswer, UtilityError};
 pub use voice::{SpeechError, SpokenMessage, Transcript, VoiceParts, VoiceSettings};
+pub use voice_files::LISTENING_FOLDER;
 pub use voice_notes::{FetchError, VOICE_MESSAGE, VoiceNote};
 pub use voice_samples::VoiceSampleInfo;

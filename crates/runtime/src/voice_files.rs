@@ -18,6 +18,8 @@ const MESSAGES: &str = "messages";
 const SAMPLES: &str = "samples";
 /// Recordings whose message is not sent yet.
 const PENDING: &str = "pending";
+/// Recordings that a local program reads at the moment.
+pub const LISTENING_FOLDER: &str = "listening";
 const RECORDING: &str = "recording.wav";
 /// Where a voice message is fetched from that is not understood yet.
 const NOTE: &str = "note.json";
@@ -134,13 +136,14 @@ impl VoiceFiles {
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// Deletes what a crash left: half-written files, and recordings that were never sent.
+    /// Deletes what a crash left: half-written files, and recordings that were never sent or were being listened to.
     pub(crate) async fn clean(&self) -> io::Result<()> {
         for message in self.messages().await? {
             for unfinished in files(&self.of(message), |name| name.ends_with(".part")).await? {
                 tokio::fs::remove_file(unfinished).await?;
             }
         }
+        remove_folder(&self.folder.join(LISTENING_FOLDER)).await?;
         remove_folder(&self.folder.join(PENDING)).await
     }
 

@@ -179,12 +179,17 @@ async fn what_was_not_heard_when_the_program_stopped_is_heard_at_the_next_start(
         world.until("the listener", || async { parrot.heard() == 1 }).await;
         world.stop().await;
         assert_eq!(world.voice_files(), ["note.json"]);
+        // A kill leaves what a local program was reading.
+        let left = world.voice_folder().join(runtime::LISTENING_FOLDER);
+        std::fs::create_dir_all(&left).unwrap();
+        std::fs::write(left.join("listening-1-0.wav"), "words").unwrap();
         let next = Parrot::hearing([]);
         world.voice = next.listens();
         world.start_again().await;
         until_replies(&world, 1).await;
         assert_eq!(said_by(&world, Role::User).await, [WORDS]);
         assert_eq!((next.heard(), world.listener.prompts().len()), (1, 1));
+        assert!(!left.exists());
         assert_eq!(world.voice_files(), Vec::<String>::new());
     }
 }

@@ -204,9 +204,13 @@ impl World {
         self.store.enable_voice(&PersonaId::new("echo").unwrap(), true).await.unwrap();
     }
 
+    pub(crate) fn voice_folder(&self) -> PathBuf {
+        voice_folder(&self.path)
+    }
+
     /// The files of the voice, by their names.
     pub(crate) fn voice_files(&self) -> Vec<String> {
-        let folders = std::fs::read_dir(voice_folder(&self.path).join("messages")).into_iter().flatten();
+        let folders = std::fs::read_dir(self.voice_folder().join("messages")).into_iter().flatten();
         let files = folders.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
         files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
     }
