@@ -258,12 +258,15 @@ async fn bad_recordings_and_samples_are_refused_with_a_reason() {
         (0..3_000_000u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let silence = Sound::new(vec![0; 80_000], 16_000).to_wav();
     let hours = Sound::new(vec![500; 8_000 * 700], 8_000).to_wav();
+    let mut cut = Sound::new(vec![500; 16_000], 16_000).to_ogg_opus().unwrap();
+    cut.truncate(200);
     for (file, reason) in [
         (&[][..], "empty"),
         (&noise, "neither a WAV nor an Ogg Opus file"),
         (&lying, "its header says"),
         (&silence, "silent"),
         (&hours, "it lasts 700 s"),
+        (&cut, "its header is damaged"),
     ] {
         for path in ["/api/chat/transcribe", "/api/admin/voice/samples"] {
             let refused = upload(&stage.home, path, file).await.is_problem(400);
