@@ -75,6 +75,20 @@ impl ChannelInbox {
         self.shared.set_state(self.channel.id(), state);
     }
 
+    /// The accounts that may write without a code.
+    pub fn allowed_accounts(&self) -> &[String] {
+        self.shared.allowed_accounts(self.channel.id())
+    }
+
+    /// Whether an account is a user already.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub async fn is_known(&self, account: &str) -> Result<bool, Stopped> {
+        let identity = self.identity(account);
+        Ok(self.insist(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
+    }
+
     /// Up to where the channel was received. Waits for storage that refuses.
     ///
     /// # Errors

@@ -132,8 +132,11 @@ impl Shared {
     }
 
     pub(crate) fn is_allowed(&self, channel_id: &str, account: &str) -> bool {
-        let allowed = self.entry(channel_id).map(|entry| &entry.settings.allowed_user_ids);
-        allowed.is_some_and(|allowed| allowed.iter().any(|one| one == account))
+        self.allowed_accounts(channel_id).iter().any(|one| one == account)
+    }
+
+    pub(crate) fn allowed_accounts(&self, channel_id: &str) -> &[String] {
+        self.entry(channel_id).map_or(&[], |entry| &entry.settings.allowed_user_ids)
     }
 
     /// Tells the delivery of a channel that something waits. A permit is kept, so that none is missed.

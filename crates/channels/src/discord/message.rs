@@ -37,6 +37,7 @@ pub(super) struct Message {
     sticker_items: Vec<Sticker>,
     poll: Option<Value>,
     nonce: Option<Value>,
+    edited_timestamp: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -62,6 +63,11 @@ struct Sticker {
     name: String,
 }
 
+/// The number of a message written at this moment, in milliseconds; at least zero.
+pub(super) fn number_at(milliseconds: i64) -> i64 {
+    milliseconds.saturating_sub(PLATFORM_EPOCH).max(0) << TIME_SHIFT
+}
+
 impl Message {
     /// Its number; 0 if it has none.
     pub(super) fn number(&self) -> i64 {
@@ -71,6 +77,11 @@ impl Message {
     /// Milliseconds of the moment when it was written.
     pub(super) fn written_at(&self) -> i64 {
         (self.number() >> TIME_SHIFT) + PLATFORM_EPOCH
+    }
+
+    /// Whether its text is not the first one.
+    pub(super) fn is_edited(&self) -> bool {
+        self.edited_timestamp.is_some()
     }
 
     /// Whether it is this piece: sent by a bot after the piece was written, with its nonce or its text.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use jiff::SignedDuration;
 use memory::ports::{Backoff, Clock};
 use reqwest::Url;
 use runtime::ExternalMessage;
@@ -26,7 +27,7 @@ use crate::inbound::{ChannelInbox, Stopped};
 use crate::voice_message::VoiceMessage;
 use gateway::{Gateway, Signal};
 use lanes::{Lanes, Work};
-use message::{Message, OVERLAP, external};
+use message::{Message, OVERLAP, external, number_at};
 use rest::{ApiError, HISTORY_PAGE, Rest};
 
 /// The platform's address.
@@ -40,6 +41,10 @@ const WAITING_MAX: usize = 1_024;
 const SIDE_BY_SIDE: usize = 8;
 /// Most pages of a conversation's history that are read after a gap.
 const PAGES_MAX: usize = 50;
+/// How far back an allowed account is read from whom nothing has come yet.
+const FIRST_GAP: SignedDuration = SignedDuration::from_hours(24);
+/// Most conversations that are begun at once: the platform takes many for spam.
+const OPENED_MAX: usize = 20;
 /// Waits between attempts to read a history.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
@@ -109,36 +114,56 @@ impl Discord {
     async fn process(&self, inbound: &ChannelInbox, mut signals: mpsc::Receiver<Signal>) -> Stopped {
         let mut bot: Arc<str> = Arc::from("");
         let (mut lanes, mut running) = (Lanes::default(), FuturesUnordered::new());
+        let mut opening = FuturesUnordered::new();
         loop {
-            tokio::select! {
-                Some(signal) = signals.recv(), if lanes.waiting < WAITING_MAX => {
-                    let works = match signal {
-                        Signal::Began { bot: id } => {
-                            bot = Arc::from(id);
-                            match inbound.conversation_positions().await {
-                                Ok(positions) => positions.into_iter().map(caught_up).collect(),
-                                Err(stopped) => return stopped,
-                            }
-                        }
-                        Signal::Event { name, data } => Vec::from_iter(event(name, data)),
-                    };
-                    for (conversation, work) in works {
-                        if let Some(work) = lanes.enter(&conversation, work) {
-                            running.push(self.work(inbound, bot.clone(), conversation, work));
+            let works: Vec<(String, Work)> = tokio::select! {
+                Some(signal) = signals.recv(), if lanes.waiting < WAITING_MAX => match signal {
+                    Signal::Began { bot: id } => {
+                        bot = Arc::from(id);
+                        opening.push(self.unheard(inbound));
+                        match inbound.conversation_positions().await {
+                            Ok(positions) => positions.into_iter().map(caught_up).collect(),
+                            Err(stopped) => return stopped,
                         }
                     }
-                }
+                    Signal::Event { name, data } => Vec::from_iter(event(name, data)),
+                },
                 Some((conversation, done)) = running.next() => {
+                    let conversation: String = conversation;
                     if let Err(stopped) = done {
                         return stopped;
                     }
                     if let Some(work) = lanes.leave(&conversation) {
                         running.push(self.work(inbound, bot.clone(), conversation, work));
                     }
+                    continue;
                 }
+                Some(unheard) = opening.next() => match unheard {
+                    Ok(unheard) => unheard.into_iter().map(caught_up).collect(),
+                    Err(stopped) => return stopped,
+                },
                 stopped = inbound.stopped() => return stopped,
+            };
+            for (conversation, work) in works {
+                if let Some(work) = lanes.enter(&conversation, work) {
+                    running.push(self.work(inbound, bot.clone(), conversation, work));
+                }
             }
         }
+    }
+
+    /// The conversations of allowed accounts from whom nothing has come yet, with the number from which they are read: as far back
+    /// as other platforms keep what a program has missed.
+    async fn unheard(&self, inbound: &ChannelInbox) -> Result<Vec<(String, i64)>, Stopped> {
+        let mut unheard = Vec::new();
+        let earliest = number_at((inbound.clock().now() - FIRST_GAP).as_millisecond()) + OVERLAP;
+        for account in inbound.allowed_accounts() {
+            if unheard.len() < OPENED_MAX && !inbound.is_known(account).await? {
+                let conversation = insist(inbound, || self.rest.open_direct(account)).await?;
+                unheard.extend(conversation.map(|conversation| (conversation, earliest)));
+            }
+        }
+        Ok(unheard)
     }
 
     async fn work(
@@ -149,7 +174,10 @@ impl Discord {
         work: Work,
     ) -> (String, Result<(), Stopped>) {
         let done = match work {
-            Work::CatchUp { newest } => self.catch_up_in(inbound, &bot, &conversation, newest).await,
+            Work::CatchUp { newest } => match self.catch_up_in(inbound, &bot, &conversation, newest).await {
+                Ok(()) => self.take_edits(inbound, &bot, &conversation).await,
+                stopped => stopped,
+            },
             Work::Event { name, data } => take_event(inbound, &bot, &name, data).await,
         };
         (conversation, done)
@@ -190,6 +218,21 @@ impl Discord {
             }
         }
         tracing::warn!(channel = "discord", "a conversation has more messages than are read after a gap");
+        Ok(())
+    }
+
+    /// Takes what was changed among the newest messages while there was no session. What is known already changes nothing.
+    async fn take_edits(&self, inbound: &ChannelInbox, bot: &str, conversation: &str) -> Result<(), Stopped> {
+        let page = {
+            let _one_of_few = self.reading.acquire().await;
+            insist(inbound, || self.rest.messages(conversation, None)).await?
+        };
+        let edited = page.iter().flatten().filter(|message| message.is_edited() && message.is_by_person());
+        for message in edited {
+            if let Some(update) = message.edited(bot) {
+                inbound.take(update).await?;
+            }
+        }
         Ok(())
     }
 

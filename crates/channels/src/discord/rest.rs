@@ -204,6 +204,14 @@ impl Rest {
         Ok(messages)
     }
 
+    /// The direct conversation with an account; it is begun if there is none yet, which the account does not see.
+    pub(super) async fn open_direct(&self, account: &str) -> Result<String, ApiError> {
+        let path = ["users", "@me", "channels"];
+        let body = Body::Json(json!({"recipient_id": account}));
+        let opened: CreatedMessage = self.call(post("POST /users/@me/channels", "", &path, body)).await?;
+        Ok(opened.id)
+    }
+
     /// Whether only two take part in a conversation.
     pub(super) async fn is_direct(&self, channel: &str) -> Result<bool, ApiError> {
         let info: ChannelInfo = self.call(get("GET /channels", channel, &["channels", channel])).await?;

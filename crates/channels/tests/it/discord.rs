@@ -92,6 +92,52 @@ async fn what_was_said_during_a_session_that_is_lost_is_read_from_the_history() 
 }
 
 #[tokio::test]
+async fn edits_while_there_was_no_session_reach_memory() {
+    let mut world = linked().await;
+    let message = world.discord.write(7, "my cat is called Tom");
+    let other = world.discord.write(7, "and it rains");
+    until_said(&world, "and it rains").await;
+    until_all_delivered(&world).await;
+    world.discord.be_away(true);
+    world.until_state("discord", "failed").await;
+    world.discord.edit(7, &message, "my cat is called Tim");
+    world.discord.be_away(false);
+    until_said(&world, "my cat is called Tim").await;
+    world.stop().await;
+    world.discord.edit(7, &other, "and it snows");
+    world.start_again().await;
+    until_said(&world, "and it snows").await;
+    assert_eq!(said_by_user(&world).await, ["my cat is called Tim", "and it snows"]);
+}
+
+#[tokio::test]
+async fn first_message_of_an_allowed_account_is_not_missed_in_a_gap() {
+    let mut world = World::with_allowed(&["8"]).await;
+    world.until_state("discord", "ready").await;
+    world.stop().await;
+    world.discord.write(8, "two days ago");
+    world.clock.advance(2 * DAY).await;
+    world.discord.write(8, "while you were away");
+    world.discord.write(9, "nobody asked me");
+    world.start_again().await;
+    let said = async |user: &str| {
+        let messages = world.messages(user).await.into_iter();
+        messages.map(|message| message.content).next()
+    };
+    world.until("the first message", || async { world.discord.sent_to(8).len() == 1 }).await;
+    assert_eq!(said("discord-8").await.as_deref(), Some("while you were away"));
+    // From then on its conversation is known.
+    let opened = world.discord.calls("POST channels");
+    world.discord.be_away(true);
+    world.until_state("discord", "failed").await;
+    world.discord.write(8, "again");
+    world.discord.be_away(false);
+    world.until("the second message", || async { world.messages("discord-8").await.len() >= 3 }).await;
+    assert_eq!(world.discord.calls("POST channels"), opened);
+    assert!(world.discord.sent_to(9).is_empty(), "an account that nobody allowed is not read");
+}
+
+#[tokio::test]
 async fn an_hour_without_the_gateway_is_caught_up_in_order_and_once() {
     let world = linked().await;
     world.discord.write(7, "before");

@@ -145,6 +145,13 @@ fn done(shared: &Shared, route: &str, path: &str, request: &HttpRequest) -> Answ
             let after = field("after").and_then(|after| after.parse().ok());
             fine(Value::Array(shared.lock().history(channel, after, limit)))
         }
+        "POST channels" => {
+            let person = asked["recipient_id"].as_str().and_then(|id| id.parse::<u64>().ok());
+            person.map_or_else(
+                || refused(400, "Invalid Form Body"),
+                |person| fine(json!({"id": super::DiscordServer::direct(person), "type": 1})),
+            )
+        }
         "GET channel" => {
             let kind = if channel.starts_with('5') { 1 } else { 0 };
             fine(json!({"id": channel, "type": kind}))

@@ -116,6 +116,7 @@ impl State {
         let messages = self.conversations.get_mut(channel).map(Vec::as_mut_slice).unwrap_or_default();
         let Some(message) = messages.iter_mut().find(|message| message["id"] == *id) else { return };
         message["content"] = json!(text);
+        message["edited_timestamp"] = message["timestamp"].clone();
         let message = message.clone();
         self.publish("MESSAGE_UPDATE", message);
     }
