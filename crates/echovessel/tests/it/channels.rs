@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use runtime::VOICE_MESSAGE;
 use serde_json::{Value, json};
 use testkit::discord::{DiscordFault, DiscordServer, GatewayFault};
 use testkit::telegram::TelegramServer;
+use voice::Sound;
 
 use crate::daemon::{Daemon, Home, Settings, command, eventually, pause};
 
@@ -196,6 +198,12 @@ fn kills() -> u64 {
 async fn killed_under_load_it_answers_every_line_once_and_delivers_no_reply_twice() {
     let platforms = Platforms::start().await;
     let (home, settings) = (Home::new(), platforms.settings());
+    // Understands each voice message in the same way, no matter where its file is.
+    std::fs::create_dir_all(home.path()).unwrap();
+    let listens = "[voice]\nenabled = true\nstt_provider = \"command\"\nstt_command = [\"printf\", \"spoken words%.0s\"]\n";
+    std::fs::write(home.file("config.toml"), listens).unwrap();
+    let tone = (0..16_000_i16).map(|sample| if sample % 80 < 40 { 6_000 } else { -6_000 }).collect();
+    let recording = Sound::new(tone, 16_000).to_ogg_opus().unwrap();
     let daemon = Daemon::start(&home, &settings).await;
     until_ready(&daemon, "discord").await;
     platforms.discord.write(7, &code(&home, &settings, "discord").await);
@@ -212,6 +220,11 @@ async fn killed_under_load_it_answers_every_line_once_and_delivers_no_reply_twic
             platforms.telegram.write(7, on_telegram.last().unwrap());
             pause(Duration::from_millis(scattered(kill * 3 + line) % 60)).await;
         }
+        for on_channel in [&mut on_discord, &mut on_telegram] {
+            on_channel.push("spoken words".to_owned());
+        }
+        platforms.discord.speak(7, &recording);
+        platforms.telegram.speak(7, &recording, "");
         pause(Duration::from_millis(scattered(kill + 7_000) % 200)).await;
         daemon.take().unwrap().kill();
         daemon = Some(Daemon::start(&home, &settings).await);
@@ -231,7 +244,8 @@ async fn killed_under_load_it_answers_every_line_once_and_delivers_no_reply_twic
         };
         // The turns of one channel are answered while those of the other wait.
         let is_answered = turns_of(true) == turns_of(false);
-        (of_user >= on_discord.len() + on_telegram.len() && is_answered).then_some(said)
+        let is_heard = said.iter().all(|message| message["content"] != VOICE_MESSAGE);
+        (is_heard && of_user >= on_discord.len() + on_telegram.len() && is_answered).then_some(said)
     })
     .await;
     let of = |channel: &str, role: &str| -> Vec<String> {
