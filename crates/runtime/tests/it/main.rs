@@ -37,6 +37,7 @@ mod diary;
 mod plans;
 mod proactive;
 mod proactive_year;
+mod phone;
 mod facts;
 mod ledger;
 mod persona_year;

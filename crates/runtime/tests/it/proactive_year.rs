@@ -1,5 +1,6 @@
 //! A year of three users from a seed: they write, answer or not, travel, go cold; promises fall due by day and by night;
-//! the model fails, says nothing, and speaks. What was sent is then held against every rule.
+//! the model fails, says nothing, and speaks; a channel
+//! fails for days. What was sent is then held against every rule.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -33,6 +34,7 @@ use store::{SqliteStore, StoreOptions};
 use testkit::{SequentialIds, SimulatedClock};
 
 use crate::persona_year::Dice;
+use crate::phone::{PHONE, Phone};
 use crate::world::{HOUR, MINUTE, WEB, scope, settings, soon};
 
 const DAYS: u32 = 365;
@@ -99,6 +101,7 @@ struct Year {
     promises: BTreeMap<NodeId, (usize, Timestamp)>,
     /// An event that promises may cite.
     event: HashMap<&'static str, (NodeId, SessionId)>,
+    phone: Arc<Phone>,
     _folder: tempfile::TempDir,
 }
 
@@ -131,14 +134,17 @@ impl Year {
             settings,
         });
         runtime.attach_proactive(store.clone());
+        let phone = Phone::new(store.clone(), clock.now());
+        runtime.attach_channels(phone.clone());
         runtime.start().await.unwrap();
         let (zones, promises, event) = (HashMap::new(), BTreeMap::new(), HashMap::new());
         let dice = Dice::new(seed);
         let ids = SequentialIds::new(2);
-        let mut year = Self { clock, store, runtime, dice, ids, zones, promises, event, _folder: folder };
+        let mut year =
+            Self { clock, store, runtime, dice, ids, zones, promises, event, phone, _folder: folder };
         for user in USERS {
             year.travel(user).await;
-            year.say(user, "My father died yesterday and I can't stop crying, I am so sad").await;
+            year.say(user, WEB, "My father died yesterday and I can't stop crying, I am so sad").await;
         }
         year.pass(13 * HOUR).await;
         for user in USERS {
@@ -156,14 +162,21 @@ impl Year {
         self.zones.entry(user).or_default().push((now, TimeZone::get(name).unwrap()));
     }
 
-    async fn say(&self, user: &str, text: &str) {
-        let incoming = IncomingMessage {
-            scope: scope(user),
-            channel_id: WEB.to_owned(),
-            content: text.to_owned(),
-            external_ref: None,
+    async fn say(&self, user: &str, channel_id: &str, text: &str) {
+        let mut turn = if channel_id == PHONE {
+            let (external, receipt) = self.phone.receipt(user);
+            let accepted =
+                self.runtime.accept_from_channel(PHONE, scope(user), text.to_owned(), &external, receipt);
+            accepted.await.unwrap().1
+        } else {
+            let incoming = IncomingMessage {
+                scope: scope(user),
+                channel_id: channel_id.to_owned(),
+                content: text.to_owned(),
+                external_ref: None,
+            };
+            self.runtime.accept_and_subscribe(incoming).await.unwrap().1
         };
-        let (_, mut turn) = self.runtime.accept_and_subscribe(incoming).await.unwrap();
         self.clock.advance(Duration::from_secs(2)).await;
         soon("the reply", async { while turn.recv().await.is_some() {} }).await;
     }
@@ -224,6 +237,10 @@ impl Year {
     }
 
     async fn day(&mut self, day: u32) {
+        if self.dice.chance(20) {
+            let works = self.dice.chance(60);
+            self.phone.change(self.clock.now(), works);
+        }
         for number in 0..USERS.len() {
             if self.dice.chance(3) {
                 self.travel(USERS[number]).await;
@@ -237,7 +254,8 @@ impl Year {
             if !is_away && self.dice.chance(writes) {
                 let minutes = u32::try_from(self.dice.below(300)).unwrap();
                 self.pass(MINUTE * minutes).await;
-                self.say(USERS[number], "I went for a walk by the sea today").await;
+                let channel_id = if self.dice.chance(50) { PHONE } else { WEB };
+                self.say(USERS[number], channel_id, "I went for a walk by the sea today").await;
             }
         }
         let next = self.clock.now().to_zoned(TimeZone::UTC).tomorrow().unwrap().start_of_day().unwrap();
@@ -292,6 +310,13 @@ async fn holds_every_rule(seed: u64) -> usize {
             );
         }
     }
+    let mut on_phone = 0;
+    for user in USERS {
+        let messages = year.messages(user).await.into_iter();
+        on_phone +=
+            messages.filter(|one| one.channel_id == PHONE && one.role == Role::Persona).count() as u64;
+    }
+    assert_eq!(year.phone.waiting().await, on_phone, "seed {seed}: each is on its way, none twice");
     year.runtime.stop().await;
     all
 }
@@ -323,6 +348,10 @@ fn was_sent_by_the_rules(
     };
     for (place, one) in sent.iter().enumerate() {
         let at = one.decision.at;
+        let said = messages.iter().rev().filter(|message| message.role == Role::User);
+        let last = said.into_iter().find(|message| message.seq < number(one)).unwrap();
+        let reached = if last.channel_id == PHONE && year.phone.worked(at) { PHONE } else { WEB };
+        assert_eq!(one.decision.channel_id.as_deref(), Some(reached), "seed {seed}: {user} at {at}");
         let hour = at.to_zoned(year.zone_at(user, at)).hour();
         assert!((7..23).contains(&hour), "seed {seed}: {user} got a message at {hour}");
         let day = at - SignedDuration::from_hours(24);
