@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use memory::capture::CaptureError;
 use memory::identifiers::MessageId;
 use memory::messages::{Message, Turn};
 use memory::ports::{Backoff, StoreError};
@@ -55,6 +56,9 @@ impl Runtime {
     /// # Errors
     /// When storage fails.
     pub async fn is_heard(&self, id: MessageId) -> Result<bool, StoreError> {
+        if !self.runtime.speaks() {
+            return Ok(false);
+        }
         match self.runtime.store().message(id).await? {
             Some(message) => self.runtime.wants_sound(&message).await,
             None => Ok(false),
@@ -74,28 +78,34 @@ impl Runtime {
     }
 
     /// Puts the words of a voice message in the place of its name.
-    async fn write_transcript(&self, id: MessageId, heard: Option<Transcript>) -> Result<(), SpeechError> {
+    async fn write_transcript(&self, id: MessageId, heard: Option<&Transcript>) -> Result<(), SpeechError> {
         let Some(message) = self.runtime.store().message(id).await? else { return Ok(()) };
         // What a person wrote in its place meanwhile stands.
         if !message.content.contains(VOICE_MESSAGE) {
             return Ok(());
         }
-        let words = heard.as_ref().map_or(NOT_UNDERSTOOD, |heard| heard.text.as_str());
+        let words = heard.map_or(NOT_UNDERSTOOD, |heard| heard.text.as_str());
         let content = message.content.replacen(VOICE_MESSAGE, words, 1);
-        self.edit_message(id, &content).await.map_err(|error| SpeechError::Refused(error.to_string()))?;
-        if let Some(recording) = heard.and_then(|heard| heard.recording_id) {
-            self.attach_recording(&recording, id).await?;
+        self.edit_message(id, &content).await.map_err(|error| match error {
+            CaptureError::Store(error) => SpeechError::Store(error),
+            error => SpeechError::Refused(error.to_string()),
+        })?;
+        if let Some(recording) = heard.and_then(|heard| heard.recording_id.as_ref()) {
+            self.attach_recording(recording, id).await?;
         }
         Ok(())
     }
 }
 
 impl RuntimeInner {
+    fn speaks(&self) -> bool {
+        self.voice.get().is_some_and(|voice| voice.settings().speaker.is_some())
+    }
+
     /// Whether a message of the persona is to be heard.
     pub(crate) async fn wants_sound(&self, message: &Message) -> Result<bool, StoreError> {
-        let speaks = self.voice.get().is_some_and(|voice| voice.settings().speaker.is_some());
         let is_proactive = message.turn_id.is_none();
-        if !speaks || (is_proactive && !self.settings().proactive.use_voice) {
+        if !self.speaks() || (is_proactive && !self.settings().proactive.use_voice) {
             return Ok(false);
         }
         Ok(self.store().appearance(&message.scope.persona).await?.voice_enabled)
@@ -151,8 +161,17 @@ impl RuntimeInner {
         let heard = heard.inspect_err(|reason| {
             tracing::warn!(message = %id, channel = note.channel_id, "a voice message was not understood: {reason}");
         });
-        if let Err(error) = runtime.write_transcript(id, heard.ok()).await {
+        let heard = heard.ok();
+        // Storage that refuses now may take the words later: they are not heard a second time.
+        while let Err(error) = runtime.write_transcript(id, heard.as_ref()).await {
             tracing::error!(message = %id, "the words of a voice message were not written: {error}");
+            if !matches!(error, SpeechError::Store(_)) {
+                break;
+            }
+            tokio::select! {
+                () = self.clock().sleep(BACKOFF.longest) => {}
+                () = self.stopping.cancelled() => return Err(Interrupted),
+            }
         }
         if let Some(voice) = self.voice.get()
             && let Err(error) = voice.files.forget_note(id).await
@@ -190,19 +209,21 @@ impl RuntimeInner {
     pub(crate) async fn hear_unfinished(self: &Arc<Self>, turns: Vec<Turn>) -> Result<Vec<Turn>, StoreError> {
         let Some(voice) = self.voice.get() else { return Ok(turns) };
         let notes = voice.files.notes().await;
-        let notes =
+        let mut notes =
             notes.map_err(|error| StoreError::Failed(format!("voice messages can't be read: {error}")))?;
-        let mut unfinished: Vec<(Turn, Vec<(MessageId, VoiceNote)>)> = Vec::new();
+        let mut unfinished = Vec::new();
         let mut ready = Vec::new();
         for turn in turns {
-            let mut of_turn = Vec::new();
+            let mut of_turn: Vec<(MessageId, VoiceNote)> = Vec::new();
             if !notes.is_empty() {
                 let messages = self.store().turn_messages(turn.id).await?;
-                let known = |message: Message| Some((message.id, notes.get(&message.id)?.clone()));
+                let known = |message: Message| notes.remove_entry(&message.id);
                 of_turn = messages.into_iter().filter_map(known).collect();
             }
-            if of_turn.is_empty() { ready.push(turn) } else { unfinished.push((turn, of_turn)) }
+            if of_turn.is_empty() { ready.push(turn) } else { unfinished.push((Some(turn), of_turn)) }
         }
+        // Nobody waits for an answer to the others; their words are kept all the same.
+        unfinished.push((None, notes.into_iter().collect()));
         for (turn, notes) in unfinished {
             let runtime = self.clone();
             self.tasks.spawn(async move {
@@ -211,6 +232,7 @@ impl RuntimeInner {
                         return;
                     }
                 }
+                let Some(turn) = turn else { return };
                 if let Err(error) = runtime.recover_turn(turn).await {
                     tracing::error!("a turn waits for the next start: {error}");
                 }

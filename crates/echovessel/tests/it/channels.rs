@@ -194,16 +194,21 @@ fn kills() -> u64 {
     std::env::var(KILLS_VARIABLE).map_or(KILLS, |kills| kills.parse().unwrap())
 }
 
+/// A voice message, and a home that hears `spoken words` in each.
+fn voice_message(home: &Home) -> Vec<u8> {
+    std::fs::create_dir_all(home.path()).unwrap();
+    // The path of the file follows, and is not printed.
+    let listens = "[voice]\nenabled = true\nstt_provider = \"command\"\nstt_command = [\"printf\", \"spoken words%.0s\"]\n";
+    std::fs::write(home.file("config.toml"), listens).unwrap();
+    let tone = (0..16_000_i16).map(|sample| if sample % 80 < 40 { 6_000 } else { -6_000 }).collect();
+    Sound::new(tone, 16_000).to_ogg_opus().unwrap()
+}
+
 #[tokio::test]
 async fn killed_under_load_it_answers_every_line_once_and_delivers_no_reply_twice() {
     let platforms = Platforms::start().await;
     let (home, settings) = (Home::new(), platforms.settings());
-    // Understands each voice message in the same way, no matter where its file is.
-    std::fs::create_dir_all(home.path()).unwrap();
-    let listens = "[voice]\nenabled = true\nstt_provider = \"command\"\nstt_command = [\"printf\", \"spoken words%.0s\"]\n";
-    std::fs::write(home.file("config.toml"), listens).unwrap();
-    let tone = (0..16_000_i16).map(|sample| if sample % 80 < 40 { 6_000 } else { -6_000 }).collect();
-    let recording = Sound::new(tone, 16_000).to_ogg_opus().unwrap();
+    let recording = voice_message(&home);
     let daemon = Daemon::start(&home, &settings).await;
     until_ready(&daemon, "discord").await;
     platforms.discord.write(7, &code(&home, &settings, "discord").await);
