@@ -29,8 +29,9 @@ impl Phone {
         self.states.lock().unwrap().push((at, works));
     }
 
+    /// Whether it worked when the loops looked around; a change at the same moment came after them.
     pub(crate) fn worked(&self, at: Timestamp) -> bool {
-        self.states.lock().unwrap().iter().rev().find(|(since, _)| *since <= at).unwrap().1
+        self.states.lock().unwrap().iter().rev().find(|(since, _)| *since < at).unwrap().1
     }
 
     /// The next message of a user, in a conversation of its own.
