@@ -31,8 +31,8 @@ run: tools $(PAGE) ## Fetches the model, builds everything, starts the daemon an
 	  if [ -d "$$folder" ]; then export ECHOVESSEL_MODEL_DIR="$$folder"; break; fi; done; exec $(PROGRAM) run --open
 
 .PHONY: test
-test: tools setup-tests lint $(BROWSER_TOOLS) $(CLIENT_TOOLS) ## Installs what the tests need, then runs every check and every test.
-	@scripts/install-model
+test: tools setup-tests $(PAGE) $(BROWSER_TOOLS) $(CLIENT_TOOLS) ## Installs what the tests need, then runs every check and every test.
+	@scripts/stage "Embedding models" scripts/install-model
 	@scripts/run-tests
 
 .PHONY: lint
@@ -54,16 +54,24 @@ bench: tools $(PAGE) ## Runs the benches and prints their figures.
 	@python3 e2e/mcp/measure.py $(PROGRAM)
 
 KILLS ?= 200
-YEARS ?= 1000..1020
+YEARS ?= 2..20
+PROACTIVE_YEARS ?= 4..51
 LIVES ?= 1000
 SEED ?= 1
 .PHONY: soak
-soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS and LIVES (1000) lives with corrections.
+soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS, the PROACTIVE_YEARS and LIVES (1000) lives with corrections.
 	@cargo build --release --locked --package echovessel --package testkit --bins
 	@python3 scripts/soak.py $(PROGRAM) $(TARGET_DIR)/release/scripted-model --kills $(KILLS) --seed $(SEED)
 	@ECHOVESSEL_YEARS=$(YEARS) cargo test --locked --package runtime --test it -- other_years_keep --nocapture
+	@ECHOVESSEL_YEARS=$(PROACTIVE_YEARS) cargo test --locked --package runtime --test it -- years_of_more_seeds --nocapture
 	@ECHOVESSEL_LIVES=$(LIVES) cargo test --locked --package runtime --test it -- generated_lives --nocapture
+	@ECHOVESSEL_SOAK_ROUNDS=$(KILLS) cargo test --locked --package echovessel --test it -- nothing_acknowledged_is_lost --nocapture
 	@ECHOVESSEL_TEST_KILLS=$(KILLS) cargo test --locked --package echovessel --test it -- killed_under_load
+
+.PHONY: reference
+reference: tools ## Compares our tokenizer and our table of simplified characters with the crates that they replaced.
+	@scripts/install-model
+	@CARGO_TARGET_DIR=$(abspath $(TARGET_DIR))/reference cargo test --manifest-path reference/Cargo.toml --locked --test it
 
 .PHONY: tools
 tools:
@@ -71,14 +79,12 @@ tools:
 
 .PHONY: setup-tests
 setup-tests:
-	@scripts/setup-tests
+	@scripts/stage "What the tests need" scripts/setup-tests
 
 $(PAGE): $(PAGE_SOURCES) $(PAGE_TOOLS)
-	@echo "Building the page"
-	@cd web && npm run --silent build -- --logLevel warn
+	@scripts/stage "Building the page" npm --prefix web run --silent build -- --logLevel warn
 	@touch $@
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json
-	@echo "Installing what $* needs"
-	@cd $* && npm ci --no-audit --no-fund --loglevel=error
+	@scripts/stage "Installing what $* needs" npm --prefix $* ci --no-audit --no-fund --loglevel=error
 	@touch $@

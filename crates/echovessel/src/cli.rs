@@ -27,10 +27,6 @@ Examples:
 Exit codes: 0 success · 1 failure, the message says why · 2 invalid command line or configuration ·
 3 another EchoVessel uses this home · 4 no daemon is running";
 
-/// Sets of `eval` that need `--data`.
-const SETS_WITH_DATA: [&str; 8] =
-    ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl", "tune", "calibrate"];
-
 /// Self-hosted engine for AI personas with long-term memory.
 #[derive(Debug, Parser)]
 #[command(name = "echovessel", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -99,8 +95,6 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Measure recall on a public data set
-    Eval(Eval),
     /// Serve the MCP tools over standard input and output, for one MCP client
     Mcp(Mcp),
     /// Check the home, the database and the models; print problems and fixes
@@ -435,41 +429,6 @@ pub(crate) enum ConfigCommand {
     Show,
     /// Print the JSON schema: every key with its type and meaning
     Schema,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  echovessel eval locomo --data locomo10.json --ranking-out ranking.jsonl\n  \
-                  echovessel eval locomo --data locomo10.json --absence --plot recall.svg\n  \
-                  echovessel eval tune --data locomo10.json\n  \
-                  echovessel eval calibrate --data FOLDER_OF_SETS --json\n  echovessel eval cases"
-)]
-pub(crate) struct Eval {
-    /// Format of the data; `tune` fits the ranking's weights on it, `calibrate` measures the vectors of the embedding
-    /// model on a folder of data sets, `cases` runs EchoVessel's own cases
-    #[arg(value_parser = ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl", "cases", "tune", "calibrate"])]
-    pub(crate) set: String,
-    /// File or folder with the data
-    #[arg(long, required_if_eq_any(SETS_WITH_DATA.map(|set| ("set", set))))]
-    pub(crate) data: Option<PathBuf>,
-    /// Format of the data that `tune` fits on
-    #[arg(long, default_value = "locomo", value_parser = ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl"])]
-    pub(crate) format: String,
-    /// Also ask each conversation's questions of another one, to measure honest absence
-    #[arg(long)]
-    pub(crate) absence: bool,
-    /// Draw recall@k of every set measured on this home; with --absence also the curve, in FILE with `-absence`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plot: Option<PathBuf>,
-    /// Let the configured language model take part in `cases`, instead of the offline provider
-    #[arg(long)]
-    pub(crate) llm: bool,
-    /// Write the ranking of every question, one JSON object per line
-    #[arg(long)]
-    pub(crate) ranking_out: Option<PathBuf>,
-    /// Search by words only, without the embedding model
-    #[arg(long)]
-    pub(crate) words_only: bool,
 }
 
 #[derive(Debug, Args)]

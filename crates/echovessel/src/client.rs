@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use futures_util::{Stream, StreamExt as _};
+use outgoing::client_builder;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, Response};
 use serde_json::Value;
@@ -42,7 +43,7 @@ impl Daemon {
         // No proxy: what is said here never leaves the machine.
         // Its certificate is for the name that others know it by; here it is known by the lock that it holds on the home
         // and by the port that it wrote there itself.
-        let http = reqwest::Client::builder().no_proxy().tls_danger_accept_invalid_certs(true).build();
+        let http = client_builder().no_proxy().tls_danger_accept_invalid_certs(true).build();
         let http = http.context("no HTTP client can be made")?;
         Ok(Self { run, token, http })
     }

@@ -12,6 +12,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use futures_util::StreamExt as _;
+use outgoing::client_builder;
 use reqwest::{Response, Url};
 use runtime::PeerTransport;
 use serde_json::Value;
@@ -32,7 +33,7 @@ pub(crate) struct HttpPeers {
 
 impl HttpPeers {
     pub(crate) fn new(home: &Home) -> anyhow::Result<Self> {
-        let http = reqwest::Client::builder()
+        let http = client_builder()
             .timeout(REQUEST_TIME)
             .connect_timeout(CONNECT_TIME)
             // A token must not follow a redirect to somebody else.

@@ -13,7 +13,7 @@ use icu_properties::props::Script;
 use crate::pooling::normalize;
 use multilingual_e5_small::{HAN_PASSAGES, HAN_QUERIES, OTHER_PASSAGES, OTHER_QUERIES};
 
-/// How a model's vectors are distributed, as `echovessel eval calibrate` measures it.
+/// How a model's vectors are distributed, as `echovessel-eval calibrate` measures it.
 #[derive(Debug)]
 pub struct Calibration {
     /// Mean vectors of texts that are to be found.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use outgoing::client_builder;
 use reqwest::header::{CONTENT_RANGE, RANGE};
 use reqwest::{Client, Response, StatusCode};
 use tokio::fs::{self, OpenOptions};
@@ -51,7 +52,7 @@ pub async fn download(
         });
     };
     fs::create_dir_all(directory).await.map_err(ModelError::io(directory))?;
-    let client = Client::builder()
+    let client = client_builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(READ_TIMEOUT)
         // A hub that is asked in private must not send its visitors into the open.

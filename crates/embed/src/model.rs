@@ -8,7 +8,7 @@ use crate::calibration::Purpose;
 use crate::description::{TOKENIZER_FILE, WEIGHTS_FILE};
 use crate::forward::{Batch, Workspace, forward};
 use crate::model_folder::{FolderSettings, ModelFolder};
-use crate::unigram::UnigramPieces;
+use crate::packed_pieces::UnigramPieces;
 use crate::weights::Weights;
 use crate::word_pieces::{Pieces, WordPieces};
 
@@ -31,12 +31,10 @@ enum Splitter {
 }
 
 impl Splitter {
-    fn split(&self, prefix: &str, text: &str) -> Result<Pieces, ModelError> {
+    fn split(&self, prefix: &str, text: &str) -> Pieces {
         match self {
-            Self::Tokenizer(pieces) => {
-                pieces.split(prefix, text).map_err(|error| ModelError::Failed(error.to_string()))
-            }
-            Self::Packed(pieces) => Ok(pieces.split(prefix, text)),
+            Self::Tokenizer(pieces) => pieces.split(prefix, text),
+            Self::Packed(pieces) => pieces.split(prefix, text),
         }
     }
 }
@@ -113,7 +111,7 @@ impl Model {
     /// most of Cyrillic, but unrelated sentences of these scripts come out with cosines around 0.5 (in English: 0.06).
     ///
     /// # Errors
-    /// When the weights can't be read any more, or the tokenizer fails.
+    /// When the weights can't be read any more.
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
         self.embed_yielding(texts, MAX_TOKENS_PER_PASS, &|| ())
     }
@@ -163,7 +161,7 @@ impl Model {
         let mut tokens = 0;
         for text in texts {
             let lower = self.folder.lower_case.then(|| text.to_lowercase());
-            let pieces = self.splitter.split(work.prefix, lower.as_deref().unwrap_or(text))?;
+            let pieces = self.splitter.split(work.prefix, lower.as_deref().unwrap_or(text));
             if tokens + pieces.ids.len() > work.tokens_per_pass {
                 self.embed_pass(&mut waiting, work, workspace, &mut embeddings)?;
                 tokens = 0;

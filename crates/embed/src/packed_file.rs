@@ -13,7 +13,7 @@ use crate::ModelError;
 use crate::architecture::{Architecture, Family};
 use crate::elementwise::{Activation, Norm};
 use crate::number::{BLOCK, Number};
-use crate::unigram::{PieceTable, Replacements};
+use crate::tokenizer::unigram::{PieceTable, Replacements};
 
 const MAGIC: &[u8; 4] = b"E5S1";
 const VERSION: u32 = 1;

@@ -11,7 +11,7 @@ use crate::number::Number;
 use crate::packed_file::PackedFile;
 use crate::packed_panels::PackedPanels;
 use crate::tensor_file::TensorFile;
-use crate::unigram::PieceTable;
+use crate::tokenizer::unigram::PieceTable;
 
 /// Weights of an encoder. The layers are in memory, laid out for [`crate::matmul`]; the word vectors, half of the
 /// file, stay there and are read row by row.

@@ -3,20 +3,16 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value;
-use tokenizers::Tokenizer;
 
 use crate::ModelError;
 use crate::readability::{Scripts, readability};
+use crate::tokenizer::{Tokenizer, text_of_letters};
 
 /// Splits text into the pieces of the model's vocabulary, as its `tokenizer.json` says.
 pub(crate) struct WordPieces {
     tokenizer: Tokenizer,
     /// Pieces that stand for what the vocabulary does not have.
     unknown: HashSet<u32>,
-    /// What is in front of every text.
-    start: Vec<u32>,
-    /// What stands behind it.
-    end: Vec<u32>,
     max_pieces: usize,
     scripts: Scripts,
 }
@@ -44,25 +40,20 @@ impl WordPieces {
     ) -> Result<Self, ModelError> {
         let unusable = |reason: String| ModelError::unusable(path, reason);
         let json = std::fs::read(path).map_err(ModelError::io(path))?;
-        let mut tokenizer = Tokenizer::from_bytes(&json).map_err(|error| unusable(error.to_string()))?;
-        // The file may ask for padding and for truncation. Padding is wasted work; the cut is made by `split`, after
-        // readability has seen the whole text.
-        tokenizer.with_padding(None);
-        tokenizer.with_truncation(None).map_err(|error| unusable(error.to_string()))?;
-        let pieces = tokenizer.get_vocab(true);
-        if let Some((piece, id)) = pieces.iter().find(|(_, id)| **id as usize >= vocabulary) {
+        let description: Value =
+            serde_json::from_slice(&json).map_err(|error| unusable(error.to_string()))?;
+        let tokenizer = Tokenizer::read(&description).map_err(unusable)?;
+        if let Some((piece, id)) = tokenizer.vocabulary().iter().find(|(_, id)| **id as usize >= vocabulary) {
             return Err(unusable(format!(
                 "its piece {piece:?} has the number {id}, but the weights have vectors for {vocabulary} pieces only"
             )));
         }
-        let description: Value =
-            serde_json::from_slice(&json).map_err(|error| unusable(error.to_string()))?;
-        let (start, end) = marks(&tokenizer).map_err(|error| unusable(error.to_string()))?;
+        let (start, end) = tokenizer.marks();
         if start.len() + end.len() + 1 > max_pieces {
             return Err(unusable("its start and end marks leave no room for text".to_owned()));
         }
-        let scripts = scripts.unwrap_or_else(|| of_vocabulary(&description, &pieces));
-        Ok(Self { unknown: unknown(&description, &tokenizer), tokenizer, start, end, max_pieces, scripts })
+        let scripts = scripts.unwrap_or_else(|| scripts_of_vocabulary(&tokenizer));
+        Ok(Self { unknown: unknown_pieces(&description, &tokenizer), tokenizer, max_pieces, scripts })
     }
 
     /// The scripts that the model reads, for a person.
@@ -71,89 +62,41 @@ impl WordPieces {
     }
 
     /// The pieces of `prefix` and text, cut to the model's limit.
-    pub(crate) fn split(&self, prefix: &str, text: &str) -> Result<Pieces, tokenizers::Error> {
+    pub(crate) fn split(&self, prefix: &str, text: &str) -> Pieces {
         let text = &text[..text.floor_char_boundary(MAX_BYTES)];
-        let encoding = match prefix {
-            "" => self.tokenizer.encode(text, false)?,
-            prefix => self.tokenizer.encode(format!("{prefix}{text}"), false)?,
+        let pieces = match prefix {
+            "" => self.tokenizer.split(text),
+            prefix => self.tokenizer.split(&format!("{prefix}{text}")),
         };
-        let pieces = encoding.get_ids();
         let unknown: Vec<Range<usize>> = pieces
             .iter()
-            .zip(encoding.get_offsets())
-            .filter(|(id, (_, to))| self.unknown.contains(id) && *to > prefix.len())
-            .map(|(_, &(from, to))| from.saturating_sub(prefix.len())..to - prefix.len())
+            .filter(|piece| self.unknown.contains(&piece.id) && piece.source.end > prefix.len())
+            .map(|piece| piece.source.start.saturating_sub(prefix.len())..piece.source.end - prefix.len())
             .collect();
-        let room = self.max_pieces - self.start.len() - self.end.len();
-        let kept = &pieces[..pieces.len().min(room)];
-        Ok(Pieces {
-            ids: [&self.start, kept, &self.end].concat(),
+        let (start, end) = self.tokenizer.marks();
+        let room = self.max_pieces - start.len() - end.len();
+        let ids = pieces.iter().take(room).map(|piece| piece.id);
+        Pieces {
+            ids: start.iter().copied().chain(ids).chain(end.iter().copied()).collect(),
             readability: readability(text, &unknown, &self.scripts),
-        })
+        }
     }
-}
-
-/// The marks that the tokenizer puts around a text.
-fn marks(tokenizer: &Tokenizer) -> Result<(Vec<u32>, Vec<u32>), tokenizers::Error> {
-    let example = tokenizer.encode("a", true)?;
-    let mask = example.get_special_tokens_mask();
-    let first = mask.iter().position(|special| *special == 0).unwrap_or(mask.len());
-    let last = mask.iter().rposition(|special| *special == 0).map_or(mask.len(), |last| last + 1);
-    let ids = example.get_ids();
-    if first > 0 || last < ids.len() {
-        return Ok((ids[..first].to_vec(), ids[last..].to_vec()));
-    }
-    // A file without a template of its own: the family's customary marks.
-    let named = |names: [&str; 2]| names.iter().find_map(|name| tokenizer.token_to_id(name));
-    let (start, end) = (named(["[CLS]", "<s>"]), named(["[SEP]", "</s>"]));
-    Ok((start.into_iter().collect(), end.into_iter().collect()))
 }
 
 /// The pieces that stand for what the vocabulary lacks: the unknown one, and single bytes of characters.
-fn unknown(description: &Value, tokenizer: &Tokenizer) -> HashSet<u32> {
+fn unknown_pieces(description: &Value, tokenizer: &Tokenizer) -> HashSet<u32> {
     let model = &description["model"];
-    let named = model["unk_token"].as_str().and_then(|name| tokenizer.token_to_id(name));
+    let named = model["unk_token"].as_str().and_then(|name| tokenizer.id_of(name));
     let numbered = model["unk_id"].as_u64().and_then(|id| u32::try_from(id).ok());
-    let bytes = (0..=255_u8).filter_map(|byte| tokenizer.token_to_id(&format!("<0x{byte:02X}>")));
+    let bytes = (0..=255_u8).filter_map(|byte| tokenizer.id_of(&format!("<0x{byte:02X}>")));
     named.into_iter().chain(numbered).chain(bytes).collect()
 }
 
-fn of_vocabulary(description: &Value, pieces: &std::collections::HashMap<String, u32>) -> Scripts {
-    let spelled_in_bytes = [&description["pre_tokenizer"], &description["decoder"]]
-        .iter()
-        .any(|step| step.to_string().contains("\"ByteLevel\""));
-    if !spelled_in_bytes {
-        return Scripts::of_vocabulary(pieces.keys().map(String::as_str));
+fn scripts_of_vocabulary(tokenizer: &Tokenizer) -> Scripts {
+    let pieces = tokenizer.vocabulary().keys();
+    if !tokenizer.is_byte_level() {
+        return Scripts::of_vocabulary(pieces.map(String::as_str));
     }
-    let texts: Vec<String> = pieces.keys().map(|piece| from_byte_letters(piece)).collect();
+    let texts: Vec<String> = pieces.map(|piece| text_of_letters(piece)).collect();
     Scripts::of_vocabulary(texts.iter().map(String::as_str))
-}
-
-/// Undoes the spelling of bytes as letters that byte-level vocabularies use: printable bytes stand for themselves, the
-/// others, in ascending order, for the letters from U+0100 on (Radford et al. 2019). Parts of characters are dropped.
-fn from_byte_letters(piece: &str) -> String {
-    let is_itself = |byte: u32| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
-    let others: Vec<u8> = (0..=255_u8).filter(|byte| !is_itself(u32::from(*byte))).collect();
-    let byte = |letter: char| {
-        let code = u32::from(letter);
-        if is_itself(code) {
-            u8::try_from(code).ok()
-        } else {
-            others.get(usize::try_from(code.checked_sub(0x100)?).ok()?).copied()
-        }
-    };
-    let bytes: Vec<u8> = piece.chars().filter_map(byte).collect();
-    String::from_utf8_lossy(&bytes).replace(char::REPLACEMENT_CHARACTER, "")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::from_byte_letters;
-
-    #[test]
-    fn byte_letters_become_text() {
-        assert_eq!(from_byte_letters("Ġhello"), " hello");
-        assert_eq!(from_byte_letters("çĮ«"), "猫");
-        assert_eq!(from_byte_letters("çĮ"), "");
-    }
 }

@@ -19,6 +19,7 @@ pub(crate) use refusal::{ErrorBody, error_in_stream};
 
 use std::time::Duration;
 
+use outgoing::client_builder;
 use reqwest::{Client, Url, redirect};
 
 use crate::LlmError;
@@ -40,7 +41,7 @@ const MAX_ERROR_BYTES: usize = 16 * 1024;
 /// Redirects are not followed, because they would carry the words and the key elsewhere. A client for
 /// this machine uses no proxy and loads no certificates, so that a local model works where none exist.
 pub(crate) fn client(local: bool, connect_timeout: Duration) -> Result<Client, LlmError> {
-    let builder = Client::builder()
+    let builder = client_builder()
         .user_agent(concat!("echovessel/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(connect_timeout)
         .redirect(redirect::Policy::none());

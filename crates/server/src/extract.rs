@@ -10,11 +10,13 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::IntoResponse;
+use futures_util::future::BoxFuture;
 use memory::Scope;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 use crate::auth::Principal;
 use crate::problem::Problem;
@@ -187,5 +189,18 @@ pub(crate) fn page_size(asked: Option<u32>, default: u32) -> Result<u32, Problem
 pub(crate) async fn run_detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
-    tokio::spawn(work).await.unwrap_or_else(|error| Err(Problem::internal(&error)))
+    let (sender, receiver) = oneshot::channel();
+    // A boxed future without a result is one type for all callers, so that the task around it is compiled once.
+    let task: BoxFuture<'static, ()> = Box::pin(async move {
+        // The receiver is gone if the request was: nobody waits for the result.
+        let _ = sender.send(work.await);
+    });
+    let handle = tokio::spawn(task);
+    match receiver.await {
+        Ok(result) => result,
+        Err(_) => Err(match handle.await {
+            Ok(()) => Problem::internal(&"the work ended without a result"),
+            Err(error) => Problem::internal(&error),
+        }),
+    }
 }

@@ -4,25 +4,18 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use ferrous_opencc::OpenCC;
-use ferrous_opencc::config::BuiltinConfig;
-
 use super::segment::is_han;
 
-/// Characters that have another form in the simplified script. A table that can't be read leaves all as they are, so
-/// that words are still found in the script in which they were written.
+/// A traditional character and its simplified form in each line, ascending. Made by `reference/` from the OpenCC project's
+/// table; it has the unified ideographs of everyday use (U+4E00 to U+9FFF), as rarer ones have no simplified form in use.
+const FORMS: &str = include_str!("simplified_forms.txt");
+
 static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
-    let Ok(table) = OpenCC::from_config(BuiltinConfig::T2s) else { return HashMap::new() };
-    // The unified ideographs of everyday use; rarer ones have no simplified form in use.
-    let pairs = ('\u{4e00}'..='\u{9fff}').filter_map(|character| {
-        let form = table.convert(character.encode_utf8(&mut [0; 4]));
-        let mut forms = form.chars();
-        forms
-            .next()
-            .filter(|simple| *simple != character && forms.next().is_none())
-            .map(|simple| (character, simple))
-    });
-    pairs.collect()
+    let pair = |line: &str| {
+        let mut characters = line.chars();
+        characters.next().zip(characters.next())
+    };
+    FORMS.lines().filter_map(pair).collect()
 });
 
 /// The text with each traditional character in its simplified form, one for one.
@@ -36,6 +29,7 @@ pub(super) fn simplified(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::{FORMS, SIMPLIFIED};
     use crate::{index_terms, query_terms};
 
     #[test]
@@ -51,5 +45,13 @@ mod tests {
         let surfaces: Vec<String> = query_terms("電車の写真").into_iter().map(|term| term.surface).collect();
         assert_eq!(surfaces, ["電車", "写真"]);
         assert_eq!(index_terms("電車"), index_terms("电车"));
+    }
+
+    #[test]
+    fn every_line_of_the_table_is_a_pair_and_traditional_forms_ascend() {
+        assert!(FORMS.lines().all(|line| line.chars().count() == 2));
+        assert!(FORMS.lines().map(|line| line.chars().next()).is_sorted_by(|a, b| a < b));
+        assert_eq!(SIMPLIFIED.len(), FORMS.lines().count());
+        assert!(SIMPLIFIED.iter().all(|(traditional, simple)| traditional != simple));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use memory::ports::Clock;
+use outgoing::client_builder;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::multipart::Part;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
@@ -67,7 +68,7 @@ impl Endpoint {
             )
         })?;
         // Redirects would carry words and key elsewhere.
-        let builder = Client::builder()
+        let builder = client_builder()
             .user_agent(concat!("echovessel/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIME_MAX)
             .redirect(redirect::Policy::none());

@@ -18,6 +18,25 @@ const PLOT: &str = "docs/growth.svg";
 /// The benches whose figures have budgets.
 const BENCHES: [(&str, &str); 2] = [("runtime", "turn"), ("store", "store")];
 
+/// Where the release build puts the program; [`PROGRAM_BYTES_MAX`] is for this file.
+const PROGRAM: &str = "release/echovessel";
+/// Size of the program, without symbols.
+const PROGRAM_BYTES_MAX: u64 = 45_000_000;
+
+/// Compares the size of the release build with its limit. The number of packages is a rule of `tidy`.
+fn is_program_too_large(root: &Path) -> Result<bool> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let path = target.join(PROGRAM);
+    let size = fs::metadata(&path)
+        .with_context(|| {
+            format!("{} is missing: cargo build --release --package echovessel", path.display())
+        })?
+        .len();
+    let (size_mb, limit_mb) = (size as f64 / 1e6, PROGRAM_BYTES_MAX as f64 / 1e6);
+    println!("the program has {size_mb:.1} MB, and {limit_mb:.1} MB at most are allowed\n");
+    Ok(size > PROGRAM_BYTES_MAX)
+}
+
 /// Runs the benches, or reads what they printed, and says which figures exceed their budgets.
 pub(crate) fn run(root: &Path, printed: Option<&Path>) -> Result<ExitCode> {
     let text = match printed {
@@ -36,7 +55,7 @@ pub(crate) fn run(root: &Path, printed: Option<&Path>) -> Result<ExitCode> {
         fs::write(root.join(PLOT), plot).with_context(|| format!("{PLOT} can't be written"))?;
         println!("{PLOT} was drawn\n");
     }
-    let exceeded = print(&figures);
+    let exceeded = usize::from(is_program_too_large(root)?) + print(&figures);
     Ok(if exceeded == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

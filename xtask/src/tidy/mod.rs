@@ -11,6 +11,7 @@ mod workspace_dependencies;
 mod test_files;
 mod doc_links;
 mod limits;
+mod lockfile;
 mod project;
 mod rust_source;
 
@@ -66,6 +67,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
         test_files::findings(&project.files),
         doc_links::findings(&project.files),
         limits::findings(&project.files),
+        lockfile::findings(&project.files),
         banned_words::findings(&project.files),
         commit_subjects::findings(&project.commits),
     ]

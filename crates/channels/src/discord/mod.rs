@@ -15,6 +15,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use jiff::SignedDuration;
 use memory::ports::{Backoff, Clock};
+use outgoing::client_builder;
 use reqwest::Url;
 use runtime::ExternalMessage;
 use secrecy::SecretString;
@@ -92,7 +93,7 @@ impl Discord {
         let base = address::checked(base).map_err(refused("api_base"))?;
         let given = Some(gateway_url.as_str()).filter(|url| !url.is_empty());
         let gateway: Option<Url> = given.map(address::checked).transpose().map_err(refused("gateway_url"))?;
-        let client = reqwest::Client::builder().connect_timeout(CONNECT_WITHIN).build();
+        let client = client_builder().connect_timeout(CONNECT_WITHIN).build();
         let client = client.map_err(|error| DiscordError::Client(error.without_url().to_string()))?;
         let rest = Rest::new(client.clone(), base, token.clone(), clock.clone());
         let gateway = Gateway::new(client, gateway, token, clock);

@@ -63,7 +63,13 @@ async fn on(folder: PathBuf) -> anyhow::Result<()> {
     home.create()?;
     let mut config = Config::default();
     config.llm.provider = "offline".to_owned();
-    config.channels.web.debounce.0 = Duration::ZERO;
+    // The story happens on several channels, and nobody adds to a message.
+    let channels = &mut config.channels;
+    for debounce in
+        [&mut channels.web.debounce, &mut channels.discord.debounce, &mut channels.telegram.debounce]
+    {
+        debounce.0 = Duration::ZERO;
+    }
     let clock = Arc::new(SkippableClock::new());
     let wired = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
     wired.runtime.start().await?;

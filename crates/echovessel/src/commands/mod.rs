@@ -11,7 +11,6 @@ pub(crate) mod recall;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod config;
-pub(crate) mod eval;
 pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod export;

@@ -313,7 +313,7 @@ section!(
         half_life: ConfigDuration = days(14),
         /// How well the best memory must fit; below it the reply is told that nothing in memory is about what was said.
         min_support: f64 = RecallSettings::default().min_support,
-        /// What each signal is worth by which earlier messages are ranked; `echovessel eval tune` fits them on data.
+        /// What each signal is worth by which earlier messages are ranked; `echovessel-eval tune` fits them on data.
         message_weights: RecallMessageWeights = RecallMessageWeights::default(),
         /// On which day an English week begins ("last week"): monday or sunday. A Chinese one begins on Monday.
         week_start: String = "monday".to_owned(),

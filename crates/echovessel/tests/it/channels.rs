@@ -13,8 +13,8 @@ use voice::Sound;
 use crate::daemon::{Daemon, Home, Settings, command, eventually, pause};
 
 const TOKEN: &str = "123:abc";
-/// How often the daemon is killed while both platforms are busy; [`KILLS_VARIABLE`] sets another number.
-const KILLS: u64 = 20;
+/// How often the daemon is killed while both platforms are busy; [`KILLS_VARIABLE`] sets another number, `make soak` 200.
+const KILLS: u64 = 6;
 const KILLS_VARIABLE: &str = "ECHOVESSEL_TEST_KILLS";
 
 /// Both platforms, as they are outside the program.

@@ -53,7 +53,6 @@ async fn help_explains_every_command_and_shows_examples() {
         "memory",
         "model",
         "config",
-        "eval",
         "doctor",
         "status",
         "stop",

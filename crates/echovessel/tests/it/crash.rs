@@ -19,8 +19,8 @@ use crate::daemon::{Daemon, Home, Settings, command, pause, within};
 use crate::owner_api::{Door, answer, completion};
 use crate::scripts;
 
-/// How long the killing goes on when no number of rounds is asked for.
-const KILLING: Duration = Duration::from_secs(60);
+/// How long the killing goes on when no number of rounds is asked for. `make soak` asks for 200.
+const KILLING: Duration = Duration::from_secs(20);
 /// How long all sessions may take to finish afterwards.
 const SETTLING: Duration = Duration::from_secs(120);
 const CLIENTS: usize = 6;

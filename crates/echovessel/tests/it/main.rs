@@ -22,7 +22,6 @@ mod crowd;
 mod trust;
 mod channels;
 mod command_line;
-mod eval;
 mod export;
 mod tokens;
 mod reload;

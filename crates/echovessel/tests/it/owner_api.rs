@@ -1,5 +1,6 @@
 //! The front door: what a program with the owner's token can ask for.
 
+use outgoing::client_builder;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ pub(crate) struct Said {
 
 impl Door {
     pub(crate) fn new(url: String, token: String) -> Self {
-        let http = Client::builder()
+        let http = client_builder()
             .no_proxy()
             .timeout(PATIENCE)
             .redirect(reqwest::redirect::Policy::none())

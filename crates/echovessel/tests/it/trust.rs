@@ -198,5 +198,5 @@ async fn a_daemon_with_a_certificate_speaks_tls_and_its_own_commands_find_it() {
     let refused = answer(daemon.request(Method::GET, "/api/state")).await;
     assert!(refused.is_err(), "a client that checks certificates does not know this one");
     let plain = daemon.url.replace("https://", "http://");
-    assert!(reqwest::Client::builder().no_proxy().build().unwrap().get(plain).send().await.is_err());
+    assert!(outgoing::client_builder().no_proxy().build().unwrap().get(plain).send().await.is_err());
 }

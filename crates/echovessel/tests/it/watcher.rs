@@ -1,7 +1,8 @@
 //! Somebody who watches the event stream.
 
 use futures_util::StreamExt as _;
-use reqwest::{Client, Response};
+use outgoing::client_builder;
+use reqwest::Response;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -38,7 +39,7 @@ impl Watcher {
 
     async fn connect(door: &Door, last_event_id: Option<&str>) -> Self {
         // A client of its own: a stream has no time limit.
-        let http = Client::builder().no_proxy().build().unwrap();
+        let http = client_builder().no_proxy().build().unwrap();
         let mut request = http.get(format!("{}/api/chat/events", door.url)).bearer_auth(&door.token);
         if let Some(id) = last_event_id {
             request = request.header("Last-Event-ID", id);

@@ -1,7 +1,7 @@
 //! Mean vectors of multilingual-e5-small in hundred-thousandths, of the mean of each data set the mean.
 //!
 //! Chinese: MADial-Bench zh and LifeBench zh; English: MADial-Bench en, RealMem and LoCoMo, of each the half that is for
-//! tuning. `echovessel eval calibrate` measures such means.
+//! tuning. `echovessel-eval calibrate` measures such means.
 
 /// Of Chinese texts that are to be found.
 pub(super) const HAN_PASSAGES: [i16; 384] = [

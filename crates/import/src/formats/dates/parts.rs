@@ -40,7 +40,7 @@ impl Clock {
             Some(Half::Morning) if self.hour == 12 => 0,
             _ => self.hour,
         };
-        Time::new(hour, self.minute, self.second, 0).unwrap_or(Time::midnight())
+        Time::new(hour, self.minute, self.second, 0).unwrap_or_default()
     }
 }
 

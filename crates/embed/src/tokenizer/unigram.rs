@@ -5,16 +5,14 @@
 
 use std::ops::Range;
 
-use crate::readability::{Scripts, readability};
-use crate::word_pieces::{MAX_BYTES, Pieces};
+use serde_json::Value;
+
+use super::{Piece, Symbol, read_id};
 
 /// What stands for a space inside pieces.
 const SPACE_MARK: char = '\u{2581}';
 /// What an unknown character costs beyond the rarest piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
-/// Bytes per piece that are looked at: more than any language needs, so that a book that is pasted costs no more than the
-/// text that counts.
-const BYTES_PER_PIECE: usize = 16;
 const EMPTY: u32 = u32::MAX;
 
 /// The pieces with their scores, and what characters are replaced with before splitting.
@@ -71,15 +69,82 @@ impl Replacements {
         Ok(Self { ends, replaced })
     }
 
+    /// Reads SentencePiece's `precompiled_charsmap`: the bytes of a double-array trie after their number, and the texts that
+    /// its values point to, each with a zero byte behind it. Only entries of single characters are taken.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn of_character_map(bytes: &[u8]) -> Result<Self, String> {
+        let damaged = || "its precompiled_charsmap is damaged".to_owned();
+        let (length, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
+        let (trie, texts) =
+            rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
+        let trie: Vec<u32> = trie.as_chunks().0.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
+        let (mut ends, mut replaced) = (Vec::new(), Vec::new());
+        for character in '\u{1}'..=char::MAX {
+            let Some(at) = find_in_trie(&trie, character.encode_utf8(&mut [0; 4]).as_bytes()) else {
+                continue;
+            };
+            let text = texts.get(at as usize..).and_then(|rest| rest.split(|byte| *byte == 0).next());
+            let text = text.and_then(|text| std::str::from_utf8(text).ok()).ok_or_else(damaged)?;
+            replaced.extend(text.chars());
+            ends.push((character, replaced.len() as u32));
+        }
+        Ok(Self { ends, replaced })
+    }
+
     /// What `character` is replaced with; none if it stays.
-    fn of(&self, character: char) -> Option<&[char]> {
+    pub(super) fn of(&self, character: char) -> Option<&[char]> {
         let at = self.ends.binary_search_by_key(&character, |entry| entry.0).ok()?;
         let from = at.checked_sub(1).map_or(0, |before| self.ends[before].1);
         self.replaced.get(from as usize..self.ends[at].1 as usize)
     }
 }
 
+/// The value of a key in a double-array trie (Aoe 1989), laid out as by `darts-clone`: in a unit, the offset to its children
+/// is in the bits above 10, times 256 if bit 9 is set; bit 8 tells that a value follows; the lowest byte and bit 31 are the
+/// label.
+fn find_in_trie(trie: &[u32], key: &[u8]) -> Option<u32> {
+    let offset = |unit: u32| (unit >> 10) << ((unit & (1 << 9)) >> 6);
+    let mut unit = *trie.first()?;
+    let mut at = offset(unit);
+    for byte in key {
+        at ^= u32::from(*byte);
+        unit = *trie.get(at as usize)?;
+        if unit & (1 << 31 | 0xff) != u32::from(*byte) {
+            return None;
+        }
+        at ^= offset(unit);
+    }
+    let has_value = unit >> 8 & 1 == 1 && !key.is_empty();
+    has_value.then(|| trie.get(at as usize).map(|value| value & !(1 << 31))).flatten()
+}
+
 impl PieceTable {
+    /// From the `model` of a `tokenizer.json`, and the marks that it puts around a text.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn of_model(model: &Value, start: &[u32], end: &[u32]) -> Result<Self, String> {
+        if model["byte_fallback"].as_bool() == Some(true) {
+            return Err("its model Unigram with byte_fallback is not supported".to_owned());
+        }
+        let unknown = read_id(&model["unk_id"]).ok_or("its model has no unk_id")?;
+        let (mut text, mut bounds, mut scores) = (Vec::new(), vec![0], Vec::new());
+        for entry in model["vocab"].as_array().into_iter().flatten() {
+            let (piece, score) = entry[0]
+                .as_str()
+                .zip(entry[1].as_f64())
+                .ok_or("its vocabulary has a piece without a score")?;
+            text.extend_from_slice(piece.as_bytes());
+            bounds.push(text.len() as u32);
+            scores.push(score as f32);
+        }
+        let mark = |ids: &[u32]| ids.first().copied().unwrap_or(unknown);
+        let none = Replacements { ends: Vec::new(), replaced: Vec::new() };
+        Self::new(text, bounds, scores, [mark(start), mark(end), unknown, unknown], none)
+    }
+
     /// From the pieces in one string, their bounds, their scores, and the numbers of the marks for a text's start, its
     /// end, padding, and the unknown.
     ///
@@ -160,9 +225,33 @@ impl PieceTable {
         (0..self.len() as u32).filter_map(|id| std::str::from_utf8(self.piece(id)).ok())
     }
 
-    /// The likeliest pieces of a text, and where in it there are characters that no piece has.
-    fn likeliest(&self, text: &str) -> Vec<Piece> {
-        let symbols = Symbols::of(text, &self.replacements);
+    /// The marks before and after every text.
+    pub(crate) fn marks(&self) -> (u32, u32) {
+        (self.start, self.end)
+    }
+
+    /// True for the piece of characters that no other piece has.
+    pub(crate) fn is_unknown(&self, id: u32) -> bool {
+        id == self.unknown
+    }
+
+    /// The symbols of a text, with what the table replaces.
+    pub(crate) fn symbols_of(&self, text: &str) -> Vec<Symbol> {
+        let mut symbols = Vec::with_capacity(text.len());
+        for (at, character) in text.char_indices() {
+            let source = at..at + character.len_utf8();
+            match self.replacements.of(character) {
+                None => symbols.push(Symbol { character, source }),
+                Some(replaced) => symbols
+                    .extend(replaced.iter().map(|&character| Symbol { character, source: source.clone() })),
+            }
+        }
+        symbols
+    }
+
+    /// The likeliest pieces of a text. Each character that no piece has is an unknown one of its own.
+    pub(crate) fn likeliest(&self, symbols: Vec<Symbol>) -> Vec<Piece> {
+        let symbols = MarkedText::of(symbols);
         let count = symbols.sources.len();
         let mut best = vec![Step { score: f32::NEG_INFINITY, id: self.unknown, from: 0 }; count + 1];
         best[0].score = 0.0;
@@ -194,13 +283,6 @@ impl PieceTable {
     }
 }
 
-/// A piece of a text.
-struct Piece {
-    id: u32,
-    /// The bytes of the text that it was made of.
-    source: Range<usize>,
-}
-
 /// The best way to a place in the text.
 #[derive(Clone, Copy)]
 struct Step {
@@ -219,8 +301,8 @@ impl Step {
     }
 }
 
-/// A text as pieces are looked for in it: characters replaced, spaces as marks and never two in a row, one in front.
-struct Symbols {
+/// A text as pieces are looked for in it: spaces as marks and never two in a row, one in front.
+struct MarkedText {
     text: String,
     /// Where each character begins in `text`, and at the end where the last one ends.
     bounds: Vec<usize>,
@@ -228,27 +310,26 @@ struct Symbols {
     sources: Vec<Range<usize>>,
 }
 
-impl Symbols {
-    fn of(original: &str, replacements: &Replacements) -> Self {
-        let mut symbols = Self { text: String::new(), bounds: vec![0], sources: Vec::new() };
-        for (at, character) in original.char_indices() {
-            let source = at..at + character.len_utf8();
-            match replacements.of(character) {
-                None => symbols.push(character, source),
-                Some(replaced) => replaced.iter().for_each(|&one| symbols.push(one, source.clone())),
-            }
+impl MarkedText {
+    fn of(symbols: Vec<Symbol>) -> Self {
+        let mut marked = Self { text: String::new(), bounds: vec![0], sources: Vec::new() };
+        for symbol in symbols {
+            marked.push(symbol.character, symbol.source);
         }
-        if symbols.sources.is_empty() {
-            symbols.push(' ', 0..0);
+        if marked.sources.is_empty() {
+            marked.push(' ', 0..0);
         }
-        symbols
+        marked
     }
 
     fn push(&mut self, character: char, source: Range<usize>) {
-        if self.sources.is_empty() && character != ' ' {
+        if self.sources.is_empty() && !matches!(character, ' ' | SPACE_MARK) {
             self.push(' ', source.start..source.start);
         }
-        if character == ' ' && self.text.ends_with(SPACE_MARK) && !self.sources.is_empty() {
+        if matches!(character, ' ' | SPACE_MARK)
+            && self.text.ends_with(SPACE_MARK)
+            && !self.sources.is_empty()
+        {
             return;
         }
         self.text.push(if character == ' ' { SPACE_MARK } else { character });
@@ -270,148 +351,4 @@ fn hash(start: u64, bytes: &[u8]) -> u64 {
         let mixed = (hash ^ u64::from(*byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ mixed >> 29
     })
-}
-
-/// Splits texts for a model whose pieces are in its own file.
-pub(crate) struct UnigramPieces {
-    table: PieceTable,
-    max_pieces: usize,
-    scripts: Scripts,
-}
-
-impl UnigramPieces {
-    /// Without `scripts` the pieces say which the model reads.
-    pub(crate) fn new(table: PieceTable, max_pieces: usize, scripts: Option<Scripts>) -> Self {
-        let scripts = scripts.unwrap_or_else(|| Scripts::of_vocabulary(table.texts()));
-        Self { table, max_pieces, scripts }
-    }
-
-    /// The scripts that the model reads, for a person.
-    pub(crate) fn scripts(&self) -> Vec<String> {
-        self.scripts.names()
-    }
-
-    /// The pieces of `prefix` and text, cut to the model's limit. Unknown characters in a row are one piece.
-    pub(crate) fn split(&self, prefix: &str, text: &str) -> Pieces {
-        let text = &text[..text.floor_char_boundary(MAX_BYTES)];
-        let looked_at = &text[..text.floor_char_boundary(self.max_pieces * BYTES_PER_PIECE)];
-        let found = self.table.likeliest(&format!("{prefix}{looked_at}"));
-        let mut unknown: Vec<Range<usize>> = Vec::new();
-        let mut ids = vec![self.table.start];
-        let room = self.max_pieces - 1;
-        for piece in found {
-            let is_unknown = piece.id == self.table.unknown;
-            if is_unknown && piece.source.end > prefix.len() {
-                unknown
-                    .push(piece.source.start.saturating_sub(prefix.len())..piece.source.end - prefix.len());
-            }
-            if ids.len() < room && !(is_unknown && ids.last() == Some(&piece.id)) {
-                ids.push(piece.id);
-            }
-        }
-        ids.push(self.table.end);
-        Pieces { ids, readability: readability(text, &unknown, &self.scripts) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PIECES: [(&str, f32); 12] = [
-        ("<s>", 0.0),
-        ("<pad>", 0.0),
-        ("</s>", 0.0),
-        ("<unk>", 0.0),
-        ("▁my", -2.0),
-        ("▁cat", -2.0),
-        ("s", -3.0),
-        ("▁", -4.0),
-        ("我的", -2.0),
-        ("我", -3.0),
-        ("猫", -2.5),
-        ("<mask>", 0.0),
-    ];
-
-    fn table(marks: [u32; 4]) -> Result<PieceTable, String> {
-        let text: String = PIECES.iter().map(|(piece, _)| *piece).collect();
-        let ends = PIECES.iter().scan(0, |end, (piece, _)| {
-            *end += piece.len() as u32;
-            Some(*end)
-        });
-        let bounds = std::iter::once(0).chain(ends).collect();
-        let entry = |from: char, to: &[char]| {
-            let mut bytes = u32::from(from).to_le_bytes().to_vec();
-            bytes.push(to.len() as u8);
-            bytes.extend(to.iter().flat_map(|one| u32::from(*one).to_le_bytes()));
-            bytes
-        };
-        let bytes =
-            [entry('\u{7}', &[]), entry('\n', &[' ']), entry('ﬀ', &['s', 's']), entry('ｃ', &['c'])].concat();
-        let replacements = Replacements::read(4, &bytes)?;
-        let scores = PIECES.iter().map(|(_, score)| *score).collect();
-        PieceTable::new(text.into_bytes(), bounds, scores, marks, replacements)
-    }
-
-    fn split(text: &str) -> Vec<&'static str> {
-        let pieces = UnigramPieces::new(table([0, 2, 1, 3]).unwrap(), 12, Some(Scripts::Every));
-        pieces.split("", text).ids.into_iter().map(|id| PIECES[id as usize].0).collect()
-    }
-
-    #[test]
-    fn the_likeliest_pieces_are_taken() {
-        assert_eq!(split("my cats"), ["<s>", "▁my", "▁cat", "s", "</s>"]);
-        assert_eq!(split("我的猫"), ["<s>", "▁", "我的", "猫", "</s>"]);
-        assert_eq!(split("我猫"), ["<s>", "▁", "我", "猫", "</s>"]);
-    }
-
-    #[test]
-    fn white_space_is_one_mark_and_characters_are_replaced() {
-        assert_eq!(split("my \n  ｃat"), ["<s>", "▁my", "▁cat", "</s>"]);
-        assert_eq!(split("my\u{7}ﬀ"), ["<s>", "▁my", "s", "s", "</s>"]);
-        assert_eq!(split(""), ["<s>", "▁", "</s>"]);
-        assert_eq!(split(" "), ["<s>", "▁", "</s>"]);
-    }
-
-    #[test]
-    fn unknown_characters_in_a_row_are_one_piece() {
-        assert_eq!(split("my 犬狗s"), ["<s>", "▁my", "▁", "<unk>", "s", "</s>"]);
-    }
-
-    #[test]
-    fn a_mark_in_a_text_is_text() {
-        assert_eq!(split("</s>"), ["<s>", "▁", "<unk>", "s", "<unk>", "</s>"]);
-        assert!(!split("<mask>").contains(&"<mask>"));
-    }
-
-    #[test]
-    fn a_long_text_is_cut_and_keeps_its_end_mark() {
-        let ids = split(&"我的".repeat(20_000));
-        assert_eq!((ids.len(), ids[0], ids[11]), (12, "<s>", "</s>"));
-    }
-
-    #[test]
-    fn unknown_characters_are_unreadable_and_the_prefix_does_not_count() {
-        let pieces = UnigramPieces::new(table([0, 2, 1, 3]).unwrap(), 12, Some(Scripts::Every));
-        assert_eq!(pieces.split("我的 ", "猫犬").readability, 0.5);
-        assert_eq!(pieces.split("犬 ", "猫").readability, 1.0);
-    }
-
-    #[test]
-    fn damaged_tables_are_told() {
-        assert!(table([0, 2, 1, 99]).is_err());
-        assert!(Replacements::read(1, &[1, 0, 0]).is_err());
-        assert!(Replacements::read(1, &[1, 0, 0, 0, 200]).is_err());
-        assert!(Replacements::read(0, &[1]).is_err());
-        let none = || Replacements::read(0, &[]).unwrap();
-        for (bounds, scores) in [
-            (vec![0, 9], vec![-1.0]),
-            (vec![2, 0], vec![-1.0]),
-            (vec![], vec![]),
-            (vec![0, 2], vec![f32::NAN]),
-            (vec![0, 2], vec![]),
-        ] {
-            assert!(PieceTable::new(b"ab".to_vec(), bounds, scores, [0; 4], none()).is_err());
-        }
-    }
 }

@@ -1,45 +1,103 @@
-//! `echovessel eval`: measures memory search on a public data set, on a scratch home, and compares with the last run.
+//! `echovessel-eval`: measures memory search on a public data set, on a scratch home, and compares with the last run.
 
 mod cases;
 
-use std::io::IsTerminal as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::process::ExitCode;
 
-use ::eval::data::DataSet;
-use ::eval::replay::{Answered, Replay};
-use ::eval::report::{Report, is_misleading};
-use ::eval::{absence, calibrate, data, plot, tune};
 use anyhow::{Context as _, bail};
+use clap::Parser;
+use echovessel::{Installation, ScratchHome, create_private_file};
+use eval::data::DataSet;
+use eval::replay::{Answered, Replay};
+use eval::report::{Report, is_misleading};
+use eval::{absence, calibrate, data, plot, tune};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::ports::Embedder as _;
 use memory::recall::SAID_MIN;
 use memory::vector_index::VectorIndex;
 use store::{SqliteStore, StoreOptions};
 
-use crate::cli::{Eval, Shared};
-use crate::config::Config;
-use crate::embedding::EmbeddingSetup;
-use crate::home::{Home, private};
-use crate::system::{SystemClock, random_bytes};
-use crate::wiring::recall_settings;
-
 /// Beginning of the names under which the last runs are kept in the home.
 const RECORD: &str = "eval-";
 /// Without a terminal a line is printed every so many questions.
 const LINE_EVERY: usize = 100;
 
-pub(crate) async fn eval(shared: &Shared, config: &Config, home: &Home, asked: &Eval) -> anyhow::Result<()> {
+/// Sets that need `--data`.
+const SETS_WITH_DATA: [&str; 8] =
+    ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl", "tune", "calibrate"];
+
+/// Measure EchoVessel's memory search on a public data set, on a scratch home
+#[derive(Debug, Parser)]
+#[command(
+    name = "echovessel-eval",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  echovessel-eval locomo --data locomo10.json --ranking-out ranking.jsonl\n  \
+                  echovessel-eval locomo --data locomo10.json --absence --plot recall.svg\n  \
+                  echovessel-eval tune --data locomo10.json\n  \
+                  echovessel-eval calibrate --data FOLDER_OF_SETS --json\n  echovessel-eval cases"
+)]
+struct Eval {
+    /// Home folder with the configuration, the model and the last runs; default ~/.echovessel
+    #[arg(long, env = "ECHOVESSEL_HOME", value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long)]
+    json: bool,
+    /// Format of the data; `tune` fits the ranking's weights on it, `calibrate` measures the vectors of the embedding
+    /// model on a folder of data sets, `cases` runs EchoVessel's own cases
+    #[arg(value_parser = ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl", "cases", "tune", "calibrate"])]
+    set: String,
+    /// File or folder with the data
+    #[arg(long, required_if_eq_any(SETS_WITH_DATA.map(|set| ("set", set))))]
+    data: Option<PathBuf>,
+    /// Format of the data that `tune` fits on
+    #[arg(long, default_value = "locomo", value_parser = ["locomo", "madial", "realmem", "lifebench", "longmemeval", "jsonl"])]
+    format: String,
+    /// Also ask each conversation's questions of another one, to measure honest absence
+    #[arg(long)]
+    absence: bool,
+    /// Draw recall@k of every set measured on this home; with --absence also the curve, in FILE with `-absence`
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Let the configured language model take part in `cases`, instead of the offline provider
+    #[arg(long)]
+    llm: bool,
+    /// Write the ranking of every question, one JSON object per line
+    #[arg(long)]
+    ranking_out: Option<PathBuf>,
+    /// Search by words only, without the embedding model
+    #[arg(long)]
+    words_only: bool,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let asked = Eval::parse();
+    match measure_set(&asked).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("echovessel-eval: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn measure_set(asked: &Eval) -> anyhow::Result<()> {
+    let installation = Installation::open(asked.home.clone(), asked.json)?;
     if asked.set == "cases" {
-        return cases::cases(shared, config, asked).await;
+        return cases::run_cases(asked, &installation).await;
     }
     if asked.llm {
-        bail!("--llm takes part in `eval cases`; the ranking is measured without a language model");
+        bail!(
+            "--llm takes part in `echovessel-eval cases`; the ranking is measured without a language model"
+        );
     }
     let Some(path) = &asked.data else { bail!("--data says where the data lies") };
     if asked.set == "calibrate" {
-        return calibrate(shared, config, home, path).await;
+        return calibrate(asked, &installation, path).await;
     }
     let format = if asked.set == "tune" { &asked.format } else { &asked.set };
     let mut data = data::read(format, path)?;
@@ -49,33 +107,28 @@ pub(crate) async fn eval(shared: &Shared, config: &Config, home: &Home, asked: &
         }
         absence::add_foreign(&mut data);
     }
-    let scratch = scratch_home()?;
-    let answered = measure(config, home, asked, &data, &scratch).await;
-    // The scratch home has served; an error here is not worth a word.
-    let _ = std::fs::remove_dir_all(scratch.folder());
-    let answered = answered?;
+    let answered = measure(&installation, asked, &data).await?;
     if let Some(path) = &asked.ranking_out {
         write_rankings(path, &answered)?;
     }
     if asked.set == "tune" {
-        return print_tuning(shared, config, format, &answered);
+        return print_tuning(asked, &installation, format, &answered);
     }
-    report(shared, config, home, asked, path, &data, &answered)
+    report(&installation, asked, path, &data, &answered)
 }
 
 /// The means come from the vectors as they are, the cosines from those that the product compares.
-async fn calibrate(shared: &Shared, config: &Config, home: &Home, path: &Path) -> anyhow::Result<()> {
+async fn calibrate(asked: &Eval, installation: &Installation, path: &Path) -> anyhow::Result<()> {
     let sets = calibrate::read_sets(path)?;
-    let embedding = EmbeddingSetup::new(config, home, Arc::new(SystemClock))?;
-    let Some(embedder) = embedding.embedder() else { bail!("embedding.provider is \"none\"") };
+    let Some(embedder) = installation.embedder()? else { bail!("embedding.provider is \"none\"") };
     embedder.identify().await?;
     let mut show = |set: &str| eprintln!("{set}");
     let mut found = calibrate::measure(embedder.as_ref(), &sets, &mut show).await?;
-    if let Some(raw) = embedding.uncalibrated() {
+    if let Some(raw) = installation.uncalibrated_embedder()? {
         raw.identify().await?;
         found.take_means(calibrate::measure(&raw, &sets, &mut show).await?);
     }
-    if shared.json {
+    if asked.json {
         println!("{}", serde_json::to_string(&found)?);
     } else {
         print!("{}", found.table());
@@ -83,26 +136,24 @@ async fn calibrate(shared: &Shared, config: &Config, home: &Home, path: &Path) -
     Ok(())
 }
 
-/// A home that nobody else uses.
-fn scratch_home() -> anyhow::Result<Home> {
-    let suffix = hex::encode(&random_bytes()[..6]);
-    let scratch = Home::locate(Some(std::env::temp_dir().join(format!("echovessel-eval-{suffix}"))))?;
-    scratch.create()?;
-    Ok(scratch)
-}
-
 fn write_rankings(path: &Path, answered: &[Answered]) -> anyhow::Result<()> {
-    let mut file = private(path, true).with_context(|| format!("{} can't be written", path.display()))?;
+    let mut file =
+        create_private_file(path).with_context(|| format!("{} can't be written", path.display()))?;
     for one in answered.iter().filter(|one| !one.ranked.gold.is_empty()) {
         writeln!(file, "{}", serde_json::to_string(&one.ranked)?)?;
     }
     Ok(())
 }
 
-fn print_tuning(shared: &Shared, config: &Config, format: &str, answered: &[Answered]) -> anyhow::Result<()> {
-    let present = recall_settings(config).message_weights;
+fn print_tuning(
+    asked: &Eval,
+    installation: &Installation,
+    format: &str,
+    answered: &[Answered],
+) -> anyhow::Result<()> {
+    let present = installation.recall_settings().message_weights;
     let tuning = tune::tune(answered, &present, |question| is_misleading(format, question));
-    if shared.json {
+    if asked.json {
         println!("{}", serde_json::to_string_pretty(&tuning)?);
     } else {
         print!("{}", tuning.table());
@@ -111,9 +162,7 @@ fn print_tuning(shared: &Shared, config: &Config, format: &str, answered: &[Answ
 }
 
 fn report(
-    shared: &Shared,
-    config: &Config,
-    home: &Home,
+    installation: &Installation,
     asked: &Eval,
     path: &Path,
     data: &DataSet,
@@ -121,23 +170,23 @@ fn report(
 ) -> anyhow::Result<()> {
     let name = path.file_stem().map_or_else(|| asked.set.clone(), |stem| stem.to_string_lossy().into_owned());
     let report = Report::new(&asked.set, &name, data, !asked.words_only, answered);
-    home.create()?;
+    let folder = installation.create_folder()?;
     let signals = if asked.words_only { "-words" } else { "" };
-    let record = home.folder().join(format!("{RECORD}{}-{name}{signals}.json", asked.set));
+    let record = folder.join(format!("{RECORD}{}-{name}{signals}.json", asked.set));
     let last = read_record(&record).filter(|last| last.units == report.units);
-    private(&record, true)?.write_all(&serde_json::to_vec(&report)?)?;
+    create_private_file(&record)?.write_all(&serde_json::to_vec(&report)?)?;
     if let Some(path) = &asked.plot {
-        let mut reports = records(home)?;
+        let mut reports = records(folder)?;
         reports.extend((!report.vectors).then(|| report.clone()));
         draw(path, &plot::recall(&reports))?;
         if asked.absence {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let beside = path.with_file_name(format!("{stem}-absence.svg"));
-            let bound = if report.vectors { recall_settings(config).min_support } else { SAID_MIN };
+            let bound = if report.vectors { installation.recall_settings().min_support } else { SAID_MIN };
             draw(&beside, &plot::absence(&report.absence, bound))?;
         }
     }
-    if shared.json {
+    if asked.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         print!("{}", report.table(last.as_ref()));
@@ -154,8 +203,8 @@ fn read_record(path: &Path) -> Option<Report> {
 }
 
 /// The last run of every set with vectors, by name.
-fn records(home: &Home) -> anyhow::Result<Vec<Report>> {
-    let entries = std::fs::read_dir(home.folder())?;
+fn records(folder: &Path) -> anyhow::Result<Vec<Report>> {
+    let entries = std::fs::read_dir(folder)?;
     let is_record =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(RECORD));
     let mut paths: Vec<PathBuf> =
@@ -164,22 +213,16 @@ fn records(home: &Home) -> anyhow::Result<Vec<Report>> {
     Ok(paths.iter().filter_map(|path| read_record(path)).filter(|report| report.vectors).collect())
 }
 
-async fn measure(
-    config: &Config,
-    home: &Home,
-    asked: &Eval,
-    data: &DataSet,
-    scratch: &Home,
-) -> anyhow::Result<Vec<Answered>> {
+async fn measure(installation: &Installation, asked: &Eval, data: &DataSet) -> anyhow::Result<Vec<Answered>> {
+    let scratch = ScratchHome::create()?;
     let database = SqliteStore::open(&scratch.database(), StoreOptions::default())?;
     let index = VectorIndex::default();
-    let embedding = EmbeddingSetup::new(config, home, Arc::new(SystemClock))?;
-    let embedder = embedding.embedder().filter(|_| !asked.words_only);
+    let embedder = installation.embedder()?.filter(|_| !asked.words_only);
     if let Some(embedder) = &embedder {
         embedder.identify().await.context("use --words-only to measure without the model")?;
     }
     let embedder = embedder.as_deref();
-    let settings = recall_settings(config);
+    let settings = installation.recall_settings();
     let replay = Replay { store: &database, index: &index, embedder, settings: &settings };
     let total: usize = data.conversations.iter().map(|c| c.units.len() + c.questions.len()).sum();
     let bar = ProgressBar::new(total as u64);

@@ -1,0 +1,149 @@
+//! The parts of a configured program, for `echovessel-eval`, which measures them on homes of its own.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use embed::LocalEmbedder;
+use memory::ports::{Clock, Embedder};
+use memory::recall::RecallSettings;
+use runtime::Runtime;
+
+use crate::config::{self, Config};
+use crate::embedding::EmbeddingSetup;
+use crate::home::{Home, private};
+use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
+use crate::telemetry;
+use crate::wiring::{Services, recall_settings, wire};
+
+/// A home and its configuration. Nothing is opened or written before it is asked for.
+pub struct Installation {
+    config: Config,
+    home: Home,
+}
+
+/// A home that nobody else uses; removed with all that is in it when dropped.
+pub struct ScratchHome(Home);
+
+/// A runtime on a scratch home.
+pub struct ScratchRuntime {
+    services: Services,
+}
+
+impl Installation {
+    /// Reads the configuration of this home, or of the customary one, and begins to log warnings.
+    ///
+    /// # Errors
+    /// If the configuration is not valid.
+    pub fn open(home: Option<PathBuf>, json: bool) -> anyhow::Result<Self> {
+        telemetry::start("warn", json);
+        let home = Home::locate(home)?;
+        Ok(Self { config: config::load(&home.config(), std::env::vars())?, home })
+    }
+
+    /// Creates the home's folder if it is not there.
+    ///
+    /// # Errors
+    /// If the folder can't be created or closed to other users.
+    pub fn create_folder(&self) -> anyhow::Result<&Path> {
+        self.home.create()?;
+        Ok(self.home.folder())
+    }
+
+    /// The configured embedding model; `None` if it is switched off.
+    ///
+    /// # Errors
+    /// If its settings are not valid.
+    pub fn embedder(&self) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+        Ok(self.embedding()?.embedder())
+    }
+
+    /// The configured model without calibration; `None` if it has none, or is not in this process.
+    ///
+    /// # Errors
+    /// If its settings are not valid.
+    pub fn uncalibrated_embedder(&self) -> anyhow::Result<Option<LocalEmbedder>> {
+        Ok(self.embedding()?.uncalibrated())
+    }
+
+    fn embedding(&self) -> anyhow::Result<EmbeddingSetup> {
+        EmbeddingSetup::new(&self.config, &self.home, Arc::new(SystemClock))
+    }
+
+    /// The configured settings of recall.
+    pub fn recall_settings(&self) -> RecallSettings {
+        recall_settings(&self.config)
+    }
+}
+
+impl ScratchHome {
+    /// # Errors
+    /// If the folder for temporary files can't be written.
+    pub fn create() -> anyhow::Result<Self> {
+        let suffix = hex::encode(&random_bytes()[..6]);
+        let scratch =
+            Self(Home::locate(Some(std::env::temp_dir().join(format!("echovessel-eval-{suffix}"))))?);
+        scratch.0.create()?;
+        Ok(scratch)
+    }
+
+    /// The path of its database, for a store of one's own.
+    pub fn database(&self) -> PathBuf {
+        self.0.database()
+    }
+
+    /// Wires a runtime on this home, without vectors: they are made in the background, in time that a clock that stands
+    /// still does not have. Without `with_model` the offline provider replies.
+    ///
+    /// # Errors
+    /// If the database or the configured model can't be opened.
+    pub async fn wire(
+        &self,
+        installation: &Installation,
+        with_model: bool,
+        clock: Arc<dyn Clock>,
+    ) -> anyhow::Result<ScratchRuntime> {
+        let mut config = installation.config.clone();
+        config.embedding.provider = "none".to_owned();
+        if !with_model {
+            config.llm.provider = "offline".to_owned();
+        }
+        let services = wire(&config, &self.0, clock, Arc::new(SystemIdGenerator::default())).await?;
+        Ok(ScratchRuntime { services })
+    }
+}
+
+impl Drop for ScratchHome {
+    fn drop(&mut self) {
+        // The scratch home has served; an error here is not worth a word.
+        let _ = std::fs::remove_dir_all(self.0.folder());
+    }
+}
+
+impl ScratchRuntime {
+    /// The runtime; its owner starts and stops it.
+    pub fn runtime(&self) -> &Runtime {
+        &self.services.runtime
+    }
+
+    /// True if no language model replies.
+    pub fn is_offline(&self) -> bool {
+        self.services.model_state().is_offline()
+    }
+
+    /// Closes the database. Call it after [`Runtime::stop`].
+    ///
+    /// # Errors
+    /// If it could not be closed in order; nothing is lost.
+    pub async fn close(self) -> anyhow::Result<()> {
+        self.services.close().await
+    }
+}
+
+/// Creates a file that only its owner can read; an existing one is emptied.
+///
+/// # Errors
+/// Of the file system.
+pub fn create_private_file(path: &Path) -> std::io::Result<File> {
+    private(path, true)
+}

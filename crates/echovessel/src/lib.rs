@@ -1,0 +1,114 @@
+//! EchoVessel: a self-hosted engine for AI personas with long-term memory.
+//!
+//! This crate holds no logic: it reads the command line and the configuration, wires the crates together, runs and stops.
+//! [`run`] is the whole program; [`Installation`] gives its parts to the program that measures it.
+
+#[macro_use]
+mod output;
+mod cli;
+mod commands;
+mod config;
+mod live_config;
+mod home;
+mod system;
+mod outbound;
+mod voice_setup;
+mod database;
+mod wiring;
+mod embedding;
+mod lifecycle;
+mod peers;
+mod relay;
+mod client;
+mod installation;
+mod telemetry;
+
+use std::process::ExitCode;
+
+use cli::{Cli, Command, Run};
+use config::ConfigError;
+use futures_util::FutureExt as _;
+use home::{Home, HomeInUse};
+pub use installation::{Installation, ScratchHome, ScratchRuntime, create_private_file};
+
+/// Recall makes and drops thousands of small rows on several threads; the system's allocator took a tenth of its time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Runs the program with the arguments of this process; the exit code is the one that `--help` documents.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse_or_exit();
+    let level = match cli.command {
+        None | Some(Command::Run(_)) => "info",
+        // Its output is a story; what it has to say stands there.
+        Some(Command::Demo(_)) => "error",
+        Some(_) => "warn",
+    };
+    telemetry::start(level, cli.shared.json);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            return report_error(
+                &anyhow::anyhow!("the operating system refused to start threads: {error}"),
+                false,
+            );
+        }
+    };
+    let json = cli.shared.json;
+    // Boxed, so that it is compiled once: tokio's two schedulers would each have a copy of every command.
+    match runtime.block_on(dispatch(cli).boxed()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report_error(&error, json),
+    }
+}
+
+async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
+    let home = Home::locate(shared.home.clone())?;
+    let (shared, home) = (&shared, &home);
+    let config = || config::load(&home.config(), std::env::vars());
+    match command.unwrap_or(Command::Run(Run::default())) {
+        Command::Run(args) => commands::run::run(shared, &config()?, home, &args).await,
+        Command::Chat(args) => commands::chat::chat(shared, &config()?, home, &args).await,
+        Command::Demo(args) => commands::demo::demo(&args).await,
+        Command::Init(args) => commands::init::init(shared, home, &args),
+        Command::Recall(args) => commands::recall::recall(shared, &config()?, home, &args).await,
+        Command::Memory { command } => commands::memory::memory(shared, &config()?, home, &command).await,
+        Command::Model { command } => commands::model::model(shared, &config()?, home, command).await,
+        Command::Config { command } => commands::config::config(shared, home, &command),
+        Command::Mcp(args) => commands::mcp::mcp(&config()?, home, &args).await,
+        Command::Doctor => commands::doctor::doctor(shared, home).await,
+        Command::Import(args) => commands::import::import(shared, &config()?, home, &args).await,
+        Command::Export(args) => commands::export::export(shared, &config()?, home, &args).await,
+        Command::Backup(args) => commands::backup::backup(shared, &config()?, home, &args).await,
+        Command::Restore(args) => commands::restore::restore(shared, &config()?, home, &args).await,
+        Command::Status => commands::status::status(shared, home).await,
+        Command::Storage { command } => commands::storage::storage(shared, &config()?, home, &command).await,
+        Command::Sync { command } => commands::sync::sync(shared, home, command).await,
+        Command::Stop => commands::stop::stop(shared, home).await,
+        Command::Channel { command } => commands::channel::channel(shared, home, &command).await,
+        Command::Reload => commands::reload::reload(shared, home).await,
+        Command::Token { command } => commands::token::token(shared, home, command).await,
+        Command::Completions { shell } => {
+            commands::completions::completions(shell);
+            Ok(())
+        }
+    }
+}
+
+/// Prints the error once, as text or as JSON, and returns the exit code that `--help` documents.
+fn report_error(error: &anyhow::Error, json: bool) -> ExitCode {
+    if json {
+        eprintln!("{}", serde_json::json!({"error": format!("{error:#}")}));
+    } else {
+        eprintln!("echovessel: {error:#}");
+    }
+    if error.is::<ConfigError>() {
+        ExitCode::from(2)
+    } else if error.is::<HomeInUse>() {
+        ExitCode::from(3)
+    } else if error.is::<client::NoDaemon>() {
+        ExitCode::from(4)
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,4 @@
+//! Parts of our own beside the crates that they replaced.
+
+mod pieces;
+mod simplified_forms;
