@@ -208,11 +208,15 @@ impl World {
         voice_folder(&self.path)
     }
 
-    /// The files of the voice, by their names.
+    /// The files of the voice, by their names. A folder that is deleted meanwhile has none.
     pub(crate) fn voice_files(&self) -> Vec<String> {
-        let folders = std::fs::read_dir(self.voice_folder().join("messages")).into_iter().flatten();
-        let files = folders.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
-        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+        let read = |folder: PathBuf| match std::fs::read_dir(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            entries => Some(entries.unwrap().map(Result::unwrap)),
+        };
+        let folders = read(self.voice_folder().join("messages")).into_iter().flatten();
+        let files = folders.filter_map(|folder| read(folder.path())).flatten();
+        files.map(|file| file.file_name().into_string().unwrap()).collect()
     }
 
     /// Starts again on what is on the disk.
