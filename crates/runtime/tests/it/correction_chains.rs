@@ -13,7 +13,7 @@ use crate::persona_year::Dice;
 use crate::world::{HOUR, WEB, World, section, settings};
 
 /// Lives of one run for each fact; `ECHOVESSEL_LIVES` asks for more.
-const SEEDS: u64 = 2;
+const SEEDS: u64 = 1;
 
 /// What a good model would make of the session that ends next: what was said, an event, and what it replaces.
 #[derive(Clone)]
