@@ -58,7 +58,7 @@ impl BytePairs {
 
     pub(crate) fn split(&self, symbols: &[Symbol]) -> Vec<Piece> {
         let mut text = symbols.to_vec();
-        if self.has_space_in_front && symbols.first().is_some_and(|first| !first.character.is_whitespace()) {
+        if self.has_space_in_front && symbols.first().is_some_and(|first| first.character != ' ') {
             text.insert(0, Symbol { character: ' ', source: 0..0 });
         }
         let mut pieces = Vec::new();

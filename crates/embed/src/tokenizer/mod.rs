@@ -111,7 +111,10 @@ impl Tokenizer {
                 ));
             }
         };
-        let normalizer = Normalizer::read(&description["normalizer"])?;
+        let mut normalizer = Normalizer::read(&description["normalizer"])?;
+        if steps.iter().any(|step| kind_of(step) == "WhitespaceSplit") {
+            normalizer.split_at_white_space();
+        }
         Ok(Self { added, normalizer, algorithm, vocabulary, start, end })
     }
 

@@ -16,8 +16,10 @@ use super::{Symbol, kind_of, steps};
 
 /// One rewriting of the whole text.
 enum Step {
-    /// Drops control characters and makes every white space a blank.
+    /// Drops control characters.
     CleanText,
+    /// Makes every white space a blank.
+    BlankWhiteSpace,
     /// Puts blanks around Han characters, so that each is a word.
     SpaceHan,
     StripAccents,
@@ -85,6 +87,11 @@ impl Normalizer {
         Ok(Self { steps: read })
     }
 
+    /// Leaves of white space only what parts two words, for pre-tokenizers that split there.
+    pub(crate) fn split_at_white_space(&mut self) {
+        self.steps.extend([Step::BlankWhiteSpace, Step::Strip { left: true, right: true }]);
+    }
+
     /// Rewrites a part of `text`; sources are places in the whole.
     pub(crate) fn apply(&self, text: &str, part: Range<usize>) -> Vec<Symbol> {
         let symbols = text[part.clone()].char_indices().map(|(at, character)| {
@@ -96,12 +103,13 @@ impl Normalizer {
     }
 }
 
-/// BERT's normalizer as its four steps.
+/// BERT's normalizer as its steps.
 fn bert_steps(step: &Value) -> impl Iterator<Item = Step> {
     let is_set = |name: &str| step[name].as_bool();
     let lowercase = is_set("lowercase").unwrap_or(true);
     [
         (is_set("clean_text").unwrap_or(true), Step::CleanText),
+        (is_set("clean_text").unwrap_or(true), Step::BlankWhiteSpace),
         (is_set("handle_chinese_chars").unwrap_or(true), Step::SpaceHan),
         (is_set("strip_accents").unwrap_or(lowercase), Step::StripAccents),
         (lowercase, Step::Lowercase),
@@ -131,10 +139,11 @@ impl Step {
         match self {
             Self::CleanText => {
                 symbols.retain(|symbol| !is_control(symbol.character));
-                for symbol in &mut symbols {
-                    if symbol.character.is_whitespace() {
-                        symbol.character = ' ';
-                    }
+                symbols
+            }
+            Self::BlankWhiteSpace => {
+                for symbol in symbols.iter_mut().filter(|symbol| symbol.character.is_whitespace()) {
+                    symbol.character = ' ';
                 }
                 symbols
             }
