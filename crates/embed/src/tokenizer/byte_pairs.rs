@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Piece, Symbol};
 
-/// What an apostrophe and the letters after it make a word of their own.
+/// Contractions that are words of their own.
 const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 
 /// A vocabulary of letters that stand for bytes, and the merges that make longer pieces of them.

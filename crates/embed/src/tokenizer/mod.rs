@@ -37,7 +37,7 @@ pub(crate) struct Piece {
     pub(crate) source: Range<usize>,
 }
 
-/// How words become pieces.
+/// Algorithm that splits words into pieces, with its vocabulary.
 enum Algorithm {
     WordPiece(WordPiece),
     Unigram(PieceTable),
@@ -137,7 +137,7 @@ impl Tokenizer {
         pieces
     }
 
-    /// Where the text has added tokens, from left to right. Of those that overlap, the first and then the longest counts.
+    /// Finds the added tokens of a text, from left to right. Of those that overlap, the first and then the longest counts.
     fn find_added_tokens(&self, text: &str) -> Vec<Piece> {
         let mut found: Vec<(usize, &AddedToken)> = Vec::new();
         for token in &self.added {
