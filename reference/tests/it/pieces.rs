@@ -88,7 +88,8 @@ fn byte_level(add_prefix_space: bool) -> Value {
 
 /// Unigram with pieces of two characters of the texts, so that there are many ways to split.
 fn unigram() -> Value {
-    let mut pieces = vec![json!(["<s>", 0.0]), json!(["</s>", 0.0]), json!(["<unk>", 0.0]), json!(["▁", -3.0])];
+    let mut pieces =
+        vec![json!(["<s>", 0.0]), json!(["</s>", 0.0]), json!(["<unk>", 0.0]), json!(["▁", -3.0])];
     let mut seen = std::collections::BTreeSet::new();
     for text in TEXTS {
         let text = format!("▁{}", text.split_whitespace().collect::<Vec<_>>().join("▁"));
@@ -110,16 +111,40 @@ fn unigram() -> Value {
         "model": {"type": "Unigram", "unk_id": 2, "vocab": pieces, "byte_fallback": false}})
 }
 
+/// SentencePiece's own table of characters, which lies beside the source of the crate that reads it.
+fn character_map() -> Value {
+    let arguments = ["metadata", "--format-version", "1", "--locked"];
+    let printed = std::process::Command::new(env!("CARGO")).args(arguments).output().unwrap().stdout;
+    let metadata: Value = serde_json::from_slice(&printed).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let reader = packages.iter().find(|package| package["name"] == "spm_precompiled").unwrap();
+    let manifest = PathBuf::from(reader["manifest_path"].as_str().unwrap());
+    serde_json::from_slice(&std::fs::read(manifest.with_file_name("test.json")).unwrap()).unwrap()
+}
+
+/// Unigram behind the normalizer of multilingual models.
+fn multilingual() -> Value {
+    let mut description = unigram();
+    let map = character_map();
+    description["normalizer"] =
+        json!({"type": "Precompiled", "precompiled_charsmap": map["precompiled_charsmap"]});
+    description
+}
+
 #[test]
 fn texts_are_split_as_the_crate_splits_them() {
     let mut failures = Vec::new();
-    for (name, description) in
-        [("WordPiece", english()), ("BPE", byte_level(false)), ("BPE with a space", byte_level(true)), ("Unigram", unigram())]
-    {
+    for (name, description) in [
+        ("WordPiece", english()),
+        ("BPE", byte_level(false)),
+        ("BPE with a space", byte_level(true)),
+        ("Unigram", unigram()),
+        ("Unigram with a character map", multilingual()),
+    ] {
         let (ours, reference) = both(&description);
         for text in TEXTS {
-            if name == "Unigram" && text.trim().is_empty() {
-                // An empty text is one mark here, as in SentencePiece, and nothing there.
+            if name.starts_with("Unigram") && text.trim().is_empty() {
+                // One mark here, as in SentencePiece, and nothing there.
                 continue;
             }
             if let Err(error) = agrees(&ours, &reference, text) {
@@ -138,8 +163,15 @@ proptest! {
     ) {
         thread_local! {
             static BOTH: Vec<(Tokenizer, Reference)> =
-                [english(), byte_level(false), byte_level(true)].iter().map(both).collect();
+                [english(), byte_level(false), byte_level(true), multilingual()].iter().map(both).collect();
         }
-        BOTH.with(|all| all.iter().try_for_each(|(ours, reference)| agrees(ours, reference, &text)))?;
+        // In Unigram we differ where the crate differs from SentencePiece: an empty text is one mark, and a replaced character
+        // does not swallow the accent behind it.
+        let has_accent = text.contains(|character| matches!(character, '\u{300}'..='\u{310}'));
+        let is_alike_in_unigram = !has_accent && !text.trim().is_empty();
+        BOTH.with(|all| {
+            let asked = if is_alike_in_unigram { &all[..] } else { &all[..3] };
+            asked.iter().try_for_each(|(ours, reference)| agrees(ours, reference, &text))
+        })?;
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct BytePairs {
 
 impl BytePairs {
     /// # Errors
-    /// What is damaged or not supported.
+    /// If a merge names no piece, or words are not split by the expression of GPT-2 (`use_regex`).
     pub(crate) fn read(
         model: &Value,
         pre_tokenizer: &Value,

@@ -73,7 +73,7 @@ impl Replacements {
     /// its values point to, each with a zero byte behind it. Only entries of single characters are taken.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If it is cut off, or a value points outside the texts.
     pub(crate) fn of_character_map(bytes: &[u8]) -> Result<Self, String> {
         let damaged = || "its precompiled_charsmap is damaged".to_owned();
         let (length, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
@@ -124,7 +124,7 @@ impl PieceTable {
     /// From the `model` of a `tokenizer.json`, and the marks that it puts around a text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If a piece has no score, a mark no piece, or characters are spelled in bytes (`byte_fallback`).
     pub(crate) fn of_model(model: &Value, start: &[u32], end: &[u32]) -> Result<Self, String> {
         if model["byte_fallback"].as_bool() == Some(true) {
             return Err("its model Unigram with byte_fallback is not supported".to_owned());
@@ -351,4 +351,39 @@ fn hash(start: u64, bytes: &[u8]) -> u64 {
         let mixed = (hash ^ u64::from(*byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ mixed >> 29
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Replacements;
+
+    /// A table with one entry: A is replaced with "ab".
+    fn character_map() -> Vec<u8> {
+        let mut trie = vec![0_u32; 0x142];
+        trie[0] = 0x100 << 10;
+        trie[0x100 ^ 0x41] = 1 << 10 | 1 << 8 | 0x41;
+        trie[0x140] = 1 << 31 | 2;
+        let mut bytes = (trie.len() as u32 * 4).to_le_bytes().to_vec();
+        bytes.extend(trie.iter().flat_map(|unit| unit.to_le_bytes()));
+        bytes.extend(b"x\0ab\0");
+        bytes
+    }
+
+    #[test]
+    fn character_map_is_read_from_its_trie() {
+        let map = Replacements::of_character_map(&character_map()).unwrap();
+        assert_eq!(map.of('A'), Some(&['a', 'b'][..]));
+        assert_eq!((map.of('B'), map.of('a')), (None, None));
+    }
+
+    #[test]
+    fn damaged_character_map_is_an_error_or_has_no_entry() {
+        let whole = character_map();
+        for length in [0, 3, 4, 100, whole.len() - 6] {
+            assert!(Replacements::of_character_map(&whole[..length]).is_err(), "{length}");
+        }
+        let mut elsewhere = whole;
+        elsewhere[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(Replacements::of_character_map(&elsewhere).unwrap().of('A'), None);
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) struct WordPiece {
 
 impl WordPiece {
     /// # Errors
-    /// What the model's description lacks.
+    /// If the vocabulary has no piece for unknown words, or a piece without a number.
     pub(crate) fn read(model: &Value, vocabulary: &HashMap<String, u32>) -> Result<Self, String> {
         let prefix = model["continuing_subword_prefix"].as_str().unwrap_or("##");
         let unknown = model["unk_token"].as_str().unwrap_or("[UNK]");
