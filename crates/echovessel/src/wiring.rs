@@ -229,6 +229,7 @@ fn hub(
             zone: TimeZone::system(),
             snapshot_retention: config.hub.snapshot_retention.0,
             priority: priority.context("sync.instance_priority")?,
+            users_read_custom: config.hub.users_read_custom,
             mirror: Some(home.folder().to_owned()),
         },
     }))

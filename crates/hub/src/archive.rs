@@ -24,7 +24,7 @@ use crate::mirror::{FrontMatter, MirroredText, digest};
 use crate::names::DocumentName;
 use crate::ports::{Instance, Snapshot};
 use crate::service::{Caller, Hub};
-use crate::transaction::HubTransaction;
+use crate::transaction::{HubTransaction, check_reach};
 use crate::version_vector::VersionVector;
 
 /// Largest archive that is made and taken, in bytes.
@@ -109,7 +109,10 @@ impl Hub {
     /// # Errors
     /// When it would be larger than what is taken again, and when the store fails.
     pub async fn entity_export(&self, caller: &Caller) -> Result<EntityExport, HubError> {
-        let whole = self.inner().parts.store.export_hub(&caller.scope).await?;
+        let mut whole = self.inner().parts.store.export_hub(&caller.scope).await?;
+        whole.documents.retain(|(name, _)| self.may_read(caller, name));
+        whole.labels.retain(|(name, _)| self.may_read(caller, name));
+        whole.snapshots.retain(|snapshot| self.may_read(caller, &snapshot.name));
         let now = self.now();
         let packed = tokio::task::spawn_blocking(move || packed(&whole, now)).await;
         let packed = packed.map_err(std::io::Error::other).and_then(|packed| packed);
@@ -169,6 +172,8 @@ struct Taken {
     kept: usize,
     /// That only people write.
     left: BTreeSet<String>,
+    /// Of all users, where the caller acts for one.
+    shared: BTreeSet<String>,
 }
 
 impl HubTransaction<'_> {
@@ -177,7 +182,17 @@ impl HubTransaction<'_> {
         let mut taken = Taken::default();
         let mut restored = contents.whole.clone();
         let mut new = BTreeSet::new();
+        let caller = self.caller;
+        let is_in_reach = |name: &DocumentName| check_reach(caller, name).is_ok();
         if let Some(whole) = &mut restored {
+            whole.documents.retain(|(name, _)| is_in_reach(name));
+            whole.labels.retain(|(name, _)| is_in_reach(name));
+            whole.snapshots.retain(|snapshot| is_in_reach(&snapshot.name));
+            if caller.is_of_one_user {
+                whole.instances.clear();
+                whole.seen_of_persona = VersionVector::default();
+                whole.erased_of_persona.clear();
+            }
             let mut documents = Vec::with_capacity(whole.documents.len());
             for (name, history) in std::mem::take(&mut whole.documents) {
                 let is_refused = history
@@ -198,6 +213,10 @@ impl HubTransaction<'_> {
         }
         self.commit.restored = restored.map(Box::new);
         for archived in contents.shown.iter().filter(|archived| !new.contains(&archived.name)) {
+            if !is_in_reach(&archived.name) {
+                taken.shared.insert(archived.name.to_string());
+                continue;
+            }
             let file = MirroredText::parse(&archived.text);
             let before = self.hub.document(&self.caller.scope, &archived.name).await?;
             let heads = before.map(|document| document.heads).unwrap_or_default();
@@ -245,10 +264,14 @@ fn imported(counts: &ArchiveCounts, taken: &Taken) -> EntityImported {
         "; replaced the text of {} documents, which stays as a version; kept {} documents that the archive does not show",
         taken.replaced, taken.kept
     ));
-    if !taken.left.is_empty() {
-        let names: Vec<&str> = taken.left.iter().map(String::as_str).collect();
-        message
-            .push_str(&format!("; left as they are, because only people write them: {}", names.join(", ")));
+    for (left, reason) in [
+        (&taken.left, "only people write them"),
+        (&taken.shared, "they belong to all users and this token acts for one"),
+    ] {
+        if !left.is_empty() {
+            let names: Vec<&str> = left.iter().map(String::as_str).collect();
+            message.push_str(&format!("; left as they are, because {reason}: {}", names.join(", ")));
+        }
     }
     EntityImported { success: true, message, counts: *counts }
 }

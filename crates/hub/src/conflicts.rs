@@ -20,7 +20,8 @@ impl Hub {
     /// Conflicts, the newest first.
     pub async fn conflict_list(&self, caller: &Caller, input: ConflictQuery) -> Result<Conflicts, HubError> {
         let conflicts = self.inner().parts.store.conflicts(&caller.scope, !input.all).await?;
-        Ok(Conflicts { conflicts: conflicts.iter().map(conflict_entry).collect() })
+        let seen = conflicts.iter().filter(|conflict| self.may_read(caller, &conflict.name));
+        Ok(Conflicts { conflicts: seen.map(conflict_entry).collect() })
     }
 
     /// Tells of those that were kept: two versions have at most one open conflict.

@@ -64,8 +64,13 @@ impl Hub {
         lines: &[OutdatedLine],
     ) -> Result<usize, HubError> {
         let own = self.settings().instance.clone();
-        let caller =
-            Caller { scope: scope.clone(), instance: own.clone(), is_person: false, is_bound: false };
+        let caller = Caller {
+            scope: scope.clone(),
+            instance: own.clone(),
+            is_person: false,
+            is_bound: false,
+            is_of_one_user: false,
+        };
         let _turn = self.lock_writes().await;
         let (mut act, before) = self.begin_with(&caller, name).await?;
         let Some(before) = before else { return Ok(0) };
@@ -89,8 +94,13 @@ impl Hub {
 
     async fn write_day(&self, scope: &Scope, day: Date, events: &[DiaryEvent]) -> Result<usize, HubError> {
         let instance = self.settings().instance.clone();
-        let caller =
-            Caller { scope: scope.clone(), instance: instance.clone(), is_person: false, is_bound: false };
+        let caller = Caller {
+            scope: scope.clone(),
+            instance: instance.clone(),
+            is_person: false,
+            is_bound: false,
+            is_of_one_user: false,
+        };
         let name = DocumentName::Diary(DiaryName::Daily(day, instance.clone()));
         let _turn = self.lock_writes().await;
         let (mut act, before) = self.begin_with(&caller, &name).await?;

@@ -6,7 +6,7 @@ use memory::recall::Corrected;
 use crate::api::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
 use crate::documents::{Document, Version, core_block_of};
 use crate::error::HubError;
-use crate::names::DocumentName;
+use crate::names::{DocumentName, check_label};
 use crate::ports::DocumentFilter;
 use crate::service::{Caller, Hub};
 use crate::versions::{differ, vector_as_shown};
@@ -76,6 +76,9 @@ impl Hub {
         edited_by: &str,
         edit: &DocumentEdit,
     ) -> Result<EditOutcome, HubError> {
+        let label = edit.prompt_label.as_deref().map(str::trim).filter(|label| !label.is_empty());
+        let label = label.map(check_label).transpose();
+        let label = label.map_err(|error| HubError::Invalid(error.to_string()))?;
         let _turn = self.lock_writes().await;
         loop {
             let (mut act, before) = self.begin_with(caller, name).await?;
@@ -92,8 +95,8 @@ impl Hub {
             }
             let (heads, _) = crate::versions::merge_version(heads, version, &self.settings().priority);
             act.write(name, heads);
-            if let (Some(label), Some(write)) = (&edit.prompt_label, act.commit.documents.last_mut()) {
-                write.prompt_label = Some(label.trim().to_owned()).filter(|label| !label.is_empty());
+            if let (Some(_), Some(write)) = (&edit.prompt_label, act.commit.documents.last_mut()) {
+                write.prompt_label = label.map(str::to_owned);
             }
             if act.save().await? {
                 let written = self.document_read(&caller.scope, name).await?;

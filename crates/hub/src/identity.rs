@@ -11,11 +11,11 @@ use crate::api::identity::{
 };
 use crate::documents::Document;
 use crate::error::HubError;
-use crate::names::{Category, DocumentName, FileName};
+use crate::names::{Category, DocumentName, FileName, check_label};
 use crate::ports::{DocumentFilter, Snapshot};
 use crate::sections;
 use crate::service::{Caller, Hub};
-use crate::transaction::HubTransaction;
+use crate::transaction::{HubTransaction, check_reach};
 
 /// The order of known documents; others follow by name.
 const ORDER: [&str; 14] = [
@@ -51,9 +51,9 @@ pub(crate) fn in_order_of_the_prompt(one: &DocumentName, other: &DocumentName) -
     }
 }
 
-/// What a prompt calls a document: its label, or its file name.
+/// What a prompt calls a document: its label, or its file name. A label that a file or an archive brought may be any text.
 pub(crate) fn label_or_stem(label: Option<&str>, name: &DocumentName) -> String {
-    label.map_or_else(|| name.stem(), str::to_owned)
+    label.and_then(|label| check_label(label).ok()).map_or_else(|| name.stem(), str::to_owned)
 }
 
 fn label_of(document: &Document) -> String {
@@ -66,6 +66,9 @@ impl Hub {
         let mut all = IdentityAll::default();
         for document in self.identity_documents(&caller.scope).await? {
             let DocumentName::Identity(category, filename) = &document.name else { continue };
+            if !self.may_read(caller, &document.name) {
+                continue;
+            }
             let list = match category {
                 Category::Own => &mut all.own,
                 Category::User => &mut all.user,
@@ -223,6 +226,8 @@ impl Hub {
         for (name, label) in self.inner().parts.store.labels(&caller.scope).await? {
             meta.insert(name.to_string(), label);
         }
+        let hidden = format!("{}/", Category::Custom.as_str());
+        meta.retain(|key, _| !key.starts_with(&hidden) || self.may_read_custom(caller));
         let of_category = |key: &str| {
             input.category.is_none_or(|category| key.starts_with(&format!("{}/", category.as_str())))
         };
@@ -235,13 +240,12 @@ impl Hub {
     /// Sets a prompt label.
     pub async fn identity_set_meta(&self, caller: &Caller, input: MetaText) -> Result<Outcome, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
-        if input.prompt_label.trim().is_empty() {
-            return Err(HubError::Invalid("a label needs a letter; nothing was written".to_owned()));
-        }
+        let label = check_label(&input.prompt_label).map_err(|error| HubError::Invalid(error.to_string()))?;
+        check_reach(caller, &name)?;
         drop(self.begin(caller).await?);
-        self.inner().parts.store.set_label(&caller.scope, &name, input.prompt_label.trim()).await?;
+        self.inner().parts.store.set_label(&caller.scope, &name, label).await?;
         self.mirror_document(&caller.scope, &name).await;
-        Ok(Outcome::done(format!("a prompt calls {name} `{}`", input.prompt_label.trim())))
+        Ok(Outcome::done(format!("a prompt calls {name} `{label}`")))
     }
 }
 

@@ -139,6 +139,7 @@ impl Hub {
             instance: self.settings().instance.clone(),
             is_person: true,
             is_bound: false,
+            is_of_one_user: false,
         };
         let names = self.files_of(scope, &mut found).await?;
         let mut left = self.unlike_their_documents(scope, &names).await?;

@@ -66,6 +66,7 @@ impl Hub {
             instance: self.settings().instance.clone(),
             is_person: false,
             is_bound: false,
+            is_of_one_user: false,
         };
         let content = if sources.is_empty() {
             None

@@ -27,6 +27,9 @@ pub struct Caller {
     /// Whether the token or connection speaks for `instance` alone. What such a caller says about people and about other
     /// instances is not believed.
     pub is_bound: bool,
+    /// Whether it acts for the user of `scope` alone. It writes no document that all users of the persona share, and reads none
+    /// of the category `custom` but where [`HubSettings::users_read_custom`] says so.
+    pub is_of_one_user: bool,
 }
 
 /// What a person can set.
@@ -42,6 +45,8 @@ pub struct HubSettings {
     pub snapshot_retention: Duration,
     /// Instances whose version is shown among equally late ones, the first before the others.
     pub priority: Vec<InstanceId>,
+    /// Whether callers that act for one user read documents of the category `custom`.
+    pub users_read_custom: bool,
     /// The folder that `identity` and `memories` lie in; none for a hub without files.
     pub mirror: Option<PathBuf>,
 }

@@ -18,7 +18,8 @@ impl Hub {
         let made = loop {
             let mut act = self.begin(caller).await?;
             for document in self.identity_documents(&caller.scope).await? {
-                if let Some(content) = document.content().filter(|content| !content.trim().is_empty()) {
+                let content = document.content().filter(|content| !content.trim().is_empty());
+                if let Some(content) = content.filter(|_| self.may_read(caller, &document.name)) {
                     act.keep_snapshot(&document.name, content, "manual");
                 }
             }
@@ -41,7 +42,7 @@ impl Hub {
 
     /// Snapshots, the newest first.
     pub async fn snapshot_list(&self, caller: &Caller, input: SnapshotQuery) -> Result<Snapshots, HubError> {
-        let snapshots = self.inner().parts.store.snapshots(&caller.scope).await?;
+        let snapshots = self.snapshots(caller).await?;
         let wanted = |entry: &SnapshotEntry| {
             input.category.is_none_or(|category| category == entry.category)
                 && input.filename.as_ref().is_none_or(|filename| *filename == entry.filename)
@@ -86,8 +87,13 @@ impl Hub {
     }
 
     async fn snapshot(&self, caller: &Caller, id: &str) -> Result<Option<Snapshot>, HubError> {
-        let snapshots = self.inner().parts.store.snapshots(&caller.scope).await?;
-        Ok(snapshots.into_iter().find(|snapshot| snapshot.id == id))
+        Ok(self.snapshots(caller).await?.into_iter().find(|snapshot| snapshot.id == id))
+    }
+
+    async fn snapshots(&self, caller: &Caller) -> Result<Vec<Snapshot>, HubError> {
+        let mut snapshots = self.inner().parts.store.snapshots(&caller.scope).await?;
+        snapshots.retain(|snapshot| self.may_read(caller, &snapshot.name));
+        Ok(snapshots)
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::MutexGuard;
 use crate::daily;
 use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of};
 use crate::error::HubError;
-use crate::names::{DocumentName, InstanceId};
+use crate::names::{Category, DocumentName, InstanceId};
 use crate::ports::{DocumentWrite, HubCommit, HubCommitOutcome, HubState};
 use crate::service::{Caller, Hub, HubParts};
 use crate::version_vector::VersionVector;
@@ -158,7 +158,7 @@ impl HubTransaction<'_> {
         });
     }
 
-    /// Refuses a core block to everybody but people, and a text that is too long.
+    /// Refuses a shared document to a caller of one user, a core block to everybody but people, and a text that is too long.
     pub(crate) fn check(&self, name: &DocumentName, content: Option<&str>) -> Result<(), HubError> {
         check_writable(self.caller, name, content)
     }
@@ -216,12 +216,36 @@ fn roll_ups_above(name: &DocumentName) -> Vec<DocumentName> {
     }
 }
 
+/// Refuses to a caller of one user every document that all users of the persona share.
+pub(crate) fn check_reach(caller: &Caller, name: &DocumentName) -> Result<(), HubError> {
+    if caller.is_of_one_user && !name.is_of_user() {
+        return Err(HubError::Refused(format!(
+            "{name} belongs to all users of the persona, and this token acts for one of them; nothing was changed. Write \
+             to `user` or `relationship`, or use a token that is not bound to a user"
+        )));
+    }
+    Ok(())
+}
+
+impl Hub {
+    /// Whether a caller may see a document of its scope.
+    pub(crate) fn may_read(&self, caller: &Caller, name: &DocumentName) -> bool {
+        !matches!(name, DocumentName::Identity(Category::Custom, _)) || self.may_read_custom(caller)
+    }
+
+    /// Whether a caller may see documents of the category `custom`.
+    pub(crate) fn may_read_custom(&self, caller: &Caller) -> bool {
+        !caller.is_of_one_user || self.settings().users_read_custom
+    }
+}
+
 /// What may be written by whom, and how long it may be.
 pub(crate) fn check_writable(
     caller: &Caller,
     name: &DocumentName,
     content: Option<&str>,
 ) -> Result<(), HubError> {
+    check_reach(caller, name)?;
     if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
         return Err(HubError::Invalid(format!(
             "{name} would be longer than {CONTENT_BYTES_MAX} bytes; nothing was written. Divide it"

@@ -432,6 +432,8 @@ section!(
         graph_facts: bool = true,
         /// How long snapshots are kept.
         snapshot_retention: ConfigDuration = days(30),
+        /// Whether a token that is bound to one user reads documents of the category `custom`, which all users share.
+        users_read_custom: bool = false,
     }
 );
 

@@ -125,6 +125,7 @@ impl Hub {
         let untold = store.untold_deletions(&caller.scope, &input.instance_id).await?;
         let names = untold.iter().map(|document| document.name.clone()).collect();
         outlines.extend(untold.iter().map(outline_of_deletion));
+        outlines.retain(|outline| self.may_read(caller, &outline.name));
         outlines.sort_by(|one, other| (one.revision, &one.name).cmp(&(other.revision, &other.name)));
         Ok((outlines, names))
     }

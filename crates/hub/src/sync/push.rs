@@ -134,7 +134,9 @@ impl Push {
             let reason = "it was erased here, and this version has not seen that, so nothing was written; pull it first, or create it with `memory_create`";
             return Ok((ItemStatus::Known, Some(reason.to_owned())));
         };
-        let says_the_same = heads.first().is_some_and(|shown| shown.content == item.content);
+        // Of what the caller may not read it is not told whether it guessed the text.
+        let says_the_same = act.hub.may_read(act.caller, &item.name)
+            && heads.first().is_some_and(|shown| shown.content == item.content);
         if let Some(reason) = self.refusal(act, &item) {
             return Ok(match says_the_same {
                 true => (ItemStatus::Known, None),

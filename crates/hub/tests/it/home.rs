@@ -91,13 +91,20 @@ impl Home {
                 zone: TimeZone::UTC,
                 snapshot_retention: Duration::from_secs(30 * 86_400),
                 priority: Vec::new(),
+                users_read_custom: false,
                 mirror: files.then(|| folder.path().to_owned()),
             },
         });
         store.ensure_persona(&scope.persona, "Luna", clock.now()).await.unwrap();
         store.ensure_user(&scope.user, clock.now()).await.unwrap();
         hub.start().await.unwrap();
-        let caller = Caller { scope, instance: instance.parse().unwrap(), is_person: false, is_bound: false };
+        let caller = Caller {
+            scope,
+            instance: instance.parse().unwrap(),
+            is_person: false,
+            is_bound: false,
+            is_of_one_user: false,
+        };
         Self { folder, hub, store, clock, scribe, caller }
     }
 

@@ -59,6 +59,8 @@ pub struct Selection {
     pub text: Option<String>,
     /// Whether the messages that selected nodes quote, or that name selected entities, are selected too.
     pub with_messages: bool,
+    /// Whether documents that all users of the persona share are left as they are.
+    pub spares_shared: bool,
 }
 
 impl Selection {
@@ -124,6 +126,9 @@ pub struct ForgetSummary {
     pub left_messages: BTreeSet<MessageId>,
     /// Core blocks that contain the text: only a person edits them.
     pub left_core_blocks: Vec<CoreBlockLabel>,
+    /// Documents of all users that contain the text, as `category/file`, where the selection spares them.
+    #[serde(default)]
+    pub left_documents: BTreeSet<String>,
     /// What went beside these rows.
     pub counts: Counts,
 }
@@ -186,6 +191,7 @@ impl ForgetSummary {
         let kept = Self {
             left_messages: self.left_messages.clone(),
             left_core_blocks: self.left_core_blocks.clone(),
+            left_documents: self.left_documents.clone(),
             ..Self::default()
         };
         *self == kept

@@ -23,7 +23,13 @@ const ASKED: &str = "do you know my flat by the river?";
 const HOURS: WorkingHours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
 
 fn notebook() -> Caller {
-    Caller { scope: scope("ann"), instance: "notebook".parse().unwrap(), is_person: false, is_bound: false }
+    Caller {
+        scope: scope("ann"),
+        instance: "notebook".parse().unwrap(),
+        is_person: false,
+        is_bound: false,
+        is_of_one_user: false,
+    }
 }
 
 #[tokio::test]

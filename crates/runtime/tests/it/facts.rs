@@ -137,6 +137,7 @@ async fn the_hub_says_how_the_drawing_fares() {
         instance: "laptop".parse().unwrap(),
         is_person: false,
         is_bound: false,
+        is_of_one_user: false,
     };
     let status = async || hub.sync_status(&caller).await.unwrap().extraction;
     world.model.on("graph", |_| Reply::error(503, "busy"));

@@ -121,7 +121,7 @@ struct LeftTraces {
 /// A copy of the data that an erasure does not change, or did not reach yet.
 #[derive(Serialize, JsonSchema)]
 struct NotReached {
-    /// `backup`, `core_block`, or `instance`: one that holds a copy of a document and receives the deletion with its next pull.
+    /// `backup`, `core_block`, `shared`: a document of all users, which a token of one user does not change, or `instance`: one that holds a copy of a document and receives the deletion with its next pull.
     what: &'static str,
     name: String,
 }
@@ -163,6 +163,7 @@ pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureReques
         entities: asked.entity_ids.unwrap_or_default(),
         text,
         with_messages: asked.include_messages,
+        spares_shared: false,
     };
     if selected_by.is_empty() {
         return Err(
@@ -273,9 +274,11 @@ impl From<ErasureReceipt> for ErasureReceiptBody {
         let backups = receipt.copies.into_iter().map(|name| NotReached { what: "backup", name });
         let blocks = taken.left_core_blocks.iter();
         let blocks = blocks.map(|label| NotReached { what: "core_block", name: label.as_str().to_owned() });
+        let shared = taken.left_documents.iter();
+        let shared = shared.map(|name| NotReached { what: "shared", name: name.clone() });
         let waiting = receipt.instances.iter().filter(|instance| instance.reached_at.is_none());
         let waiting = waiting.map(|instance| NotReached { what: "instance", name: instance.id.clone() });
-        let not_reached = backups.chain(blocks).chain(waiting).collect();
+        let not_reached = backups.chain(blocks).chain(shared).chain(waiting).collect();
         let (reached, _): (Vec<_>, Vec<_>) =
             receipt.instances.into_iter().partition(|instance| instance.reached_at.is_some());
         Self {

@@ -31,7 +31,13 @@ pub(super) fn hub(app: &App) -> Result<Hub, Problem> {
 }
 
 pub(super) fn person(hub: &Hub, scope: Scope) -> Caller {
-    Caller { scope, instance: hub.settings().instance.clone(), is_person: true, is_bound: false }
+    Caller {
+        scope,
+        instance: hub.settings().instance.clone(),
+        is_person: true,
+        is_bound: false,
+        is_of_one_user: false,
+    }
 }
 
 fn parse_document_name(kind: &str, filename: &str) -> Result<DocumentName, Problem> {

@@ -77,7 +77,13 @@ impl Speaker {
         let persona = self.persona(context, persona).await?;
         let scope = memory::Scope::new(persona, self.user_of(user)?);
         context.runtime.ensure_known(&scope).await?;
-        Ok(Caller { scope, instance, is_person: false, is_bound: self.bound })
+        Ok(Caller {
+            scope,
+            instance,
+            is_person: false,
+            is_bound: self.bound,
+            is_of_one_user: self.user.is_some(),
+        })
     }
 
     fn user_of(&self, asked: Option<String>) -> Result<UserId, ToolError> {

@@ -258,6 +258,7 @@ fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedCloc
             zone: TimeZone::UTC,
             snapshot_retention: Duration::from_secs(30 * 86_400),
             priority: Vec::new(),
+            users_read_custom: false,
             mirror: Some(folder.to_owned()),
         },
     });

@@ -16,6 +16,7 @@ mod login;
 mod tokens;
 mod limits;
 mod audit;
+mod bound_users;
 mod configuration;
 mod metrics;
 mod tls;

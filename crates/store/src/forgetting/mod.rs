@@ -170,6 +170,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult
     };
     let mut going = RemovalSet::new(scope, LossReason::Forgotten, act.thoughts.into());
     going.text.clone_from(&act.selection.text);
+    going.spares_shared = act.selection.spares_shared;
     select::select(connection, &mut going, &act.selection)?;
     let saying_the_same = select::saying_the_same(connection, &going)?;
     follow::follow(connection, &mut going)?;
@@ -222,9 +223,11 @@ fn remove(
     }
     let nodes = going.nodes.values().map(|node| node.id).chain(going.rewritten.values().map(|node| node.id));
     let nodes = nodes.map(|id| id.0.into_bytes()).collect();
-    let documents = HubForgetting { nodes: &nodes, text: going.text.as_deref(), at };
+    let documents =
+        HubForgetting { nodes: &nodes, text: going.text.as_deref(), spares_shared: going.spares_shared, at };
     let documents = hub::forget(connection, scope, &documents)?;
     taken.counts.documents = documents.count;
+    taken.left_documents = documents.left;
     traces::clear_traces(connection, going, &lost, taken)?;
     Ok(documents.instances.iter().map(ToString::to_string).collect())
 }

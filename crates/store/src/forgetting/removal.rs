@@ -59,6 +59,8 @@ pub(super) struct RemovalSet {
     pub(super) again: Option<RowKey>,
     /// Folded.
     pub(super) text: Option<String>,
+    /// Whether documents that all users share are left as they are.
+    pub(super) spares_shared: bool,
     pub(super) messages: BTreeMap<i64, RemovedMessage>,
     pub(super) changed: BTreeMap<i64, ChangedMessage>,
     pub(super) nodes: BTreeMap<i64, RemovedNode>,
@@ -83,6 +85,7 @@ impl RemovalSet {
             thoughts,
             again: None,
             text: None,
+            spares_shared: false,
             messages: BTreeMap::new(),
             changed: BTreeMap::new(),
             nodes: BTreeMap::new(),

@@ -21,11 +21,17 @@ pub(crate) struct HubForgetting<'a> {
     pub(crate) nodes: &'a BTreeSet<[u8; 16]>,
     /// Folded text that is erased.
     pub(crate) text: Option<&'a str>,
+    /// Whether documents that all users share are left as they are.
+    pub(crate) spares_shared: bool,
     /// When, in microseconds.
     pub(crate) at: i64,
 }
 
 impl HubForgetting<'_> {
+    fn spares(&self, name: &DocumentName) -> bool {
+        self.spares_shared && !name.is_of_user()
+    }
+
     fn is_in(&self, text: &str) -> bool {
         self.text.is_some_and(|wanted| fold(text).contains(wanted))
     }
@@ -44,6 +50,8 @@ pub(crate) struct HubForgotten {
     pub(crate) count: u64,
     /// Instances that hold copies of those documents.
     pub(crate) instances: BTreeSet<InstanceId>,
+    /// Documents that were spared and hold the text.
+    pub(crate) left: BTreeSet<String>,
 }
 
 /// Takes it from the documents of the scope. Core blocks are left: only people write them.
@@ -60,6 +68,7 @@ pub(crate) fn forget(
     let rows = rows_of(connection, scope)?;
     let mut emptied: BTreeSet<i64> = BTreeSet::new();
     let mut above = BTreeSet::new();
+    let mut left = BTreeSet::new();
     for row in &rows {
         if core_block_of(&row.name, scope).is_some() {
             continue;
@@ -67,6 +76,10 @@ pub(crate) fn forget(
         let gone = lines.remove(&row.number).unwrap_or_default();
         let holds_text = act.text.is_some() && holds(connection, row.number, act)?;
         if gone.is_empty() && !holds_text {
+            continue;
+        }
+        if act.spares(&row.name) {
+            left.insert(row.name.to_string());
             continue;
         }
         if let DocumentName::Diary(name) = &row.name {
@@ -110,7 +123,7 @@ pub(crate) fn forget(
             .prepare_cached("UPDATE hub_documents SET revision = ?2 WHERE persona_id = ?1 AND revision = -1")?
             .execute(params![scope.persona.as_str(), revision])?;
     }
-    Ok(HubForgotten { count: count + beside, instances: holders.found })
+    Ok(HubForgotten { count: count + beside, instances: holders.found, left })
 }
 
 /// Instances that have synchronised, and those among them that hold copies of what goes.
@@ -310,7 +323,7 @@ fn take_beside(
         .query_map(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_>>()?;
     for (id, user, content) in snapshots {
-        if act.is_in(&content) {
+        if act.is_in(&content) && !(act.spares_shared && user.is_empty()) {
             gone += connection
                 .prepare_cached(
                     "DELETE FROM hub_snapshots WHERE persona_id = ?1 AND user_id = ?2 AND id = ?3",
@@ -325,7 +338,7 @@ fn take_beside(
         .query_map(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_>>()?;
     for (user, kind, stem, label) in labels {
-        if act.is_in(&label) {
+        if act.is_in(&label) && !(act.spares_shared && user.is_empty()) {
             gone += connection
                 .prepare_cached(
                     "DELETE FROM hub_labels WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4",
@@ -345,7 +358,7 @@ fn take_named(
     holders: &mut Holders,
 ) -> Result<u64> {
     let mut taken = 0;
-    for row in rows_of(connection, scope)? {
+    for row in rows_of(connection, scope)?.into_iter().filter(|row| !act.spares(&row.name)) {
         let is_significant =
             matches!(&row.name, DocumentName::Diary(name) if name.granularity() == Granularity::Significant);
         let is_custom = matches!(&row.name, DocumentName::Identity(hub::Category::Custom, _))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hub::Caller;
-use memory::forget::{CONFIRM_WITHIN, EraseError};
+use memory::forget::{CONFIRM_WITHIN, EraseError, ErasureRequest};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,7 +55,14 @@ struct ForgetArgs {
 }
 
 impl ForgetArgs {
-    fn into_request(self) -> Result<EraseRequest, ToolError> {
+    /// What a caller erases: of one user's caller never what all users share.
+    fn into_request(self, caller: Caller) -> Result<ErasureRequest, ToolError> {
+        let mut request = erase::request(caller.scope, self.into_body()?).map_err(ToolError::Invalid)?;
+        request.selection.spares_shared = caller.is_of_one_user;
+        Ok(request)
+    }
+
+    fn into_body(self) -> Result<EraseRequest, ToolError> {
         let choice = if self.keep_thoughts { "orphan" } else { "cascade" };
         let mut asked = json!({"include_messages": self.include_messages, "choice": choice});
         for (name, value) in [
@@ -75,7 +82,7 @@ impl ForgetArgs {
 }
 
 async fn preview(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
-    let request = erase::request(caller.scope, pointed.into_request()?).map_err(ToolError::Invalid)?;
+    let request = pointed.into_request(caller)?;
     let receipt = context.runtime.erase_dry_run(request).await?;
     let until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
     let mut answer = json!(ErasureReceiptBody::from(receipt));
@@ -86,7 +93,7 @@ async fn preview(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs)
 }
 
 async fn forget(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
-    let request = erase::request(caller.scope, pointed.into_request()?).map_err(ToolError::Invalid)?;
+    let request = pointed.into_request(caller)?;
     let receipt = context.runtime.erase(request).await?;
     let mut answer = json!(ErasureReceiptBody::from(receipt));
     answer["success"] = json!(true);
