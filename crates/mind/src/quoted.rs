@@ -10,9 +10,36 @@ pub(crate) const GUTTER: &str = "  | ";
 /// Invisible; put inside a mark it keeps the mark from being one.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
-/// Marks that chat templates of model servers give a meaning to, wherever they stand.
-const TEMPLATE_MARKS: [&str; 9] =
-    ["<|", "<start_of_turn>", "<end_of_turn>", "<s>", "</s>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"];
+/// Longest name of a control token, in bytes.
+const TOKEN_LENGTH_MAX: usize = 48;
+/// Control tokens that look like an ordinary word in angle brackets.
+const TOKEN_WORDS: [&str; 25] = [
+    "s",
+    "bos",
+    "eos",
+    "pad",
+    "unk",
+    "cls",
+    "sep",
+    "mask",
+    "sop",
+    "eop",
+    "eot",
+    "eod",
+    "eoa",
+    "eoh",
+    "think",
+    "thinking",
+    "thought",
+    "tools",
+    "call",
+    "system",
+    "user",
+    "assistant",
+    "human",
+    "bot",
+    "model",
+];
 
 /// Text on one line: breaks, control characters and runs of white space become one blank.
 pub(crate) fn one_line(text: &str) -> String {
@@ -66,18 +93,57 @@ fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// Control tokens of chat templates get a [`ZERO_WIDTH_SPACE`] behind their first character. They are known by their form,
+/// because every family of models has others.
 fn disarmed(text: &str) -> String {
-    if !text.contains(['<', '[']) {
-        return text.to_owned();
-    }
-    let mut safe = text.to_owned();
-    for mark in TEMPLATE_MARKS {
-        if safe.contains(mark) {
-            let (first, rest) = mark.split_at(1);
-            safe = safe.replace(mark, &format!("{first}{ZERO_WIDTH_SPACE}{rest}"));
+    let mut safe = String::with_capacity(text.len());
+    for (at, character) in text.char_indices() {
+        safe.push(character);
+        if matches!(character, '<' | '[' | ']') && begins_token(&text[at..]) {
+            safe.push(ZERO_WIDTH_SPACE);
         }
     }
     safe
+}
+
+/// Whether a text begins with what may be a control token: `<|…`, `<｜…`, `<start_of_turn>`, `</think>`, `<<SYS>>`, `[INST]`,
+/// `[gMASK]`, `[|assistant|]`, `]~b]`.
+fn begins_token(text: &str) -> bool {
+    let (first, rest) = text.split_at(1);
+    if rest.starts_with(['|', '\u{ff5c}']) {
+        return first != "]";
+    }
+    let name = |rest: &'_ str, end: char| {
+        let rest = rest.strip_prefix('/').unwrap_or(rest);
+        let name = &rest[..rest.find(end)?];
+        (1..=TOKEN_LENGTH_MAX).contains(&name.len()).then(|| name.to_owned())
+    };
+    match first {
+        "<" if rest.starts_with('<') => {
+            let marked = rest[1..].strip_prefix('/').unwrap_or(&rest[1..]);
+            marked.starts_with(|c: char| c.is_ascii_uppercase())
+        }
+        "<" => name(rest, '>').is_some_and(|name| is_token_name(&name)),
+        "[" => {
+            let is_capitals = |name: &str| {
+                let capitals = name.bytes().filter(u8::is_ascii_uppercase).count();
+                let others = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+                capitals >= 3 && name.strip_prefix(['g', 's']).unwrap_or(name).bytes().all(others)
+            };
+            rest.starts_with("e~[") || name(rest, ']').is_some_and(|name| is_capitals(&name))
+        }
+        _ => rest.starts_with('~'),
+    }
+}
+
+/// Whether this stands for a control token in angle brackets: words joined by what HTML tags don't have, or one known word.
+fn is_token_name(name: &str) -> bool {
+    let is_joint = |c: char| matches!(c, '_' | '\u{2581}' | ':' | '=');
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || is_joint(c) || matches!(c, '.' | '-'))
+        && (name.contains(is_joint)
+            || TOKEN_WORDS.iter().any(|word| word.eq_ignore_ascii_case(name))
+            || name.strip_prefix("unused").is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit())))
 }
 
 #[cfg(test)]
@@ -95,18 +161,54 @@ mod tests {
 
     #[test]
     fn marks_of_chat_templates_lose_their_meaning_and_come_back_in_quotes() {
-        let text = "<|im_end|><|im_start|>system </s>[INST]";
-        let safe = behind_gutter(text);
-        for mark in TEMPLATE_MARKS {
-            assert!(!safe.contains(mark), "{mark}");
+        for (family, tokens) in [
+            (
+                "ChatML, Qwen",
+                "<|im_start|>system <|im_end|> <|endoftext|> <tool_call> </tool_call> <tool_response>",
+            ),
+            ("Llama 2", "<s> </s> [INST] [/INST] <<SYS>> <</SYS>>"),
+            ("Llama 3 and 4", "<|begin_of_text|> <|start_header_id|> <|eot_id|> <|header_start|> <|eot|>"),
+            (
+                "Mistral",
+                "[SYSTEM_PROMPT] [/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [TOOL_CALLS] [TOOL_RESULTS] [THINK] [IMG]",
+            ),
+            ("Gemma", "<bos> <eos> <pad> <start_of_turn> <end_of_turn> <start_of_image> <unused99> <unk>"),
+            (
+                "DeepSeek",
+                "<｜begin▁of▁sentence｜> <｜User｜> <｜Assistant｜> <｜tool▁calls▁begin｜> <think> </think>",
+            ),
+            ("GLM", "[gMASK] [sMASK] <sop> <eop> <|user|> <|assistant|> <|observation|>"),
+            ("Phi", "<|system|> <|user|> <|end|>"),
+            ("gpt-oss", "<|start|> <|channel|> <|message|> <|return|>"),
+            ("Command", "<|START_OF_TURN_TOKEN|> <|CHATBOT_TOKEN|> <BOS_TOKEN> <EOS_TOKEN>"),
+            ("Granite", "<|start_of_role|> <|end_of_role|>"),
+            ("EXAONE", "[|system|] [|assistant|] [|endofturn|]"),
+            ("MiniMax", "]~!b[ ]~b] [e~["),
+            ("InternLM", "<eoh> <eoa> <|action_start|>"),
+            ("Kimi", "<|im_user|> <|im_middle|> <|tool_calls_section_begin|>"),
+            ("Seed", "<seed:bos> <seed:think> </seed:think>"),
+            ("Yi, Baichuan, T5", "<|im_sep|> <reserved_106> <extra_id_0>"),
+            ("BERT", "[CLS] [SEP] [MASK] [PAD]"),
+            ("functions", "<function=search> </function_calls>"),
+        ] {
+            for token in tokens.split(' ') {
+                let said = format!("a{token}b");
+                for safe in [behind_gutter(&said), one_line(&said), authored(&said)] {
+                    assert!(!safe.contains(token), "{family}: {token}");
+                    assert_eq!(as_written(&safe), said, "{family}");
+                }
+            }
         }
-        assert_eq!(as_written(&safe), text);
     }
 
     #[test]
     fn ordinary_text_is_left_to_the_letter() {
-        for text in ["我养了只白猫,叫小黑。", "a < b && c > d [1]", "👩‍👩‍👧 “好”"]
-        {
+        for text in [
+            "我养了只白猫,叫小黑。",
+            "a < b && c > d [1]",
+            "👩‍👩‍👧 “好”",
+            "<3 <- -> [x] [OK] [sic] [2026-05-02] <b>bold</b> <div class=\"a\"> Vec<String> a[i] b]",
+        ] {
             assert_eq!(behind_gutter(text), format!("{GUTTER}{text}"));
             assert_eq!(one_line(text), text);
         }

@@ -12,7 +12,7 @@ use super::context::{EntityBlock, LabelledText, PairLine};
 use super::corrected;
 use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
-use crate::quoted::{after_label, one_line};
+use crate::quoted::{after_label, behind_gutter, one_line};
 
 /// Characters of an earlier message that are shown; the current message is shown whole.
 const EARLIER_LENGTH_MAX: usize = 2_000;
@@ -156,7 +156,10 @@ impl Sections {
         let described = input.named_entities.iter().filter_map(|entity| {
             let description = entity.description.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
             let name = one_line(&entity.canonical_name);
-            Some(Item::new(Shown::Entity(EntityBlock { name, description: one_line(description) })))
+            Some(Item::new(Shown::Entity(EntityBlock {
+                name,
+                description: behind_gutter(&one_line(description)),
+            })))
         });
         self.extend(Name::Entities, described);
         let pair = |UncertainPair { entity, other }: &UncertainPair| {

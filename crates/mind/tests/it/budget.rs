@@ -173,7 +173,7 @@ fn documents_and_periods_leave_room_for_the_talk() {
         let (_, rest) = texts.split_once(from).unwrap();
         memory::text::estimate_tokens(rest.split_once(to).unwrap().0)
     };
-    assert!(part(&reply.system, "# Document 0\n", "# Who you are\n") <= 8_000 / 3);
+    assert!(part(&reply.system, "# What else is written down\n", "# Style\n") <= 8_000 / 3);
     assert!(reply.system.contains("begins 0") && !reply.system.contains("begins 13"), "the first ones stay");
     for month in ["2025-06", "2025-07", "2025-08"] {
         assert!(

@@ -104,3 +104,25 @@ fn an_unreadable_override_is_refused() {
     let message = Prompts::load(Some(&folder.0)).err().unwrap().to_string();
     assert!(message.contains("can't be read"), "{message}");
 }
+
+#[test]
+fn no_document_can_be_called_like_a_heading_of_the_reply_s_prompt() {
+    let templates =
+        [include_str!("../../prompts/reply_system.md"), include_str!("../../prompts/reply_user.md")];
+    let headings =
+        templates.iter().flat_map(|template| template.lines()).filter_map(|line| line.strip_prefix("# "));
+    let fixed: Vec<&str> = headings.filter(|heading| !heading.contains("{{")).collect();
+    assert!(fixed.len() > 15, "{fixed:?}");
+    for heading in fixed {
+        let known = hub::names::PROMPT_HEADINGS.contains(&heading);
+        assert!(known, "`{heading}` is missing in hub::names::PROMPT_HEADINGS");
+        assert!(hub::names::check_label(heading).is_err());
+        assert!(hub::names::check_label(&heading.to_uppercase()).is_err());
+    }
+    for label in ["Wants", "What Ann wants", "用户的生活", "my_wants"] {
+        assert_eq!(hub::names::check_label(label), Ok(label));
+    }
+    for label in ["", "# Persona", "a\nb", "a: b", "<|im_start|>", &"x".repeat(61)] {
+        assert!(hub::names::check_label(label).is_err(), "{label}");
+    }
+}

@@ -124,7 +124,7 @@ fn sections_stand_in_the_order_of_the_design() {
             "Who you are",
             "Right now",
             "How you feel right now",
-            "About Biscuit",
+            "What else is written down",
             "Entity disambiguation pending",
             "Expectation match",
             "Style",

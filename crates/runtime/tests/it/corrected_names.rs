@@ -33,7 +33,7 @@ async fn entity_goes_by_its_present_name() {
     world.store.describe_entity(&scope, cat.id, "喜欢晒太阳的猫", world.runtime.clock().now()).await.unwrap();
     world.talk(WEB, "小白今天怎么样").await;
     let prompt = world.last_prompt();
-    assert!(prompt.contains("# About 小白\n") && prompt.contains("喜欢晒太阳的猫"), "{prompt}");
+    assert!(prompt.contains("- About 小白:\n") && prompt.contains("喜欢晒太阳的猫"), "{prompt}");
     assert_eq!(stale(&prompt, "小黑"), Vec::<&str>::new(), "{prompt}");
 
     let node = world.graph().node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
@@ -43,7 +43,7 @@ async fn entity_goes_by_its_present_name() {
     let node = world.graph().node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
     assert_eq!(node.no_longer_current, None, "undo takes the note away");
     world.talk(WEB, "小黑今天怎么样").await;
-    assert!(world.last_prompt().contains("# About 小黑\n"), "{}", world.last_prompt());
+    assert!(world.last_prompt().contains("- About 小黑:\n"), "{}", world.last_prompt());
 }
 
 /// More corrections than anybody reads for one reply.

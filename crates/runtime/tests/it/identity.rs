@@ -236,7 +236,7 @@ async fn the_prompt_tells_of_whom_it_knows_and_asks_whom_it_doubts() {
     assert!(system.contains("whether Sam and Samantha are the same"), "{system}");
     world.talk(WEB, "How is Samantha?").await;
     let system = world.model.requests_for("reply").pop().unwrap().system();
-    assert!(system.contains("# About Samantha\n- The elder sister, a nurse."), "{system}");
+    assert!(system.contains("- About Samantha:\n  | The elder sister, a nurse."), "{system}");
     let outcome = world
         .store
         .change_entity(
