@@ -67,6 +67,15 @@ fn words(criterion: &mut Criterion) {
             bencher.iter(|| statistics.relevance(&terms, &IndexedText::new(black_box(&indexed))));
         });
     }
+    // Each text has twice as many distinct terms as the one before and must take twice as long.
+    for length in [5_000, 10_000, 20_000] {
+        let han: String = ('\u{4e00}'..).take(length).collect();
+        let short: String = (0..length).map(|number| format!("{number:x} ")).collect();
+        for (name, text) in [("distinct Han characters", han), ("distinct short words", short)] {
+            group
+                .bench_function(BenchmarkId::new(name, length), |b| b.iter(|| query_terms(black_box(&text))));
+        }
+    }
     group.finish();
 }
 

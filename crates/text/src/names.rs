@@ -6,7 +6,7 @@ use super::function_words::is_function_word;
 use super::segment::fold;
 
 /// Longest name, in words.
-const NAME_WORDS_MAX: usize = 4;
+pub(super) const NAME_WORDS_MAX: usize = 4;
 
 /// Capitalised words of a text, folded. A capital at the beginning of a sentence tells nothing, nor does one in a text of
 /// capitals.
@@ -14,8 +14,8 @@ const NAME_WORDS_MAX: usize = 4;
 pub(super) struct Names {
     /// Words that are names, or parts of one.
     words: HashSet<String>,
-    /// Names of several words.
-    pub(super) whole: Vec<Vec<String>>,
+    /// Names of several words, parted by blanks.
+    whole: HashSet<String>,
 }
 
 impl Names {
@@ -56,11 +56,16 @@ impl Names {
         self.words.contains(folded)
     }
 
+    /// Whether these folded words in a row are a name here.
+    pub(super) fn is_whole(&self, words: &[&str]) -> bool {
+        !self.whole.is_empty() && self.whole.contains(&words.join(" "))
+    }
+
     fn take(&mut self, run: &mut Vec<String>) {
         let run = std::mem::take(run);
         if (2..=NAME_WORDS_MAX).contains(&run.len()) {
             self.words.extend(run.iter().cloned());
-            self.whole.push(run);
+            self.whole.insert(run.join(" "));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Index terms of a text, content terms of a question.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::function_words::{is_function_compound, is_function_word};
-use super::names::Names;
+use super::names::{NAME_WORDS_MAX, Names};
 use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, letters, pieces};
 use super::stem::Stems;
 use super::variants::simplified;
@@ -69,7 +69,7 @@ pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     let pieces = pieces(&folded);
     let stems = Stems::of(&pieces);
     let names = if stems.nouns_are_capitalised() { Names::default() } else { Names::of(text) };
-    let mut terms: Vec<QueryTerm> = Vec::new();
+    let mut terms = DistinctTerms::default();
     let mut at = 0;
     while at < pieces.len() {
         let (found, length) = match (&pieces[at], whole_name(&pieces[at..], &names)) {
@@ -78,24 +78,35 @@ pub fn query_terms(text: &str) -> Vec<QueryTerm> {
             (Piece::Unspaced(run), None) => (run_query(run), 1),
             (Piece::Hyphen, None) => (Vec::new(), 1),
         };
-        for term in found {
-            if terms.iter().all(|known| known.phrase != term.phrase) {
-                terms.push(term);
-            }
-        }
+        found.into_iter().for_each(|term| terms.push(term));
         at += length;
     }
-    terms
+    terms.in_order
+}
+
+/// Query terms in text order, each phrase once.
+#[derive(Default)]
+struct DistinctTerms {
+    in_order: Vec<QueryTerm>,
+    phrases: HashSet<Phrase>,
+}
+
+impl DistinctTerms {
+    fn push(&mut self, term: QueryTerm) {
+        if self.phrases.insert(term.phrase.clone()) {
+            self.in_order.push(term);
+        }
+    }
 }
 
 /// How many pieces the name of several words takes that begins here.
 fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
-    let is_word =
-        |piece: &Piece<'_>, word: &String| matches!(piece, Piece::Word(found) if bare(found) == *word);
-    let begins = |name: &&Vec<String>| {
-        pieces.len() >= name.len() && pieces.iter().zip(*name).all(|(piece, word)| is_word(piece, word))
-    };
-    names.whole.iter().filter(begins).map(Vec::len).max()
+    let words = pieces.iter().take(NAME_WORDS_MAX).map_while(|piece| match piece {
+        Piece::Word(word) => Some(bare(word)),
+        _ => None,
+    });
+    let words: Vec<&str> = words.collect();
+    (2..=words.len()).rev().find(|&length| names.is_whole(&words[..length]))
 }
 
 fn bare(word: &str) -> &str {
@@ -194,7 +205,7 @@ fn run_query(run: &str) -> Vec<QueryTerm> {
 /// dictionary cuts a question as it does not cut a memory; a pair counts only where something holds it.
 pub fn border_terms(text: &str) -> Vec<QueryTerm> {
     let folded = fold(text);
-    let mut terms: Vec<QueryTerm> = Vec::new();
+    let mut terms = DistinctTerms::default();
     for piece in pieces(&folded) {
         let Piece::Unspaced(run) = piece else { continue };
         if !run.chars().all(is_han) {
@@ -204,13 +215,10 @@ pub fn border_terms(text: &str) -> Vec<QueryTerm> {
         for pair in content_words(&run).windows(2).filter(|pair| pair[0].end == pair[1].start) {
             let last = run[pair[0].clone()].char_indices().next_back().map_or(0, |(at, _)| at);
             let first = run[pair[1].clone()].chars().next().map_or(0, char::len_utf8);
-            let term = unspaced_term(&run[pair[0].start + last..pair[1].start + first], true);
-            if terms.iter().all(|known| known.phrase != term.phrase) {
-                terms.push(term);
-            }
+            terms.push(unspaced_term(&run[pair[0].start + last..pair[1].start + first], true));
         }
     }
-    terms
+    terms.in_order
 }
 
 /// The dictionary words of a run without its function words, as byte ranges.
