@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::str::FromStr;
-use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
@@ -24,8 +23,6 @@ use crate::state::App;
 
 /// Most rows of a list.
 pub(crate) const LIST_LIMIT_MAX: u32 = 200;
-/// How long a client may take to send a body.
-const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// A JSON body.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -83,13 +80,8 @@ async fn body(request: Request, app: &App) -> Result<Bytes, Problem> {
         let detail = "the body must be JSON with the content type application/json; nothing was changed";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
-    tokio::select! {
-        bytes = Bytes::from_request(request, app) => bytes.map_err(|rejection| unreadable(rejection.into_response().status(), app)),
-        () = app.runtime().clock().sleep(BODY_TIME_MAX) => {
-            let detail = "the body did not arrive in time; nothing was changed";
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
-        }
-    }
+    let bytes = Bytes::from_request(request, app).await;
+    bytes.map_err(|rejection| unreadable(rejection.into_response().status(), app))
 }
 
 /// Whether a content type says JSON.

@@ -8,6 +8,7 @@
 //! `Problem`, in one shape, logged once. Writes run to their end also when the client goes away.
 
 mod serve;
+mod connections;
 mod router;
 mod state;
 mod auth;
@@ -18,6 +19,7 @@ mod admin;
 mod api_docs;
 mod ui;
 mod tls;
+mod bodies;
 mod extract;
 mod cursor;
 mod problem;

@@ -117,7 +117,7 @@ impl Problem {
         self
     }
 
-    fn with_retry_after(mut self, seconds: u64) -> Self {
+    pub(crate) fn with_retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_seconds = Some(seconds);
         self
     }

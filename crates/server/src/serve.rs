@@ -1,6 +1,6 @@
 //! Takes connections, bounds what each may cost, and lets them finish when the program stops.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,18 +10,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use crate::auth::client::Peer;
+use crate::connections::{ConnectionSlot, Place, Room};
 use crate::router::router;
 use crate::state::ServerParts;
 use crate::tls::Tls;
 
-/// Connections at once; further ones wait in the system's backlog.
-const CONNECTIONS_MAX: usize = 4_096;
 /// How long a client may take to agree on TLS.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(15);
 /// Largest head of a request, in bytes.
@@ -50,16 +48,17 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     listener.local_addr()?;
     let runtime = parts.runtime.clone();
-    let (tls, head_time) = (parts.tls.clone(), parts.settings.load().head_time);
+    let (tls, settings) = (parts.tls.clone(), parts.settings.clone());
+    let head_time = settings.load().head_time;
     let router = router(parts, shutdown.clone());
     let connections = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let room = Room::new();
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &room) => accepted,
             () = shutdown.cancelled() => break,
         };
-        let (stream, peer, permit) = match accepted {
+        let (stream, address, place) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!("a connection could not be taken: {error}");
@@ -67,12 +66,18 @@ pub async fn serve(
                 continue;
             }
         };
+        let is_for_owner = room.is_nearly_full();
+        let Some(slot) = room.admit(place, address.ip(), settings.load().behind_proxy) else {
+            runtime.metrics().refused("connections");
+            continue;
+        };
+        let peer = Peer { address, is_for_owner };
         let service = TowerToHyperService::new(FromPeer { peer, inner: router.clone() });
         match tls.clone() {
             None => {
                 let connection =
                     connections.watch(http(head_time).serve_connection(TokioIo::new(stream), service));
-                tokio::spawn(ended(connection, permit));
+                tokio::spawn(ended(connection, slot));
             }
             Some(tls) => {
                 let watcher = connections.watcher();
@@ -81,7 +86,7 @@ pub async fn serve(
                     let Some(stream) = shake_hands(&tls, stream, shaking_hands).await else { return };
                     let connection =
                         watcher.watch(http(head_time).serve_connection(TokioIo::new(stream), service));
-                    ended(connection, permit).await;
+                    ended(connection, slot).await;
                 });
             }
         }
@@ -105,14 +110,11 @@ fn http(head_time: Duration) -> http1::Builder {
     builder
 }
 
-async fn ended<E: std::fmt::Display>(
-    connection: impl Future<Output = Result<(), E>>,
-    permit: OwnedSemaphorePermit,
-) {
+async fn ended<E: std::fmt::Display>(connection: impl Future<Output = Result<(), E>>, slot: ConnectionSlot) {
     if let Err(error) = connection.await {
         tracing::debug!("a connection ended early: {error}");
     }
-    drop(permit);
+    drop(slot);
 }
 
 async fn shake_hands(
@@ -150,15 +152,12 @@ impl Service<hyper::Request<hyper::body::Incoming>> for FromPeer {
     }
 }
 
-async fn accept(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> std::io::Result<(TcpStream, Peer, OwnedSemaphorePermit)> {
-    let permit = room.clone().acquire_owned().await.map_err(std::io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
+async fn accept(listener: &TcpListener, room: &Room) -> std::io::Result<(TcpStream, SocketAddr, Place)> {
+    let place = room.place().await.map_err(std::io::Error::other)?;
+    let (stream, address) = listener.accept().await?;
     // Tokens are small and must not wait for each other; a connection that can't do so is served all the same.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("a connection keeps its delay: {error}");
     }
-    Ok((stream, Peer(peer), permit))
+    Ok((stream, address, place))
 }

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admin::backups::Backups;
 use crate::admin::config::Configuration;
 use crate::auth::{Limits, NamedTokens, Principal, Tokens};
+use crate::bodies::HeldBytes;
 use crate::mcp;
 use crate::problem::Problem;
 use crate::tls::Tls;
@@ -138,6 +139,7 @@ pub(crate) struct Shared {
     pub(crate) shutdown: CancellationToken,
     pub(crate) named: NamedTokens,
     pub(crate) limits: Limits,
+    pub(crate) held_bytes: HeldBytes,
     /// The hub's tools over HTTP.
     pub(crate) mcp: mcp::http::Service,
     /// Held while core blocks are read and written, so that of two edits none is lost.
@@ -162,7 +164,15 @@ impl App {
             access: parts.access.clone(),
         };
         let mcp = mcp::http::Service::new(desk, shutdown.clone());
-        Self(Arc::new(Shared { parts, shutdown, named, limits, mcp, persona_edit: Mutex::default() }))
+        Self(Arc::new(Shared {
+            parts,
+            shutdown,
+            named,
+            limits,
+            held_bytes: HeldBytes::default(),
+            mcp,
+            persona_edit: Mutex::default(),
+        }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime {

@@ -1,7 +1,5 @@
 //! Files that arrive in a form.
 
-use std::time::Duration;
-
 use axum::body::Bytes;
 use axum::extract::multipart::MultipartError;
 use axum::extract::{FromRequest, Multipart, Request};
@@ -12,8 +10,6 @@ use crate::state::App;
 
 /// Bytes of a form beside its file.
 pub(crate) const FORM_BYTES_MAX: usize = 64 * 1024;
-/// How long an upload may take.
-const TIME_MAX: Duration = Duration::from_secs(60);
 
 /// The name and the bytes of the form's `file`, which has at least one byte and at most `size_max`.
 pub(crate) async fn file_of(
@@ -32,13 +28,7 @@ pub(crate) async fn form_of(
     size_max: usize,
     text_field: Option<&str>,
 ) -> Result<(Option<(String, Bytes)>, Option<String>), Problem> {
-    let (file, text) = tokio::select! {
-        read = read(request, app, size_max, text_field) => read?,
-        () = app.runtime().clock().sleep(TIME_MAX) => {
-            let detail = "the file did not arrive in time; nothing was saved";
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
-        }
-    };
+    let (file, text) = read(request, app, size_max, text_field).await?;
     match file.as_ref().map(|(_, bytes)| bytes.len()) {
         Some(0) => Err(Problem::bad_request("file: empty; nothing was saved")),
         Some(size) if size > size_max => Err(too_large(size_max)),

@@ -1,7 +1,5 @@
 //! Imports: files are looked at, a person says who is who, and what they hold becomes messages and memory.
 
-use std::time::Duration;
-
 use axum::extract::multipart::Field;
 use axum::extract::{FromRequest, Multipart, Request, State};
 use axum::http::StatusCode;
@@ -31,8 +29,6 @@ pub(crate) const PATH: &str = "/api/admin/imports";
 pub(crate) const UPLOAD_SIZE_MAX: usize = 8 * 1024 * 1024 * 1024;
 /// Most files in one form; a zip archive may hold more.
 const FILES_MAX: usize = 1_000;
-/// How long an upload may pause.
-const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Longest value of a form's field that is not a file, in bytes.
 const FIELD_SIZE_MAX: usize = 256;
 /// Skips in an answer; all are counted.
@@ -155,7 +151,7 @@ async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Opt
     let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
     let (mut arrived, mut format) = (app.runtime().receive_import().await?, None);
     loop {
-        let next = in_time(app, form.next_field()).await?;
+        let next = form.next_field().await;
         let Some(mut field) = next.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))? else {
             break;
         };
@@ -168,13 +164,13 @@ async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Opt
                 }
                 let name = field.file_name().unwrap_or_default().to_owned();
                 arrived.begin_file(&name).await.map_err(ImportError::Io)?;
-                while let Some(bytes) = chunk(app, &mut field).await? {
+                while let Some(bytes) = chunk(&mut field).await? {
                     arrived.write(&bytes).await.map_err(ImportError::Io)?;
                 }
             }
             Some("format") => {
                 let mut value = Vec::new();
-                while let Some(bytes) = chunk(app, &mut field).await? {
+                while let Some(bytes) = chunk(&mut field).await? {
                     value.extend_from_slice(&bytes);
                     if value.len() > FIELD_SIZE_MAX {
                         return Err(Problem::unprocessable("format: too long; nothing was saved"));
@@ -196,18 +192,8 @@ async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Opt
     }
 }
 
-async fn chunk(app: &App, field: &mut Field<'_>) -> Result<Option<Bytes>, Problem> {
-    in_time(app, field.chunk()).await?.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))
-}
-
-async fn in_time<T>(app: &App, part: impl Future<Output = T>) -> Result<T, Problem> {
-    tokio::select! {
-        part = part => Ok(part),
-        () = app.runtime().clock().sleep(PAUSE_MAX) => {
-            let detail = "the files did not arrive in time; nothing was saved";
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
-        }
-    }
+async fn chunk(field: &mut Field<'_>) -> Result<Option<Bytes>, Problem> {
+    field.chunk().await.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))
 }
 
 /// `POST /api/admin/imports/{id}/start`

@@ -10,13 +10,17 @@ const FORWARDED_HOST: &str = "x-forwarded-host";
 
 /// The other end of the connection, noted by whoever accepted it. A request without one comes from this process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// Whether there is so little room left that this connection answers only the owner.
+    pub(crate) is_for_owner: bool,
+}
 
 /// The address that asks. Behind a proxy it is the one that the proxy added last; what stands before it was said by the
 /// client and proves nothing.
 pub(crate) fn address_of<B>(request: &Request<B>, behind_proxy: bool) -> IpAddr {
     let forwarded = behind_proxy.then(|| last_forwarded(request.headers())).flatten();
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
     forwarded.or(peer).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical()
 }
 
@@ -57,13 +61,17 @@ fn last_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
+    fn peer(address: &str) -> Peer {
+        Peer { address: address.parse().unwrap(), is_for_owner: false }
+    }
+
     fn asked(headers: &[(&str, &str)], behind_proxy: bool) -> String {
         let mut request = Request::builder();
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let mut request = request.body(()).unwrap();
-        request.extensions_mut().insert(Peer("10.0.0.9:1".parse().unwrap()));
+        request.extensions_mut().insert(peer("10.0.0.9:1"));
         address_of(&request, behind_proxy).to_string()
     }
 
@@ -90,7 +98,7 @@ mod tests {
     #[test]
     fn an_address_in_the_form_of_another_is_itself() {
         let mut request = Request::builder().body(()).unwrap();
-        request.extensions_mut().insert(Peer("[::ffff:127.0.0.1]:1".parse().unwrap()));
+        request.extensions_mut().insert(peer("[::ffff:127.0.0.1]:1"));
         assert!(address_of(&request, false).is_loopback());
     }
 }

@@ -13,6 +13,8 @@ use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
 
+/// Where a link leads.
+pub(crate) const PATH: &str = "/login";
 const USED_LINK: &str = include_str!("../ui/used_link.html");
 
 #[derive(Deserialize, JsonSchema)]

@@ -10,7 +10,9 @@ pub(crate) mod host;
 pub(crate) mod origin;
 
 use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::CONNECTION;
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use memory::access::AccessScope;
@@ -26,6 +28,9 @@ pub use tokens::{LoginCode, Random, TokenError, Tokens};
 
 /// First segments of the paths that need a token. Everything else is the page, which holds no secret.
 const GUARDED: [&str; 4] = ["api", "v1", "mcp", "metrics"];
+
+/// `Retry-After` when there is no place for a connection, in seconds.
+const ROOM_RETRY_SECONDS: u64 = 5;
 
 /// Describes the interface and holds nothing of anybody.
 const OPEN: &str = "/api/openapi.json";
@@ -63,7 +68,8 @@ impl Principal {
         })
     }
 
-    fn is_owner(&self) -> bool {
+    /// Whether this is the owner, by token or by login.
+    pub(crate) fn is_owner(&self) -> bool {
         self.scopes.is_none()
     }
 
@@ -164,7 +170,14 @@ pub(crate) fn is_guarded(path: &str) -> bool {
 pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match admit(&app, &mut request).await {
         Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => {
+            let mut response = problem.into_response();
+            if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+                // The place is needed.
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            response
+        }
     }
 }
 
@@ -195,6 +208,15 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     }
     if let TokenLookup::Unproven(bearer) = &look {
         principal = app.named.prove(bearer, now).await?;
+    }
+    let is_for_owner = request.extensions().get::<client::Peer>().is_some_and(|peer| peer.is_for_owner);
+    let may_pass =
+        is_sign_of_life || path == login::PATH || principal.as_ref().is_some_and(Principal::is_owner);
+    if is_for_owner && !may_pass {
+        app.runtime().metrics().refused("connections");
+        let detail =
+            "too many connections; only the owner is answered. Nothing was changed, try again in a moment";
+        return Err(Problem::unavailable(detail).with_retry_after(ROOM_RETRY_SECONDS));
     }
     let Some(principal) = principal else {
         if is_guarded(path) {

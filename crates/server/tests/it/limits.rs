@@ -1,9 +1,12 @@
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::header::{AUTHORIZATION, HOST};
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{Method, Request};
+use futures_util::stream;
 use serde_json::json;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tower::ServiceExt as _;
 
 use crate::home::{Answer, HOSTNAME, Home, TOKEN};
 
@@ -112,4 +115,100 @@ async fn a_body_limit_that_was_changed_holds_at_once() {
     assert_eq!(home.post("/api/chat/send", line.clone()).await.status, 202);
     home.set(|settings| settings.body_limit = 1_000);
     home.post("/api/chat/send", line).await.is_problem(413);
+}
+
+/// A body that comes as it is sent, and ends with its sender.
+fn body_of_channel() -> (UnboundedSender<Bytes>, Body) {
+    let (sender, receiver) = unbounded_channel();
+    let chunks = stream::unfold(receiver, |mut receiver| async move {
+        let chunk: Bytes = receiver.recv().await?;
+        Some((Ok::<_, std::io::Error>(chunk), receiver))
+    });
+    (sender, Body::from_stream(chunks))
+}
+
+fn post(path: &str, token: &str, kind: &str, body: Body) -> Request<Body> {
+    let request = Request::builder().method(Method::POST).uri(path).header(HOST, HOSTNAME);
+    let request = request.header(AUTHORIZATION, format!("Bearer {token}")).header(CONTENT_TYPE, kind);
+    request.header(ACCEPT, "application/json, text/event-stream").body(body).unwrap()
+}
+
+#[tokio::test]
+async fn a_body_that_comes_too_slowly_is_given_up_on_every_path() {
+    let home = Home::new().await;
+    for (path, kind) in [
+        ("/mcp", "application/json"),
+        ("/api/chat/send", "application/json"),
+        ("/v1/chat/completions", "application/json"),
+        ("/api/sync/exchange", "application/gzip"),
+        ("/api/admin/imports", "multipart/form-data; boundary=x"),
+        ("/api/admin/persona/avatar", "multipart/form-data; boundary=x"),
+        ("/api/chat/transcribe", "multipart/form-data; boundary=x"),
+    ] {
+        let token = match path {
+            "/api/sync/exchange" => home.token("pi", &["peer:pi"], None).await,
+            _ => TOKEN.to_owned(),
+        };
+        let (sender, body) = body_of_channel();
+        let trickle = async {
+            loop {
+                // One byte every five seconds never pauses for long, and never ends.
+                let _ = sender.send(Bytes::from_static(b"-"));
+                home.wait(Duration::from_secs(5)).await;
+            }
+        };
+        tokio::select! {
+            answer = home.raw(post(path, &token, kind, body)) => assert_eq!(answer.status(), 408, "{path}"),
+            () = trickle => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_large_body_may_take_the_time_that_its_bytes_need() {
+    let home = Home::new().await;
+    let (sender, body) = body_of_channel();
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    let steady = async {
+        for _ in 0..40 {
+            sender.send(Bytes::from(vec![b' '; 512 * 1024])).unwrap();
+            home.wait(Duration::from_secs(5)).await;
+        }
+        sender.send(Bytes::from(message)).unwrap();
+        drop(sender);
+    };
+    let (answer, ()) = tokio::join!(home.raw(post("/mcp", TOKEN, "application/json", body)), steady);
+    assert_eq!(answer.status(), 200, "three minutes at 100 KiB a second");
+}
+
+#[tokio::test]
+async fn bodies_together_hold_so_much_and_leave_room_for_the_owner_and_for_short_ones() {
+    let home = Home::new().await;
+    let phone = home.token("phone", &["hub:phone", "chat"], None).await;
+    let hold = |mebibytes: usize| {
+        let (sender, body) = body_of_channel();
+        for _ in 0..mebibytes {
+            sender.send(Bytes::from(vec![b' '; 1024 * 1024])).unwrap();
+        }
+        let request = post("/mcp", &phone, "application/json", body);
+        (sender, tokio::spawn(home.router.clone().oneshot(request)))
+    };
+    let held: Vec<_> = (0..2).map(|_| hold(51)).collect();
+    let ask = async |token: &str| {
+        let text = format!("{}{}", " ".repeat(4 << 20), json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+        Answer::of(home.raw(post("/mcp", token, "application/json", Body::from(text))).await).await
+    };
+    // The others are read before this is answered: each has been polled to its last byte.
+    tokio::task::yield_now().await;
+    let refused = ask(&phone).await;
+    refused.is_problem(503);
+    assert_eq!(refused.header("retry-after"), Some("5"));
+    assert_eq!(ask(TOKEN).await.status, 200, "the owner has room of their own");
+    let line = home.ask_with(&phone, Method::POST, "/api/chat/send", Some(json!({"content": "hello"}))).await;
+    assert_eq!(line.status, 202, "a line of talk always has room");
+    for (sender, answer) in held {
+        drop(sender);
+        assert_eq!(answer.await.unwrap().unwrap().status(), 400);
+    }
+    assert_eq!(ask(&phone).await.status, 200, "what was held is given back");
 }

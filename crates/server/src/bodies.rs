@@ -1,0 +1,215 @@
+//! How bodies of requests are read, whatever the path: how large each may be, how slowly it may come, and how much of all of
+//! them is held in memory at once.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody as _};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_LENGTH, EXPECT};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{StreamExt as _, stream};
+use jiff::Timestamp;
+
+use crate::admin::{avatar, import_pipeline, imports, voice};
+use crate::auth::Principal;
+use crate::chat::voice as chat_voice;
+use crate::extract::too_large;
+use crate::mcp;
+use crate::problem::Problem;
+use crate::state::App;
+use crate::upload;
+
+/// How long a body may take beside the time that its bytes need at [`RATE_MIN`], and how long it may pause.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Least bytes a second: the slowest uplinks that people have. It bounds how long a body can hold its memory.
+const RATE_MIN: u64 = 64 * 1024;
+/// Bytes of all bodies that are held at once: the longest MCP message and as much again for others.
+const HELD_MAX: usize = 2 * mcp::MESSAGE_BYTES_MAX;
+/// Of these, what only the owner's token fills: named tokens together can't keep the owner out.
+const HELD_FOR_OWNER: usize = 32 * 1024 * 1024;
+/// Bytes of each body that are not counted, so that a line of talk always finds room. Connections bound their sum.
+const UNCOUNTED: usize = 16 * 1024;
+/// `Retry-After` when there is no room, in seconds.
+const ROOM_RETRY_SECONDS: u64 = 5;
+/// Most bytes of a refused body that are still read, so that its sender gets to see the answer.
+const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How long a refused body is still read.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// Counts the bytes of bodies that are held.
+#[derive(Debug, Default)]
+pub(crate) struct HeldBytes(AtomicUsize);
+
+/// What one body holds, until its request is answered.
+struct Share {
+    app: App,
+    /// Most bytes that all bodies together may hold for this one to grow.
+    limit: usize,
+    bytes: AtomicUsize,
+    refusal: OnceLock<Refusal>,
+}
+
+/// Why a body was not read to its end.
+#[derive(Clone, Copy, Debug)]
+enum Refusal {
+    TooSlow,
+    NoRoom,
+}
+
+impl Share {
+    fn grow(&self, bytes: usize) -> Result<(), Refusal> {
+        let grown = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.limit);
+        let held = &self.app.held_bytes.0;
+        held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).map_err(|_| Refusal::NoRoom)?;
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.app.held_bytes.0.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
+    }
+}
+
+/// Refuses a body whose declared length is over the limit of its path, and bounds how all others come.
+pub(crate) async fn bound(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let limit = size_max(&app, request.uri().path());
+    // A body that does not say how large it is is cut off while it is read.
+    DefaultBodyLimit::max(limit).apply(&mut request);
+    let length =
+        request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limit as u64) {
+        return refuse_large(&app, request, limit).await;
+    }
+    if request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let is_owner = request.extensions().get::<Principal>().is_some_and(Principal::is_owner);
+    let share = Arc::new(Share {
+        limit: HELD_MAX - if is_owner { 0 } else { HELD_FOR_OWNER },
+        bytes: AtomicUsize::new(0),
+        refusal: OnceLock::new(),
+        app,
+    });
+    // An upload goes to the disk as it comes.
+    let is_held = request.uri().path() != imports::PATH;
+    let held = share.clone();
+    let request = request.map(|body| IncomingBody::new(body, held, is_held).into_body());
+    let response = next.run(request).await;
+    match share.refusal.get() {
+        None => response,
+        Some(Refusal::TooSlow) => {
+            let detail = "the body did not arrive in time; nothing was changed";
+            Problem::new(StatusCode::REQUEST_TIMEOUT, detail).into_response()
+        }
+        Some(Refusal::NoRoom) => {
+            share.app.runtime().metrics().refused("memory");
+            let detail = "too many large requests at once; nothing was changed, try again in a moment";
+            Problem::unavailable(detail).with_retry_after(ROOM_RETRY_SECONDS).into_response()
+        }
+    }
+}
+
+/// Largest body of a path, in bytes.
+fn size_max(app: &App, path: &str) -> usize {
+    let body_limit = app.parts.settings.load().body_limit;
+    match path {
+        mcp::http::PATH => mcp::MESSAGE_BYTES_MAX,
+        crate::sync::PATH => ::sync::PAGE_BYTES_MAX,
+        avatar::PATH => body_limit.max(avatar::UPLOAD_SIZE_MAX),
+        imports::PATH => imports::UPLOAD_SIZE_MAX,
+        import_pipeline::UPLOAD_PATH | import_pipeline::TEXT_PATH => import_pipeline::BODY_SIZE_MAX,
+        voice::SAMPLES_PATH => voice::SAMPLE_SIZE_MAX + upload::FORM_BYTES_MAX,
+        chat_voice::TRANSCRIBE_PATH => chat_voice::RECORDING_SIZE_MAX + upload::FORM_BYTES_MAX,
+        _ => body_limit,
+    }
+}
+
+async fn refuse_large(app: &App, request: Request, limit: usize) -> Response {
+    let waits_for_continue = request.headers().contains_key(EXPECT);
+    if !waits_for_continue {
+        tokio::select! {
+            () = drain(request.into_body()) => {}
+            () = app.runtime().clock().sleep(DRAIN_TIME_MAX) => {}
+        }
+    }
+    too_large(limit).into_response()
+}
+
+/// Reads and drops a body. A client that is still sending when its connection closes sees a
+/// broken connection instead of the answer.
+async fn drain(body: Body) {
+    let mut chunks = body.into_data_stream();
+    let mut left = DRAINED_BYTES_MAX;
+    while let Some(Ok(chunk)) = chunks.next().await {
+        left = left.saturating_sub(chunk.len());
+        if left == 0 {
+            return;
+        }
+    }
+}
+
+/// A body on its way.
+struct IncomingBody {
+    chunks: BodyDataStream,
+    share: Arc<Share>,
+    is_held: bool,
+    started: Timestamp,
+    received: usize,
+}
+
+impl IncomingBody {
+    fn new(body: Body, share: Arc<Share>, is_held: bool) -> Self {
+        let started = share.app.now();
+        Self { chunks: body.into_data_stream(), share, is_held, started, received: 0 }
+    }
+
+    fn into_body(self) -> Body {
+        Body::from_stream(stream::unfold(Some(self), |incoming| async move {
+            let mut incoming = incoming?;
+            match incoming.next().await? {
+                Ok(chunk) => Some((Ok(chunk), Some(incoming))),
+                Err(error) => Some((Err(error), None)),
+            }
+        }))
+    }
+
+    async fn next(&mut self) -> Option<Result<Bytes, axum::Error>> {
+        let wait = self.share.app.runtime().clock().sleep(self.patience_left());
+        let read = tokio::select! {
+            biased;
+            chunk = self.chunks.next() => chunk?.map(|chunk| self.take(chunk)),
+            () = wait => Ok(Err(Refusal::TooSlow)),
+        };
+        Some(read.and_then(|taken| {
+            taken.map_err(|refusal| {
+                // A body ends with its first refusal.
+                let _ = self.share.refusal.set(refusal);
+                axum::Error::new(std::io::Error::other("the body was refused"))
+            })
+        }))
+    }
+
+    fn take(&mut self, chunk: Bytes) -> Result<Bytes, Refusal> {
+        let counted = |received: usize| received.saturating_sub(UNCOUNTED);
+        let before = counted(self.received);
+        self.received += chunk.len();
+        if self.is_held {
+            self.share.grow(counted(self.received) - before)?;
+        }
+        Ok(chunk)
+    }
+
+    /// How long the next bytes may take.
+    fn patience_left(&self) -> Duration {
+        let elapsed = self.share.app.now().duration_since(self.started);
+        let elapsed = Duration::try_from(elapsed).unwrap_or_default();
+        let allowed = PATIENCE + Duration::from_secs(self.received as u64 / RATE_MIN);
+        allowed.saturating_sub(elapsed).min(PATIENCE)
+    }
+}

@@ -1,0 +1,124 @@
+//! How many connections there may be: together, and from one address.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+
+use crate::auth::client::client_of;
+
+/// Connections at once; further ones wait in the system's backlog.
+const CONNECTIONS_MAX: usize = 4_096;
+/// The last of these answer only the owner, who can then still revoke a token that fills all others.
+const OWNERS_CONNECTIONS: usize = 64;
+/// Connections of one address.
+const PER_ADDRESS_MAX: usize = 64;
+/// Connections of this machine, where many programs share one address, and of a proxy, behind which many people do.
+const PER_SHARED_ADDRESS_MAX: usize = 3_072;
+
+/// Room for connections.
+pub(crate) struct Room {
+    all: Arc<Semaphore>,
+    by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+/// Place for any connection.
+pub(crate) struct Place {
+    _permit: OwnedSemaphorePermit,
+}
+
+/// The place of one connection, until it ends.
+pub(crate) struct ConnectionSlot {
+    address: IpAddr,
+    by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    _place: Place,
+}
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        Self { all: Arc::new(Semaphore::new(CONNECTIONS_MAX)), by_address: Arc::default() }
+    }
+
+    /// Waits until there is place for one more.
+    pub(crate) async fn place(&self) -> Result<Place, AcquireError> {
+        Ok(Place { _permit: self.all.clone().acquire_owned().await? })
+    }
+
+    /// Whether only the owner is answered on connections that are taken now.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        self.all.available_permits() < OWNERS_CONNECTIONS
+    }
+
+    /// Gives the place to a connection from this address; none where the address has as many as it may.
+    pub(crate) fn admit(&self, place: Place, address: IpAddr, is_proxy: bool) -> Option<ConnectionSlot> {
+        let address = client_of(address.to_canonical());
+        let most = if address.is_loopback() || is_proxy { PER_SHARED_ADDRESS_MAX } else { PER_ADDRESS_MAX };
+        // Nothing that holds the lock can leave the counts half-changed.
+        let mut counts = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(address).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(ConnectionSlot { address, by_address: self.by_address.clone(), _place: place })
+    }
+}
+
+impl Drop for ConnectionSlot {
+    fn drop(&mut self) {
+        let mut counts = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn admit(room: &Room, address: &str, is_proxy: bool) -> Option<ConnectionSlot> {
+        let place = room.place().await.unwrap();
+        room.admit(place, address.parse().unwrap(), is_proxy)
+    }
+
+    #[tokio::test]
+    async fn an_address_has_so_many_and_its_end_makes_room() {
+        let room = Room::new();
+        let mut held = Vec::new();
+        for _ in 0..PER_ADDRESS_MAX {
+            held.push(admit(&room, "192.0.2.7", false).await.unwrap());
+        }
+        assert!(admit(&room, "192.0.2.7", false).await.is_none());
+        assert!(admit(&room, "::ffff:192.0.2.7", false).await.is_none(), "the same address in another form");
+        assert!(admit(&room, "192.0.2.8", false).await.is_some());
+        held.pop();
+        assert!(admit(&room, "192.0.2.7", false).await.is_some());
+        held.clear();
+        assert!(room.by_address.lock().unwrap().is_empty());
+        assert_eq!(
+            room.all.available_permits(),
+            CONNECTIONS_MAX,
+            "a refused connection gives its place back"
+        );
+    }
+
+    #[tokio::test]
+    async fn this_machine_and_a_proxy_leave_room_for_others_and_the_last_places_are_the_owner_s() {
+        let room = Room::new();
+        let mut held = Vec::new();
+        for _ in 0..PER_SHARED_ADDRESS_MAX {
+            held.push(admit(&room, "127.0.0.1", false).await.unwrap());
+        }
+        assert!(admit(&room, "127.0.0.1", false).await.is_none());
+        assert!(!room.is_nearly_full());
+        for _ in PER_SHARED_ADDRESS_MAX..=CONNECTIONS_MAX - OWNERS_CONNECTIONS {
+            held.push(admit(&room, "192.0.2.1", true).await.unwrap());
+        }
+        assert!(room.is_nearly_full());
+    }
+}
