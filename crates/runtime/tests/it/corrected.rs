@@ -204,7 +204,11 @@ async fn entity_description_from_before_is_not_told() {
     let description = "The sister, often on the phone".to_owned();
     world.store.describe_entity(&scope, mila.id, &description, world.runtime.clock().now()).await.unwrap();
     world.talk(WEB, "how is Mila?").await;
-    assert!(section(&world.last_prompt(), "What else is written down").contains(&description), "{}", world.last_prompt());
+    assert!(
+        section(&world.last_prompt(), "What else is written down").contains(&description),
+        "{}",
+        world.last_prompt()
+    );
     world.pass(HOUR).await;
     let said = "no, my sister Mila lives in Lyon now";
     live_with(&mut world, said, "The user's sister Mila lives in Lyon", Some(event), entity()).await;
