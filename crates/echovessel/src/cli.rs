@@ -224,7 +224,7 @@ pub(crate) enum SyncCommand {
         /// What it is called here; the host by default
         #[arg(long)]
         name: Option<String>,
-        /// Environment variable of the daemon that holds the token; without it the token is read from standard input
+        /// Environment variable of this command that holds the token; without it the token is read from standard input
         #[arg(long, value_name = "VAR")]
         token_env: Option<String>,
     },

@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -24,6 +24,14 @@ pub(crate) struct RunFile {
     /// Where it answers.
     pub(crate) url: String,
 }
+
+/// A folder with one of these is a home.
+const HOME_FILES: [&str; 4] = ["echovessel.db", "config.toml", "token", "lock"];
+/// Permissions of group and others to write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// `O_NOFOLLOW`
+const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// Held as long as the process owns the home; released by the system even when it is killed.
 #[derive(Debug)]
@@ -57,13 +65,35 @@ impl Home {
         Ok(Self { folder })
     }
 
-    /// Makes the folder if it is not there, and closes it to everybody but its owner.
+    /// Makes the folder if it is not there. A home that is there is closed to everybody but its owner; a folder that is none
+    /// yet keeps its permissions, because others may use it.
+    ///
+    /// # Errors
+    /// When the folder belongs to another user, or others may write into it.
     pub(crate) fn create(&self) -> anyhow::Result<()> {
         let shown = self.folder.display();
-        create_private_folder(&self.folder)?;
-        let closed = std::fs::Permissions::from_mode(0o700);
-        std::fs::set_permissions(&self.folder, closed)
-            .with_context(|| format!("the home {shown} can't be closed to other users"))
+        if !self.folder.exists() {
+            return create_private_folder(&self.folder);
+        }
+        let found =
+            std::fs::metadata(&self.folder).with_context(|| format!("the home {shown} can't be read"))?;
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            bail!(
+                "the home {shown} belongs to another user; start EchoVessel as that user, or use another --home"
+            );
+        }
+        if HOME_FILES.iter().any(|name| self.folder.join(name).exists()) {
+            let closed = std::fs::Permissions::from_mode(0o700);
+            return std::fs::set_permissions(&self.folder, closed)
+                .with_context(|| format!("the home {shown} can't be closed to other users"));
+        }
+        if found.permissions().mode() & OTHERS_WRITE != 0 {
+            bail!(
+                "other users may write into {shown}, so it can't be a home; choose a folder of its own, such as \
+                 {shown}/echovessel. Nothing was changed"
+            );
+        }
+        Ok(())
     }
 
     /// Takes the home for this process. Fails with [`Held`] if another has it.
@@ -143,7 +173,11 @@ impl Home {
     /// The token in the file; none if there is none yet.
     pub(crate) fn stored_token(&self) -> anyhow::Result<Option<String>> {
         let path = self.folder.join("token");
-        match std::fs::read_to_string(&path) {
+        let read = |mut file: File| {
+            let mut text = String::new();
+            file.read_to_string(&mut text).map(|_| text)
+        };
+        match OpenOptions::new().read(true).custom_flags(NO_FOLLOW).open(&path).and_then(read) {
             Ok(text) if text.trim().is_empty() => {
                 bail!("{} is empty; remove it and a new token is made at the next start", path.display())
             }
@@ -164,6 +198,25 @@ impl Home {
     /// The running daemon, as far as `run.json` tells.
     pub(crate) fn run_file(&self) -> Option<RunFile> {
         serde_json::from_slice(&std::fs::read(self.run_path()).ok()?).ok()
+    }
+
+    /// Writes a page that leads to the login link, and gives its path.
+    pub(crate) fn write_login_page(&self, login: &str) -> anyhow::Result<PathBuf> {
+        let path = self.folder.join("open.html");
+        let mut page =
+            private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
+        write!(
+            page,
+            "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url={login}\">"
+        )?;
+        writeln!(page, "<a href=\"{login}\">EchoVessel</a>")?;
+        Ok(path)
+    }
+
+    /// The link of the page no longer works.
+    pub(crate) fn remove_login_page(&self) {
+        // It is there only where a browser was opened.
+        let _ = std::fs::remove_file(self.folder.join("open.html"));
     }
 
     /// The daemon is gone.
@@ -201,5 +254,68 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 pub(crate) fn private(path: &Path, truncate: bool) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(truncate).mode(0o600);
-    options.open(path)
+    // A link that somebody else put here must not lead the secret elsewhere.
+    options.custom_flags(NO_FOLLOW).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(folder: &Path) -> u32 {
+        std::fs::metadata(folder).unwrap().permissions().mode() & 0o7777
+    }
+
+    fn folder_with(mode: u32, file: Option<&str>) -> (tempfile::TempDir, Home) {
+        let folder = tempfile::tempdir().unwrap();
+        if let Some(file) = file {
+            std::fs::write(folder.path().join(file), "x").unwrap();
+        }
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+        let home = Home::locate(Some(folder.path().to_owned())).unwrap();
+        (folder, home)
+    }
+
+    #[test]
+    fn only_a_home_is_closed_to_others() {
+        for (before, file, after) in
+            [(0o755, Some("config.toml"), 0o700), (0o755, Some("holiday.jpg"), 0o755), (0o750, None, 0o750)]
+        {
+            let (folder, home) = folder_with(before, file);
+            home.create().unwrap();
+            assert_eq!(mode(folder.path()), after, "{file:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_into_which_others_write_is_refused_and_left_as_it_is() {
+        for before in [0o1777, 0o777, 0o770] {
+            let (folder, home) = folder_with(before, None);
+            let refused = home.create().unwrap_err().to_string();
+            assert!(refused.contains("choose a folder of its own"), "{refused}");
+            assert_eq!(mode(folder.path()), before);
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_made_is_closed() {
+        let (folder, _) = folder_with(0o700, None);
+        let home = Home::locate(Some(folder.path().join("a/b"))).unwrap();
+        home.create().unwrap();
+        assert_eq!(mode(&folder.path().join("a/b")), 0o700);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_secret_is_not_followed() {
+        let (folder, home) = folder_with(0o700, None);
+        let elsewhere = folder.path().join("elsewhere");
+        std::fs::write(&elsewhere, "").unwrap();
+        for name in ["token", "lock", "run.json.new", "open.html"] {
+            std::os::unix::fs::symlink(&elsewhere, folder.path().join(name)).unwrap();
+        }
+        assert!(home.token(|| [7; 32]).is_err());
+        assert!(home.lock().is_err());
+        assert!(home.write_login_page("http://127.0.0.1:1/login?code=1").is_err());
+        assert_eq!(std::fs::read_to_string(elsewhere).unwrap(), "");
+    }
 }

@@ -13,20 +13,17 @@ use memory::ledger::Prices;
 use memory::ports::{Appearance, Clock as _};
 use runtime::{ReloadableModel, Runtime};
 use serde_json::{Map, Value as Json, json};
-use server::{ConfigUpdate, Configuration, ConfigurationError, ServerSettings, VoiceProgram};
+use server::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError, ServerSettings, VoiceProgram};
 use store::HomeDatabase;
 use tokio::sync::Mutex;
 use toml::{Table, Value};
 
-use crate::config::{self, Config, ConfigChange, is_live, known_keys};
+use crate::config::{self, Config, ConfigChange, Protection, is_live, known_keys};
 use crate::database::home_database;
 use crate::home::{Home, replace};
 use crate::system::SystemClock;
 use crate::voice_setup::{self, voice_settings};
 use crate::wiring::{api_key_variable, connect, prices_of, runtime_settings, server_settings};
-
-/// Keys that name programs to run: a token for the API must not be enough to run another.
-const PROGRAMS: [&str; 2] = ["voice.tts_command", "voice.stt_command"];
 
 /// The daemon's configuration and the parts that use it.
 pub(crate) struct LiveConfig {
@@ -69,13 +66,12 @@ impl Configuration for LiveConfig {
         Ok(shown)
     }
 
-    async fn change(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
+    async fn change(&self, wanted: Json, author: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError> {
         let wishes =
             config::changes_in(&wanted, &known_keys_or_defect()?).map_err(ConfigurationError::NotAKey)?;
-        if let Some(wish) = wishes.iter().find(|wish| PROGRAMS.contains(&wish.key.as_str())) {
-            let key = &wish.key;
-            let reason = format!("{key} names a program that runs on this machine: set it in config.toml");
-            return Err(ConfigurationError::NotAKey(reason));
+        for wish in &wishes {
+            let refusal = Protection::of(&wish.key).refusal(&wish.key, author);
+            refusal.map_or(Ok(()), |reason| Err(ConfigurationError::Protected(reason)))?;
         }
         self.apply(wanted).await
     }

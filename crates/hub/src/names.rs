@@ -72,50 +72,10 @@ macro_rules! text_name {
 }
 
 mod date;
+mod label;
 
 pub use date::DiaryDate;
-
-/// Longest label of a document, in characters.
-pub const LABEL_LENGTH_MAX: usize = 60;
-/// Headings of the reply's prompt: no label may pose as one of them.
-pub const PROMPT_HEADINGS: [&str; 23] = [
-    "Persona",
-    "About the user",
-    "Style preferences",
-    "Who you are",
-    "Right now",
-    "How you feel right now",
-    "What else is written down",
-    "Entity disambiguation pending",
-    "What you are not certain of",
-    "Expectation match",
-    "Style",
-    "Avoid these patterns",
-    "Recent sessions",
-    "Recent thoughts you've had about this person",
-    "How you see yourself lately",
-    "Recent things you remember happened",
-    "Their own words",
-    "What is no longer so",
-    "What you don't remember",
-    "Promises you've made",
-    "You've been expecting",
-    "Our recent conversation",
-    "What they just said",
-];
-
-/// Checks how a prompt is to call a document: letters, digits, blanks, `_` and `-`, and no heading of the prompt.
-pub fn check_label(label: &str) -> Result<&str, InvalidName> {
-    let label = label.trim();
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-');
-    if label.is_empty() || label.chars().count() > LABEL_LENGTH_MAX || !label.chars().all(is_plain) {
-        return invalid(format!("`promptLabel` needs 1 to {LABEL_LENGTH_MAX} letters, digits and blanks"));
-    }
-    if PROMPT_HEADINGS.iter().any(|heading| heading.to_lowercase() == label.to_lowercase()) {
-        return invalid(format!("`promptLabel` can't be `{label}`, which is a heading of the prompt itself"));
-    }
-    Ok(label)
-}
+pub use label::{LABEL_LENGTH_MAX, PROMPT_HEADINGS, check_label};
 
 /// Where an identity document belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

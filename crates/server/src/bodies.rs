@@ -1,4 +1,4 @@
-//! How bodies of requests are read, whatever the path: how large each may be, how slowly it may come, and how much of all of
+//! How bodies of requests are read on every path: how large each may be, how slowly it may come, and how much of all of
 //! them is held in memory at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ const HELD_MAX: usize = 2 * mcp::MESSAGE_BYTES_MAX;
 const HELD_FOR_OWNER: usize = 32 * 1024 * 1024;
 /// Bytes of each body that are not counted, so that a line of talk always finds room. Connections bound their sum.
 const UNCOUNTED: usize = 16 * 1024;
-/// `Retry-After` when there is no room, in seconds.
+/// `Retry-After` when memory is full, in seconds.
 const ROOM_RETRY_SECONDS: u64 = 5;
 /// Most bytes of a refused body that are still read, so that its sender gets to see the answer.
 const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;

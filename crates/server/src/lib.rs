@@ -20,6 +20,7 @@ mod api_docs;
 mod ui;
 mod tls;
 mod bodies;
+mod streams;
 mod extract;
 mod cursor;
 mod problem;
@@ -29,7 +30,7 @@ mod sync;
 mod routes;
 
 pub use admin::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
-pub use admin::config::{ConfigUpdate, Configuration, ConfigurationError};
+pub use admin::config::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError};
 pub use admin::voice::VoiceProgram;
 pub use api_docs::openapi;
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};

@@ -92,6 +92,11 @@ impl Problem {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry_after(seconds.max(1))
     }
 
+    /// The client has more streams open than its token may have.
+    pub(crate) fn too_many_streams(detail: &str) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry_after(BUSY_RETRY_SECONDS)
+    }
+
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }

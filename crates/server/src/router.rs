@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -20,11 +21,16 @@ use crate::mcp;
 use crate::problem::{self, Problem};
 use crate::routes::{self, Route};
 use crate::state::{App, ServerParts};
+use crate::streams;
 use crate::ui;
 
 /// Only what this server serves; no frame, no inline script, no foreign form.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; \
                       connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+/// What the page may use of the device: it records voice messages, and nothing else.
+const PERMISSIONS: &str =
+    "microphone=(self), camera=(), geolocation=(), display-capture=(), payment=(), usb=()";
 
 /// Every path that needs a token.
 pub fn api_paths() -> Vec<&'static str> {
@@ -45,13 +51,14 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     router
         .fallback(fallback)
         .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(app.clone(), streams::bound))
         .layer(from_fn_with_state(app.clone(), audit::record))
         .layer(from_fn_with_state(app.clone(), bodies::bound))
         .layer(from_fn_with_state(app.clone(), auth::authorize))
         .layer(from_fn_with_state(app.clone(), origin::check))
         .layer(from_fn_with_state(app.clone(), host::check))
         .layer(from_fn(problem::use_openai_shape))
-        .layer(from_fn(set_security_headers))
+        .layer(from_fn_with_state(app.clone(), set_security_headers))
         .layer(from_fn_with_state(app.clone(), metrics::count))
         .with_state(app)
 }
@@ -68,7 +75,9 @@ async fn wrong_method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not accept this method")
 }
 
-async fn set_security_headers(request: Request, next: Next) -> Response {
+async fn set_security_headers(State(app): State<App>, request: Request, next: Next) -> Response {
+    let is_encrypted = app.parts.tls.is_some()
+        || auth::client::is_encrypted(request.headers(), app.parts.settings.load().behind_proxy);
     let is_private = auth::is_guarded(request.uri().path());
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -77,6 +86,12 @@ async fn set_security_headers(request: Request, next: Next) -> Response {
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     let resource_policy = HeaderName::from_static("cross-origin-resource-policy");
     headers.insert(resource_policy, HeaderValue::from_static("same-origin"));
+    let opener_policy = HeaderName::from_static("cross-origin-opener-policy");
+    headers.insert(opener_policy, HeaderValue::from_static("same-origin"));
+    headers.insert(HeaderName::from_static("permissions-policy"), HeaderValue::from_static(PERMISSIONS));
+    if is_encrypted {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
     if is_private || !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }

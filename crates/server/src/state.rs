@@ -22,6 +22,7 @@ use crate::auth::{Limits, NamedTokens, Principal, Tokens};
 use crate::bodies::HeldBytes;
 use crate::mcp;
 use crate::problem::Problem;
+use crate::streams::OpenStreams;
 use crate::tls::Tls;
 
 /// The user that a request means when it names none.
@@ -140,6 +141,7 @@ pub(crate) struct Shared {
     pub(crate) named: NamedTokens,
     pub(crate) limits: Limits,
     pub(crate) held_bytes: HeldBytes,
+    pub(crate) streams: OpenStreams,
     /// The hub's tools over HTTP.
     pub(crate) mcp: mcp::http::Service,
     /// Held while core blocks are read and written, so that of two edits none is lost.
@@ -170,6 +172,7 @@ impl App {
             named,
             limits,
             held_bytes: HeldBytes::default(),
+            streams: OpenStreams::default(),
             mcp,
             persona_edit: Mutex::default(),
         }))

@@ -1,5 +1,6 @@
 //! Local programs: text on standard input and WAV on standard output, or a WAV file and text. No shell.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -149,6 +150,55 @@ struct Outcome {
     status: io::Result<ExitStatus>,
 }
 
+/// Variables that a child gets, by name or by the beginning of it. The daemon's environment holds keys and tokens, which
+/// no program needs for speaking, hearing or showing a page.
+const CHILD_VARIABLES: [&str; 32] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TERM",
+    "TMPDIR",
+    "DISPLAY",
+    "XAUTHORITY",
+    "BROWSER",
+    "DESKTOP_SESSION",
+    "XDG_*",
+    "WAYLAND_*",
+    "DBUS_SESSION_*",
+    "KDE_*",
+    "GNOME_*",
+    "PULSE_*",
+    "PIPEWIRE_*",
+    "ALSA_*",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYTHONPATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "CUDA_*",
+    "HIP_*",
+    "ESPEAK_*",
+    "PIPER_*",
+];
+
+/// The environment of a program that this one starts.
+pub fn child_environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_for_children)).collect()
+}
+
+fn is_for_children(name: &str) -> bool {
+    CHILD_VARIABLES.iter().any(|known| match known.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *known,
+    })
+}
+
 /// Runs a program and returns its standard output. It ends when its time is over, when it says too much, and when the
 /// future is dropped.
 async fn run(
@@ -163,6 +213,8 @@ async fn run(
         command.split_first().ok_or_else(|| VoiceError::Settings("the command is empty".to_owned()))?;
     let mut child = Command::new(program)
         .args(arguments)
+        .env_clear()
+        .envs(child_environment())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -218,4 +270,26 @@ fn read_up_to(pipe: impl Read, bytes_max: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let _ = pipe.take(bytes_max).read_to_end(&mut bytes);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_gets_no_secret() {
+        for secret in [
+            "ECHOVESSEL_TOKEN",
+            "OPENAI_API_KEY",
+            "PGPASSWORD",
+            "AWS_SECRET_ACCESS_KEY",
+            "MY_PATH",
+            "LD_PRELOAD",
+        ] {
+            assert!(!is_for_children(secret), "{secret}");
+        }
+        for needed in ["PATH", "HOME", "LC_ALL", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY"] {
+            assert!(is_for_children(needed), "{needed}");
+        }
+    }
 }

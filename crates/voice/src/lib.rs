@@ -18,7 +18,7 @@ mod openai;
 mod fishaudio;
 mod installed;
 
-pub use command::{CommandListener, CommandSpeaker, VOICE_PLACEHOLDER};
+pub use command::{CommandListener, CommandSpeaker, VOICE_PLACEHOLDER, child_environment};
 pub use endpoint::{EndpointSettings, is_secure_url};
 pub use fishaudio::FishSpeaker;
 pub use installed::{InstalledProgram, installed_programs};

@@ -23,11 +23,14 @@ use crate::outbound;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::wiring::{Services, bare_host, server_settings, shown_host, wire};
 
+/// Shortest owner's token that is taken beyond this machine.
+const OWNER_TOKEN_BYTES_MIN: usize = 16;
+
 pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
     let _lock = home.lock()?;
     let token = home.token(random_bytes)?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
-    let listener = listen(config, asked).await?;
+    let listener = listen(config, asked, &token).await?;
     let port = listener.local_addr()?.port();
     let tls = tls(config)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
@@ -48,7 +51,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
     print_address(shared, home, &wired, &outbound.hosts, &url, &login);
     if asked.open {
-        open_page(&login);
+        open_page(home, &login);
     }
     let outcome = tokio::select! {
         // An order to stop over the API ends the server as well, which is no failure then.
@@ -64,6 +67,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
         backups.abort();
     }
     home.remove_run_file();
+    home.remove_login_page();
     shutdown.cancel();
     if let Some(socket) = socket {
         socket.close().await;
@@ -173,13 +177,23 @@ impl AnyDaemon {
     }
 }
 
-async fn listen(config: &Config, asked: &Run) -> anyhow::Result<TcpListener> {
+async fn listen(config: &Config, asked: &Run, token: &str) -> anyhow::Result<TcpListener> {
     let port = asked.port.unwrap_or(config.server.port);
     let host = bare_host(&config.server.host);
     let listener = TcpListener::bind((host, port)).await.with_context(|| {
         format!("port {port} on {host} is not available; stop the program that uses it, or choose another with --port (0 takes any)")
     })?;
     let is_open = !listener.local_addr()?.ip().is_loopback();
+    if token.len() < OWNER_TOKEN_BYTES_MIN {
+        let weak = format!(
+            "the owner's token has fewer than {OWNER_TOKEN_BYTES_MIN} bytes and can be guessed: unset ECHOVESSEL_TOKEN, or \
+             remove <home>/token, and a long one is made"
+        );
+        if is_open {
+            bail!("{weak}. With such a token EchoVessel listens on this machine only");
+        }
+        tracing::warn!("{weak}");
+    }
     if is_open && config.server.tls_cert.is_empty() && !config.server.behind_proxy {
         tracing::warn!(
             "listening on {host} without encryption: others on the network can read the token and every message. Set \
@@ -287,10 +301,16 @@ fn print_address(
     println!("            (opens once within ten minutes; `echovessel token link` creates another link)");
 }
 
-fn open_page(login: &str) {
+/// Opens the login link through a file that only its owner can read: other users of the machine see the arguments of every
+/// process, and the link is a key.
+fn open_page(home: &Home, login: &str) {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = std::process::Stdio::null;
-    let started = std::process::Command::new(opener).arg(login).stdout(quiet()).stderr(quiet()).spawn();
+    let started = home.write_login_page(login).and_then(|page| {
+        let mut command = std::process::Command::new(opener);
+        command.env_clear().envs(voice::child_environment()).arg(page).stdout(quiet()).stderr(quiet());
+        command.spawn().map_err(anyhow::Error::from)
+    });
     if started.is_err() {
         println!("            (no browser could be opened; open the link yourself)");
     }

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -31,8 +31,12 @@ async fn add(
     name: Option<String>,
     token_env: Option<String>,
 ) -> anyhow::Result<()> {
-    let token = if token_env.is_none() { Some(read_token()?) } else { None };
-    let body = json!({"url": url, "name": name, "token": token, "token_env": token_env});
+    let token = match token_env {
+        None => read_token()?,
+        Some(variable) => std::env::var(&variable)
+            .with_context(|| format!("{variable} holds no token; nothing was changed"))?,
+    };
+    let body = json!({"url": url, "name": name, "token": token});
     let answer = daemon.ask(Method::POST, "/api/admin/sync/peers", Some(body)).await?;
     print(shared, &answer, || {
         println!("Added {url}. The first exchange has begun; `echovessel sync status` shows how it stands.");

@@ -4,9 +4,11 @@ mod duration;
 mod read;
 mod sections;
 mod live;
+mod protection;
 mod edit;
 
 pub(crate) use edit::{ConfigChange, changes_in, with_changes};
 pub(crate) use live::is_live;
+pub(crate) use protection::Protection;
 pub(crate) use read::{ConfigError, body_limit, known_keys, load, overridden_keys, parse};
 pub(crate) use sections::{Config, LlmPrice, Voice, is_server_url};

@@ -32,7 +32,7 @@ async fn a_token_of_a_peer_opens_nothing_else_and_a_false_page_is_refused() {
     );
     let mixed = ["token", "create", "--scope", "peer:kitchen,chat", "--name", "mixed"];
     assert_ne!(run(&home, &settings, &mixed).await.code, 0);
-    let plain = run(&home, &settings, &["sync", "add", "http://192.0.2.7:7777", "--token-env", "X"]).await;
+    let plain = run(&home, &settings, &["sync", "add", "http://192.0.2.7:7777", "--token-env", "HOME"]).await;
     assert!(plain.code != 0 && plain.err.contains("unencrypted"), "{}", plain.err);
 }
 

@@ -28,6 +28,18 @@ async fn patch(daemon: &Daemon, body: &Value) -> Answer {
     answer(daemon.request(Method::PATCH, "/api/admin/config").json(body)).await.unwrap()
 }
 
+/// The owner's login, which may change what no token may.
+async fn log_in(daemon: &Daemon) -> String {
+    let link = daemon.login.strip_prefix(&daemon.url).unwrap();
+    let entered = answer(daemon.knock(Method::GET, link)).await.unwrap();
+    entered.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned()
+}
+
+async fn patch_logged_in(daemon: &Daemon, cookie: &str, body: &Value) -> Answer {
+    let request = daemon.knock(Method::PATCH, "/api/admin/config").header("cookie", cookie);
+    answer(request.json(body)).await.unwrap()
+}
+
 fn write(home: &Home, text: &str) {
     std::fs::create_dir_all(home.path()).unwrap();
     std::fs::write(home.file("config.toml"), text).unwrap();
@@ -151,9 +163,13 @@ async fn what_can_not_be_set_changes_nothing_and_says_why() {
             "http",
         ),
         (json!({"recall": {"k": 3}, "session": {"max_messages": 0}}), 422, "max_messages"),
+        (json!({"llm": {"api_key_env": "AWS_SECRET_ACCESS_KEY"}}), 403, "config.toml"),
+        (json!({"channels": {"discord": {"token_env": "HOME"}}}), 403, "config.toml"),
+        (json!({"voice": {"tts_command": ["sh"]}}), 403, "config.toml"),
     ];
+    let cookie = log_in(&daemon).await;
     for (body, status, reason) in refused {
-        let answer = patch(&daemon, &body).await;
+        let answer = patch_logged_in(&daemon, &cookie, &body).await;
         let detail = answer.body["detail"].as_str().unwrap().to_owned();
         assert_eq!(answer.status, status, "{body}: {detail}");
         assert!(detail.contains(reason), "{body}: {detail}");
@@ -224,7 +240,9 @@ async fn another_model_answers_from_the_next_turn_on() {
     assert_eq!(daemon.complete("self", "hello").await, scripts::REPLY);
     let prices = json!([{"model": "two", "input": 1_000.0, "output": 1_000.0}]);
     let wanted = json!({"llm": {"base_url": second.base_url(), "model": "two", "prices": prices}});
-    let done = patch(&daemon, &wanted).await;
+    let refused = patch(&daemon, &wanted).await;
+    assert_eq!(refused.status, 403, "a token does not say who receives the words: {}", refused.body);
+    let done = patch_logged_in(&daemon, &log_in(&daemon).await, &wanted).await;
     assert_eq!(done.body["reloaded"], json!(["llm.base_url", "llm.model", "llm.prices"]), "{}", done.body);
     assert_eq!(daemon.complete("self", "hello again").await, "another voice");
     assert_eq!(daemon.get("/api/state").await["llm"]["model"], "two");

@@ -134,7 +134,7 @@ impl Push {
             let reason = "it was erased here, and this version has not seen that, so nothing was written; pull it first, or create it with `memory_create`";
             return Ok((ItemStatus::Known, Some(reason.to_owned())));
         };
-        // Of what the caller may not read it is not told whether it guessed the text.
+        // A caller must not learn whether it guessed a text that it may not read.
         let says_the_same = act.hub.may_read(act.caller, &item.name)
             && heads.first().is_some_and(|shown| shown.content == item.content);
         if let Some(reason) = self.refusal(act, &item) {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::audit::AuditObject;
+use super::config::ConfigAuthor;
 use crate::auth::Admin;
 use crate::extract;
 use crate::problem::Problem;
@@ -187,13 +188,14 @@ pub(crate) struct ChannelChangeResponse {
 /// `PATCH /api/admin/channels {web: {host?, port?, debounce_ms?}}`: as the compatible interface has it.
 pub(crate) async fn change(
     State(app): State<App>,
-    Admin(_): Admin,
+    Admin(principal): Admin,
     extract::Json(wanted): extract::Json<Value>,
 ) -> Result<(Extension<AuditObject>, Json<ChannelChangeResponse>), Problem> {
     let changes = changes(&wanted)?;
     let names: Map<String, Value> =
         changes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
-    let work = async move { Ok(app.parts.configuration.change(Value::Object(names)).await?) };
+    let author = ConfigAuthor::of(&principal);
+    let work = async move { Ok(app.parts.configuration.change(Value::Object(names), author).await?) };
     let changed = extract::run_detached(work).await?;
     let mut updated: Vec<String> = changes.into_iter().map(|(asked, ..)| asked).collect();
     updated.sort();

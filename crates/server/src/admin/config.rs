@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::audit::AuditObject;
 use super::voice::VoiceProgram;
-use crate::auth::Admin;
+use crate::auth::{Admin, Principal};
 use crate::extract;
 use crate::problem::Problem;
 use crate::state::App;
@@ -24,7 +24,7 @@ pub trait Configuration: Send + Sync {
     async fn show(&self) -> Result<Value, ConfigurationError>;
     /// Sets keys, given as `{section: {key: value}}` or `{"section.key": value}`: in the file, and for the running
     /// program where it can.
-    async fn change(&self, wanted: Value) -> Result<ConfigUpdate, ConfigurationError>;
+    async fn change(&self, wanted: Value, author: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError>;
     /// Reads the file again.
     async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError>;
     /// Local programs that can speak or hear.
@@ -34,6 +34,27 @@ pub trait Configuration: Send + Sync {
     /// Has one of them speak, or hear.
     async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {
         Err(ConfigurationError::NotAKey(format!("{name} is not installed")))
+    }
+}
+
+/// Who changes the configuration over HTTP, by how much they are trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConfigAuthor {
+    /// A named token with the scope `admin`.
+    NamedToken,
+    /// The owner's token, which programs hold too.
+    OwnerToken,
+    /// The owner in a browser.
+    Login,
+}
+
+impl ConfigAuthor {
+    pub(super) fn of(principal: &Principal) -> Self {
+        match (principal.is_owner(), principal.is_login) {
+            (false, _) => Self::NamedToken,
+            (true, false) => Self::OwnerToken,
+            (true, true) => Self::Login,
+        }
     }
 }
 
@@ -56,6 +77,9 @@ pub enum ConfigurationError {
     /// What was asked names no key that can be set.
     #[error("{0}")]
     NotAKey(String),
+    /// This author may not change this key; the text says who may.
+    #[error("{0}")]
+    Protected(String),
     /// A value does not fit, or the file is not right.
     #[error("{0}")]
     BadValue(String),
@@ -128,10 +152,11 @@ pub(crate) async fn show(State(app): State<App>, Admin(_): Admin) -> Result<Resp
 /// `PATCH /api/admin/config`
 pub(crate) async fn change(
     State(app): State<App>,
-    Admin(_): Admin,
+    Admin(principal): Admin,
     extract::Json(wanted): extract::Json<Value>,
 ) -> Result<(Extension<AuditObject>, Json<ConfigChangeResponse>), Problem> {
-    let work = async move { Ok(app.parts.configuration.change(wanted).await?) };
+    let author = ConfigAuthor::of(&principal);
+    let work = async move { Ok(app.parts.configuration.change(wanted, author).await?) };
     let changed = extract::run_detached(work).await?;
     let object = AuditObject(changed.updated_fields.join(" "));
     let answer = ConfigChangeResponse {
@@ -162,6 +187,7 @@ impl From<ConfigurationError> for Problem {
         let detail = error.to_string();
         match error {
             ConfigurationError::NotAKey(_) => Self::bad_request(detail),
+            ConfigurationError::Protected(_) => Self::forbidden(detail),
             ConfigurationError::BadValue(_) => Self::unprocessable(detail),
             ConfigurationError::Unwritable(_) => {
                 tracing::error!("{detail}");

@@ -26,6 +26,8 @@ use crate::state::App;
 use crate::upload::{self, form_of};
 
 pub(crate) const UPLOAD_PATH: &str = "/api/admin/import/upload";
+/// Where the events of an import are.
+pub(crate) const EVENTS_PATH: &str = "/api/admin/import/events";
 pub(crate) const TEXT_PATH: &str = "/api/admin/import/upload_text";
 /// Largest file or text, in bytes.
 const SIZE_MAX: usize = 50 * 1024 * 1024;

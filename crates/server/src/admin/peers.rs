@@ -102,15 +102,12 @@ pub(crate) struct AddPeerRequest {
     /// The token that the other side created with the scope `peer:NAME`. It is kept in a file of the home.
     #[serde(default)]
     token: Option<String>,
-    /// The environment variable of the daemon that holds the token instead.
-    #[serde(default)]
-    token_env: Option<String>,
 }
 
 /// `POST /api/admin/sync/peers`
 pub(crate) async fn add(
     State(app): State<App>,
-    _: Admin,
+    Admin(principal): Admin,
     extract::Json(asked): extract::Json<AddPeerRequest>,
 ) -> Result<Json<OkResponse>, Problem> {
     let name = asked.name.unwrap_or_else(|| name_of(&asked.url));
@@ -119,11 +116,14 @@ pub(crate) async fn add(
             "name: `{name}` is not a name; use up to {INSTANCE_LENGTH_MAX} letters, digits, `.`, `_` and `-`"
         )));
     }
-    if asked.token.is_none() && asked.token_env.is_none() {
-        return Err(Problem::unprocessable("token: give the token of the other side, or token_env"));
+    if !principal.is_owner() {
+        return Err(Problem::forbidden("url: only the owner says with whom the memory is exchanged"));
+    }
+    if asked.token.is_none() {
+        return Err(Problem::unprocessable("token: missing; give the token of the other side"));
     }
     app.runtime()
-        .add_peer(&name, &asked.url, asked.token.as_deref(), asked.token_env.as_deref())
+        .add_peer(&name, &asked.url, asked.token.as_deref(), None)
         .await
         .map_err(Problem::unprocessable)?;
     Ok(OkResponse::json())
@@ -141,7 +141,8 @@ pub(crate) async fn remove(
     _: Admin,
     axum::extract::Path(name): axum::extract::Path<String>,
 ) -> Result<Json<DeletedResponse>, Problem> {
-    match app.runtime().remove_peer(&name).await? {
+    // The name becomes a file's: what is not a name must not leave the folder.
+    match is_plain(&name, INSTANCE_LENGTH_MAX) && app.runtime().remove_peer(&name).await? {
         true => Ok(DeletedResponse::json()),
         false => Err(Problem::not_found(format!("peer `{name}` not found"))),
     }

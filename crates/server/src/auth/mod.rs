@@ -29,7 +29,7 @@ pub use tokens::{LoginCode, Random, TokenError, Tokens};
 /// First segments of the paths that need a token. Everything else is the page, which holds no secret.
 const GUARDED: [&str; 4] = ["api", "v1", "mcp", "metrics"];
 
-/// `Retry-After` when there is no place for a connection, in seconds.
+/// `Retry-After` when connections are scarce, in seconds.
 const ROOM_RETRY_SECONDS: u64 = 5;
 
 /// Describes the interface and holds nothing of anybody.
@@ -48,11 +48,20 @@ pub(crate) struct Principal {
     pub(crate) scopes: Option<Vec<AccessScope>>,
     /// The public part of a named token; none for the owner.
     pub(crate) prefix: Option<String>,
+    /// Whether it is a browser that logged in, and not a program with a token.
+    pub(crate) is_login: bool,
 }
 
 impl Principal {
     pub(crate) fn owner() -> Self {
-        Self { name: "owner".to_owned(), may_admin: true, user: None, scopes: None, prefix: None }
+        Self {
+            name: "owner".to_owned(),
+            may_admin: true,
+            user: None,
+            scopes: None,
+            prefix: None,
+            is_login: false,
+        }
     }
 
     /// Whether what belongs to this memory may be shown.

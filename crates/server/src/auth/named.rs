@@ -292,6 +292,7 @@ fn principal(token: &NamedToken) -> Principal {
         user: token.user.clone(),
         scopes: Some(token.scopes.clone()),
         prefix: Some(token.prefix.clone()),
+        is_login: false,
     }
 }
 

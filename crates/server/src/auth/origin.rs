@@ -2,20 +2,29 @@
 
 use axum::extract::{Request, State};
 use axum::http::header::ORIGIN;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::host::{host_of, split};
+use super::is_guarded;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Refuses a state change that a foreign page sends. GET and HEAD change nothing and pass (what they answer is closed
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Refuses what a page of another site asks the API for, and a state change that a foreign page sends. GET and HEAD change nothing and pass (what they answer is closed
 /// to other origins by the browser: there are no CORS headers). Every other request passes when it has no Origin, as
 /// programs send it, or when its Origin is `http://` or `https://` and names either
 /// - the request's own Host, with the same port (a missing port is the scheme's), or
 /// - an entry of `allowed_hosts` (for proxies that rewrite Host): its port, or the scheme's if it has none.
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+    // A browser says of what another site's page asks for that it is. Only the page itself may be opened from elsewhere.
+    let is_cross_site = request.headers().get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site");
+    if is_cross_site && is_guarded(request.uri().path()) {
+        app.runtime().metrics().refused("origin");
+        return Problem::forbidden("cross-site request refused; nothing was changed").into_response();
+    }
     let safe = matches!(*request.method(), Method::GET | Method::HEAD);
     if safe || is_own(request.headers(), &app.parts.settings.load().allowed_hosts) {
         return next.run(request).await;

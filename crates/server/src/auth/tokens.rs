@@ -18,6 +18,8 @@ const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 const CODES_MAX: usize = 16;
 /// Random bytes of a login code.
 const CODE_BYTES: usize = 16;
+/// Before the name of a cookie that browsers take from this host alone, over TLS.
+const HOST_PREFIX: &str = "__Host-";
 /// How long a browser stays logged in.
 const COOKIE_LIFETIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 
@@ -111,7 +113,7 @@ impl Tokens {
         let until = now.as_second().saturating_add(COOKIE_LIFETIME.as_secs());
         let claim = format!("{until}.{}", hex::encode(&(self.random)()[..CODE_BYTES]));
         let proof = hex::encode(keyed(&self.cookie_key, claim.as_bytes()));
-        let name = &self.cookie_name;
+        let name = self.cookie_name_for(secure);
         let age = COOKIE_LIFETIME.as_secs();
         let secure = if secure { "; Secure" } else { "" };
         format!("{name}={claim}.{proof}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}")
@@ -125,8 +127,14 @@ impl Tokens {
         let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = pairs.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs
-            .any(|(name, value)| name == self.cookie_name && self.is_login(value, now))
-            .then(Principal::owner)
+            .any(|(name, value)| {
+                name.trim_start_matches(HOST_PREFIX) == self.cookie_name && self.is_login(value, now)
+            })
+            .then(|| Principal { is_login: true, ..Principal::owner() })
+    }
+
+    fn cookie_name_for(&self, secure: bool) -> String {
+        format!("{}{}", if secure { HOST_PREFIX } else { "" }, self.cookie_name)
     }
 
     fn is_owner(&self, token: &str) -> bool {
@@ -210,7 +218,10 @@ mod tests {
     fn a_cookie_ends_by_time_by_a_new_token_and_by_any_change() {
         let old = tokens("secret");
         let headers = cookie_of(&old, at(0));
-        assert_eq!(old.principal(&headers, at(60)), Some(Principal::owner()));
+        assert!(
+            old.principal(&headers, at(60))
+                .is_some_and(|principal| principal.is_login && principal.is_owner())
+        );
         assert_eq!(old.principal(&headers, at(COOKIE_LIFETIME.as_secs())), None);
         assert_eq!(tokens("another").principal(&headers, at(60)), None);
         let changed = headers[COOKIE].to_str().unwrap().replace("=7", "=8");

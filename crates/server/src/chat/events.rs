@@ -20,6 +20,8 @@ use crate::auth::Principal;
 use crate::extract::Query;
 use crate::state::App;
 
+/// Where the events are.
+pub(crate) const PATH: &str = "/api/chat/events";
 /// Interval of heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -50,12 +52,8 @@ pub(crate) async fn events(
     let ready = frame("chat.connection.ready", &json!(ConnectionReady { channel_id: CHANNEL }))
         .id(subscription.place());
     let going_on = app.runtime().metrics().while_it_lasts("sse_subscribers");
-    let revoked = {
-        let (app, principal) = (app.clone(), principal.clone());
-        Box::pin(async move { app.named.revoked(&principal).await })
-    };
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
-    let subscriber = Subscriber { app, principal, subscription, heartbeat, revoked, _going_on: going_on };
+    let subscriber = Subscriber { app, principal, subscription, heartbeat, _going_on: going_on };
     let frames = stream::once(async { Ok(ready) }).chain(subscriber.frames());
     ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames)).into_response()
 }
@@ -65,8 +63,6 @@ struct Subscriber {
     principal: Principal,
     subscription: Subscription,
     heartbeat: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Ends when the token is no more.
-    revoked: Pin<Box<dyn Future<Output = ()> + Send>>,
     _going_on: GaugeGuard,
 }
 
@@ -78,7 +74,7 @@ impl Subscriber {
         })
     }
 
-    /// The next frame; none when the program stops or the token is revoked.
+    /// The next frame; none when the program stops.
     async fn next(&mut self) -> Option<Event> {
         loop {
             tokio::select! {
@@ -93,7 +89,6 @@ impl Subscriber {
                     self.heartbeat = self.app.runtime().clock().sleep(HEARTBEAT);
                     return Some(frame("chat.connection.heartbeat", &json!(Empty {})));
                 }
-                () = &mut self.revoked => return None,
                 () = self.app.shutdown.cancelled() => return None,
             }
         }

@@ -21,6 +21,9 @@ use crate::extract::{self, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
+/// Where completions are asked for.
+pub(crate) const PATH: &str = "/v1/chat/completions";
+
 /// `POST /v1/chat/completions`. The turn goes on when the client goes away.
 pub(crate) async fn complete(
     State(app): State<App>,

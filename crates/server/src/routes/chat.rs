@@ -14,7 +14,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         chat.post("/api/chat/send", "Send a message; the reply comes by the event stream", send::send)
             .fails_with(&[404, 429]),
-        chat.get("/api/chat/events", "Stream server events; resumable by Last-Event-ID", events::events)
+        chat.get(events::PATH, "Stream server events; resumable by Last-Event-ID", events::events)
             .returns_events::<EventStream>(),
         chat.get("/api/chat/history", "List messages, newest first", history::history),
         chat.patch("/api/chat/messages/{id}", "Edit a user message", edit::edit).fails_with(&[409]),
@@ -51,7 +51,7 @@ pub(super) fn routes() -> Vec<Route> {
         openai.get("/v1/models/{id}", "Get a persona as a model", models::one),
         openai
             .post(
-                "/v1/chat/completions",
+                completions::PATH,
                 "Create a chat completion from the last user message",
                 completions::complete,
             )

@@ -57,7 +57,7 @@ fn imports() -> Vec<Route> {
             import_pipeline::cancel,
         ),
         tag.get(
-            "/api/admin/import/events",
+            import_pipeline::EVENTS_PATH,
             "Stream all events of an import pipeline from its start",
             import_pipeline::events,
         )

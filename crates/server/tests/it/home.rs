@@ -29,7 +29,7 @@ use runtime::{
 };
 use serde_json::Value;
 use server::{
-    ActiveModels, BackupCreated, BackupError, BackupList, Backups, ConfigUpdate, Configuration,
+    ActiveModels, BackupCreated, BackupError, BackupList, Backups, ConfigAuthor, ConfigUpdate, Configuration,
     ConfigurationError, EmbeddingState, LlmState, ServerParts, ServerSettings, Tokens,
 };
 use store::{SqliteStore, StoreOptions};
@@ -327,7 +327,7 @@ impl Configuration for Shelf {
         Ok(serde_json::json!({"settings": {"recall.k": {"value": 10, "default": 10, "live": true}}}))
     }
 
-    async fn change(&self, wanted: Value) -> Result<ConfigUpdate, ConfigurationError> {
+    async fn change(&self, wanted: Value, _: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError> {
         match wanted.pointer("/recall/k").map(Value::as_u64) {
             None => Err(ConfigurationError::NotAKey("there is no such key".to_owned())),
             Some(None) => Err(ConfigurationError::BadValue("recall.k is a number".to_owned())),

@@ -3,7 +3,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{Method, Request};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tower::ServiceExt as _;
@@ -104,7 +104,8 @@ async fn behind_a_proxy_that_encrypts_the_cookie_is_secure() {
     };
     assert!(!cookie("https").await.contains("Secure"), "only a proxy is believed");
     home.set(|settings| settings.behind_proxy = true);
-    assert!(cookie("https").await.contains("; Secure"));
+    let encrypted = cookie("https").await;
+    assert!(encrypted.starts_with("__Host-echovessel_") && encrypted.contains("; Secure"), "{encrypted}");
     assert!(!cookie("http").await.contains("Secure"));
 }
 
@@ -211,4 +212,56 @@ async fn bodies_together_hold_so_much_and_leave_room_for_the_owner_and_for_short
         assert_eq!(answer.await.unwrap().unwrap().status(), 400);
     }
     assert_eq!(ask(&phone).await.status, 200, "what was held is given back");
+}
+
+#[tokio::test]
+async fn a_token_has_so_many_streams_and_its_end_ends_them() {
+    let home = Home::new().await;
+    let phone = home.token("phone", &["chat"], None).await;
+    let open = async |token: &str| {
+        let request = Request::builder().uri("/api/chat/events").header(HOST, HOSTNAME);
+        let request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        home.raw(request.body(Body::empty()).unwrap()).await
+    };
+    let mut streams = Vec::new();
+    for _ in 0..16 {
+        let stream = open(&phone).await;
+        assert_eq!(stream.status(), 200);
+        streams.push(stream.into_body().into_data_stream());
+    }
+    let refused = Answer::of(open(&phone).await).await;
+    refused.is_problem(429);
+    assert!(refused.text.contains("streams"), "{}", refused.text);
+    let asked = json!({"model": "default", "stream": true, "messages": [{"role": "user", "content": "hi"}]});
+    let refused = home.ask_with(&phone, Method::POST, "/v1/chat/completions", Some(asked.clone())).await;
+    assert_eq!(refused.status, 429, "no message is taken that could not be answered: {}", refused.text);
+    assert_eq!(open(TOKEN).await.status(), 200, "others are not held up");
+    streams.pop();
+    let answered = home.ask_with(&phone, Method::POST, "/v1/chat/completions", Some(asked)).await;
+    assert_eq!(answered.status, 200, "a stream that ended makes room: {}", answered.text);
+    home.ask(Method::DELETE, "/api/admin/tokens/phone", None).await;
+    for mut stream in streams {
+        while let Some(chunk) = stream.next().await {
+            chunk.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_page_of_another_site_asks_for_is_refused() {
+    let home = Home::new().await;
+    let ask = async |path: &str, site: &str| {
+        let request = Request::builder().uri(path).header(HOST, HOSTNAME).header("Sec-Fetch-Site", site);
+        let request = request.header(AUTHORIZATION, format!("Bearer {TOKEN}"));
+        home.raw(request.body(Body::empty()).unwrap()).await
+    };
+    assert_eq!(ask("/api/state", "cross-site").await.status(), 403);
+    assert_eq!(ask("/api/state", "same-origin").await.status(), 200);
+    assert_eq!(ask("/api/state", "none").await.status(), 200, "typed into the address bar");
+    let page = ask("/settings", "cross-site").await;
+    assert_eq!(page.status(), 200, "a link to the page works from anywhere");
+    let header = |name: &str| page.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+    assert_eq!(header("cross-origin-opener-policy").as_deref(), Some("same-origin"));
+    assert!(header("permissions-policy").unwrap().contains("camera=()"));
+    assert_eq!(header("strict-transport-security"), None, "this connection is not encrypted");
 }

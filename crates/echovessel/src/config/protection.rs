@@ -1,0 +1,104 @@
+//! Which keys can't be changed with a token. The one table, for all sections.
+
+use server::ConfigAuthor;
+
+/// Who may change a key while the daemon runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protection {
+    /// Everybody with the right to administer.
+    Open,
+    /// The owner: it bounds what others may ask for, or what is recorded of them.
+    Owner,
+    /// The owner in a browser: it names a host that receives words, or the key that goes with them.
+    Login,
+    /// Nobody over HTTP, only those who can write the file: it names a program to run, a secret in the environment, or where
+    /// the memory itself is.
+    File,
+}
+
+/// Keys by their last word.
+const BY_NAME: [(&str, Protection); 5] = [
+    ("_env", Protection::File),
+    ("_command", Protection::File),
+    ("storage.url", Protection::File),
+    ("_url", Protection::Login),
+    (".url", Protection::Login),
+];
+/// Sections that are the owner's.
+const BY_SECTION: [(&str, Protection); 3] =
+    [("limits.", Protection::Owner), ("server.", Protection::Owner), ("trace.", Protection::Owner)];
+
+impl Protection {
+    /// How this key is protected.
+    pub(crate) fn of(key: &str) -> Self {
+        let by_name = BY_NAME.iter().find(|(end, _)| key.ends_with(end));
+        let by_section = BY_SECTION.iter().find(|(section, _)| key.starts_with(section));
+        by_name.or(by_section).map_or(Self::Open, |(_, protection)| *protection)
+    }
+
+    /// Why this author may not change this key; none if they may.
+    pub(crate) fn refusal(self, key: &str, author: ConfigAuthor) -> Option<String> {
+        let (least, reason) = match self {
+            Self::Open => (ConfigAuthor::NamedToken, ""),
+            Self::Owner => (ConfigAuthor::OwnerToken, "is the owner's: a named token does not change it"),
+            Self::Login => (
+                ConfigAuthor::Login,
+                "says who receives your words: no token changes it. Log in on the page, or set it in config.toml",
+            ),
+            Self::File => {
+                let reason = "names a program, a secret or a place on this machine: set it in config.toml";
+                return Some(format!("{key} {reason}. Nothing was changed"));
+            }
+        };
+        (author < least).then(|| format!("{key} {reason}. Nothing was changed"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::known_keys;
+
+    #[test]
+    fn every_key_that_could_carry_a_secret_away_is_protected() {
+        for (key, _) in known_keys().unwrap() {
+            let protection = Protection::of(&key);
+            if ["env", "command", "program"].iter().any(|word| key.contains(word)) {
+                assert_eq!(protection, Protection::File, "{key}");
+            }
+            if ["url", "host", "address", "endpoint"].iter().any(|word| key.contains(word)) {
+                assert_ne!(protection, Protection::Open, "{key}");
+            }
+        }
+        for (key, protection) in [
+            ("llm.base_url", Protection::Login),
+            ("llm.api_key_env", Protection::File),
+            ("embedding.base_url", Protection::Login),
+            ("voice.tts_base_url", Protection::Login),
+            ("voice.stt_command", Protection::File),
+            ("storage.url", Protection::File),
+            ("sync.url", Protection::Login),
+            ("channels.discord.token_env", Protection::File),
+            ("limits.burst", Protection::Owner),
+            ("trace.keep", Protection::Owner),
+            ("recall.k", Protection::Open),
+        ] {
+            assert_eq!(Protection::of(key), protection, "{key}");
+        }
+    }
+
+    #[test]
+    fn who_may_change_what() {
+        use ConfigAuthor::{Login, NamedToken, OwnerToken};
+        for (protection, author, may) in [
+            (Protection::Open, NamedToken, true),
+            (Protection::Owner, NamedToken, false),
+            (Protection::Owner, OwnerToken, true),
+            (Protection::Login, OwnerToken, false),
+            (Protection::Login, Login, true),
+            (Protection::File, Login, false),
+        ] {
+            assert_eq!(protection.refusal("key", author).is_none(), may, "{protection:?} {author:?}");
+        }
+    }
+}

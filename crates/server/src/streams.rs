@@ -1,0 +1,89 @@
+//! Answers that go on: how many each token may have open, and their end when the token is revoked.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
+
+use crate::admin::import_pipeline;
+use crate::auth::Principal;
+use crate::chat::events;
+use crate::openai::completions;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Streams of one named token: a few devices with a few windows each.
+const NAMED_STREAMS_MAX: usize = 16;
+/// Streams of the owner.
+const OWNER_STREAMS_MAX: usize = 2_048;
+/// Paths that answer with a stream, or may.
+const PATHS: [&str; 3] = [events::PATH, import_pipeline::EVENTS_PATH, completions::PATH];
+
+/// Counts the streams of each token, by its name.
+#[derive(Default)]
+pub(crate) struct OpenStreams(Mutex<HashMap<String, usize>>);
+
+impl OpenStreams {
+    fn open(&self, principal: &Principal) -> bool {
+        let most = if principal.is_owner() { OWNER_STREAMS_MAX } else { NAMED_STREAMS_MAX };
+        // Nothing that holds the lock can leave the counts half-changed.
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(principal.name.clone()).or_default();
+        let has_room = *count < most;
+        *count += usize::from(has_room);
+        has_room
+    }
+
+    fn close(&self, name: &str) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(name) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(name);
+            }
+        }
+    }
+}
+
+/// The place of one stream, until it ends.
+struct StreamSlot {
+    app: App,
+    name: String,
+}
+
+impl Drop for StreamSlot {
+    fn drop(&mut self) {
+        self.app.streams.close(&self.name);
+    }
+}
+
+/// Refuses a stream to a token that has as many as it may, and ends one whose token is revoked.
+pub(crate) async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
+    let principal = request.extensions().get::<Principal>().filter(|_| PATHS.contains(&request.uri().path()));
+    let Some(principal) = principal.cloned() else { return next.run(request).await };
+    if !app.streams.open(&principal) {
+        app.runtime().metrics().refused("streams");
+        let detail =
+            "this token has as many streams open as it may; nothing was changed, close another first";
+        return Problem::too_many_streams(detail).into_response();
+    }
+    let slot = StreamSlot { app: app.clone(), name: principal.name.clone() };
+    let response = next.run(request).await;
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+        return response;
+    }
+    let revoked = Box::pin(async move { app.named.revoked(&principal).await });
+    response.map(|body| {
+        let chunks = body.into_data_stream().take_until(revoked);
+        Body::from_stream(chunks.map(move |chunk| {
+            let _held_until_the_end = &slot;
+            chunk
+        }))
+    })
+}
