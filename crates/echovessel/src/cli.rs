@@ -11,6 +11,8 @@ use embed::KNOWN_MODELS;
 use memory::access::AccessScope;
 use memory::identifiers::ImportId;
 
+use crate::config::ConfigDuration;
+
 pub(crate) use copies::{Backup, Restore, StorageCommand, StorageCopy};
 
 const EXAMPLES: &str = "\
@@ -470,10 +472,10 @@ pub(crate) enum TokenCommand {
     Link,
     /// Create a token for a program or another user; it is printed once and not stored
     #[command(
-        after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat"
+        after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat --for 30d"
     )]
     Create {
-        /// What the token permits: chat, admin, openai, hub:INSTANCE, peer:NAME
+        /// What the token permits: chat, admin, metrics, openai, hub:INSTANCE, peer:NAME
         #[arg(long = "scope", required = true, value_delimiter = ',', value_name = "SCOPE")]
         scopes: Vec<AccessScope>,
         /// Name of the token in lists and in the audit log
@@ -482,6 +484,12 @@ pub(crate) enum TokenCommand {
         /// The only user that it may act for; default all
         #[arg(long, value_name = "ID")]
         user: Option<String>,
+        /// How long it is valid, such as 12h or 30d; default until it is revoked
+        #[arg(long = "for", value_name = "TIME")]
+        valid_for: Option<ConfigDuration>,
+        /// Most streams that it may have open at once; default 16
+        #[arg(long, value_name = "N")]
+        streams: Option<u32>,
     },
     /// List tokens
     List,

@@ -22,6 +22,8 @@ pub enum AccessScope {
     Chat,
     /// Look into and change everything.
     Admin,
+    /// Figures of the program, for monitoring.
+    Metrics,
     /// The OpenAI-compatible endpoint.
     Openai,
     /// The hub, in the name of this instance.
@@ -32,7 +34,7 @@ pub enum AccessScope {
 
 /// A text that is no scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not a scope; it can be chat, admin, openai, hub:INSTANCE or peer:NAME")]
+#[error("`{0}` is not a scope; it can be chat, admin, metrics, openai, hub:INSTANCE or peer:NAME")]
 pub struct InvalidAccessScope(String);
 
 impl FromStr for AccessScope {
@@ -42,6 +44,7 @@ impl FromStr for AccessScope {
         match text {
             "chat" => Ok(Self::Chat),
             "admin" => Ok(Self::Admin),
+            "metrics" => Ok(Self::Metrics),
             "openai" => Ok(Self::Openai),
             _ => match text.strip_prefix("hub:") {
                 Some(instance) if is_plain(instance, INSTANCE_LENGTH_MAX) => {
@@ -62,6 +65,7 @@ impl fmt::Display for AccessScope {
         match self {
             Self::Chat => formatter.write_str("chat"),
             Self::Admin => formatter.write_str("admin"),
+            Self::Metrics => formatter.write_str("metrics"),
             Self::Openai => formatter.write_str("openai"),
             Self::Hub(instance) => write!(formatter, "hub:{instance}"),
             Self::Peer(name) => write!(formatter, "peer:{name}"),
@@ -107,6 +111,10 @@ pub struct NamedToken {
     pub created_at: Timestamp,
     /// When it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+    /// Streams that it may have open at once; the server's own number where none is said.
+    pub streams_max: Option<u32>,
 }
 
 /// Something that was done with the right to administer. It says what was done to what, never what anybody said.
@@ -130,7 +138,7 @@ mod tests {
 
     #[test]
     fn scopes_are_read_as_they_are_written() {
-        for text in ["chat", "admin", "openai", "hub:laptop", "hub:pi.local_2", "peer:kitchen"] {
+        for text in ["chat", "admin", "metrics", "openai", "hub:laptop", "hub:pi.local_2", "peer:kitchen"] {
             assert_eq!(text.parse::<AccessScope>().unwrap().to_string(), text);
         }
         for text in

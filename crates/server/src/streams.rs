@@ -1,7 +1,8 @@
-//! Answers that go on: how many each token may have open, and their end when the token is revoked.
+//! Answers that go on: how many each token may have open, and their end with the token.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -17,10 +18,6 @@ use crate::openai::completions;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Streams of one named token: a few devices with a few windows each.
-const NAMED_STREAMS_MAX: usize = 16;
-/// Streams of the owner.
-const OWNER_STREAMS_MAX: usize = 2_048;
 /// Paths that answer with a stream, or may.
 const PATHS: [&str; 3] = [events::PATH, import_pipeline::EVENTS_PATH, completions::PATH];
 
@@ -30,11 +27,10 @@ pub(crate) struct OpenStreams(Mutex<HashMap<String, usize>>);
 
 impl OpenStreams {
     fn open(&self, principal: &Principal) -> bool {
-        let most = if principal.is_owner() { OWNER_STREAMS_MAX } else { NAMED_STREAMS_MAX };
         // Nothing that holds the lock can leave the counts half-changed.
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(principal.name.clone()).or_default();
-        let has_room = *count < most;
+        let has_room = *count < principal.streams_max;
         *count += usize::from(has_room);
         has_room
     }
@@ -62,7 +58,7 @@ impl Drop for StreamSlot {
     }
 }
 
-/// Refuses a stream to a token that has as many as it may, and ends one whose token is revoked.
+/// Refuses a stream to a token that has as many as it may, and ends one whose token is revoked or over.
 pub(crate) async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
     let principal = request.extensions().get::<Principal>().filter(|_| PATHS.contains(&request.uri().path()));
     let Some(principal) = principal.cloned() else { return next.run(request).await };
@@ -78,9 +74,16 @@ pub(crate) async fn bound(State(app): State<App>, request: Request, next: Next) 
     if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
         return response;
     }
-    let revoked = Box::pin(async move { app.named.revoked(&principal).await });
+    let ended = Box::pin(async move {
+        let clock = app.runtime().clock();
+        let left = principal.expires_at.map(|end| Duration::try_from(end.duration_since(clock.now())));
+        tokio::select! {
+            () = app.named.revoked(&principal) => {}
+            () = clock.sleep(left.and_then(Result::ok).unwrap_or_default()), if left.is_some() => {}
+        }
+    });
     response.map(|body| {
-        let chunks = body.into_data_stream().take_until(revoked);
+        let chunks = body.into_data_stream().take_until(ended);
         Body::from_stream(chunks.map(move |chunk| {
             let _held_until_the_end = &slot;
             chunk

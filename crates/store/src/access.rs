@@ -10,7 +10,8 @@ use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json, unreadable};
 
-const TOKEN_COLUMNS: &str = "name, prefix, hash, scopes, user_id, created_at, last_used_at";
+const TOKEN_COLUMNS: &str =
+    "name, prefix, hash, scopes, user_id, created_at, last_used_at, expires_at, streams_max";
 
 #[async_trait]
 impl AccessStore for SqliteStore {
@@ -79,8 +80,8 @@ impl AccessStore for SqliteStore {
 fn add_token(connection: &Connection, token: &NamedToken) -> Result<bool> {
     let written = connection
         .prepare_cached(
-            "INSERT INTO access_tokens (name, prefix, hash, scopes, user_id, created_at, last_used_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+            "INSERT INTO access_tokens (name, prefix, hash, scopes, user_id, created_at, last_used_at, expires_at, streams_max)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             token.name,
@@ -90,6 +91,8 @@ fn add_token(connection: &Connection, token: &NamedToken) -> Result<bool> {
             token.user.as_ref().map(UserId::as_str),
             microseconds(token.created_at),
             token.last_used_at.map(microseconds),
+            token.expires_at.map(microseconds),
+            token.streams_max,
         ])?;
     Ok(written == 1)
 }
@@ -112,6 +115,8 @@ fn token(row: &Row<'_>) -> Result<NamedToken> {
         user: user.map(UserId::new).transpose().map_err(|error| unreadable(4, error))?,
         created_at: rows::time(row, 5)?,
         last_used_at: rows::optional_time(row, 6)?,
+        expires_at: rows::optional_time(row, 7)?,
+        streams_max: row.get(8)?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use memory::UserId;
-use memory::access::{AccessScope, AuditEntry, NamedToken};
+use memory::access::{AuditEntry, NamedToken};
 use memory::ports::{AccessStore, Clock as _};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -20,7 +20,12 @@ pub(crate) async fn token(shared: &Shared, home: &Home, command: Option<TokenCom
     match command.unwrap_or(TokenCommand::Show) {
         TokenCommand::Show => show(shared, home),
         TokenCommand::Link => link(shared, home).await,
-        TokenCommand::Create { scopes, name, user } => create(shared, home, scopes, name, user).await,
+        TokenCommand::Create { scopes, name, user, valid_for, streams } => {
+            let user = user.map(UserId::new).transpose().context("--user")?;
+            let expires_at =
+                valid_for.map(|time| SystemClock.now().checked_add(time.0)).transpose().context("--for")?;
+            create(shared, home, NewToken { scopes, name, user, expires_at, streams_max: streams }).await
+        }
         TokenCommand::List => list(shared, home).await,
         TokenCommand::Revoke { name } => revoke(shared, home, &name).await,
     }
@@ -49,22 +54,17 @@ async fn link(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn create(
-    shared: &Shared,
-    home: &Home,
-    scopes: Vec<AccessScope>,
-    name: Option<String>,
-    user: Option<String>,
-) -> anyhow::Result<()> {
+async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<()> {
     let answer = match running(home)? {
         Some(daemon) => {
-            let body = json!({"scopes": scopes, "name": name, "user_id": user});
+            let body = json!({
+                "scopes": new.scopes, "name": new.name, "user_id": new.user, "expires_at": new.expires_at,
+                "streams_max": new.streams_max,
+            });
             daemon.ask(Method::POST, "/api/admin/tokens", Some(body)).await?
         }
         None => {
-            let user = user.map(UserId::new).transpose().context("--user")?;
             let database = Database::of(home)?;
-            let new = NewToken { name, scopes, user };
             let made = make_token(&database.store, &random_bytes, SystemClock.now(), new).await;
             let (token, text) = made?;
             database.note("POST /api/admin/tokens", &token.name, 201).await?;
@@ -108,11 +108,12 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
         let scopes = token["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let scopes = scopes.collect::<Vec<_>>().join(",");
         println!(
-            "{:<24} {}…  {scopes}  user {}  used {}",
+            "{:<24} {}…  {scopes}  user {}  used {}  ends {}",
             text("name"),
             text("prefix"),
             text("user_id"),
-            text("last_used_at")
+            text("last_used_at"),
+            text("expires_at")
         );
     }
     Ok(())
@@ -171,6 +172,7 @@ impl Database {
 fn shown(token: &NamedToken) -> Value {
     json!({
         "name": token.name, "prefix": format!("ev_{}", token.prefix), "scopes": token.scopes,
-        "user_id": token.user, "created_at": token.created_at, "last_used_at": token.last_used_at,
+        "user_id": token.user, "created_at": token.created_at, "last_used_at": token.last_used_at, "expires_at": token.expires_at,
+        "streams_max": token.streams_max,
     })
 }

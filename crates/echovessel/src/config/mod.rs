@@ -7,6 +7,7 @@ mod live;
 mod protection;
 mod edit;
 
+pub(crate) use duration::ConfigDuration;
 pub(crate) use edit::{ConfigChange, changes_in, with_changes};
 pub(crate) use live::is_live;
 pub(crate) use protection::Protection;

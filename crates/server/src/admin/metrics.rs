@@ -7,7 +7,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::auth::Admin;
+use crate::auth::Principal;
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -16,7 +16,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 /// `GET /metrics`
-pub(crate) async fn metrics(State(app): State<App>, Admin(_): Admin) -> Result<Response, Problem> {
+pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Response, Problem> {
     let runtime = app.runtime();
     let metrics = runtime.metrics();
     let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);

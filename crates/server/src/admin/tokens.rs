@@ -31,6 +31,10 @@ struct TokenBody {
     user_id: Option<UserId>,
     created_at: Timestamp,
     last_used_at: Option<Timestamp>,
+    /// When it ends by itself; `null` if it does not.
+    expires_at: Option<Timestamp>,
+    /// Streams that it may have open at once; `null` for the usual number.
+    streams_max: Option<u32>,
 }
 
 /// `GET /api/admin/tokens`: by name, without what they are made of.
@@ -49,6 +53,8 @@ pub(crate) struct NewTokenRequest {
     #[serde(default)]
     scopes: Vec<String>,
     user_id: Option<String>,
+    expires_at: Option<Timestamp>,
+    streams_max: Option<u32>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -67,9 +73,10 @@ pub(crate) async fn make(
 ) -> Result<(Extension<AuditObject>, Created<NewTokenResponse>), Problem> {
     let scopes: Result<Vec<AccessScope>, _> = asked.scopes.iter().map(|scope| scope.parse()).collect();
     let scopes = scopes.map_err(|error| Problem::unprocessable(format!("scopes: {error}")))?;
-    let user = asked.user_id.map(UserId::new).transpose();
+    let user = asked.user_id.clone().map(UserId::new).transpose();
     let user = user.map_err(|error| Problem::unprocessable(format!("user_id: {error}")))?;
-    let new = NewToken { name: asked.name, scopes, user };
+    let NewTokenRequest { name, expires_at, streams_max, .. } = asked;
+    let new = NewToken { name, scopes, user, expires_at, streams_max };
     let (token, text) = make_token(app.named.store(), app.parts.tokens.random(), app.now(), new).await?;
     let object = AuditObject(format!("token {}", token.name));
     Ok((Extension(object), Created(NewTokenResponse { head: token.into(), token: text })))
@@ -102,6 +109,8 @@ impl From<NamedToken> for TokenBody {
             user_id: token.user,
             created_at: token.created_at,
             last_used_at: token.last_used_at,
+            expires_at: token.expires_at,
+            streams_max: token.streams_max,
         }
     }
 }

@@ -15,6 +15,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 use memory::access::AccessScope;
 use memory::{Scope, UserId};
 
@@ -32,6 +33,11 @@ const GUARDED: [&str; 4] = ["api", "v1", "mcp", "metrics"];
 /// `Retry-After` when connections are scarce, in seconds.
 const ROOM_RETRY_SECONDS: u64 = 5;
 
+/// Streams of the owner.
+const OWNER_STREAMS_MAX: usize = 2_048;
+/// Streams of a named token for which no number was said: a few devices with a few windows each.
+const NAMED_STREAMS_MAX: usize = 16;
+
 /// Describes the interface and holds nothing of anybody.
 const OPEN: &str = "/api/openapi.json";
 
@@ -48,6 +54,10 @@ pub(crate) struct Principal {
     pub(crate) scopes: Option<Vec<AccessScope>>,
     /// The public part of a named token; none for the owner.
     pub(crate) prefix: Option<String>,
+    /// When its token ends by itself.
+    pub(crate) expires_at: Option<Timestamp>,
+    /// Streams that it may have open at once.
+    pub(crate) streams_max: usize,
     /// Whether it is a browser that logged in, and not a program with a token.
     pub(crate) is_login: bool,
 }
@@ -60,6 +70,8 @@ impl Principal {
             user: None,
             scopes: None,
             prefix: None,
+            expires_at: None,
+            streams_max: OWNER_STREAMS_MAX,
             is_login: false,
         }
     }
@@ -93,6 +105,7 @@ impl Principal {
 enum RequiredScope {
     Chat,
     Admin,
+    Metrics,
     Openai,
     Hub,
     Peer,
@@ -103,6 +116,7 @@ impl RequiredScope {
         match self {
             Self::Chat => *scope == AccessScope::Chat,
             Self::Admin => *scope == AccessScope::Admin,
+            Self::Metrics => *scope == AccessScope::Metrics,
             Self::Openai => *scope == AccessScope::Openai,
             Self::Hub => matches!(scope, AccessScope::Hub(_)),
             Self::Peer => matches!(scope, AccessScope::Peer(_)),
@@ -113,6 +127,7 @@ impl RequiredScope {
         match self {
             Self::Chat => "chat",
             Self::Admin => "admin",
+            Self::Metrics => "metrics",
             Self::Openai => "openai",
             Self::Hub => "hub:INSTANCE",
             Self::Peer => "peer:NAME",
@@ -121,13 +136,14 @@ impl RequiredScope {
 }
 
 /// Which scopes open the paths below these; any one of them is enough. Longer ones first.
-const OPENED_BY: [(&str, &[RequiredScope]); 6] = [
+const OPENED_BY: [(&str, &[RequiredScope]); 7] = [
     ("/api/sync", &[RequiredScope::Peer]),
     ("/api/chat", &[RequiredScope::Chat]),
     ("/api/state", &[RequiredScope::Chat, RequiredScope::Admin]),
     ("/mcp", &[RequiredScope::Hub]),
+    ("/metrics", &[RequiredScope::Metrics, RequiredScope::Admin]),
     ("/v1", &[RequiredScope::Openai, RequiredScope::Chat]),
-    // Whatever else there is or will be: /api/admin, /api/hub, /metrics, and paths that nobody has thought of.
+    // Whatever else there is or will be: /api/admin, /api/hub, and paths that nobody has thought of.
     ("", &[RequiredScope::Admin]),
 ];
 
@@ -266,15 +282,10 @@ mod tests {
         assert_eq!(opened_by("//api/chat"), [RequiredScope::Chat]);
         assert_eq!(opened_by("/v1/models"), [RequiredScope::Openai, RequiredScope::Chat]);
         assert_eq!(opened_by("/mcp"), [RequiredScope::Hub]);
-        for path in [
-            "/api/admin/stop",
-            "/api/hub/conflicts",
-            "/metrics",
-            "/api/chatter",
-            "/api/statement",
-            "/api",
-            "/api/new",
-        ] {
+        assert_eq!(opened_by("/metrics"), [RequiredScope::Metrics, RequiredScope::Admin]);
+        for path in
+            ["/api/admin/stop", "/api/hub/conflicts", "/api/chatter", "/api/statement", "/api", "/api/new"]
+        {
             assert_eq!(opened_by(path), [RequiredScope::Admin], "{path}");
         }
     }

@@ -13,7 +13,7 @@ use memory::ports::{AccessStore, StoreError};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
 
-use super::Principal;
+use super::{NAMED_STREAMS_MAX, OWNER_STREAMS_MAX, Principal};
 
 /// What every named token begins with, so that people and scanners of leaked secrets know one.
 const MARK: &str = "ev_";
@@ -39,6 +39,10 @@ pub struct NewToken {
     pub scopes: Vec<AccessScope>,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+    /// Streams that it may have open at once.
+    pub streams_max: Option<u32>,
 }
 
 /// Why no token was made.
@@ -64,6 +68,13 @@ pub async fn make_token(
 ) -> Result<(NamedToken, String), NewTokenError> {
     let scopes: BTreeSet<AccessScope> = new.scopes.into_iter().collect();
     check(new.name.as_deref(), &scopes, new.user.as_ref())?;
+    if new.expires_at.is_some_and(|end| end <= now) {
+        return Err(NewTokenError::Invalid("expires_at: it is in the past".to_owned()));
+    }
+    let streams = 1..=OWNER_STREAMS_MAX;
+    if new.streams_max.is_some_and(|most| !streams.contains(&(most as usize))) {
+        return Err(NewTokenError::Invalid(format!("streams_max: must be 1 to {OWNER_STREAMS_MAX}")));
+    }
     let secret = random();
     let (public, private) = secret.split_at(PREFIX_BYTES);
     let prefix = hex::encode(public);
@@ -82,6 +93,8 @@ pub async fn make_token(
         user: new.user,
         created_at: now,
         last_used_at: None,
+        expires_at: new.expires_at,
+        streams_max: new.streams_max,
     };
     if store.add_token(token.clone()).await? {
         Ok((token, text))
@@ -98,7 +111,8 @@ fn check(
     let refused = |reason: String| Err(NewTokenError::Invalid(reason));
     if scopes.is_empty() {
         return refused(
-            "scopes: a token needs at least one of chat, admin, openai, hub:INSTANCE, peer:NAME".to_owned(),
+            "scopes: a token needs at least one of chat, admin, metrics, openai, hub:INSTANCE, peer:NAME"
+                .to_owned(),
         );
     }
     if user.is_some() && scopes.contains(&AccessScope::Admin) {
@@ -183,7 +197,9 @@ impl NamedTokens {
         }
         let known = self.known_tokens().get(&digest(text)).cloned();
         match known {
-            Some(known) if is_fresh(&known, now) => TokenLookup::Known(principal(&known.token)),
+            Some(known) if is_fresh(&known, now) && is_valid(&known.token, now) => {
+                TokenLookup::Known(principal(&known.token))
+            }
             _ => TokenLookup::Unproven(text.to_owned()),
         }
     }
@@ -192,7 +208,8 @@ impl NamedTokens {
     pub(crate) async fn prove(&self, text: &str, now: Timestamp) -> Result<Option<Principal>, StoreError> {
         let Some(prefix) = prefix_of(text) else { return Ok(None) };
         let digest = digest(text);
-        let Some(stored) = self.store.token_of(prefix).await? else {
+        let stored = self.store.token_of(prefix).await?.filter(|token| is_valid(token, now));
+        let Some(stored) = stored else {
             self.known_tokens().remove(&digest);
             return Ok(None);
         };
@@ -280,6 +297,10 @@ impl NamedTokens {
     }
 }
 
+fn is_valid(token: &NamedToken, now: Timestamp) -> bool {
+    token.expires_at.is_none_or(|end| now < end)
+}
+
 fn is_fresh(known: &Known, now: Timestamp) -> bool {
     let age = now.duration_since(known.looked_at);
     !age.is_negative() && age < BELIEVED_FOR
@@ -292,6 +313,8 @@ fn principal(token: &NamedToken) -> Principal {
         user: token.user.clone(),
         scopes: Some(token.scopes.clone()),
         prefix: Some(token.prefix.clone()),
+        expires_at: token.expires_at,
+        streams_max: token.streams_max.map_or(NAMED_STREAMS_MAX, |most| most as usize),
         is_login: false,
     }
 }

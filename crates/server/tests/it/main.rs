@@ -40,6 +40,7 @@ mod api_docs;
 mod people;
 mod voice;
 mod drafts;
+mod scope_matrix;
 mod search;
 mod not_implemented;
 mod socket;

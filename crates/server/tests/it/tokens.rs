@@ -87,6 +87,7 @@ async fn a_scope_opens_its_own_paths_and_the_refusal_names_what_is_needed() {
     let tokens = [
         ("chat", home.token("c", &["chat"], None).await),
         ("admin", home.token("a", &["admin"], None).await),
+        ("metrics", home.token("m", &["metrics"], None).await),
         ("openai", home.token("o", &["openai"], None).await),
         ("hub", home.token("h", &["hub:laptop"], None).await),
         ("peer", home.token("p", &["peer:laptop"], None).await),
@@ -97,7 +98,7 @@ async fn a_scope_opens_its_own_paths_and_the_refusal_names_what_is_needed() {
         ("/api/admin/status", vec!["admin"], "admin"),
         ("/api/admin/tokens", vec!["admin"], "admin"),
         ("/api/admin/something/to/come", vec!["admin"], "admin"),
-        ("/metrics", vec!["admin"], "admin"),
+        ("/metrics", vec!["metrics", "admin"], "metrics or admin"),
         ("/v1/models", vec!["openai", "chat"], "openai or chat"),
         ("/mcp", vec!["hub"], "hub:INSTANCE"),
         ("/api/sync/exchange", vec!["peer"], "peer:NAME"),
@@ -184,4 +185,36 @@ async fn what_only_looks_like_a_token_opens_nothing() {
     let basic = Request::builder().uri("/api/chat/history").header(HOST, HOSTNAME);
     let basic = basic.header(AUTHORIZATION, format!("Basic {token}")).body(Body::empty()).unwrap();
     Answer::of(home.raw(basic).await).await.is_problem(401);
+}
+
+#[tokio::test]
+async fn a_token_ends_by_itself_and_its_streams_with_it() {
+    let home = Home::new().await;
+    let make = async |more: Value| {
+        let mut asked = json!({"name": "guest", "scopes": ["chat"]});
+        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        home.post("/api/admin/tokens", asked).await
+    };
+    make(json!({"expires_at": "2026-05-01T00:00:00Z"})).await.is_problem(422);
+    make(json!({"streams_max": 0})).await.is_problem(422);
+    let made = make(json!({"expires_at": "2026-05-02T20:04:11Z", "streams_max": 1})).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let token = made.json()["token"].as_str().unwrap().to_owned();
+    let watch = || {
+        let request = Request::builder().uri("/api/chat/events").header(HOST, HOSTNAME);
+        home.raw(request.header(AUTHORIZATION, format!("Bearer {token}")).body(Body::empty()).unwrap())
+    };
+    let stream = watch().await;
+    assert_eq!(stream.status(), 200);
+    assert_eq!(watch().await.status(), 429, "it has one stream");
+    let read_to_the_end = axum::body::to_bytes(stream.into_body(), 1 << 20);
+    let an_hour = async {
+        for _ in 0..120 {
+            home.wait(Duration::from_secs(31)).await;
+        }
+    };
+    let (read, ()) = tokio::join!(read_to_the_end, an_hour);
+    assert!(!read.unwrap().is_empty());
+    home.ask_with(&token, Method::GET, "/api/chat/history", None).await.is_problem(401);
+    assert_eq!(home.get("/api/admin/tokens").await.json()["tokens"][0]["expires_at"], "2026-05-02T20:04:11Z");
 }

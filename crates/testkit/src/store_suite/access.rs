@@ -16,12 +16,19 @@ fn token(name: &str, prefix: &str) -> NamedToken {
         user: None,
         created_at: at(1),
         last_used_at: None,
+        expires_at: None,
+        streams_max: None,
     }
 }
 
 /// A token is found by its prefix, listed by its name, counted as used, and gone when it is revoked.
 pub async fn a_token_is_kept_until_it_is_revoked(store: &dyn AccessStore) -> Outcome {
-    let phone = NamedToken { user: Some(UserId::new("ann")?), ..token("phone", "b2") };
+    let phone = NamedToken {
+        user: Some(UserId::new("ann")?),
+        expires_at: Some(at(9_000)),
+        streams_max: Some(3),
+        ..token("phone", "b2")
+    };
     assert!(store.add_token(phone.clone()).await?);
     assert!(store.add_token(token("laptop", "a1")).await?);
     assert!(!store.add_token(token("phone", "c3")).await?, "the name is taken");

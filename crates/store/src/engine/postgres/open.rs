@@ -25,6 +25,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "long_words",
         sql: include_str!("../../../migrations/postgres/0016_long_words.sql"),
     },
+    Migration {
+        number: 17,
+        name: "token_limits",
+        sql: include_str!("../../../migrations/postgres/0017_token_limits.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;
