@@ -32,6 +32,9 @@ pub enum AccessScope {
     Peer(String),
 }
 
+/// What the owner's acts are recorded under.
+pub const OWNER: &str = "owner";
+
 /// A text that is no scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("`{0}` is not a scope; it can be chat, admin, metrics, openai, hub:INSTANCE or peer:NAME")]

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admin::backups::Backups;
 use crate::admin::config::Configuration;
-use crate::auth::{Limits, NamedTokens, Principal, Tokens};
+use crate::auth::{Limits, NamedTokens, Principal, Refusals, Tokens};
 use crate::bodies::HeldBytes;
 use crate::mcp;
 use crate::problem::Problem;
@@ -140,6 +140,9 @@ pub(crate) struct Shared {
     pub(crate) shutdown: CancellationToken,
     pub(crate) named: NamedTokens,
     pub(crate) limits: Limits,
+    /// Wrong tokens from this machine.
+    pub(crate) local_guesses: Limits,
+    pub(crate) refusals: Refusals,
     pub(crate) held_bytes: HeldBytes,
     pub(crate) streams: OpenStreams,
     /// The hub's tools over HTTP.
@@ -159,6 +162,7 @@ impl App {
     pub(crate) fn new(parts: ServerParts, shutdown: CancellationToken) -> Self {
         let named = NamedTokens::new(parts.access.clone());
         let limits = Limits::new(parts.runtime.shared_clock());
+        let local_guesses = Limits::new(parts.runtime.shared_clock());
         let desk = mcp::ToolContext {
             hub: parts.hub.clone(),
             graph: parts.graph.clone(),
@@ -171,6 +175,8 @@ impl App {
             shutdown,
             named,
             limits,
+            local_guesses,
+            refusals: Refusals::default(),
             held_bytes: HeldBytes::default(),
             streams: OpenStreams::default(),
             mcp,

@@ -311,7 +311,10 @@ fn open_page(home: &Home, login: &str) {
         command.env_clear().envs(voice::child_environment()).arg(page).stdout(quiet()).stderr(quiet());
         command.spawn().map_err(anyhow::Error::from)
     });
-    if started.is_err() {
-        println!("            (no browser could be opened; open the link yourself)");
-    }
+    // A browser in a sandbox may not read the file.
+    let hint = match started {
+        Ok(_) => "a browser is opening; if it shows no page, open the link yourself",
+        Err(_) => "no browser could be opened; open the link yourself",
+    };
+    println!("            ({hint})");
 }

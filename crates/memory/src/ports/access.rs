@@ -8,6 +8,8 @@ use crate::access::{AuditEntry, NamedToken};
 
 /// Acts that are kept; older ones give way.
 pub const ACTS_MAX: i64 = 100_000;
+/// Acts of one named token that are kept, so that it can't displace those of others.
+pub const TOKEN_ACTS_MAX: i64 = 20_000;
 
 /// Named tokens and the record of acts.
 #[async_trait]
@@ -22,7 +24,7 @@ pub trait AccessStore: Send + Sync {
     async fn revoke_token(&self, name: &str) -> Result<Option<NamedToken>, StoreError>;
     /// Notes that tokens were used, by prefix; earlier times than the stored ones change nothing.
     async fn touch_tokens(&self, used: Vec<(String, Timestamp)>) -> Result<(), StoreError>;
-    /// Adds an act to the record, which holds the last [`ACTS_MAX`].
+    /// Adds an act to the record, which holds the last [`ACTS_MAX`], and of a named token the last [`TOKEN_ACTS_MAX`].
     async fn record_act(&self, act: AuditEntry) -> Result<(), StoreError>;
     /// Acts with their numbers, newest first; with `before`, only those with smaller numbers.
     async fn acts(&self, before: Option<i64>, limit: u32) -> Result<Vec<(i64, AuditEntry)>, StoreError>;

@@ -10,6 +10,7 @@ use memory::access::{AuditEntry, TOKEN_NAME_LENGTH_MAX, is_plain};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::export;
 use crate::auth::{Admin, Principal};
 use crate::cursor::page_of;
 use crate::extract::{Query, page_size};
@@ -62,11 +63,12 @@ pub(crate) async fn record(
     response
 }
 
-/// What is recorded: every change below /api/admin and /api/hub.
+/// What is recorded: every change below /api/admin and /api/hub, and every export.
 fn action_name(method: &Method, path: &str) -> Option<String> {
     let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let administers = path.starts_with("/api/admin/") || path.starts_with("/api/hub/");
-    (changes && administers && !ONLY_LOOKS.contains(&path)).then(|| format!("{method} {path}"))
+    let is_act = changes && administers && !ONLY_LOOKS.contains(&path) || path == export::PATH;
+    is_act.then(|| format!("{method} {path}"))
 }
 
 /// A part of a path as far as it can be an id or a name; anything else may be something that somebody wrote.
@@ -129,6 +131,7 @@ mod tests {
         let stop = act(Method::POST, "/api/admin/stop");
         assert_eq!(stop.as_deref(), Some("POST /api/admin/stop"));
         assert!(act(Method::DELETE, "/api/admin/memory/events/{id}").is_some());
+        assert!(act(Method::GET, "/api/admin/export").is_some(), "all words leave at once");
         assert!(act(Method::GET, "/api/admin/tokens").is_none());
         assert!(act(Method::POST, "/api/admin/memory/recall").is_none());
         assert!(act(Method::POST, "/api/chat/send").is_none());

@@ -25,6 +25,8 @@ use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
 
+/// Where the memory is exported.
+pub(crate) const PATH: &str = "/api/admin/export";
 /// Bytes that are sent at once.
 const CHUNK_SIZE: usize = 64 * 1024;
 /// Chunks that writing may be ahead of the client.

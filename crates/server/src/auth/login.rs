@@ -1,14 +1,16 @@
 //! A one-time link turns into a cookie.
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
+use memory::access::{AuditEntry, OWNER};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Admin;
-use super::client::is_encrypted;
+use super::client::{address_of, is_encrypted};
+use super::refusals;
 use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
@@ -25,17 +27,27 @@ pub(crate) struct Link {
 /// `GET /login?code=…`
 pub(crate) async fn log_in(
     State(app): State<App>,
-    headers: HeaderMap,
     Query(link): Query<Link>,
+    request: Request,
 ) -> Result<Response, Problem> {
-    let tokens = &app.parts.tokens;
+    let (headers, tokens) = (request.headers(), &app.parts.tokens);
+    let address = address_of(&request, app.parts.settings.load().behind_proxy);
     if !link.code.is_some_and(|code| tokens.redeem(&code, app.now())) {
+        refusals::note(&app, None, address, StatusCode::UNAUTHORIZED.as_u16());
         return Ok((StatusCode::UNAUTHORIZED, Html(USED_LINK)).into_response());
     }
     let settings = app.parts.settings.load();
-    let secure = settings.secure_cookie || is_encrypted(&headers, settings.behind_proxy);
+    let secure = settings.secure_cookie || is_encrypted(headers, settings.behind_proxy);
     let cookie = tokens.cookie(app.now(), secure);
     let cookie = HeaderValue::try_from(cookie).map_err(|error| Problem::internal(&error))?;
+    let login = AuditEntry {
+        at: app.now(),
+        token: OWNER.to_owned(),
+        act: format!("GET {PATH}"),
+        object: address.to_string(),
+        status: StatusCode::SEE_OTHER.as_u16(),
+    };
+    app.parts.access.record_act(login).await?;
     let to_the_page = HeaderValue::from_static("/");
     Ok((StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, to_the_page)]).into_response())
 }

@@ -4,10 +4,14 @@
 mod tokens;
 mod named;
 mod limits;
+pub(crate) mod refusals;
 pub(crate) mod client;
 pub(crate) mod login;
 pub(crate) mod host;
 pub(crate) mod origin;
+
+use std::net::IpAddr;
+use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::CONNECTION;
@@ -25,6 +29,7 @@ use crate::state::App;
 pub(crate) use limits::{Allowance, Limits};
 pub(crate) use named::{NamedTokens, TokenLookup};
 pub use named::{NewToken, NewTokenError, make_token};
+pub(crate) use refusals::Refusals;
 pub use tokens::{LoginCode, Random, TokenError, Tokens};
 
 /// First segments of the paths that need a token. Everything else is the page, which holds no secret.
@@ -37,6 +42,10 @@ const ROOM_RETRY_SECONDS: u64 = 5;
 const OWNER_STREAMS_MAX: usize = 2_048;
 /// Streams of a named token for which no number was said: a few devices with a few windows each.
 const NAMED_STREAMS_MAX: usize = 16;
+
+/// Wrong tokens from this machine that are looked at for each request that an address elsewhere may send: a program with an old
+/// token must not keep others of the machine out.
+const LOCAL_GUESSES: u32 = 10;
 
 /// Describes the interface and holds nothing of anybody.
 const OPEN: &str = "/api/openapi.json";
@@ -223,13 +232,22 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     if let TokenLookup::Known(known) = &look {
         principal = Some(known.clone());
     }
-    // Every program of this machine shares the loopback address; there only what costs a hash is counted by it.
+    // Every program of this machine shares the loopback address; there only what costs a hash is counted by it, and guesses.
     let is_remote_or_costly = !address.is_loopback() || matches!(look, TokenLookup::Unproven(_));
     let counts_by_address = is_remote_or_costly && !is_sign_of_life;
     if counts_by_address {
         app.limits
             .take_of_address(allowance, client::client_of(address))
-            .map_err(|wait| too_many(app, wait))?;
+            .map_err(|wait| too_many(app, wait, None, address))?;
+    }
+    if !is_remote_or_costly && principal.is_none() && bearer.is_some() {
+        let guesses = Allowance {
+            per_second: allowance.per_second.saturating_mul(LOCAL_GUESSES),
+            burst: allowance.burst.saturating_mul(LOCAL_GUESSES),
+        };
+        app.local_guesses
+            .take_of_address(guesses, address)
+            .map_err(|wait| too_many(app, wait, None, address))?;
     }
     if let TokenLookup::Unproven(bearer) = &look {
         principal = app.named.prove(bearer, now).await?;
@@ -246,24 +264,31 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
     let Some(principal) = principal else {
         if is_guarded(path) {
             app.runtime().metrics().refused("token");
+            if bearer.is_some() {
+                refusals::note(app, None, address, StatusCode::UNAUTHORIZED.as_u16());
+            }
             return Err(Problem::unauthorized());
         }
         return Ok(());
     };
     if !principal.is_owner() {
-        app.limits.take_of_token(allowance, &principal.name).map_err(|wait| too_many(app, wait))?;
+        app.limits
+            .take_of_token(allowance, &principal.name)
+            .map_err(|wait| too_many(app, wait, Some(&principal.name), address))?;
         bearer.iter().for_each(|bearer| app.named.note_use(bearer, now));
     }
     if is_guarded(path) && !principal.may(opened_by(path)) {
         app.runtime().metrics().refused("scope");
+        refusals::note(app, Some(&principal.name), address, StatusCode::FORBIDDEN.as_u16());
         return Err(wrong_scope(opened_by(path)));
     }
     request.extensions_mut().insert(principal);
     Ok(())
 }
 
-fn too_many(app: &App, wait: std::time::Duration) -> Problem {
+fn too_many(app: &App, wait: Duration, token: Option<&str>, address: IpAddr) -> Problem {
     app.runtime().metrics().refused("rate");
+    refusals::note(app, token, address, StatusCode::TOO_MANY_REQUESTS.as_u16());
     Problem::too_many_requests(wait)
 }
 

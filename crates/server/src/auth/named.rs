@@ -8,7 +8,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use jiff::{SignedDuration, Timestamp};
 use memory::UserId;
-use memory::access::{AccessScope, NamedToken, TOKEN_NAME_LENGTH_MAX, is_plain};
+use memory::access::{AccessScope, NamedToken, OWNER, TOKEN_NAME_LENGTH_MAX, is_plain};
 use memory::ports::{AccessStore, StoreError};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
@@ -27,9 +27,6 @@ const BELIEVED_FOR: SignedDuration = SignedDuration::from_secs(10);
 const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
 /// Hashes at once: each takes 19 MiB and a processor.
 const HASHES_AT_ONCE: usize = 2;
-/// What the owner's acts are recorded under.
-const OWNER: &str = "owner";
-
 /// What a new token is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewToken {

@@ -104,8 +104,14 @@ impl Handler {
             }
             let caller = speaker.caller(&context, &mut arguments, tool.instance).await?;
             let answer = tool.call(context.clone(), caller, Value::Object(arguments)).await;
-            if tool.effect == Effect::Destroys {
-                record(&context, &speaker, tool.name, &answer).await;
+            match tool.effect {
+                Effect::Reads | Effect::Notes => {}
+                Effect::Destroys => record(&context, &speaker, tool.name, &answer).await,
+                // Additions are many and lose nothing: their answer does not wait for the record.
+                Effect::Adds | Effect::Changes => {
+                    let (context, done) = (context.clone(), answer.clone());
+                    tokio::spawn(async move { record(&context, &speaker, tool.name, &done).await });
+                }
             }
             answer
         };
@@ -119,7 +125,7 @@ impl Handler {
     }
 }
 
-/// Keeps that something was taken away, by whom. Never what it said.
+/// Keeps that something was written or taken away, by whom. Never what it said.
 async fn record(context: &ToolContext, speaker: &Speaker, tool: &str, answer: &Result<Value, ToolError>) {
     let done = answer.as_ref().is_ok_and(|answer| answer["success"] != json!(false));
     let act = AuditEntry {

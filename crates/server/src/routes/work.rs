@@ -63,7 +63,7 @@ fn imports() -> Vec<Route> {
         )
         .returns_events::<runtime::PipelineEvent>()
         .fails_with(&[404]),
-        tag.get("/api/admin/export", "Export the memory, or the talk of one user", export::export)
+        tag.get(export::PATH, "Export the memory, or the talk of one user", export::export)
             .returns_media("application/zip")
             .returns_media("text/markdown; charset=utf-8")
             .returns_media("application/jsonl")

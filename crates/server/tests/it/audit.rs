@@ -1,8 +1,10 @@
 use axum::http::Method;
+use memory::access::AuditEntry;
 use memory::ports::AccessStore;
 use serde_json::json;
 
 use crate::home::Home;
+use crate::mcp;
 
 #[tokio::test]
 async fn what_was_done_is_recorded_with_who_and_to_what() {
@@ -46,8 +48,20 @@ async fn what_was_done_is_recorded_with_who_and_to_what() {
     }
 }
 
+/// The newest acts once there are so many; some are written behind their answer.
+async fn acts(home: &Home, count: usize) -> Vec<(String, String, String, u16)> {
+    loop {
+        let acts = home.store.acts(None, 100).await.unwrap();
+        if acts.len() >= count {
+            let parts = |(_, act): (i64, AuditEntry)| (act.token, act.act, act.object, act.status);
+            return acts.into_iter().map(parts).collect();
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
-async fn looks_and_refusals_at_the_door_are_no_acts() {
+async fn looks_are_no_acts_and_refusals_are_one_a_minute() {
     let home = Home::new().await;
     let chat = home.token("chat", &["chat"], None).await;
     home.get("/api/admin/status").await;
@@ -56,7 +70,42 @@ async fn looks_and_refusals_at_the_door_are_no_acts() {
     home.ask_with(&chat, Method::POST, "/api/admin/stop", None).await.is_problem(403);
     home.ask_with("wrong", Method::POST, "/api/admin/stop", None).await.is_problem(401);
     home.ask(Method::POST, "/api/admin/nothing", None).await.is_problem(404);
-    assert_eq!(home.store.acts(None, 10).await.unwrap().len(), 1, "only the making of the token");
+    for guess in ["guess", "another", "third"] {
+        home.ask_with(guess, Method::GET, "/api/state", None).await.is_problem(401);
+    }
+    let refused =
+        |token: &str, status| (token.to_owned(), "refused".to_owned(), "127.0.0.1".to_owned(), status);
+    let acts = acts(&home, 3).await;
+    assert_eq!(acts.len(), 3, "the making of the token, and two refusals: {acts:?}");
+    assert!(acts.contains(&refused("chat", 403)) && acts.contains(&refused("(none)", 401)), "{acts:?}");
+}
+
+#[tokio::test]
+async fn logins_exports_and_what_programs_write_are_recorded() {
+    let home = Home::new().await;
+    let url = home.post("/api/admin/login-code", json!({})).await.json()["url"].as_str().unwrap().to_owned();
+    let path = url.strip_prefix("http://127.0.0.1:7777").unwrap();
+    assert_eq!(home.ask(Method::GET, path, None).await.status, 303);
+    assert_eq!(home.get("/api/admin/export?format=markdown").await.status, 200);
+    let laptop = home.token("laptop", &["hub:laptop"], None).await;
+    let text = json!({"category": "custom", "filename": "house.md", "content": "a violet orchid"});
+    mcp::call(&home, &laptop, "identity_write", text).await;
+    mcp::call(&home, &laptop, "identity_get_all", json!({})).await;
+    let acts = acts(&home, 5).await;
+    let names: Vec<&str> = acts.iter().map(|(_, act, ..)| act.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "MCP identity_write",
+            "POST /api/admin/tokens",
+            "GET /api/admin/export",
+            "GET /login",
+            "POST /api/admin/login-code"
+        ]
+    );
+    assert_eq!(acts[0].0, "laptop");
+    assert_eq!(acts[3].2, "127.0.0.1", "from where somebody logged in");
+    assert!(!format!("{acts:?}").contains("orchid"));
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{Method, Request};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Sender, channel};
 use tower::ServiceExt as _;
 
 use crate::home::{Answer, HOSTNAME, Home, TOKEN};
@@ -42,6 +42,18 @@ async fn a_token_may_ask_so_much_and_then_has_to_wait() {
     }
     home.wait(Duration::from_secs(1)).await;
     assert_eq!(ask("/api/chat/history").await.status, 200);
+}
+
+#[tokio::test]
+async fn guesses_from_this_machine_are_limited_and_its_owner_is_not() {
+    let home = Home::new().await;
+    home.set(|settings| (settings.requests_per_second, settings.burst) = (1, 3));
+    for _ in 0..30 {
+        home.ask_with("guess", Method::GET, "/api/state", None).await.is_problem(401);
+    }
+    home.ask_with("guess", Method::GET, "/api/state", None).await.is_problem(429);
+    assert_eq!(home.get("/api/state").await.status, 200);
+    assert_eq!(home.get("/health").await.status, 200);
 }
 
 #[tokio::test]
@@ -119,8 +131,8 @@ async fn a_body_limit_that_was_changed_holds_at_once() {
 }
 
 /// A body that comes as it is sent, and ends with its sender.
-fn body_of_channel() -> (UnboundedSender<Bytes>, Body) {
-    let (sender, receiver) = unbounded_channel();
+fn body_of_channel() -> (Sender<Bytes>, Body) {
+    let (sender, receiver) = channel(1);
     let chunks = stream::unfold(receiver, |mut receiver| async move {
         let chunk: Bytes = receiver.recv().await?;
         Some((Ok::<_, std::io::Error>(chunk), receiver))
@@ -154,7 +166,7 @@ async fn a_body_that_comes_too_slowly_is_given_up_on_every_path() {
         let trickle = async {
             loop {
                 // One byte every five seconds never pauses for long, and never ends.
-                let _ = sender.send(Bytes::from_static(b"-"));
+                let _ = sender.try_send(Bytes::from_static(b"-"));
                 home.wait(Duration::from_secs(5)).await;
             }
         };
@@ -172,10 +184,10 @@ async fn a_large_body_may_take_the_time_that_its_bytes_need() {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     let steady = async {
         for _ in 0..40 {
-            sender.send(Bytes::from(vec![b' '; 512 * 1024])).unwrap();
+            sender.send(Bytes::from(vec![b' '; 512 * 1024])).await.unwrap();
             home.wait(Duration::from_secs(5)).await;
         }
-        sender.send(Bytes::from(message)).unwrap();
+        sender.send(Bytes::from(message)).await.unwrap();
         drop(sender);
     };
     let (answer, ()) = tokio::join!(home.raw(post("/mcp", TOKEN, "application/json", body)), steady);
@@ -186,21 +198,24 @@ async fn a_large_body_may_take_the_time_that_its_bytes_need() {
 async fn bodies_together_hold_so_much_and_leave_room_for_the_owner_and_for_short_ones() {
     let home = Home::new().await;
     let phone = home.token("phone", &["hub:phone", "chat"], None).await;
-    let hold = |mebibytes: usize| {
+    let mut held = Vec::new();
+    for _ in 0..2 {
         let (sender, body) = body_of_channel();
-        for _ in 0..mebibytes {
-            sender.send(Bytes::from(vec![b' '; 1024 * 1024])).unwrap();
-        }
         let request = post("/mcp", &phone, "application/json", body);
-        (sender, tokio::spawn(home.router.clone().oneshot(request)))
-    };
-    let held: Vec<_> = (0..2).map(|_| hold(51)).collect();
+        let answer = tokio::spawn(home.router.clone().oneshot(request));
+        for _ in 0..51 {
+            sender.send(Bytes::from(vec![b' '; 1024 * 1024])).await.unwrap();
+        }
+        // There is room for one chunk in the channel: once two more are sent, those before are held by the server.
+        for _ in 0..2 {
+            sender.send(Bytes::from_static(b" ")).await.unwrap();
+        }
+        held.push((sender, answer));
+    }
     let ask = async |token: &str| {
         let text = format!("{}{}", " ".repeat(4 << 20), json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
         Answer::of(home.raw(post("/mcp", token, "application/json", Body::from(text))).await).await
     };
-    // The others are read before this is answered: each has been polled to its last byte.
-    tokio::task::yield_now().await;
     let refused = ask(&phone).await;
     refused.is_problem(503);
     assert_eq!(refused.header("retry-after"), Some("5"));

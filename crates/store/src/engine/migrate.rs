@@ -79,11 +79,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "long_words",
         sql: include_str!("../../migrations/sqlite/0016_long_words.sql"),
     },
-    Migration {
-        number: 17,
-        name: "token_limits",
-        sql: include_str!("../../migrations/sqlite/0017_token_limits.sql"),
-    },
+    Migration { number: 17, name: "access", sql: include_str!("../../migrations/sqlite/0017_access.sql") },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

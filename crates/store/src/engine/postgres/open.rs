@@ -27,8 +27,8 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         number: 17,
-        name: "token_limits",
-        sql: include_str!("../../../migrations/postgres/0017_token_limits.sql"),
+        name: "access",
+        sql: include_str!("../../../migrations/postgres/0017_access.sql"),
     },
 ];
 /// The oldest server that has all that the statements need.
