@@ -2,9 +2,8 @@
 //!
 //! [`serve`] takes connections until it is told to stop. [`router`] is the same without a socket, for tests.
 //!
-//! A request passes, from the outside in: security headers, Host, Origin, token and its scope, the record of acts, and then
-//! one handler. A handler reads
-//! its input with `extract`, asks the runtime or the store, and answers JSON; whatever goes wrong is a
+//! A request passes, from the outside in: security headers, Host, Origin, token and its scope, the bounds of its body, the
+//! record of acts, the bounds of streams, and then one handler. A handler reads its input with `extract`, asks the runtime or the store, and answers JSON; whatever goes wrong is a
 //! `Problem`, in one shape, logged once. Writes run to their end also when the client goes away.
 
 mod serve;
