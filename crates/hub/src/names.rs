@@ -75,7 +75,7 @@ mod date;
 mod label;
 
 pub use date::DiaryDate;
-pub use label::{LABEL_LENGTH_MAX, PROMPT_HEADINGS, check_label};
+pub use label::{PROMPT_HEADINGS, PROMPT_LABEL_LENGTH_MAX, check_label};
 
 /// Where an identity document belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

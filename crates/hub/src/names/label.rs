@@ -3,7 +3,7 @@
 use super::{InvalidName, invalid};
 
 /// Longest label of a document, in characters.
-pub const LABEL_LENGTH_MAX: usize = 60;
+pub const PROMPT_LABEL_LENGTH_MAX: usize = 60;
 /// Headings of the reply's prompt: no label may pose as one of them.
 pub const PROMPT_HEADINGS: [&str; 23] = [
     "Persona",
@@ -35,8 +35,10 @@ pub const PROMPT_HEADINGS: [&str; 23] = [
 pub fn check_label(label: &str) -> Result<&str, InvalidName> {
     let label = label.trim();
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-');
-    if label.is_empty() || label.chars().count() > LABEL_LENGTH_MAX || !label.chars().all(is_plain) {
-        return invalid(format!("`promptLabel` needs 1 to {LABEL_LENGTH_MAX} letters, digits and blanks"));
+    if label.is_empty() || label.chars().count() > PROMPT_LABEL_LENGTH_MAX || !label.chars().all(is_plain) {
+        return invalid(format!(
+            "`promptLabel` needs 1 to {PROMPT_LABEL_LENGTH_MAX} letters, digits and blanks"
+        ));
     }
     if PROMPT_HEADINGS.iter().any(|heading| heading.to_lowercase() == label.to_lowercase()) {
         return invalid(format!("`promptLabel` can't be `{label}`, which is a heading of the prompt itself"));
