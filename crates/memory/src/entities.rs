@@ -211,8 +211,10 @@ pub fn fold_name(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     }
-    // By way of the upper case, as in Unicode's case folding: `ß` is `ss`, a final sigma is a sigma.
-    let folded = name.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    // By way of the upper case, as in Unicode's case folding: `ß` is `ss`, a final sigma is a sigma. `ẞ` is an upper case
+    // already, and is made a lower one first.
+    let lower = name.nfkc().flat_map(char::to_lowercase);
+    let folded = lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let plain: String = folded.map(|c| if c == '\u{2019}' { '\'' } else { c }).nfkc().collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -239,9 +241,18 @@ mod tests {
     #[test]
     fn case_is_folded_in_every_script() {
         assert_eq!(fold_name("STRASSE"), fold_name("Straße"));
+        assert_eq!(fold_name("STRA\u{1e9e}E"), fold_name("Straße"));
         assert_eq!(fold_name("ΟΔΥΣΣΕΥΣ"), fold_name("Οδυσσευς"));
         assert_eq!(fold_name("O\u{2019}Brien"), fold_name("o'brien"));
         assert_eq!(fold_name("Иван"), "иван");
+    }
+
+    #[test]
+    fn folding_any_character_twice_changes_nothing() {
+        for character in '\0'..=char::MAX {
+            let folded = fold_name(character.encode_utf8(&mut [0; 4]));
+            assert_eq!(fold_name(&folded), folded, "{character:?}");
+        }
     }
 
     proptest! {
