@@ -2,6 +2,9 @@
 
 export const en: Record<string, string> = {
   "POST /api/admin/stop": "Stop EchoVessel",
+  "GET /login": "Sign in",
+  "GET /api/admin/export": "Export the memory",
+  refused: "Request refused",
   "POST /api/admin/login-code": "Create a sign-in link",
   "PATCH /api/admin/config": "Change settings",
   "POST /api/admin/reload": "Reload the configuration",
@@ -55,6 +58,9 @@ export const en: Record<string, string> = {
 
 export const zh: Record<string, string> = {
   "POST /api/admin/stop": "停止 EchoVessel",
+  "GET /login": "登录",
+  "GET /api/admin/export": "导出记忆",
+  refused: "请求被拒绝",
   "POST /api/admin/login-code": "创建登录链接",
   "PATCH /api/admin/config": "更改设置",
   "POST /api/admin/reload": "重新加载配置",
