@@ -47,6 +47,13 @@ export async function openBrowser({ flags = [], ...options } = {}) {
     complaints.push(`${message.text()} ${message.location().url}`.trim());
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
+  await context.addInitScript(() => {
+    /** A request with the page's half of the login, as the page itself sends it. */
+    globalThis.api = (path, init = {}) => {
+      const login = localStorage.getItem("echovessel.login");
+      return fetch(path, { ...init, headers: { ...init.headers, ...(login && { "X-EchoVessel-Login": login }) } });
+    };
+  });
   const close = async () => {
     await context.close();
     rmSync(profile, { recursive: true, force: true });

@@ -57,7 +57,7 @@ async function mine(text) {
 /** Waits until every session is consolidated. */
 async function remembered() {
   await s.page.waitForFunction(async () => {
-    const { sessions } = await (await fetch("/api/admin/sessions?limit=200")).json();
+    const { sessions } = await (await api("/api/admin/sessions?limit=200")).json();
     return sessions.every(({ status }) => status === "closed");
   });
 }
@@ -325,7 +325,7 @@ step("a memory forgotten in one click is gone also when the page is left at once
 });
 
 step("a token is shown once and can be revoked", async () => {
-  await tab("Tokens");
+  await tab("Access");
   await s.page.getByLabel("Token name").fill("phone");
   await button("Create token").click();
   assert.match(await s.page.getByTestId("token").innerText(), /^ev_/);
@@ -333,6 +333,20 @@ step("a token is shown once and can be revoked", async () => {
   await button("Revoke").click();
   await button("Revoke", dialog()).click();
   await notice("phone revoked.").waitFor();
+});
+
+step("logged-in browsers are listed, told of and logged out", async () => {
+  const logins = s.page.getByTestId("login");
+  await logins.first().getByText("this browser").waitFor();
+  const answer = await s.page.evaluate(() => api("/api/admin/login-code", { method: "POST" }).then((response) => response.json()));
+  assert.equal((await fetch(answer.url, { redirect: "manual", headers: { "User-Agent": "curl/8.5.0" } })).status, 303);
+  await notice("A browser was logged in: curl/8.5.0 (127.0.0.1)").waitFor();
+  const other = logins.filter({ hasText: "curl/8.5.0" });
+  await picture("logins");
+  await button("Log out", other).click();
+  await notice("curl/8.5.0 is logged out.").waitFor();
+  await other.waitFor({ state: "detached" });
+  assert.equal(await logins.count(), 1);
 });
 
 step("the persona's blocks are replaced, not appended", async () => {

@@ -31,7 +31,7 @@ async function write(name, content) {
   const status = await s.page.evaluate(
     async ([path, text]) =>
       (
-        await fetch(`/api/hub/documents/${path}`, {
+        await api(`/api/hub/documents/${path}`, {
           method: "PUT",
           headers: { "Content-Type": "application/json" },
           body: JSON.stringify({ content: text }),
@@ -142,7 +142,7 @@ step("deleting asks for confirmation and can be undone", async () => {
 
 step("a deleted document is listed and restored", async () => {
   await write("custom/recipes.md", "Lentils with lemon.");
-  await s.page.evaluate(() => fetch("/api/hub/documents/custom/recipes.md", { method: "DELETE" }));
+  await s.page.evaluate(() => api("/api/hub/documents/custom/recipes.md", { method: "DELETE" }));
   await visit(s.page, s.daemon.url, "/memory/documents");
   await row("self/her_wants.md").waitFor();
   assert.equal(await row("custom/recipes.md").count(), 0);

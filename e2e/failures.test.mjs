@@ -225,7 +225,7 @@ step("50,000 messages stay fast", async () => {
   });
   const { tasks } = await processorTime(s.page, async () => {
     await miss("said meanwhile", "lagged");
-    await s.page.evaluate(() => fetch("/api/chat/send", { method: "POST", body: JSON.stringify({ content: "a word" }) }));
+    await s.page.evaluate(() => api("/api/chat/send", { method: "POST", body: JSON.stringify({ content: "a word" }) }));
     await s.page.getByRole("button", { name: "1 new reply" }).waitFor();
     assert.ok((await rows()) > 50_000, "who reads above keeps what they read");
     assert.match(await s.page.title(), /^\(1\) /);

@@ -97,9 +97,9 @@ step("a reply is announced to screen readers", async () => {
 step("a token is created and revoked", async () => {
   await reach("Settings", "Shift+Tab");
   await press("Enter");
-  await shows("Settings", "Tokens");
+  await shows("Settings", "Access");
   await stays("on another screen");
-  await reach("Tokens");
+  await reach("Access");
   await press("Enter");
   await reach("Token name");
   await s.page.keyboard.type("tablet");

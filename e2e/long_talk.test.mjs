@@ -136,7 +136,7 @@ step("a streaming reply does not move a reader far up", async () => {
   const before = await middle();
   await frames("while a reply streams in", 40, async () => {
     await s.page.evaluate(() =>
-      fetch("/api/chat/send", {
+      api("/api/chat/send", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ content: "one two three four five six seven eight nine ten ".repeat(8) }),

@@ -124,7 +124,7 @@ step("a reply's trace shows steps, times, recalled memories and prompts", async 
 });
 
 step("traces of replies, consolidations and slow cycles are shown", async () => {
-  await s.page.waitForFunction(async () => (await (await fetch("/api/admin/slow-tick/transcripts")).json()).items.length > 0);
+  await s.page.waitForFunction(async () => (await (await api("/api/admin/slow-tick/transcripts")).json()).items.length > 0);
   await screen("Settings");
   await tab("Traces");
   const turns = s.page.getByTestId("turns").locator("li");
@@ -159,7 +159,7 @@ async function disagree(filename, left, right) {
 }
 
 const written = (filename) =>
-  s.page.evaluate((name) => fetch(`/api/hub/documents/custom/${name}`).then((answer) => answer.json()), filename);
+  s.page.evaluate((name) => api(`/api/hub/documents/custom/${name}`).then((answer) => answer.json()), filename);
 
 step("concurrent versions are counted and shown side by side", async () => {
   await disagree("garden.md", "# Garden\nTomatoes by the wall.\nRoses.", "# Garden\nBeans by the wall.\nRoses.");

@@ -80,7 +80,7 @@ async function remember(page) {
   const { sessions } = await call(page, "GET", "/api/admin/sessions?status=open");
   for (const { id } of sessions) await call(page, "POST", `/api/admin/sessions/${id}/close`, {});
   await page.waitForFunction(async () => {
-    const answer = await (await fetch("/api/admin/sessions?limit=50")).json();
+    const answer = await (await api("/api/admin/sessions?limit=50")).json();
     return answer.sessions.every(({ status }) => status === "closed");
   });
   await page.locator("li.divider").last().waitFor();
@@ -89,7 +89,7 @@ async function remember(page) {
 function call(page, method, path, body) {
   return page.evaluate(
     async ([how, where, what]) => {
-      const response = await fetch(where, {
+      const response = await api(where, {
         method: how,
         headers: { "Content-Type": "application/json" },
         body: what && JSON.stringify(what),

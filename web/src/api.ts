@@ -1,5 +1,6 @@
-// Requests to the server. Same origin only; the cookie set by /login is the credential.
+// Requests to the server. Same origin only; the cookie and the page's key, both from /login, are the credential.
 
+import { credentials } from "./credentials";
 import type { ResponseBody, RequestBody, ParamsArgument, Path } from "./api_types";
 import { personas } from "./persona.svelte";
 import type { HistoryPage, TimelinePage } from "./wire";
@@ -141,11 +142,30 @@ function urlOf(path: string, fields: object = {}): string {
   return asked.length ? `${place}?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}` : place;
 }
 
-async function fetchOk(path: string, init: RequestInit = {}): Promise<Response> {
+/** Fetches a file from the server and gives it to the browser as a download. */
+export async function download(path: string, fallbackName: string): Promise<void> {
+  const response = await fetchOk(path);
+  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name ?? fallbackName;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Opens an event stream. Throws if the server rejects it. */
+export async function openStream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  const { body } = await fetchOk(path, { headers: { ...credentials(), Accept: "text/event-stream" }, signal });
+  if (!body) throw new NetworkError();
+  return body;
+}
+
+export async function fetchOk(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
+    const headers: Record<string, string> = credentials();
     // The browser sets the content type of a form, with its boundary.
-    const headers = typeof init.body === "string" ? { "Content-Type": "application/json" } : undefined;
+    if (typeof init.body === "string") headers["Content-Type"] = "application/json";
     response = await fetch(path, { credentials: "same-origin", headers, ...init });
   } catch {
     throw new NetworkError();

@@ -55,6 +55,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "work.failed",
   "import.progress",
   "sync.conflict",
+  "access.created",
   "chat.settings.updated",
   "chat.connection.ready",
   "chat.connection.heartbeat",

@@ -31,7 +31,7 @@ let live: typeof Live;
 
 beforeEach(async () => {
   vi.useFakeTimers();
-  vi.stubGlobal("EventSource", Source);
+  vi.doMock("../src/live/fetch_event_source", () => ({ FetchEventSource: Source }));
   const answer = { persona: { id: "p", display_name: "Echo" }, messages: [], items: [], has_more: false, oldest_turn_id: null };
   vi.stubGlobal("fetch", async () => new Response(JSON.stringify(answer)));
   vi.resetModules();

@@ -1,5 +1,6 @@
 //! The command line and its help texts.
 
+mod access;
 mod copies;
 
 use std::path::PathBuf;
@@ -8,11 +9,9 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use embed::KNOWN_MODELS;
-use memory::access::AccessScope;
 use memory::identifiers::ImportId;
 
-use crate::config::ConfigDuration;
-
+pub(crate) use access::{AuditCommand, LoginsCommand, TokenCommand};
 pub(crate) use copies::{Backup, Restore, StorageCommand, StorageCopy};
 
 const EXAMPLES: &str = "\
@@ -134,6 +133,16 @@ pub(crate) enum Command {
     Token {
         #[command(subcommand)]
         command: Option<TokenCommand>,
+    },
+    /// List logged-in browsers, or log them out
+    Logins {
+        #[command(subcommand)]
+        command: Option<LoginsCommand>,
+    },
+    /// Print the audit log: logins, administration, exports, refusals
+    Audit {
+        #[command(subcommand)]
+        command: AuditCommand,
     },
     /// Print shell completions
     #[command(
@@ -461,42 +470,6 @@ pub(crate) enum ChannelCommand {
         /// The user
         #[arg(long, value_name = "ID", default_value = "self")]
         user: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TokenCommand {
-    /// Print the owner's token
-    Show,
-    /// Create a one-time link to the web UI of the running daemon
-    Link,
-    /// Create a token for a program or another user; it is printed once and not stored
-    #[command(
-        after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat --for 30d"
-    )]
-    Create {
-        /// What the token permits: chat, admin, metrics, openai, hub:INSTANCE, peer:NAME
-        #[arg(long = "scope", required = true, value_delimiter = ',', value_name = "SCOPE")]
-        scopes: Vec<AccessScope>,
-        /// Name of the token in lists and in the audit log
-        #[arg(long)]
-        name: Option<String>,
-        /// The only user that it may act for; default all
-        #[arg(long, value_name = "ID")]
-        user: Option<String>,
-        /// How long it is valid, such as 12h or 30d; default until it is revoked
-        #[arg(long = "for", value_name = "TIME")]
-        valid_for: Option<ConfigDuration>,
-        /// Most streams that it may have open at once; default 16
-        #[arg(long, value_name = "N")]
-        streams: Option<u32>,
-    },
-    /// List tokens
-    List,
-    /// Revoke a token at once
-    Revoke {
-        /// Name of the token
-        name: String,
     },
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::owner::{OwnerCredential, TOKEN_HASH, read_token_hash};
+
 /// The folder and the names of what is in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Home {
@@ -153,6 +155,14 @@ impl Home {
         Some(self.folder.join("prompts")).filter(|folder| folder.is_dir())
     }
 
+    /// What the daemon knows the owner by: the digest in `ECHOVESSEL_TOKEN_HASH`, else the token.
+    pub(crate) fn owner_credential(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<OwnerCredential> {
+        match std::env::var(TOKEN_HASH).ok().filter(|hash| !hash.trim().is_empty()) {
+            Some(hash) => Ok(OwnerCredential::Digest(read_token_hash(hash.trim())?)),
+            None => self.token(random).map(OwnerCredential::Token),
+        }
+    }
+
     /// The owner's token: from `ECHOVESSEL_TOKEN`, from the file, or made now.
     pub(crate) fn token(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<String> {
         if let Some(token) = std::env::var("ECHOVESSEL_TOKEN").ok().filter(|token| !token.trim().is_empty()) {
@@ -161,6 +171,11 @@ impl Home {
         let path = self.folder.join("token");
         if let Some(token) = self.stored_token()? {
             return Ok(token);
+        }
+        if std::env::var_os(TOKEN_HASH).is_some() {
+            bail!(
+                "only the hash of the owner's token is known here ({TOKEN_HASH}); set ECHOVESSEL_TOKEN to the token"
+            );
         }
         let token = hex::encode(random());
         let mut file =

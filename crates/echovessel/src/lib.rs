@@ -12,6 +12,7 @@ mod live_config;
 mod home;
 mod system;
 mod outbound;
+mod owner;
 mod voice_setup;
 mod database;
 mod wiring;
@@ -25,7 +26,7 @@ mod telemetry;
 
 use std::process::ExitCode;
 
-use cli::{Cli, Command, Run};
+use cli::{AuditCommand, Cli, Command, Run};
 use config::ConfigError;
 use futures_util::FutureExt as _;
 use home::{Home, HomeInUse};
@@ -88,6 +89,8 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
         Command::Channel { command } => commands::channel::channel(shared, home, &command).await,
         Command::Reload => commands::reload::reload(shared, home).await,
         Command::Token { command } => commands::token::token(shared, home, command).await,
+        Command::Logins { command } => commands::access::logins(shared, home, command).await,
+        Command::Audit { command: AuditCommand::Export } => commands::access::export_audit(home).await,
         Command::Completions { shell } => {
             commands::completions::completions(shell);
             Ok(())

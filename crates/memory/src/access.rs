@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +118,41 @@ pub struct NamedToken {
     pub expires_at: Option<Timestamp>,
     /// Streams that it may have open at once; the server's own number where none is said.
     pub streams_max: Option<u32>,
+    /// Users that it may create; the server's own number where none is said.
+    pub users_max: Option<u32>,
+}
+
+/// A browser that was logged in by a one-time link. Of its two secrets only digests are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// Public and unique, 16 hexadecimal digits.
+    pub id: String,
+    /// Digest of the secret in the cookie.
+    pub cookie_digest: String,
+    /// Digest of the secret that the page keeps for its own origin.
+    pub page_key_digest: String,
+    /// The token that made the link: [`OWNER`], or a name.
+    pub token: String,
+    /// The public part of that token; none for the owner's.
+    pub token_prefix: Option<String>,
+    /// Where the link was opened.
+    pub address: String,
+    /// The browser and system, as `Firefox, Linux`.
+    pub browser: String,
+    /// When the link was opened.
+    pub created_at: Timestamp,
+    /// When it was last used, to the minute.
+    pub last_seen_at: Timestamp,
+}
+
+/// How long an unused login lasts.
+pub const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+impl Login {
+    /// When it ends if it is not used.
+    pub fn expires_at(&self) -> Timestamp {
+        self.last_seen_at.saturating_add(LOGIN_LIFETIME).unwrap_or(Timestamp::MAX)
+    }
 }
 
 /// Something that was done with the right to administer. It says what was done to what, never what anybody said.

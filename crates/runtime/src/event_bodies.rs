@@ -62,6 +62,8 @@ pub struct EventStream {
     import: Scoped<ImportProgress>,
     #[serde(rename = "sync.conflict")]
     conflict: Scoped<ConflictOpened>,
+    #[serde(rename = "access.created")]
+    access: Scoped<AccessCreated>,
     #[serde(rename = "chat.connection.ready")]
     ready: ConnectionReady,
     #[serde(rename = "chat.connection.heartbeat")]
@@ -391,6 +393,34 @@ impl SessionBoundary {
             thoughts_count,
         }
     }
+}
+
+/// A browser was logged in, or a token was created. Sent to those who administer.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct AccessCreated {
+    /// What opens the program from now on.
+    pub kind: AccessKind,
+    /// The browser and its system, or the name of the token.
+    pub name: String,
+    /// Where a browser was logged in.
+    pub address: Option<String>,
+}
+
+/// What a person or a program comes in by.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessKind {
+    /// A browser that opened a login link.
+    Login,
+    /// A named token.
+    Token,
+}
+
+impl AccessCreated {
+    /// Name of the event.
+    pub const NAME: &'static str = "access.created";
 }
 
 /// Settings changed: keys of the configuration, or name, voice and avatar of a persona.

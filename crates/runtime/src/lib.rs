@@ -54,7 +54,7 @@ pub use broadcast::{Broadcast, Delivery, Subscription};
 pub use changeover::VectorState;
 pub use channels::{ChannelReceipt, ChannelStatus, ExternalMessage, LinkCode, OutboundChannels};
 pub use corrections::RegenerateError;
-pub use event_bodies::{ConnectionReady, Empty, EventStream, SettingsUpdated};
+pub use event_bodies::{AccessCreated, AccessKind, ConnectionReady, Empty, EventStream, SettingsUpdated};
 pub use events::{ServerEvent, WireEvent};
 pub use imports::{
     ImportError, ImportParts, ImportRecorder, ImportRequest, ImportState, ImportStatusReport, ImportUpload,

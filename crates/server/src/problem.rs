@@ -73,6 +73,13 @@ impl Problem {
         Self::new(StatusCode::UNAUTHORIZED, detail).with_code("invalid_api_key")
     }
 
+    /// A cookie without the page's half of the login.
+    pub(crate) fn half_login() -> Self {
+        let detail = "the cookie alone opens nothing: the page sends the other half of its login as x-echovessel-login. \
+                      Open a new login link (`echovessel token link` prints one), or send a token";
+        Self::new(StatusCode::UNAUTHORIZED, detail).with_code("half_login")
+    }
+
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, detail)
     }

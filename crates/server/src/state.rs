@@ -10,9 +10,10 @@ use hub::graph::Graph;
 use jiff::Timestamp;
 use memory::ports::{AccessStore, ArchiveStore};
 use memory::{PersonaId, Scope, UserId};
-use runtime::Runtime;
+use runtime::{AccessCreated, Runtime, WireEvent};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -190,6 +191,16 @@ impl App {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.parts.runtime.clock().now()
+    }
+
+    /// Tells those who administer that there is a new login or token.
+    pub(crate) fn announce_access(&self, access: AccessCreated) {
+        let scope =
+            UserId::new(OWNER).map(|owner| Scope::new(self.runtime().settings().persona.clone(), owner));
+        if let Ok(scope) = scope {
+            let event = WireEvent::new(scope, AccessCreated::NAME, json!(access));
+            self.runtime().broadcast().publish(event);
+        }
     }
 
     /// The memory that a request means. Refuses a user whom the token may not speak for, and a persona that does not

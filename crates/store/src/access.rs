@@ -3,15 +3,18 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::UserId;
-use memory::access::{AuditEntry, NamedToken, OWNER};
-use memory::ports::{ACTS_MAX, AccessStore, StoreError, TOKEN_ACTS_MAX};
+use memory::access::{AuditEntry, LOGIN_LIFETIME, Login, NamedToken, OWNER};
+use memory::identifiers::TurnId;
+use memory::ports::{ACTS_MAX, AccessStore, LOGINS_MAX, StoreError, TOKEN_ACTS_MAX, TOKEN_TURNS_KEPT};
 
 use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json, unreadable};
 
 const TOKEN_COLUMNS: &str =
-    "name, prefix, hash, scopes, user_id, created_at, last_used_at, expires_at, streams_max";
+    "name, prefix, hash, scopes, user_id, created_at, last_used_at, expires_at, streams_max, users_max";
+const LOGIN_COLUMNS: &str =
+    "id, cookie_digest, page_key_digest, token, token_prefix, address, browser, created_at, last_seen_at";
 
 /// The share of a token is looked at once in so many acts: counting it reads all of it.
 const SHARES_LOOKED_AT_EVERY: i64 = 64;
@@ -44,7 +47,16 @@ impl AccessStore for SqliteStore {
         let name = name.to_owned();
         self.write(move |unit| {
             let sql = format!("DELETE FROM access_tokens WHERE name = ?1 RETURNING {TOKEN_COLUMNS}");
-            Ok(unit.connection.prepare_cached(&sql)?.query_row([&name], token).optional()?)
+            let revoked = unit.connection.prepare_cached(&sql)?.query_row([&name], token).optional()?;
+            if let Some(token) = &revoked {
+                for table in
+                    ["logins WHERE token_prefix", "token_users WHERE prefix", "token_turns WHERE prefix"]
+                {
+                    let sql = format!("DELETE FROM {table} = ?1");
+                    unit.connection.prepare_cached(&sql)?.execute([&token.prefix])?;
+                }
+            }
+            Ok(revoked)
         })
         .await
     }
@@ -59,6 +71,89 @@ impl AccessStore for SqliteStore {
                 statement.execute(params![prefix, microseconds(*at)])?;
             }
             Ok(())
+        })
+        .await
+    }
+
+    async fn admit_user(&self, prefix: &str, user: &UserId, users_max: u32) -> Result<bool, StoreError> {
+        let (prefix, user) = (prefix.to_owned(), user.clone());
+        self.write(move |unit| Ok(admit_user(unit.connection, &prefix, &user, users_max)?)).await
+    }
+
+    async fn add_token_turn(
+        &self,
+        prefix: &str,
+        at: Timestamp,
+        turn: Option<TurnId>,
+    ) -> Result<(), StoreError> {
+        let prefix = prefix.to_owned();
+        self.write(move |unit| {
+            let over = at.saturating_sub(TOKEN_TURNS_KEPT).unwrap_or(Timestamp::MIN);
+            unit.connection
+                .prepare_cached("DELETE FROM token_turns WHERE prefix = ?1 AND at < ?2")?
+                .execute(params![prefix, microseconds(over)])?;
+            unit.connection
+                .prepare_cached("INSERT INTO token_turns (prefix, at, turn_id) VALUES (?1, ?2, ?3)")?
+                .execute(params![prefix, microseconds(at), turn.map(|turn| turn.0.into_bytes())])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn token_use(&self, prefix: &str, since: Timestamp) -> Result<(u64, f64), StoreError> {
+        let prefix = prefix.to_owned();
+        self.read(move |connection| {
+            let of_token = params![prefix, microseconds(since)];
+            let turns: i64 = connection
+                .prepare_cached("SELECT count(*) FROM token_turns WHERE prefix = ?1 AND at >= ?2")?
+                .query_row(of_token, |row| row.get(0))?;
+            let cost: Option<f64> = connection
+                .prepare_cached(
+                    "SELECT sum(cost_usd) FROM llm_calls WHERE at >= ?2 AND turn_id IN
+                         (SELECT turn_id FROM token_turns WHERE prefix = ?1 AND at >= ?2)",
+                )?
+                .query_row(of_token, |row| row.get(0))?;
+            Ok((u64::try_from(turns).unwrap_or_default(), cost.unwrap_or_default()))
+        })
+        .await
+    }
+
+    async fn add_login(&self, login: Login) -> Result<(), StoreError> {
+        self.write(move |unit| Ok(add_login(unit.connection, &login)?)).await
+    }
+
+    async fn login_of(&self, id: &str) -> Result<Option<Login>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| {
+            let sql = format!("SELECT {LOGIN_COLUMNS} FROM logins WHERE id = ?1");
+            Ok(connection.prepare_cached(&sql)?.query_row([id], login).optional()?)
+        })
+        .await
+    }
+
+    async fn logins(&self) -> Result<Vec<Login>, StoreError> {
+        self.read(|connection| {
+            let sql = format!("SELECT {LOGIN_COLUMNS} FROM logins ORDER BY last_seen_at DESC, id");
+            Ok(connection.prepare_cached(&sql)?.query_map([], login)?.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn touch_login(&self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.write(move |unit| {
+            let sql = "UPDATE logins SET last_seen_at = ?2 WHERE id = ?1 AND last_seen_at < ?2";
+            unit.connection.prepare_cached(sql)?.execute(params![id, microseconds(at)])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn end_logins(&self, id: Option<&str>) -> Result<u64, StoreError> {
+        let id = id.map(str::to_owned);
+        self.write(move |unit| {
+            let sql = "DELETE FROM logins WHERE ?1 IS NULL OR id = ?1";
+            Ok(unit.connection.prepare_cached(sql)?.execute(params![id])? as u64)
         })
         .await
     }
@@ -83,8 +178,9 @@ impl AccessStore for SqliteStore {
 fn add_token(connection: &Connection, token: &NamedToken) -> Result<bool> {
     let written = connection
         .prepare_cached(
-            "INSERT INTO access_tokens (name, prefix, hash, scopes, user_id, created_at, last_used_at, expires_at, streams_max)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+            "INSERT INTO access_tokens (name, prefix, hash, scopes, user_id, created_at, last_used_at, expires_at, streams_max,
+                 users_max)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             token.name,
@@ -96,8 +192,57 @@ fn add_token(connection: &Connection, token: &NamedToken) -> Result<bool> {
             token.last_used_at.map(microseconds),
             token.expires_at.map(microseconds),
             token.streams_max,
+            token.users_max,
         ])?;
     Ok(written == 1)
+}
+
+fn admit_user(connection: &Connection, prefix: &str, user: &UserId, users_max: u32) -> Result<bool> {
+    let is_created = connection
+        .prepare_cached("SELECT 1 FROM token_users WHERE prefix = ?1 AND user_id = ?2")?
+        .exists(params![prefix, user.as_str()])?;
+    if is_created {
+        return Ok(true);
+    }
+    let created: i64 = connection
+        .prepare_cached("SELECT count(*) FROM token_users WHERE prefix = ?1")?
+        .query_row([prefix], |row| row.get(0))?;
+    let has_room = created < i64::from(users_max);
+    if has_room {
+        connection
+            .prepare_cached("INSERT INTO token_users (prefix, user_id) VALUES (?1, ?2)")?
+            .execute(params![prefix, user.as_str()])?;
+    }
+    Ok(has_room)
+}
+
+fn add_login(connection: &Connection, login: &Login) -> Result<()> {
+    let over = login.created_at.saturating_sub(LOGIN_LIFETIME).unwrap_or(Timestamp::MIN);
+    connection
+        .prepare_cached("DELETE FROM logins WHERE last_seen_at < ?1")?
+        .execute(params![microseconds(over)])?;
+    connection
+        .prepare_cached(
+            "DELETE FROM logins WHERE id IN (SELECT id FROM logins ORDER BY last_seen_at DESC, id LIMIT 1000 OFFSET ?1)",
+        )?
+        .execute(params![LOGINS_MAX - 1])?;
+    connection
+        .prepare_cached(
+            "INSERT INTO logins (id, cookie_digest, page_key_digest, token, token_prefix, address, browser, created_at, last_seen_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            login.id,
+            login.cookie_digest,
+            login.page_key_digest,
+            login.token,
+            login.token_prefix,
+            login.address,
+            login.browser,
+            microseconds(login.created_at),
+            microseconds(login.last_seen_at),
+        ])?;
+    Ok(())
 }
 
 fn record_act(connection: &Connection, act: &AuditEntry) -> Result<()> {
@@ -128,6 +273,21 @@ fn token(row: &Row<'_>) -> Result<NamedToken> {
         last_used_at: rows::optional_time(row, 6)?,
         expires_at: rows::optional_time(row, 7)?,
         streams_max: row.get(8)?,
+        users_max: row.get(9)?,
+    })
+}
+
+fn login(row: &Row<'_>) -> Result<Login> {
+    Ok(Login {
+        id: row.get(0)?,
+        cookie_digest: row.get(1)?,
+        page_key_digest: row.get(2)?,
+        token: row.get(3)?,
+        token_prefix: row.get(4)?,
+        address: row.get(5)?,
+        browser: row.get(6)?,
+        created_at: rows::time(row, 7)?,
+        last_seen_at: rows::time(row, 8)?,
     })
 }
 

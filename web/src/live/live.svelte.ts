@@ -34,6 +34,7 @@ import {
   withTimelinePage,
   type ChatState,
 } from "./chat_state";
+import { FetchEventSource } from "./fetch_event_source";
 import { EventStream } from "./stream";
 import { storeUnsent, withStoredUnsent } from "./unsent";
 
@@ -77,6 +78,8 @@ class Live {
   avatarVersion = $state(0);
   /** Incremented when an import has come further. */
   importVersion = $state(0);
+  /** Incremented when somebody was logged in or a token was created. */
+  accessVersion = $state(0);
   importProgress: ImportProgress | null = $state.raw(null);
   /** Number of open conflicts. */
   conflicts = $state(0);
@@ -84,7 +87,7 @@ class Live {
   instance: string | null = $state(null);
 
   #stream = new EventStream({
-    open: (url) => new EventSource(url),
+    open: (url) => new FetchEventSource(url),
     setTimer: (run, ms) => setTimeout(run, ms),
     onEvents: (events) => this.#apply(events),
     onStateChange: (state) => {
@@ -314,6 +317,11 @@ class Live {
         stale ||= this.importProgress?.state === "recording" && event.data.state !== "recording";
         this.importProgress = event.data;
         this.importVersion += 1;
+      }
+      if (event.name === "access.created") {
+        this.accessVersion += 1;
+        const { kind, name, address } = event.data;
+        toasts.show(kind === "login" ? language.t("loginNew", { name, address: address ?? "" }) : language.t("tokenNew", { name }));
       }
       if (STALE_AFTER.has(event.name)) this.avatarVersion += 1;
       const textChanged = TEXT_CHANGED_BY.has(event.name);

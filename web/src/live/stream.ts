@@ -12,7 +12,7 @@ const RECONNECT_MS_MAX = 30_000;
 
 export type StreamState = "open" | "lost";
 
-/** The part of the browser's EventSource that is used here. */
+/** The part of the browser's EventSource that is used here. A source that is closed does not connect again. */
 export interface EventSourceLike {
   readonly readyState: number;
   onopen: ((event: Event) => void) | null;
@@ -46,7 +46,6 @@ export class EventStream {
 
   start(): void {
     this.stop();
-    // A new EventSource cannot send Last-Event-ID; the query carries it.
     const query = this.#lastId ? `?last_event_id=${encodeURIComponent(this.#lastId)}` : "";
     const source = this.#parts.open(`/api/chat/events${query}`);
     this.#source = source;
@@ -57,7 +56,6 @@ export class EventStream {
     source.onerror = () => {
       if (this.#source !== source) return;
       this.#parts.onStateChange("lost");
-      // The browser reconnects with Last-Event-ID unless the response was not a stream.
       if (source.readyState === EVENT_SOURCE_CLOSED) this.retryLater();
     };
     for (const name of EVENT_NAMES) {
@@ -116,7 +114,7 @@ export class EventStream {
 }
 
 /** `EventSource.CLOSED`, which does not exist outside a browser. */
-const EVENT_SOURCE_CLOSED = 2;
+export const EVENT_SOURCE_CLOSED = 2;
 
 /** Null for a frame that is not a JSON object: one bad frame must not end the stream. */
 function parsed(name: EventName, text: string): ServerEvent | null {

@@ -17,6 +17,11 @@ export const makeToken = (name: string, scopes: string[], user: string) =>
   post("/api/admin/tokens", { name: name || undefined, scopes, user_id: user || undefined });
 export const endToken = (name: string) => remove("/api/admin/tokens/{name}", { name });
 
+export const getLogins = () => get("/api/admin/logins");
+/** `current` is this browser's own. */
+export const endLogin = (id: string) => remove("/api/admin/logins/{id}", { id });
+export const endLogins = () => remove("/api/admin/logins");
+
 export const getSessions = (status: SessionRow["status"] | null, cursor: Id | null) =>
   get("/api/admin/sessions", { status, cursor, limit: 50 });
 export const closeSession = (id: Id) => post("/api/admin/sessions/{id}/close", undefined, { id });

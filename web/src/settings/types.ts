@@ -3,6 +3,7 @@ import type { Params, ResponseBody } from "../api_types";
 export type ConfigResponse = ResponseBody<"/api/admin/config">;
 export type Setting = ConfigResponse["settings"][string];
 export type Token = ResponseBody<"/api/admin/tokens">["tokens"][number];
+export type Login = ResponseBody<"/api/admin/logins">["logins"][number];
 export type SessionRow = ResponseBody<"/api/admin/sessions">["sessions"][number];
 export type Channel = ResponseBody<"/api/admin/channels">[number];
 export type Decision = ResponseBody<"/api/admin/proactive">["decisions"][number];

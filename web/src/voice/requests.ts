@@ -1,4 +1,4 @@
-import { get, patch, post, remove, upload } from "../api";
+import { fetchOk, get, patch, post, remove, upload } from "../api";
 import type { RequestBody, ResponseBody } from "../api_types";
 
 export type VoiceStatus = ResponseBody<"/api/admin/voice">;
@@ -23,15 +23,7 @@ export const changeVoice = (fields: Record<string, unknown>) =>
 
 /** The sound of a text in this voice. */
 export async function previewVoice(voiceId: string, text: string): Promise<ArrayBuffer> {
-  const response = await fetch("/api/admin/voice/preview", {
-    method: "POST",
-    credentials: "same-origin",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ voice_id: voiceId, text }),
-  });
-  if (!response.ok) {
-    const body = (await response.json().catch(() => null)) as { detail?: string } | null;
-    throw new Error(body?.detail ?? response.statusText);
-  }
+  const body = JSON.stringify({ voice_id: voiceId, text });
+  const response = await fetchOk("/api/admin/voice/preview", { method: "POST", body });
   return response.arrayBuffer();
 }

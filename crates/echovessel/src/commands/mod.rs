@@ -21,5 +21,6 @@ pub(crate) mod storage;
 pub(crate) mod sync;
 pub(crate) mod stop;
 pub(crate) mod reload;
+pub(crate) mod access;
 pub(crate) mod token;
 pub(crate) mod completions;

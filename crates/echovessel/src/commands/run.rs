@@ -6,6 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use arc_swap::ArcSwap;
 use runtime::ReloadableModel;
+#[cfg(target_os = "linux")]
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use server::mcp::HubSocket;
 use server::{ActiveModels, LlmState, ServerParts, Tls, Tokens};
 use tokio::net::TcpListener;
@@ -20,6 +22,7 @@ use crate::home::{Home, HomeLock, RunFile};
 use crate::lifecycle;
 use crate::live_config::{Configured, LiveConfig};
 use crate::outbound;
+use crate::owner::OwnerCredential;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::wiring::{Services, bare_host, server_settings, shown_host, wire};
 
@@ -27,10 +30,11 @@ use crate::wiring::{Services, bare_host, server_settings, shown_host, wire};
 const OWNER_TOKEN_BYTES_MIN: usize = 16;
 
 pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
+    keep_memory_private();
     let _lock = home.lock()?;
-    let token = home.token(random_bytes)?;
+    let owner = home.owner_credential(random_bytes)?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
-    let listener = listen(config, asked, &token).await?;
+    let listener = listen(config, asked, &owner).await?;
     let port = listener.local_addr()?.port();
     let tls = tls(config)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
@@ -40,7 +44,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     wired.runtime.start().await?;
     outbound.channels.start(&wired.runtime);
     let socket = open_socket(home, &wired);
-    let parts = server_parts(config, home, &wired, &token, &url, tls)?;
+    let parts = server_parts(config, home, &wired, owner.tokens()?, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
     let backups = config.backup_every()?.map(|every| {
         let clock = Arc::new(SystemClock);
@@ -129,7 +133,8 @@ impl PrivateDaemon {
         let url = format!("http://127.0.0.1:{port}");
         // Nobody else needs to know how to get in.
         let token = hex::encode(random_bytes());
-        let parts = server_parts(config, home, &wired, &token, &url, None)?;
+        let tokens = Tokens::new(&token, Box::new(random_bytes))?;
+        let parts = server_parts(config, home, &wired, tokens, &url, None)?;
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, parts, shutdown.clone());
         // How it ends is seen by whoever asks it something.
@@ -177,14 +182,22 @@ impl AnyDaemon {
     }
 }
 
-async fn listen(config: &Config, asked: &Run, token: &str) -> anyhow::Result<TcpListener> {
+/// Keeps other processes of this user from reading the daemon's memory, and the system from writing it to a core file.
+fn keep_memory_private() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+        tracing::debug!("other processes of this user may read the memory of this one: {error}");
+    }
+}
+
+async fn listen(config: &Config, asked: &Run, owner: &OwnerCredential) -> anyhow::Result<TcpListener> {
     let port = asked.port.unwrap_or(config.server.port);
     let host = bare_host(&config.server.host);
     let listener = TcpListener::bind((host, port)).await.with_context(|| {
         format!("port {port} on {host} is not available; stop the program that uses it, or choose another with --port (0 takes any)")
     })?;
     let is_open = !listener.local_addr()?.ip().is_loopback();
-    if token.len() < OWNER_TOKEN_BYTES_MIN {
+    if matches!(owner, OwnerCredential::Token(token) if token.len() < OWNER_TOKEN_BYTES_MIN) {
         let weak = format!(
             "the owner's token has fewer than {OWNER_TOKEN_BYTES_MIN} bytes and can be guessed: unset ECHOVESSEL_TOKEN, or \
              remove <home>/token, and a long one is made"
@@ -226,7 +239,7 @@ fn server_parts(
     config: &Config,
     home: &Home,
     wired: &Services,
-    token: &str,
+    tokens: Tokens,
     url: &str,
     tls: Option<Tls>,
 ) -> anyhow::Result<ServerParts> {
@@ -252,7 +265,7 @@ fn server_parts(
         runtime: wired.runtime.clone(),
         hub: wired.hub.clone(),
         graph: wired.graph.clone(),
-        tokens: Arc::new(Tokens::new(token, Box::new(random_bytes))?),
+        tokens: Arc::new(tokens),
         access: wired.database.clone(),
         archives: wired.database.clone(),
         settings,

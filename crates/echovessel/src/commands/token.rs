@@ -14,17 +14,23 @@ use crate::client::{Daemon, NoDaemon};
 use crate::config;
 use crate::database::open_database;
 use crate::home::Home;
+use crate::owner::token_hash;
 use crate::system::{SystemClock, random_bytes};
 
 pub(crate) async fn token(shared: &Shared, home: &Home, command: Option<TokenCommand>) -> anyhow::Result<()> {
     match command.unwrap_or(TokenCommand::Show) {
         TokenCommand::Show => show(shared, home),
         TokenCommand::Link => link(shared, home).await,
-        TokenCommand::Create { scopes, name, user, valid_for, streams } => {
+        TokenCommand::Create { scopes, name, user, valid_for, streams, users } => {
             let user = user.map(UserId::new).transpose().context("--user")?;
             let expires_at =
                 valid_for.map(|time| SystemClock.now().checked_add(time.0)).transpose().context("--for")?;
-            create(shared, home, NewToken { scopes, name, user, expires_at, streams_max: streams }).await
+            let new = NewToken { scopes, name, user, expires_at, streams_max: streams, users_max: users };
+            create(shared, home, new).await
+        }
+        TokenCommand::Hash => {
+            print_hash(shared);
+            Ok(())
         }
         TokenCommand::List => list(shared, home).await,
         TokenCommand::Revoke { name } => revoke(shared, home, &name).await,
@@ -40,6 +46,20 @@ fn show(shared: &Shared, home: &Home) -> anyhow::Result<()> {
         println!("{token}");
     }
     Ok(())
+}
+
+fn print_hash(shared: &Shared) {
+    let token = hex::encode(random_bytes());
+    let hash = token_hash(&token);
+    if shared.json {
+        println!("{}", json!({"token": token, "hash": hash}));
+    } else {
+        println!("token {token}");
+        println!("hash  {hash}");
+        eprintln!(
+            "Start the daemon with ECHOVESSEL_TOKEN_HASH set to the hash, and keep the token where it is used. Nothing was stored."
+        );
+    }
 }
 
 async fn link(shared: &Shared, home: &Home) -> anyhow::Result<()> {
@@ -59,7 +79,7 @@ async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<(
         Some(daemon) => {
             let body = json!({
                 "scopes": new.scopes, "name": new.name, "user_id": new.user, "expires_at": new.expires_at,
-                "streams_max": new.streams_max,
+                "streams_max": new.streams_max, "users_max": new.users_max,
             });
             daemon.ask(Method::POST, "/api/admin/tokens", Some(body)).await?
         }
@@ -67,7 +87,7 @@ async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<(
             let database = Database::of(home)?;
             let made = make_token(&database.store, &random_bytes, SystemClock.now(), new).await;
             let (token, text) = made?;
-            database.note("POST /api/admin/tokens", &token.name, 201).await?;
+            database.note("POST /api/admin/tokens", &format!("token {}", token.name), 201).await?;
             let mut answer = shown(&token);
             answer["token"] = json!(text);
             answer
@@ -129,7 +149,7 @@ async fn revoke(shared: &Shared, home: &Home, name: &str) -> anyhow::Result<()> 
             if database.store.revoke_token(name).await?.is_none() {
                 bail!("there is no token called `{name}`; `echovessel token list` shows them");
             }
-            database.note("DELETE /api/admin/tokens/{name}", name, 200).await?;
+            database.note("DELETE /api/admin/tokens/{name}", &format!("token {name}"), 200).await?;
         }
     }
     if shared.json {
@@ -141,7 +161,7 @@ async fn revoke(shared: &Shared, home: &Home, name: &str) -> anyhow::Result<()> 
 }
 
 /// The daemon of this home; none if none runs.
-fn running(home: &Home) -> anyhow::Result<Option<Daemon>> {
+pub(super) fn running(home: &Home) -> anyhow::Result<Option<Daemon>> {
     match Daemon::find(home) {
         Ok(daemon) => Ok(Some(daemon)),
         Err(error) if error.is::<NoDaemon>() => Ok(None),
@@ -150,21 +170,21 @@ fn running(home: &Home) -> anyhow::Result<Option<Daemon>> {
 }
 
 /// The database of a home that no daemon holds.
-struct Database {
-    store: SqliteStore,
+pub(super) struct Database {
+    pub(super) store: SqliteStore,
     _lock: crate::home::HomeLock,
 }
 
 impl Database {
-    fn of(home: &Home) -> anyhow::Result<Self> {
+    pub(super) fn of(home: &Home) -> anyhow::Result<Self> {
         let lock = home.lock()?;
         let config = config::load(&home.config(), std::env::vars())?;
         Ok(Self { store: open_database(&config, home)?, _lock: lock })
     }
 
-    async fn note(&self, act: &str, object: &str, status: u16) -> anyhow::Result<()> {
+    pub(super) async fn note(&self, act: &str, object: &str, status: u16) -> anyhow::Result<()> {
         let (at, token) = (SystemClock.now(), "owner".to_owned());
-        let act = AuditEntry { at, token, act: act.to_owned(), object: format!("token {object}"), status };
+        let act = AuditEntry { at, token, act: act.to_owned(), object: object.to_owned(), status };
         Ok(self.store.record_act(act).await?)
     }
 }
@@ -173,6 +193,6 @@ fn shown(token: &NamedToken) -> Value {
     json!({
         "name": token.name, "prefix": format!("ev_{}", token.prefix), "scopes": token.scopes,
         "user_id": token.user, "created_at": token.created_at, "last_used_at": token.last_used_at, "expires_at": token.expires_at,
-        "streams_max": token.streams_max,
+        "streams_max": token.streams_max, "users_max": token.users_max,
     })
 }

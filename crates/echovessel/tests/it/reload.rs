@@ -29,14 +29,17 @@ async fn patch(daemon: &Daemon, body: &Value) -> Answer {
 }
 
 /// The owner's login, which may change what no token may.
-async fn log_in(daemon: &Daemon) -> String {
+async fn log_in(daemon: &Daemon) -> [String; 2] {
     let link = daemon.login.strip_prefix(&daemon.url).unwrap();
     let entered = answer(daemon.knock(Method::GET, link)).await.unwrap();
-    entered.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned()
+    let cookie = entered.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    let page = entered.headers["location"].to_str().unwrap();
+    [cookie.to_owned(), page.strip_prefix("/#login=").unwrap().to_owned()]
 }
 
-async fn patch_logged_in(daemon: &Daemon, cookie: &str, body: &Value) -> Answer {
-    let request = daemon.knock(Method::PATCH, "/api/admin/config").header("cookie", cookie);
+async fn patch_logged_in(daemon: &Daemon, [cookie, key]: &[String; 2], body: &Value) -> Answer {
+    let request = daemon.knock(Method::PATCH, "/api/admin/config");
+    let request = request.header("cookie", cookie).header("x-echovessel-login", key);
     answer(request.json(body)).await.unwrap()
 }
 

@@ -92,15 +92,22 @@ async fn the_login_link_works_once_and_gives_a_cookie_that_scripts_can_not_read(
     assert!(forged.status >= 400 && !forged.headers.contains_key(SET_COOKIE), "{}", forged.status);
 
     let first = answer(daemon.knock(Method::GET, link)).await.unwrap();
-    assert_eq!((first.status, &first.headers[LOCATION]), (303, &"/".parse().unwrap()));
+    let page = first.headers[LOCATION].to_str().unwrap().to_owned();
+    let page_key = page.strip_prefix("/#login=").unwrap();
+    assert_eq!(first.status, 303);
     let cookie = first.headers[SET_COOKIE].to_str().unwrap().to_owned();
     for property in ["HttpOnly", "SameSite=Strict"] {
         assert!(cookie.contains(property), "{cookie}");
     }
     assert!(!cookie.contains(&daemon.token), "the cookie is the token itself");
     let cookie = cookie.split(';').next().unwrap();
-    let state = answer(daemon.knock(Method::GET, "/api/state").header(COOKIE, cookie)).await.unwrap();
-    assert_eq!(state.status, 200, "{}", state.body);
+    let state = |key: &str| {
+        daemon.knock(Method::GET, "/api/state").header(COOKIE, cookie).header("x-echovessel-login", key)
+    };
+    let half = answer(state("wrong")).await.unwrap();
+    assert_eq!((half.status, half.body["code"].as_str()), (401, Some("half_login")));
+    let whole = answer(state(page_key)).await.unwrap();
+    assert_eq!(whole.status, 200, "{}", whole.body);
 
     let second = answer(daemon.knock(Method::GET, link)).await.unwrap();
     assert!(second.status >= 400 && !second.headers.contains_key(SET_COOKIE), "the link worked twice");

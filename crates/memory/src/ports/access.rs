@@ -1,15 +1,21 @@
 //! Storage of tokens and of what was done with them. Apart from [`Store`](super::Store): no memory depends on it.
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::StoreError;
-use crate::access::{AuditEntry, NamedToken};
+use crate::access::{AuditEntry, Login, NamedToken};
+use crate::identifiers::TurnId;
+use crate::scope::UserId;
 
 /// Acts that are kept; older ones give way.
 pub const ACTS_MAX: i64 = 100_000;
 /// Acts of one named token that are kept, so that it can't displace those of others.
 pub const TOKEN_ACTS_MAX: i64 = 20_000;
+/// Logins that are kept; beyond that the one that was unused for longest is removed.
+pub const LOGINS_MAX: u32 = 256;
+/// How long turns are counted for a token.
+pub const TOKEN_TURNS_KEPT: SignedDuration = SignedDuration::from_hours(48);
 
 /// Named tokens and the record of acts.
 #[async_trait]
@@ -20,10 +26,31 @@ pub trait AccessStore: Send + Sync {
     async fn token_of(&self, prefix: &str) -> Result<Option<NamedToken>, StoreError>;
     /// All tokens, by name.
     async fn tokens(&self) -> Result<Vec<NamedToken>, StoreError>;
-    /// Forgets a token; gives it back, or none if there is none of this name.
+    /// Removes a token and the logins that it made; returns it, or none if there is none of this name.
     async fn revoke_token(&self, name: &str) -> Result<Option<NamedToken>, StoreError>;
     /// Notes that tokens were used, by prefix; earlier times than the stored ones change nothing.
     async fn touch_tokens(&self, used: Vec<(String, Timestamp)>) -> Result<(), StoreError>;
+    /// Whether the token may write for this user: one that it created before, or one more of at most `users_max`.
+    async fn admit_user(&self, prefix: &str, user: &UserId, users_max: u32) -> Result<bool, StoreError>;
+    /// Counts a reply that a token asked for.
+    async fn add_token_turn(
+        &self,
+        prefix: &str,
+        at: Timestamp,
+        turn: Option<TurnId>,
+    ) -> Result<(), StoreError>;
+    /// What a token asked for since then: the number of turns, and what they cost in US dollars as far as prices are known.
+    async fn token_use(&self, prefix: &str, since: Timestamp) -> Result<(u64, f64), StoreError>;
+    /// Adds a login. Those that are over are removed, and the oldest beyond [`LOGINS_MAX`].
+    async fn add_login(&self, login: Login) -> Result<(), StoreError>;
+    /// The login of this id.
+    async fn login_of(&self, id: &str) -> Result<Option<Login>, StoreError>;
+    /// All logins, the last seen first.
+    async fn logins(&self) -> Result<Vec<Login>, StoreError>;
+    /// Notes that a login was used; an earlier time than the stored one changes nothing.
+    async fn touch_login(&self, id: &str, at: Timestamp) -> Result<(), StoreError>;
+    /// Ends the login of this id, or all; returns how many there were.
+    async fn end_logins(&self, id: Option<&str>) -> Result<u64, StoreError>;
     /// Adds an act to the record, which holds the last [`ACTS_MAX`], and of a named token the last [`TOKEN_ACTS_MAX`].
     async fn record_act(&self, act: AuditEntry) -> Result<(), StoreError>;
     /// Acts with their numbers, newest first; with `before`, only those with smaller numbers.

@@ -29,7 +29,7 @@ mod embedder;
 mod clock;
 
 pub use crate::text::Phrase;
-pub use access::{ACTS_MAX, AccessStore, TOKEN_ACTS_MAX};
+pub use access::{ACTS_MAX, AccessStore, LOGINS_MAX, TOKEN_ACTS_MAX, TOKEN_TURNS_KEPT};
 pub use archive::{ArchiveReport, ArchiveStore};
 pub use capture::{CaptureStore, CapturedMessage, NewMessage};
 pub use channels::{

@@ -50,7 +50,7 @@ pub enum ConfigAuthor {
 
 impl ConfigAuthor {
     pub(super) fn of(principal: &Principal) -> Self {
-        match (principal.is_owner(), principal.is_login) {
+        match (principal.is_owner(), principal.login.is_some()) {
             (false, _) => Self::NamedToken,
             (true, false) => Self::OwnerToken,
             (true, true) => Self::Login,

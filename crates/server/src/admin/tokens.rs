@@ -5,6 +5,7 @@ use axum::{Extension, Json};
 use jiff::Timestamp;
 use memory::UserId;
 use memory::access::{AccessScope, NamedToken};
+use runtime::{AccessCreated, AccessKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,8 @@ struct TokenBody {
     expires_at: Option<Timestamp>,
     /// Streams that it may have open at once; `null` for the usual number.
     streams_max: Option<u32>,
+    /// Users that it may create; `null` for the usual number.
+    users_max: Option<u32>,
 }
 
 /// `GET /api/admin/tokens`: by name, without what they are made of.
@@ -55,6 +58,7 @@ pub(crate) struct NewTokenRequest {
     user_id: Option<String>,
     expires_at: Option<Timestamp>,
     streams_max: Option<u32>,
+    users_max: Option<u32>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -75,10 +79,12 @@ pub(crate) async fn make(
     let scopes = scopes.map_err(|error| Problem::unprocessable(format!("scopes: {error}")))?;
     let user = asked.user_id.clone().map(UserId::new).transpose();
     let user = user.map_err(|error| Problem::unprocessable(format!("user_id: {error}")))?;
-    let NewTokenRequest { name, expires_at, streams_max, .. } = asked;
-    let new = NewToken { name, scopes, user, expires_at, streams_max };
+    let NewTokenRequest { name, expires_at, streams_max, users_max, .. } = asked;
+    let new = NewToken { name, scopes, user, expires_at, streams_max, users_max };
     let (token, text) = make_token(app.named.store(), app.parts.tokens.random(), app.now(), new).await?;
     let object = AuditObject(format!("token {}", token.name));
+    let name = token.name.clone();
+    app.announce_access(AccessCreated { kind: AccessKind::Token, name, address: None });
     Ok((Extension(object), Created(NewTokenResponse { head: token.into(), token: text })))
 }
 
@@ -111,6 +117,7 @@ impl From<NamedToken> for TokenBody {
             last_used_at: token.last_used_at,
             expires_at: token.expires_at,
             streams_max: token.streams_max,
+            users_max: token.users_max,
         }
     }
 }

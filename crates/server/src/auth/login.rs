@@ -1,16 +1,22 @@
-//! A one-time link turns into a cookie.
+//! Logging in by a one-time link, the logins that there are, and their end.
 
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
-use memory::access::{AuditEntry, OWNER};
+use axum::{Extension, Json};
+use jiff::Timestamp;
+use memory::access::{AuditEntry, Login};
+use runtime::{AccessCreated, AccessKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Admin;
-use super::client::{address_of, is_encrypted};
+use super::client::address_of;
+use super::logins::{browser_of, is_secure};
 use super::refusals;
+use super::tokens::CodeAuthor;
+use super::{Admin, Principal};
+use crate::admin::audit::AuditObject;
 use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
@@ -32,23 +38,29 @@ pub(crate) async fn log_in(
 ) -> Result<Response, Problem> {
     let (headers, tokens) = (request.headers(), &app.parts.tokens);
     let address = address_of(&request, app.parts.settings.load().behind_proxy);
-    if !link.code.is_some_and(|code| tokens.redeem(&code, app.now())) {
+    let Some(author) = link.code.and_then(|code| tokens.redeem(&code, app.now())) else {
         refusals::note(&app, None, address, StatusCode::UNAUTHORIZED.as_u16());
         return Ok((StatusCode::UNAUTHORIZED, Html(USED_LINK)).into_response());
-    }
-    let settings = app.parts.settings.load();
-    let secure = settings.secure_cookie || is_encrypted(headers, settings.behind_proxy);
-    let cookie = tokens.cookie(app.now(), secure);
-    let cookie = HeaderValue::try_from(cookie).map_err(|error| Problem::internal(&error))?;
+    };
+    let name = author.token.clone();
+    let made = tokens.new_login(author, app.now(), address.to_string(), browser_of(headers));
+    let cookie = tokens.cookie(&made.login.id, &made.cookie_secret, is_secure(&app, headers));
+    let browser = made.login.browser.clone();
+    app.parts.access.add_login(made.login).await?;
     let login = AuditEntry {
         at: app.now(),
-        token: OWNER.to_owned(),
+        token: name,
         act: format!("GET {PATH}"),
         object: address.to_string(),
         status: StatusCode::SEE_OTHER.as_u16(),
     };
     app.parts.access.record_act(login).await?;
-    let to_the_page = HeaderValue::from_static("/");
+    let address = Some(address.to_string());
+    app.announce_access(AccessCreated { kind: AccessKind::Login, name: browser, address });
+    let cookie = HeaderValue::try_from(cookie).map_err(|error| Problem::internal(&error))?;
+    // What stands behind `#` is never sent: only the page of this origin reads it.
+    let to_the_page = HeaderValue::try_from(format!("/#login={}", made.page_key));
+    let to_the_page = to_the_page.map_err(|error| Problem::internal(&error))?;
     Ok((StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, to_the_page)]).into_response())
 }
 
@@ -60,11 +72,99 @@ pub(crate) async fn look() -> StatusCode {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NewLink {
     url: String,
-    expires_at: jiff::Timestamp,
+    expires_at: Timestamp,
 }
 
 /// `POST /api/admin/login-code`
-pub(crate) async fn new_code(State(app): State<App>, Admin(_): Admin) -> axum::Json<NewLink> {
-    let code = app.parts.tokens.mint_login_code(app.now());
-    axum::Json(NewLink { url: code.link(&app.parts.settings.load().url), expires_at: code.expires_at })
+pub(crate) async fn new_code(State(app): State<App>, Admin(principal): Admin) -> Json<NewLink> {
+    let code = app.parts.tokens.mint_login_code_of(CodeAuthor::of(&principal), app.now());
+    Json(NewLink { url: code.link(&app.parts.settings.load().url), expires_at: code.expires_at })
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LoginList {
+    logins: Vec<LoginBody>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LoginBody {
+    id: String,
+    /// Name of the token that made the link.
+    token: String,
+    address: String,
+    /// Browser and system, as `Firefox, Linux`.
+    browser: String,
+    created_at: Timestamp,
+    last_seen_at: Timestamp,
+    /// When it ends if it is not used.
+    expires_at: Timestamp,
+    /// Whether this request came from it.
+    is_current: bool,
+}
+
+/// `GET /api/admin/logins`: the last seen first.
+pub(crate) async fn list(
+    State(app): State<App>,
+    Admin(principal): Admin,
+) -> Result<Json<LoginList>, Problem> {
+    let now = app.now();
+    let logins = app.parts.access.logins().await?;
+    let logins = logins.into_iter().filter(|login| now < login.expires_at());
+    Ok(Json(LoginList { logins: logins.map(|login| LoginBody::of(login, &principal)).collect() }))
+}
+
+impl LoginBody {
+    fn of(login: Login, principal: &Principal) -> Self {
+        Self {
+            is_current: principal.login.as_ref() == Some(&login.id),
+            expires_at: login.expires_at(),
+            id: login.id,
+            token: login.token,
+            address: login.address,
+            browser: login.browser,
+            created_at: login.created_at,
+            last_seen_at: login.last_seen_at,
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LoginsEnded {
+    ended: u64,
+}
+
+/// What a browser calls its own login.
+const CURRENT: &str = "current";
+
+/// `DELETE /api/admin/logins/{id}`: that browser is logged out at once; `current` is the one that asks.
+pub(crate) async fn end(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<(Extension<AuditObject>, (HeaderMap, Json<LoginsEnded>)), Problem> {
+    let own = principal.login.unwrap_or_default();
+    let id = if id == CURRENT { own.clone() } else { id };
+    let ended = app.named.end_logins(Some(&id)).await?;
+    if ended == 0 {
+        return Err(Problem::not_found("login not found"));
+    }
+    let cookies = if id == own { forgotten_cookie(&app, &headers)? } else { HeaderMap::new() };
+    Ok((Extension(AuditObject(format!("login {id}"))), (cookies, Json(LoginsEnded { ended }))))
+}
+
+/// `DELETE /api/admin/logins`: every browser is logged out at once, also the one that asks.
+pub(crate) async fn end_all(
+    State(app): State<App>,
+    Admin(_): Admin,
+    headers: HeaderMap,
+) -> Result<(HeaderMap, Json<LoginsEnded>), Problem> {
+    let ended = app.named.end_logins(None).await?;
+    Ok((forgotten_cookie(&app, &headers)?, Json(LoginsEnded { ended })))
+}
+
+fn forgotten_cookie(app: &App, headers: &HeaderMap) -> Result<HeaderMap, Problem> {
+    let cookie = HeaderValue::try_from(app.parts.tokens.no_cookie(is_secure(app, headers)));
+    let cookie = cookie.map_err(|error| Problem::internal(&error))?;
+    Ok(HeaderMap::from_iter([(SET_COOKIE, cookie)]))
 }

@@ -7,6 +7,7 @@ mod limits;
 pub(crate) mod refusals;
 pub(crate) mod client;
 pub(crate) mod login;
+mod logins;
 pub(crate) mod host;
 pub(crate) mod origin;
 
@@ -14,9 +15,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, SET_COOKIE};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
@@ -67,8 +68,8 @@ pub(crate) struct Principal {
     pub(crate) expires_at: Option<Timestamp>,
     /// Streams that it may have open at once.
     pub(crate) streams_max: usize,
-    /// Whether it is a browser that logged in, and not a program with a token.
-    pub(crate) is_login: bool,
+    /// The login of a browser; none for a program with a token.
+    pub(crate) login: Option<String>,
 }
 
 impl Principal {
@@ -81,7 +82,7 @@ impl Principal {
             prefix: None,
             expires_at: None,
             streams_max: OWNER_STREAMS_MAX,
-            is_login: false,
+            login: None,
         }
     }
 
@@ -203,7 +204,13 @@ pub(crate) fn is_guarded(path: &str) -> bool {
 /// except on open paths.
 pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match admit(&app, &mut request).await {
-        Ok(()) => next.run(request).await,
+        Ok(renewed_cookie) => {
+            let mut response = next.run(request).await;
+            if let Some(cookie) = renewed_cookie.and_then(|cookie| HeaderValue::try_from(cookie).ok()) {
+                response.headers_mut().entry(SET_COOKIE).or_insert(cookie);
+            }
+            response
+        }
         Err(problem) => {
             let mut response = problem.into_response();
             if response.status() == StatusCode::SERVICE_UNAVAILABLE {
@@ -215,61 +222,52 @@ pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next
     }
 }
 
-async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
+/// What the credentials of a request say.
+#[derive(Default)]
+struct Identity {
+    principal: Option<Principal>,
+    /// Whether there is a login's cookie without the page's half.
+    is_half_login: bool,
+    /// A `Set-Cookie` value that makes the browser's cookie last longer.
+    renewed_cookie: Option<String>,
+}
+
+/// A request without its body, which no other thread may look at.
+#[derive(Clone, Copy)]
+struct RequestHead<'a> {
+    method: &'a Method,
+    path: &'a str,
+    headers: &'a HeaderMap,
+    address: IpAddr,
+}
+
+/// Returns a `Set-Cookie` value if the browser's cookie is to last longer.
+async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Problem> {
     let now = app.now();
     let settings = app.parts.settings.load();
     let allowance = Allowance { per_second: settings.requests_per_second, burst: settings.burst };
     let address = client::address_of(request, settings.behind_proxy);
     let path = request.uri().path();
-    // Whoever looks whether the program lives must not be told that it is busy.
-    let is_sign_of_life = matches!(path, "/health" | "/ready");
-    let mut principal = app.parts.tokens.principal(request.headers(), now);
-    let bearer = tokens::bearer(request.headers()).map(str::to_owned);
-    let look = match (&principal, &bearer) {
-        (None, Some(bearer)) => app.named.look(bearer, now),
-        _ => TokenLookup::Foreign,
-    };
-    if let TokenLookup::Known(known) = &look {
-        principal = Some(known.clone());
-    }
-    // Every program of this machine shares the loopback address; there only what costs a hash is counted by it, and guesses.
-    let is_remote_or_costly = !address.is_loopback() || matches!(look, TokenLookup::Unproven(_));
-    let counts_by_address = is_remote_or_costly && !is_sign_of_life;
-    if counts_by_address {
-        app.limits
-            .take_of_address(allowance, client::client_of(address))
-            .map_err(|wait| too_many(app, wait, None, address))?;
-    }
-    if !is_remote_or_costly && principal.is_none() && bearer.is_some() {
-        let guesses = Allowance {
-            per_second: allowance.per_second.saturating_mul(LOCAL_GUESSES),
-            burst: allowance.burst.saturating_mul(LOCAL_GUESSES),
-        };
-        app.local_guesses
-            .take_of_address(guesses, address)
-            .map_err(|wait| too_many(app, wait, None, address))?;
-    }
-    if let TokenLookup::Unproven(bearer) = &look {
-        principal = app.named.prove(bearer, now).await?;
-    }
+    let head = RequestHead { method: request.method(), path, headers: request.headers(), address };
     let is_for_owner = request.extensions().get::<client::Peer>().is_some_and(|peer| peer.is_for_owner);
-    let may_pass =
-        is_sign_of_life || path == login::PATH || principal.as_ref().is_some_and(Principal::is_owner);
-    if is_for_owner && !may_pass {
+    let identity = identify(app, head, allowance).await?;
+    let is_owner = identity.principal.as_ref().is_some_and(Principal::is_owner);
+    if is_for_owner && !(is_owner || is_sign_of_life(path) || path == login::PATH) {
         app.runtime().metrics().refused("connections");
         let detail =
             "too many connections; only the owner is answered. Nothing was changed, try again in a moment";
         return Err(Problem::unavailable(detail).with_retry_after(ROOM_RETRY_SECONDS));
     }
-    let Some(principal) = principal else {
+    let bearer = tokens::bearer(request.headers());
+    let Some(principal) = identity.principal else {
         if is_guarded(path) {
             app.runtime().metrics().refused("token");
             if bearer.is_some() {
                 refusals::note(app, None, address, StatusCode::UNAUTHORIZED.as_u16());
             }
-            return Err(Problem::unauthorized());
+            return Err(if identity.is_half_login { Problem::half_login() } else { Problem::unauthorized() });
         }
-        return Ok(());
+        return Ok(None);
     };
     if !principal.is_owner() {
         app.limits
@@ -283,7 +281,48 @@ async fn admit(app: &App, request: &mut Request) -> Result<(), Problem> {
         return Err(wrong_scope(opened_by(path)));
     }
     request.extensions_mut().insert(principal);
-    Ok(())
+    Ok(identity.renewed_cookie)
+}
+
+/// Whoever looks whether the program lives must not be told that it is busy.
+fn is_sign_of_life(path: &str) -> bool {
+    matches!(path, "/health" | "/ready")
+}
+
+/// Finds out who asks by the owner's token, a named token or a login, and refuses who guesses too often.
+async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Result<Identity, Problem> {
+    let RequestHead { headers, address, .. } = head;
+    let now = app.now();
+    let is_owner = app.parts.tokens.is_owners(headers);
+    let bearer = tokens::bearer(headers);
+    let look = match bearer {
+        Some(bearer) if !is_owner => app.named.look(bearer, now),
+        _ => TokenLookup::Foreign,
+    };
+    // Every program of this machine shares the loopback address; there only what costs a hash is counted by it, and guesses.
+    if !address.is_loopback() || matches!(look, TokenLookup::Unproven(_)) {
+        if !is_sign_of_life(head.path) {
+            app.limits
+                .take_of_address(allowance, client::client_of(address))
+                .map_err(|wait| too_many(app, wait, None, address))?;
+        }
+    } else if bearer.is_some() && !is_owner && !matches!(look, TokenLookup::Known(_)) {
+        let guesses = Allowance {
+            per_second: allowance.per_second.saturating_mul(LOCAL_GUESSES),
+            burst: allowance.burst.saturating_mul(LOCAL_GUESSES),
+        };
+        app.local_guesses
+            .take_of_address(guesses, address)
+            .map_err(|wait| too_many(app, wait, None, address))?;
+    }
+    let principal = match look {
+        _ if is_owner => Some(Principal::owner()),
+        TokenLookup::Known(known) => Some(known),
+        TokenLookup::Unproven(bearer) => app.named.prove(&bearer, now).await?,
+        TokenLookup::Foreign if bearer.is_none() => return logins::identify(app, head).await,
+        TokenLookup::Foreign => None,
+    };
+    Ok(Identity { principal, ..Identity::default() })
 }
 
 fn too_many(app: &App, wait: Duration, token: Option<&str>, address: IpAddr) -> Problem {

@@ -40,6 +40,8 @@ pub struct NewToken {
     pub expires_at: Option<Timestamp>,
     /// Streams that it may have open at once.
     pub streams_max: Option<u32>,
+    /// Users that it may create.
+    pub users_max: Option<u32>,
 }
 
 /// Why no token was made.
@@ -92,6 +94,7 @@ pub async fn make_token(
         last_used_at: None,
         expires_at: new.expires_at,
         streams_max: new.streams_max,
+        users_max: new.users_max,
     };
     if store.add_token(token.clone()).await? {
         Ok((token, text))
@@ -263,13 +266,30 @@ impl NamedTokens {
         Ok(revoked)
     }
 
-    /// Returns when the token of this principal is no more. Never for the owner's.
+    /// Ends a login at once, or all, and the event streams that they opened. Returns how many there were.
+    pub(crate) async fn end_logins(&self, id: Option<&str>) -> Result<u64, StoreError> {
+        let ended = self.store.end_logins(id).await?;
+        self.revoked.send_modify(|count| *count += 1);
+        Ok(ended)
+    }
+
+    /// Returns when the token or the login of this principal is no more. Never for the owner's token.
     pub(crate) async fn revoked(&self, principal: &Principal) {
-        let Some(prefix) = &principal.prefix else { return std::future::pending().await };
+        let (prefix, login) = (principal.prefix.as_deref(), principal.login.as_deref());
+        if prefix.is_none() && login.is_none() {
+            return std::future::pending().await;
+        }
         let mut revoked = self.revoked.subscribe();
         loop {
             // A database that does not answer is no reason to end a stream.
-            if matches!(self.store.token_of(prefix).await, Ok(None)) {
+            if let Some(prefix) = prefix
+                && matches!(self.store.token_of(prefix).await, Ok(None))
+            {
+                return;
+            }
+            if let Some(login) = login
+                && matches!(self.store.login_of(login).await, Ok(None))
+            {
                 return;
             }
             if revoked.changed().await.is_err() {
@@ -294,7 +314,7 @@ impl NamedTokens {
     }
 }
 
-fn is_valid(token: &NamedToken, now: Timestamp) -> bool {
+pub(super) fn is_valid(token: &NamedToken, now: Timestamp) -> bool {
     token.expires_at.is_none_or(|end| now < end)
 }
 
@@ -303,7 +323,7 @@ fn is_fresh(known: &Known, now: Timestamp) -> bool {
     !age.is_negative() && age < BELIEVED_FOR
 }
 
-fn principal(token: &NamedToken) -> Principal {
+pub(super) fn principal(token: &NamedToken) -> Principal {
     Principal {
         name: token.name.clone(),
         may_admin: token.scopes.contains(&AccessScope::Admin),
@@ -312,7 +332,7 @@ fn principal(token: &NamedToken) -> Principal {
         prefix: Some(token.prefix.clone()),
         expires_at: token.expires_at,
         streams_max: token.streams_max.map_or(NAMED_STREAMS_MAX, |most| most as usize),
-        is_login: false,
+        login: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The owner's token, login codes, and the cookie that a login leaves.
+//! The owner's token, login codes, and the secrets that a login leaves in a browser.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::{SignedDuration, Timestamp};
+use memory::access::{LOGIN_LIFETIME, Login, OWNER};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -18,10 +19,12 @@ const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 const CODES_MAX: usize = 16;
 /// Random bytes of a login code.
 const CODE_BYTES: usize = 16;
+/// Random bytes of a login's id.
+const LOGIN_ID_BYTES: usize = 8;
 /// Before the name of a cookie that browsers take from this host alone, over TLS.
 const HOST_PREFIX: &str = "__Host-";
-/// How long a browser stays logged in.
-const COOKIE_LIFETIME: SignedDuration = SignedDuration::from_hours(90 * 24);
+/// Between the id and the secret of a cookie.
+const COOKIE_SEPARATOR: char = '.';
 
 /// 32 bytes from the system's randomness; passed in, so that a test can repeat itself.
 pub type Random = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
@@ -52,13 +55,40 @@ impl LoginCode {
     }
 }
 
-/// Who may come in. The owner's token itself is not kept, only its digest and keys that are made from it: a new token
-/// ends every login.
+/// A code with whose right it gives.
+struct OpenCode {
+    code: LoginCode,
+    author: CodeAuthor,
+}
+
+/// Who made a login link. The login has the right of this token and ends with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CodeAuthor {
+    /// [`OWNER`], or the name of a token.
+    pub(crate) token: String,
+    /// The public part of a named token.
+    pub(crate) prefix: Option<String>,
+}
+
+impl CodeAuthor {
+    pub(crate) fn of(principal: &Principal) -> Self {
+        Self { token: principal.name.clone(), prefix: principal.prefix.clone() }
+    }
+}
+
+/// A new login, with the two secrets that only the browser has.
+pub(crate) struct NewLogin {
+    pub(crate) login: Login,
+    pub(crate) cookie_secret: String,
+    pub(crate) page_key: String,
+}
+
+/// Who may come in. The owner's token itself is not stored, only its digest. Digests of logins are made with it, so that a new
+/// token ends every login.
 pub struct Tokens {
     owner: [u8; 32],
-    cookie_key: [u8; 32],
     cookie_name: String,
-    codes: Mutex<VecDeque<LoginCode>>,
+    codes: Mutex<VecDeque<OpenCode>>,
     random: Random,
 }
 
@@ -69,16 +99,14 @@ impl Tokens {
         if owner.is_empty() {
             return Err(TokenError::Empty);
         }
-        let owner: [u8; 32] = Sha256::digest(owner).into();
+        Ok(Self::of_digest(Sha256::digest(owner).into(), random))
+    }
+
+    /// Guards with the SHA-256 digest of the owner's token.
+    pub fn of_digest(owner: [u8; 32], random: Random) -> Self {
         // Cookies do not know ports: two homes on one machine must not overwrite each other's.
         let home = hex::encode(&keyed(&owner, b"cookie name")[..4]);
-        Ok(Self {
-            owner,
-            cookie_key: keyed(&owner, b"cookie key"),
-            cookie_name: format!("echovessel_{home}"),
-            codes: Mutex::default(),
-            random,
-        })
+        Self { owner, cookie_name: format!("echovessel_{home}"), codes: Mutex::default(), random }
     }
 
     /// 32 bytes that nobody can guess.
@@ -86,8 +114,13 @@ impl Tokens {
         &*self.random
     }
 
-    /// A new code for one login within ten minutes of `now`.
+    /// A new code for one login of the owner within ten minutes of `now`.
     pub fn mint_login_code(&self, now: Timestamp) -> LoginCode {
+        self.mint_login_code_of(CodeAuthor { token: OWNER.to_owned(), prefix: None }, now)
+    }
+
+    /// A new code for one login with the right of its author.
+    pub(crate) fn mint_login_code_of(&self, author: CodeAuthor, now: Timestamp) -> LoginCode {
         let code = LoginCode {
             code: hex::encode(&(self.random)()[..CODE_BYTES]),
             expires_at: now.saturating_add(CODE_LIFETIME).unwrap_or(Timestamp::MAX),
@@ -96,63 +129,87 @@ impl Tokens {
         if codes.len() == CODES_MAX {
             codes.pop_front();
         }
-        codes.push_back(code.clone());
+        codes.push_back(OpenCode { code: code.clone(), author });
         code
     }
 
-    /// Uses a code up. False if it is unknown, used or too old.
-    pub(crate) fn redeem(&self, given: &str, now: Timestamp) -> bool {
+    /// Uses a code up. None if it is unknown, used or too old.
+    pub(crate) fn redeem(&self, given: &str, now: Timestamp) -> Option<CodeAuthor> {
         let mut codes = self.codes();
-        codes.retain(|code| now < code.expires_at);
-        let found = codes.iter().position(|code| code.code.as_bytes().ct_eq(given.as_bytes()).into());
-        found.and_then(|place| codes.remove(place)).is_some()
+        codes.retain(|open| now < open.code.expires_at);
+        let found = codes.iter().position(|open| open.code.code.as_bytes().ct_eq(given.as_bytes()).into());
+        found.and_then(|place| codes.remove(place)).map(|open| open.author)
     }
 
-    /// A `Set-Cookie` value that logs a browser in. It holds no token and survives a restart.
-    pub(crate) fn cookie(&self, now: Timestamp, secure: bool) -> String {
-        let until = now.as_second().saturating_add(COOKIE_LIFETIME.as_secs());
-        let claim = format!("{until}.{}", hex::encode(&(self.random)()[..CODE_BYTES]));
-        let proof = hex::encode(keyed(&self.cookie_key, claim.as_bytes()));
+    /// Makes a login with secrets of its own.
+    pub(crate) fn new_login(
+        &self,
+        author: CodeAuthor,
+        now: Timestamp,
+        address: String,
+        browser: String,
+    ) -> NewLogin {
+        let (id, cookie_secret, page_key) = ((self.random)(), (self.random)(), (self.random)());
+        let (cookie_secret, page_key) = (hex::encode(cookie_secret), hex::encode(page_key));
+        let login = Login {
+            id: hex::encode(&id[..LOGIN_ID_BYTES]),
+            cookie_digest: self.login_digest(&cookie_secret),
+            page_key_digest: self.login_digest(&page_key),
+            token: author.token,
+            token_prefix: author.prefix,
+            address,
+            browser,
+            created_at: now,
+            last_seen_at: now,
+        };
+        NewLogin { login, cookie_secret, page_key }
+    }
+
+    /// What is stored of a login's secret.
+    pub(crate) fn login_digest(&self, secret: &str) -> String {
+        hex::encode(keyed(&self.owner, secret.as_bytes()))
+    }
+
+    /// A `Set-Cookie` value that keeps a browser logged in.
+    pub(crate) fn cookie(&self, id: &str, secret: &str, secure: bool) -> String {
         let name = self.cookie_name_for(secure);
-        let age = COOKIE_LIFETIME.as_secs();
+        let age = LOGIN_LIFETIME.as_secs();
         let secure = if secure { "; Secure" } else { "" };
-        format!("{name}={claim}.{proof}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}")
+        format!(
+            "{name}={id}{COOKIE_SEPARATOR}{secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}"
+        )
     }
 
-    /// Whether these headers are the owner's. A token that is wrong is not made good by a cookie.
-    pub(crate) fn principal(&self, headers: &HeaderMap, now: Timestamp) -> Option<Principal> {
+    /// A `Set-Cookie` value that removes the cookie.
+    pub(crate) fn no_cookie(&self, secure: bool) -> String {
+        let name = self.cookie_name_for(secure);
+        let secure = if secure { "; Secure" } else { "" };
+        format!("{name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{secure}")
+    }
+
+    /// Whether these headers hold the owner's token.
+    pub(crate) fn is_owners(&self, headers: &HeaderMap) -> bool {
+        // Digests have one length, so the comparison tells nothing of the token's.
+        bearer(headers).is_some_and(|token| Sha256::digest(token).as_slice().ct_eq(&self.owner).into())
+    }
+
+    /// The login's id and secret in the cookie, as they were sent. A token that is wrong is not made good by a cookie.
+    pub(crate) fn cookie_of<'a>(&self, headers: &'a HeaderMap) -> Option<(&'a str, &'a str)> {
         if headers.contains_key(AUTHORIZATION) {
-            return bearer(headers).filter(|token| self.is_owner(token)).map(|_| Principal::owner());
+            return None;
         }
-        let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = pairs.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs
-            .any(|(name, value)| {
-                name.trim_start_matches(HOST_PREFIX) == self.cookie_name && self.is_login(value, now)
-            })
-            .then(|| Principal { is_login: true, ..Principal::owner() })
+        let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let is_ours = |name: &str| name.strip_prefix(HOST_PREFIX).unwrap_or(name) == self.cookie_name;
+        let (_, value) = pairs.find(|(name, _)| is_ours(name))?;
+        value.split_once(COOKIE_SEPARATOR)
     }
 
     fn cookie_name_for(&self, secure: bool) -> String {
         format!("{}{}", if secure { HOST_PREFIX } else { "" }, self.cookie_name)
     }
 
-    fn is_owner(&self, token: &str) -> bool {
-        // Digests have one length, so the comparison tells nothing of the token's.
-        Sha256::digest(token).as_slice().ct_eq(&self.owner).into()
-    }
-
-    fn is_login(&self, value: &str, now: Timestamp) -> bool {
-        let Some((claim, proof)) = value.rsplit_once('.') else { return false };
-        let expected = hex::encode(keyed(&self.cookie_key, claim.as_bytes()));
-        if !bool::from(expected.as_bytes().ct_eq(proof.as_bytes())) {
-            return false;
-        }
-        let until = claim.split_once('.').and_then(|(until, _)| until.parse::<i64>().ok());
-        until.is_some_and(|until| now.as_second() < until)
-    }
-
-    fn codes(&self) -> MutexGuard<'_, VecDeque<LoginCode>> {
+    fn codes(&self) -> MutexGuard<'_, VecDeque<OpenCode>> {
         // Nothing that holds the lock can leave the list half-changed.
         self.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -188,21 +245,15 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn cookie_of(tokens: &Tokens, now: Timestamp) -> HeaderMap {
-        let cookie = tokens.cookie(now, false);
-        let pair = cookie.split(';').next().unwrap();
-        HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(&format!("other=1; {pair}")).unwrap())])
-    }
-
     #[test]
     fn a_code_works_once_and_for_ten_minutes() {
         let tokens = tokens("secret");
         let code = tokens.mint_login_code(at(0));
-        assert!(!tokens.redeem("guess", at(0)));
-        assert!(tokens.redeem(&code.code, at(599)));
-        assert!(!tokens.redeem(&code.code, at(599)));
+        assert_eq!(tokens.redeem("guess", at(0)), None);
+        assert!(tokens.redeem(&code.code, at(599)).is_some_and(|author| author.token == OWNER));
+        assert_eq!(tokens.redeem(&code.code, at(599)), None);
         let late = tokens.mint_login_code(at(0));
-        assert!(!tokens.redeem(&late.code, at(600)));
+        assert_eq!(tokens.redeem(&late.code, at(600)), None);
     }
 
     #[test]
@@ -210,34 +261,39 @@ mod tests {
         let tokens = tokens("secret");
         let first = tokens.mint_login_code(at(0));
         let codes: Vec<_> = (0..CODES_MAX).map(|_| tokens.mint_login_code(at(0))).collect();
-        assert!(!tokens.redeem(&first.code, at(1)));
-        assert!(codes.iter().all(|code| tokens.redeem(&code.code, at(1))));
+        assert_eq!(tokens.redeem(&first.code, at(1)), None);
+        assert!(codes.iter().all(|code| tokens.redeem(&code.code, at(1)).is_some()));
     }
 
     #[test]
-    fn a_cookie_ends_by_time_by_a_new_token_and_by_any_change() {
-        let old = tokens("secret");
-        let headers = cookie_of(&old, at(0));
-        assert!(
-            old.principal(&headers, at(60))
-                .is_some_and(|principal| principal.is_login && principal.is_owner())
-        );
-        assert_eq!(old.principal(&headers, at(COOKIE_LIFETIME.as_secs())), None);
-        assert_eq!(tokens("another").principal(&headers, at(60)), None);
-        let changed = headers[COOKIE].to_str().unwrap().replace("=7", "=8");
-        let changed = HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(&changed).unwrap())]);
-        assert_ne!(changed, headers);
-        assert_eq!(old.principal(&changed, at(60)), None);
-    }
-
-    #[test]
-    fn a_wrong_token_is_not_made_good_by_a_cookie() {
+    fn the_cookie_is_read_as_it_was_set() {
         let tokens = tokens("secret");
-        let mut headers = cookie_of(&tokens, at(0));
-        headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer wrong"));
-        assert_eq!(tokens.principal(&headers, at(0)), None);
-        headers.insert(AUTHORIZATION, HeaderValue::from_static("bearer secret"));
-        assert_eq!(tokens.principal(&headers, at(0)), Some(Principal::owner()));
+        for secure in [false, true] {
+            let cookie = tokens.cookie("a1", "b2", secure);
+            let pair = cookie.split(';').next().unwrap();
+            let line = HeaderValue::from_str(&format!("other=1; {pair}")).unwrap();
+            let mut headers = HeaderMap::from_iter([(COOKIE, line)]);
+            assert_eq!(tokens.cookie_of(&headers), Some(("a1", "b2")), "{cookie}");
+            headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer wrong"));
+            assert_eq!(tokens.cookie_of(&headers), None, "a wrong token is not made good by a cookie");
+        }
+    }
+
+    #[test]
+    fn a_new_token_ends_every_login() {
+        let author = CodeAuthor { token: OWNER.to_owned(), prefix: None };
+        let made = tokens("secret").new_login(author, at(0), String::new(), String::new());
+        assert_eq!(made.login.cookie_digest, tokens("secret").login_digest(&made.cookie_secret));
+        assert_ne!(made.login.cookie_digest, tokens("another").login_digest(&made.cookie_secret));
+        assert_ne!(made.cookie_secret, made.page_key);
+    }
+
+    #[test]
+    fn the_owner_is_known_by_the_token_or_its_digest() {
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("bearer secret"))]);
+        assert!(tokens("secret").is_owners(&headers));
+        assert!(!tokens("another").is_owners(&headers));
+        assert!(Tokens::of_digest(Sha256::digest("secret").into(), Box::new(|| [0; 32])).is_owners(&headers));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, stream};
-use runtime::{ConnectionReady, Delivery, Empty, GaugeGuard, Subscription};
+use runtime::{AccessCreated, ConnectionReady, Delivery, Empty, GaugeGuard, Subscription, WireEvent};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -74,12 +74,17 @@ impl Subscriber {
         })
     }
 
+    fn may_see(&self, event: &WireEvent) -> bool {
+        let is_for_administration = event.name == AccessCreated::NAME;
+        self.principal.may_see(&event.scope) && (self.principal.may_admin || !is_for_administration)
+    }
+
     /// The next frame; none when the program stops.
     async fn next(&mut self) -> Option<Event> {
         loop {
             tokio::select! {
                 delivery = self.subscription.next() => match delivery? {
-                    Delivery::Event(id, told) if self.principal.may_see(&told.scope) => {
+                    Delivery::Event(id, told) if self.may_see(&told) => {
                         return Some(frame(told.name, &told.data).id(id));
                     }
                     Delivery::Event(..) => {}

@@ -40,6 +40,13 @@ pub(super) fn routes() -> Vec<Route> {
         tag.post("/api/admin/tokens", "Create a named token; it is shown once", tokens::make)
             .fails_with(&[409]),
         tag.delete("/api/admin/tokens/{name}", "Revoke a token", tokens::revoke),
+        tag.get("/api/admin/logins", "List logged-in browsers", login::list),
+        tag.delete("/api/admin/logins", "Log every browser out", login::end_all),
+        tag.delete(
+            "/api/admin/logins/{id}",
+            "Log one browser out; `current` is the one that asks",
+            login::end,
+        ),
         tag.get("/api/admin/audit", "List audit entries, newest first", audit::list),
     ]
 }

@@ -114,6 +114,12 @@ impl<T: JsonSchema> Answer for Accepted<T> {
     }
 }
 
+impl<A: Answer> Answer for (HeaderMap, A) {
+    fn describe(docs: &mut Docs) {
+        A::describe(docs);
+    }
+}
+
 impl<A: Answer> Answer for (Extension<AuditObject>, A) {
     fn describe(docs: &mut Docs) {
         A::describe(docs);

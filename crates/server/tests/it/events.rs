@@ -236,3 +236,22 @@ async fn a_token_sees_its_own_user_only_and_ends_with_its_token() {
         assert_eq!(frame.data["user_id"], "ann", "{frame:?}");
     }
 }
+
+#[tokio::test]
+async fn a_new_login_and_a_new_token_are_told_to_those_who_administer() {
+    let home = Home::new().await;
+    let phone = home.token("phone", &["chat"], None).await;
+    let mut owner = Listener::connect(&home, "/api/chat/events", None).await;
+    let mut talker = Listener::connect_with(&phone, &home, "/api/chat/events", None).await;
+    let link = home.post("/api/admin/login-code", json!({})).await.json()["url"].as_str().unwrap().to_owned();
+    home.get(link.strip_prefix("http://127.0.0.1:7777").unwrap()).await;
+    home.token("laptop", &["chat"], None).await;
+    let login = owner.until("access.created").await.pop().unwrap().data;
+    assert_eq!((&login["kind"], &login["address"]), (&json!("login"), &json!("127.0.0.1")));
+    let token = owner.until("access.created").await.pop().unwrap().data;
+    assert_eq!((&token["kind"], &token["name"]), (&json!("token"), &json!("laptop")));
+
+    home.post("/api/chat/send", json!({"content": "Good morning."})).await;
+    let seen = talker.until("chat.message.user_appended").await;
+    assert!(seen.iter().all(|frame| frame.name != "access.created"), "{seen:?}");
+}

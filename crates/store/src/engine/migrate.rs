@@ -80,6 +80,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../migrations/sqlite/0016_long_words.sql"),
     },
     Migration { number: 17, name: "access", sql: include_str!("../../migrations/sqlite/0017_access.sql") },
+    Migration { number: 18, name: "logins", sql: include_str!("../../migrations/sqlite/0018_logins.sql") },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

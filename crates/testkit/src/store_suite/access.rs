@@ -1,8 +1,9 @@
 //! Tokens and acts.
 
 use memory::UserId;
-use memory::access::{AccessScope, AuditEntry, NamedToken};
-use memory::ports::AccessStore;
+use memory::access::{AccessScope, AuditEntry, LOGIN_LIFETIME, Login, NamedToken};
+use memory::identifiers::TurnId;
+use memory::ports::{AccessStore, LOGINS_MAX, TOKEN_TURNS_KEPT};
 
 use super::Outcome;
 use super::stage::at;
@@ -18,6 +19,7 @@ fn token(name: &str, prefix: &str) -> NamedToken {
         last_used_at: None,
         expires_at: None,
         streams_max: None,
+        users_max: None,
     }
 }
 
@@ -27,6 +29,7 @@ pub async fn a_token_is_kept_until_it_is_revoked(store: &dyn AccessStore) -> Out
         user: Some(UserId::new("ann")?),
         expires_at: Some(at(9_000)),
         streams_max: Some(3),
+        users_max: Some(7),
         ..token("phone", "b2")
     };
     assert!(store.add_token(phone.clone()).await?);
@@ -67,5 +70,75 @@ pub async fn acts_are_listed_backwards(store: &dyn AccessStore) -> Outcome {
     assert_eq!(first.iter().map(|(_, act)| act.clone()).collect::<Vec<_>>(), [act(5), act(4)]);
     let rest = store.acts(first.last().map(|(number, _)| *number), 10).await?;
     assert_eq!(rest.into_iter().map(|(_, act)| act).collect::<Vec<_>>(), [act(3), act(2), act(1)]);
+    Ok(())
+}
+
+fn login(id: &str, token_prefix: Option<&str>, seconds: i64) -> Login {
+    Login {
+        id: id.to_owned(),
+        cookie_digest: format!("cookie of {id}"),
+        page_key_digest: format!("page key of {id}"),
+        token: token_prefix.map_or("owner", |_| "laptop").to_owned(),
+        token_prefix: token_prefix.map(str::to_owned),
+        address: "192.0.2.7".to_owned(),
+        browser: "Firefox, Linux".to_owned(),
+        created_at: at(seconds),
+        last_seen_at: at(seconds),
+    }
+}
+
+/// A login is listed by its last use and lasts until it is ended, its token is revoked, or it was unused for too long.
+pub async fn a_login_ends_with_its_token_by_hand_or_unused(store: &dyn AccessStore) -> Outcome {
+    assert!(store.add_token(token("laptop", "a1")).await?);
+    for made in [login("1", None, 1), login("2", Some("a1"), 2), login("3", None, 3)] {
+        store.add_login(made).await?;
+    }
+    store.touch_login("1", at(60)).await?;
+    store.touch_login("1", at(30)).await?;
+    assert_eq!(store.login_of("1").await?, Some(Login { last_seen_at: at(60), ..login("1", None, 1) }));
+    let ids = |logins: Vec<Login>| logins.into_iter().map(|login| login.id).collect::<Vec<_>>();
+    assert_eq!(ids(store.logins().await?), ["1", "3", "2"]);
+
+    store.revoke_token("laptop").await?;
+    assert_eq!(store.login_of("2").await?, None, "it ended with its token");
+    assert_eq!(store.end_logins(Some("3")).await?, 1);
+    assert_eq!(store.end_logins(Some("3")).await?, 0);
+    assert_eq!(ids(store.logins().await?), ["1"]);
+
+    let late = 61 + LOGIN_LIFETIME.as_secs();
+    store.add_login(login("4", None, late)).await?;
+    assert_eq!(ids(store.logins().await?), ["4"], "the other was unused for too long");
+    for number in 0..LOGINS_MAX {
+        store.add_login(login(&format!("more {number}"), None, late + 1)).await?;
+    }
+    assert_eq!(store.login_of("4").await?, None, "the oldest was removed");
+    assert_eq!(store.end_logins(None).await?, u64::from(LOGINS_MAX));
+    Ok(())
+}
+
+/// Users that a token created and replies that it asked for are counted, and forgotten with it.
+pub async fn what_a_token_asks_for_is_counted(store: &dyn AccessStore) -> Outcome {
+    assert!(store.add_token(token("phone", "b2")).await?);
+    let (ann, ben, cat) = (UserId::new("ann")?, UserId::new("ben")?, UserId::new("cat")?);
+    for user in [&ann, &ben, &ann] {
+        assert!(store.admit_user("b2", user, 2).await?);
+    }
+    assert!(!store.admit_user("b2", &cat, 2).await?, "it has created as many as it may");
+    assert!(store.admit_user("c3", &cat, 2).await?, "another token has its own");
+    assert!(store.admit_user("b2", &cat, 3).await?);
+
+    let turn = TurnId(uuid::Uuid::from_u128(7));
+    for seconds in [10, 20, 30] {
+        store.add_token_turn("b2", at(seconds), Some(turn)).await?;
+    }
+    store.add_token_turn("b2", at(40), None).await?;
+    assert_eq!(store.token_use("b2", at(20)).await?, (3, 0.0));
+    assert_eq!(store.token_use("c3", at(20)).await?, (0, 0.0));
+    store.add_token_turn("b2", at(31 + TOKEN_TURNS_KEPT.as_secs()), None).await?;
+    assert_eq!(store.token_use("b2", at(0)).await?.0, 2, "those of days ago are not kept");
+
+    store.revoke_token("phone").await?;
+    assert_eq!(store.token_use("b2", at(0)).await?.0, 0);
+    assert!(store.admit_user("b2", &ann, 1).await?, "nothing of it is left");
     Ok(())
 }

@@ -22,7 +22,10 @@ mod turns;
 mod vectors;
 mod withdrawal;
 
-pub use access::{a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards};
+pub use access::{
+    a_login_ends_with_its_token_by_hand_or_unused, a_token_is_kept_until_it_is_revoked,
+    acts_are_listed_backwards, what_a_token_asks_for_is_counted,
+};
 pub use capture::{
     a_message_comes_back_as_it_was_said, a_reply_goes_where_its_turn_is,
     each_channel_has_its_own_open_session, length_ends_a_session, silence_ends_a_session,
@@ -149,6 +152,7 @@ macro_rules! store_suite {
             receipts_and_turns_keep_no_words, a_reset_leaves_a_new_persona,
             an_edit_of_a_core_block_can_be_forgotten,
             a_token_is_kept_until_it_is_revoked, acts_are_listed_backwards,
+            a_login_ends_with_its_token_by_hand_or_unused, what_a_token_asks_for_is_counted,
             a_slow_cycle_is_counted, transcripts_go_and_counts_stay, an_expectation_is_settled_once,
             entities_are_described_by_what_is_told_of_them, costs_are_added_up,
             traces_of_turns_are_kept_for_a_while, traces_of_sessions_are_kept_for_a_while,

@@ -30,6 +30,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "access",
         sql: include_str!("../../../migrations/postgres/0017_access.sql"),
     },
+    Migration {
+        number: 18,
+        name: "logins",
+        sql: include_str!("../../../migrations/postgres/0018_logins.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

@@ -1,0 +1,146 @@
+//! Browsers that were logged in by a link: the two halves of their secret, and whose right they have.
+//!
+//! A cookie goes to every port of a host, so that any program which listens on one of this machine's ports is sent it. It is only
+//! half of a login: the page keeps the other half in its origin's storage and sends it in a header.
+
+use axum::http::header::USER_AGENT;
+use axum::http::{HeaderMap, HeaderName, Method};
+use jiff::{SignedDuration, Timestamp};
+use subtle::ConstantTimeEq as _;
+
+use super::client::is_encrypted;
+use super::named;
+use super::{Identity, Principal, RequestHead};
+use crate::problem::Problem;
+use crate::state::App;
+
+/// The page's half of a login.
+const PAGE_KEY: HeaderName = HeaderName::from_static("x-echovessel-login");
+/// Pictures, sounds and the documentation: a browser loads them by itself and cannot send the page's half with it.
+const LOADED_BY_BROWSERS: [&str; 3] = ["/api/admin/persona/avatar", "/api/chat/voice/", "/api/docs"];
+/// How fine the time of the last use is.
+const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
+/// Longest description of a browser, in characters.
+const BROWSER_LENGTH_MAX: usize = 64;
+
+/// Finds the login of a request's cookie: one look into the database, and a second if a named token made it.
+pub(super) async fn identify(app: &App, head: RequestHead<'_>) -> Result<Identity, Problem> {
+    let (tokens, now, headers) = (&app.parts.tokens, app.now(), head.headers);
+    let Some((id, secret)) = tokens.cookie_of(headers) else { return Ok(Identity::default()) };
+    let Some(login) = app.parts.access.login_of(id).await? else { return Ok(Identity::default()) };
+    if login.expires_at() <= now || !is_equal(&tokens.login_digest(secret), &login.cookie_digest) {
+        return Ok(Identity::default());
+    }
+    let right = match &login.token_prefix {
+        None => Some(Principal::owner()),
+        Some(prefix) => {
+            let token = app.parts.access.token_of(prefix).await?;
+            token.filter(|token| named::is_valid(token, now)).map(|token| named::principal(&token))
+        }
+    };
+    let Some(right) = right else { return Ok(Identity::default()) };
+    let page_key = headers.get(PAGE_KEY).and_then(|key| key.to_str().ok()).unwrap_or_default();
+    let is_whole = is_equal(&tokens.login_digest(page_key), &login.page_key_digest);
+    if !is_whole && !is_loaded_by_browsers(head.method, head.path) {
+        return Ok(Identity { is_half_login: true, ..Identity::default() });
+    }
+    let is_due = is_whole && now.duration_since(login.last_seen_at) >= USE_NOTED_EVERY;
+    let renewed_cookie = is_due.then(|| tokens.cookie(id, secret, is_secure(app, headers)));
+    if is_due {
+        note_use(app, login.id.clone(), now);
+    }
+    let principal = Some(Principal { login: Some(login.id), ..right });
+    Ok(Identity { principal, is_half_login: false, renewed_cookie })
+}
+
+/// Whether the browser speaks TLS, so that the cookie must not be sent without it.
+pub(super) fn is_secure(app: &App, headers: &HeaderMap) -> bool {
+    let settings = app.parts.settings.load();
+    settings.secure_cookie || is_encrypted(headers, settings.behind_proxy)
+}
+
+/// The browser and its system in a few words, as far as they are known: for a person who looks at the list of logins.
+pub(super) fn browser_of(headers: &HeaderMap) -> String {
+    // The first that is found counts: browsers name those that they want to be taken for, too.
+    const BROWSERS: [(&str, &str); 7] = [
+        ("Firefox/", "Firefox"),
+        ("FxiOS/", "Firefox"),
+        ("Edg/", "Edge"),
+        ("OPR/", "Opera"),
+        ("Chrome/", "Chrome"),
+        ("CriOS/", "Chrome"),
+        ("Safari/", "Safari"),
+    ];
+    const SYSTEMS: [(&str, &str); 6] = [
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS", "macOS"),
+        ("Linux", "Linux"),
+    ];
+    let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let named = |list: &[(&str, &'static str)]| {
+        list.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name)
+    };
+    match (named(&BROWSERS), named(&SYSTEMS)) {
+        (Some(browser), Some(system)) => format!("{browser}, {system}"),
+        (Some(name), None) | (None, Some(name)) => name.to_owned(),
+        (None, None) => {
+            let plain = agent.chars().filter(|c| c.is_ascii_alphanumeric() || " ./-_()".contains(*c));
+            plain.take(BROWSER_LENGTH_MAX).collect()
+        }
+    }
+}
+
+fn is_loaded_by_browsers(method: &Method, path: &str) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+        && LOADED_BY_BROWSERS.iter().any(|root| path.starts_with(root))
+}
+
+fn note_use(app: &App, id: String, now: Timestamp) {
+    let access = app.parts.access.clone();
+    tokio::spawn(async move {
+        if let Err(error) = access.touch_login(&id, now).await {
+            tracing::warn!("the time of a login's last use was not noted: {error}");
+        }
+    });
+}
+
+fn is_equal(made: &str, stored: &str) -> bool {
+    made.as_bytes().ct_eq(stored.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn a_browser_is_named_in_a_few_words() {
+        let browser = |agent: &'static str| {
+            browser_of(&HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]))
+        };
+        let cases = [
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0", "Firefox, Linux"),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36 Edg/131.0.0.0",
+                "Edge, Windows",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1",
+                "Safari, iPhone",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36",
+                "Chrome, Android",
+            ),
+            ("curl/8.5.0", "curl/8.5.0"),
+            ("<script>alert(1)</script>", "scriptalert(1)/script"),
+        ];
+        for (agent, expected) in cases {
+            assert_eq!(browser(agent), expected);
+        }
+        assert_eq!(browser_of(&HeaderMap::new()), "");
+    }
+}
