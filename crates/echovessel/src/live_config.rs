@@ -177,10 +177,8 @@ impl LiveConfig {
             self.server.store(Arc::new(server));
         }
         *state = Configured { running, wanted };
-        if !(live.is_empty() && waiting.is_empty())
-            && let Ok(owner) = UserId::new("self")
-        {
-            self.runtime.publish_settings(owner, live.clone(), waiting.clone()).await;
+        if !(live.is_empty() && waiting.is_empty()) {
+            self.runtime.publish_settings(UserId::owner(), live.clone(), waiting.clone()).await;
         }
         Ok(ConfigUpdate { reloaded: live, restart_required: waiting, ..ConfigUpdate::default() })
     }

@@ -225,7 +225,7 @@ fn hub(
         ids,
         settings: HubSettings {
             instance: own_instance(config)?,
-            default_scope: Scope::new(persona, UserId::new("self")?),
+            default_scope: Scope::new(persona, UserId::owner()),
             zone: TimeZone::system(),
             snapshot_retention: config.hub.snapshot_retention.0,
             priority: priority.context("sync.instance_priority")?,
@@ -298,6 +298,8 @@ pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettin
         behind_proxy: server.behind_proxy,
         requests_per_second: config.limits.requests_per_second,
         burst: config.limits.burst,
+        turns_per_day: config.limits.turns_per_day,
+        usd_per_day: config.limits.usd_per_day,
         answers_utility_prompts: config.openai.utility_prompts == "answer",
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..ServerSettings::default()

@@ -97,7 +97,7 @@ impl Replay<'_> {
         conversation: &Conversation,
         progress: &mut (dyn FnMut(usize, usize) + Send),
     ) -> anyhow::Result<Vec<Answered>> {
-        let scope = Scope::new(PersonaId::new(format!("eval-{number}"))?, UserId::new("self")?);
+        let scope = Scope::new(PersonaId::new(format!("eval-{number}"))?, UserId::owner());
         let names = |name: &String| {
             if name.is_empty() || is_role(name) || !conversation.named {
                 Vec::new()

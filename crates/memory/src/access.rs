@@ -20,8 +20,12 @@ pub const INSTANCE_LENGTH_MAX: usize = 64;
 pub enum AccessScope {
     /// Talk: send, watch, read what was said.
     Chat,
+    /// Watch and read what was said, without a word of one's own.
+    ChatRead,
     /// Look into and change everything.
     Admin,
+    /// Look into everything without changing it.
+    AdminRead,
     /// Figures of the program, for monitoring.
     Metrics,
     /// The OpenAI-compatible endpoint.
@@ -37,7 +41,9 @@ pub const OWNER: &str = "owner";
 
 /// A text that is no scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not a scope; it can be chat, admin, metrics, openai, hub:INSTANCE or peer:NAME")]
+#[error(
+    "`{0}` is not a scope; it can be chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE or peer:NAME"
+)]
 pub struct InvalidAccessScope(String);
 
 impl FromStr for AccessScope {
@@ -46,7 +52,9 @@ impl FromStr for AccessScope {
     fn from_str(text: &str) -> Result<Self, InvalidAccessScope> {
         match text {
             "chat" => Ok(Self::Chat),
+            "chat:read" => Ok(Self::ChatRead),
             "admin" => Ok(Self::Admin),
+            "admin:read" => Ok(Self::AdminRead),
             "metrics" => Ok(Self::Metrics),
             "openai" => Ok(Self::Openai),
             _ => match text.strip_prefix("hub:") {
@@ -67,7 +75,9 @@ impl fmt::Display for AccessScope {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Chat => formatter.write_str("chat"),
+            Self::ChatRead => formatter.write_str("chat:read"),
             Self::Admin => formatter.write_str("admin"),
+            Self::AdminRead => formatter.write_str("admin:read"),
             Self::Metrics => formatter.write_str("metrics"),
             Self::Openai => formatter.write_str("openai"),
             Self::Hub(instance) => write!(formatter, "hub:{instance}"),
@@ -176,12 +186,34 @@ mod tests {
 
     #[test]
     fn scopes_are_read_as_they_are_written() {
-        for text in ["chat", "admin", "metrics", "openai", "hub:laptop", "hub:pi.local_2", "peer:kitchen"] {
+        for text in [
+            "chat",
+            "chat:read",
+            "admin",
+            "admin:read",
+            "metrics",
+            "openai",
+            "hub:laptop",
+            "hub:pi.local_2",
+            "peer:kitchen",
+        ] {
             assert_eq!(text.parse::<AccessScope>().unwrap().to_string(), text);
         }
-        for text in
-            ["", "Chat", "hub", "hub:", "hub:a b", "hub:../x", "peer:", "peer:a b", "owner", "chat,admin"]
-        {
+        for text in [
+            "",
+            "Chat",
+            "chat:",
+            "chat:write",
+            "metrics:read",
+            "hub",
+            "hub:",
+            "hub:a b",
+            "hub:../x",
+            "peer:",
+            "peer:a b",
+            "owner",
+            "chat,admin",
+        ] {
             assert!(text.parse::<AccessScope>().is_err(), "{text}");
         }
     }

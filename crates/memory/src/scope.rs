@@ -81,3 +81,10 @@ macro_rules! string_id {
 
 string_id!(PersonaId);
 string_id!(UserId);
+
+impl UserId {
+    /// Whoever owns the home, and the user that is meant where none is named.
+    pub fn owner() -> Self {
+        Self("self".to_owned())
+    }
+}

@@ -69,12 +69,9 @@ impl Runtime {
         text: String,
         now: Option<Timestamp>,
     ) -> Result<(PersonaRecord, UserRecord, RecallRequest), StoreError> {
-        self.runtime.ensure_known(&scope).await?;
         let now = now.unwrap_or_else(|| self.runtime.clock().now());
-        let (persona, user) = tokio::try_join!(
-            self.runtime.persona_of(&scope),
-            self.runtime.store().ensure_user(&scope.user, now),
-        )?;
+        let (persona, user) =
+            tokio::try_join!(self.runtime.persona_of(&scope), self.runtime.store().known_user(&scope.user),)?;
         let zone = self.runtime.zone_in(&user);
         Ok((persona, user, RecallRequest { scope, text, now, zone, window: Vec::new() }))
     }

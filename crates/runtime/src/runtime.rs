@@ -156,6 +156,8 @@ impl Runtime {
             .store()
             .ensure_persona(&settings.persona, &settings.persona_name, runtime.clock().now())
             .await?;
+        // Whoever owns the home is there from the beginning: requests that only read create nobody.
+        runtime.store().ensure_user(&UserId::owner(), runtime.clock().now()).await?;
         let released = runtime.store().release_claims().await?;
         if released > 0 {
             tracing::info!(sessions = released, "resuming interrupted consolidations");
@@ -245,6 +247,11 @@ impl Runtime {
     /// Makes sure that the persona and the user of the scope exist, and gives the persona.
     pub async fn ensure_known(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
         self.runtime.ensure_known(scope).await?;
+        self.runtime.persona_of(scope).await
+    }
+
+    /// The persona of the scope, created if not there.
+    pub async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
         self.runtime.persona_of(scope).await
     }
 
@@ -472,7 +479,7 @@ impl RuntimeInner {
 
     /// The user's zone, or the daemon's where it is not known or no longer exists.
     pub(crate) async fn zone_of(&self, user: &UserId) -> Result<TimeZone, StoreError> {
-        Ok(self.zone_in(&self.store().ensure_user(user, self.clock().now()).await?))
+        Ok(self.zone_in(&self.store().known_user(user).await?))
     }
 
     /// The same of a user who is available.

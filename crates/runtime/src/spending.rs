@@ -12,9 +12,6 @@ use memory::{Scope, UserId};
 use crate::events::ServerEvent;
 use crate::runtime::{Runtime, RuntimeInner};
 
-/// Whom the owner's watchers are told as about.
-const OWNER: &str = "self";
-
 /// How the spending stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spending {
@@ -46,15 +43,18 @@ impl Spending {
 impl RuntimeInner {
     /// How the spending stands now.
     pub(crate) async fn spending(&self) -> Result<Spending, StoreError> {
+        let (midnight, resumes_at) = self.day();
+        let today_usd = self.store().spent_since(midnight).await?;
+        Ok(Spending { today_usd, cap_usd: self.settings().daily_spend_cap, resumes_at })
+    }
+
+    /// The last and the next midnight in the daemon's zone.
+    fn day(&self) -> (Timestamp, Timestamp) {
         let now = self.clock().now();
         let today = now.to_zoned(self.settings().zone.clone());
         let midnight = today.start_of_day().map_or(now, |midnight| midnight.timestamp());
         let next = today.tomorrow().and_then(|tomorrow| tomorrow.start_of_day());
-        Ok(Spending {
-            today_usd: self.store().spent_since(midnight).await?,
-            cap_usd: self.settings().daily_spend_cap,
-            resumes_at: next.map_or(now, |midnight| midnight.timestamp()),
-        })
+        (midnight, next.map_or(now, |midnight| midnight.timestamp()))
     }
 
     /// Whether work in the background may spend. The first refusal of a day is told, whoever asked. Without a cap the store
@@ -78,10 +78,8 @@ impl RuntimeInner {
             .replace(spending.resumes_at);
         if told != Some(spending.resumes_at) {
             tracing::warn!("{reason}");
-            if let Ok(owner) = UserId::new(OWNER) {
-                let scope = Scope::new(self.settings().persona.clone(), owner);
-                self.publish(&scope, ServerEvent::WorkPaused { reason, resumes_at: spending.resumes_at });
-            }
+            let scope = Scope::new(self.settings().persona.clone(), UserId::owner());
+            self.publish(&scope, ServerEvent::WorkPaused { reason, resumes_at: spending.resumes_at });
         }
         false
     }
@@ -109,6 +107,11 @@ impl Summariser for CappedSummariser {
 }
 
 impl Runtime {
+    /// The last and the next midnight in the daemon's zone: limits of a day begin again there.
+    pub fn day(&self) -> (Timestamp, Timestamp) {
+        self.runtime.day()
+    }
+
     /// Who tells periods for the hub of this life: its mind, while the day's spend cap allows it.
     pub fn summariser(&self) -> Arc<dyn Summariser> {
         // The hub is part of the life: it must not keep it alive.

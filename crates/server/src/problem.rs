@@ -104,6 +104,11 @@ impl Problem {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry_after(BUSY_RETRY_SECONDS)
     }
 
+    /// The token has asked for all the replies of its day.
+    pub(crate) fn too_many_turns(detail: String) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
+    }
+
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }

@@ -19,15 +19,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admin::backups::Backups;
 use crate::admin::config::Configuration;
+use crate::auth::quota::TurnCounts;
 use crate::auth::{Limits, NamedTokens, Principal, Refusals, Tokens};
 use crate::bodies::HeldBytes;
 use crate::mcp;
 use crate::problem::Problem;
 use crate::streams::OpenStreams;
 use crate::tls::Tls;
-
-/// The user that a request means when it names none.
-const OWNER: &str = "self";
 
 /// What a person can set about the server.
 #[derive(Clone, Debug)]
@@ -46,6 +44,10 @@ pub struct ServerSettings {
     pub requests_per_second: u32,
     /// Requests at once of one token or one address.
     pub burst: u32,
+    /// Replies that one named token may ask for in a day; 0 limits nothing.
+    pub turns_per_day: u64,
+    /// What the replies of one named token may cost in a day, in US dollars as far as prices are known; 0 limits nothing.
+    pub usd_per_day: f64,
     /// Whether prompts that a chat program writes by itself are answered, by the small model and without memory.
     pub answers_utility_prompts: bool,
     /// How long a client may take to send the head of a request; also how long an idle connection is kept.
@@ -64,6 +66,8 @@ impl Default for ServerSettings {
             behind_proxy: false,
             requests_per_second: 50,
             burst: 200,
+            turns_per_day: 5_000,
+            usd_per_day: 0.0,
             answers_utility_prompts: false,
             head_time: Duration::from_secs(15),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -144,6 +148,7 @@ pub(crate) struct Shared {
     /// Wrong tokens from this machine.
     pub(crate) local_guesses: Limits,
     pub(crate) refusals: Refusals,
+    pub(crate) turn_counts: TurnCounts,
     pub(crate) held_bytes: HeldBytes,
     pub(crate) streams: OpenStreams,
     /// The hub's tools over HTTP.
@@ -178,6 +183,7 @@ impl App {
             limits,
             local_guesses,
             refusals: Refusals::default(),
+            turn_counts: TurnCounts::default(),
             held_bytes: HeldBytes::default(),
             streams: OpenStreams::default(),
             mcp,
@@ -195,12 +201,9 @@ impl App {
 
     /// Tells those who administer that there is a new login or token.
     pub(crate) fn announce_access(&self, access: AccessCreated) {
-        let scope =
-            UserId::new(OWNER).map(|owner| Scope::new(self.runtime().settings().persona.clone(), owner));
-        if let Ok(scope) = scope {
-            let event = WireEvent::new(scope, AccessCreated::NAME, json!(access));
-            self.runtime().broadcast().publish(event);
-        }
+        let scope = Scope::new(self.runtime().settings().persona.clone(), UserId::owner());
+        let event = WireEvent::new(scope, AccessCreated::NAME, json!(access));
+        self.runtime().broadcast().publish(event);
     }
 
     /// The memory that a request means. Refuses a user whom the token may not speak for, and a persona that does not
@@ -212,7 +215,8 @@ impl App {
         user: Option<String>,
     ) -> Result<Scope, Problem> {
         let user = match (&principal.user, user) {
-            (None, user) => checked_user(user.unwrap_or_else(|| OWNER.to_owned()))?,
+            (None, None) => UserId::owner(),
+            (None, Some(asked)) => checked_user(asked)?,
             (Some(own), None) => own.clone(),
             (Some(own), Some(asked)) if own.as_str() == asked => own.clone(),
             (Some(_), Some(_)) => return Err(Problem::forbidden("this token is bound to another user")),

@@ -73,7 +73,7 @@ async fn on(folder: PathBuf) -> anyhow::Result<()> {
     let clock = Arc::new(SkippableClock::new());
     let wired = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
     wired.runtime.start().await?;
-    let scope = wired.runtime.scope(None, UserId::new("self")?);
+    let scope = wired.runtime.scope(None, UserId::owner());
     wired.runtime.ensure_known(&scope).await?;
     let events = wired.runtime.broadcast().subscribe();
     let mut story = Story { runtime: wired.runtime.clone(), clock, scope, events };

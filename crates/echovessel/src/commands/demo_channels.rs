@@ -60,7 +60,7 @@ pub(super) async fn run(folder: PathBuf) -> anyhow::Result<()> {
     let outbound = outbound::open_with_tokens(&config, &services, &|_, _| Ok(SecretString::from(TOKEN)))?;
     services.runtime.start().await?;
     outbound.channels.start(&services.runtime);
-    let scope = services.runtime.scope(None, UserId::new("self")?);
+    let scope = services.runtime.scope(None, UserId::owner());
     let story = Story { services, clock, scope, discord, telegram };
     println!(
         "A temporary home, a fast clock, no language model, no account: Discord and Telegram are servers on this machine."

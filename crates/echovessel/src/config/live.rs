@@ -1,7 +1,7 @@
 //! Which keys a running daemon resumes at once. The one table: the schema, the API, `init` and the book go by it.
 
 /// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
-const LIVE: [&str; 19] = [
+const LIVE: [&str; 21] = [
     "persona.display_name",
     "llm.*",
     "recall.*",
@@ -19,6 +19,8 @@ const LIVE: [&str; 19] = [
     "limits.body",
     "limits.requests_per_second",
     "limits.burst",
+    "limits.turns_per_day",
+    "limits.usd_per_day",
     "server.allowed_hosts",
     "openai.*",
 ];

@@ -398,9 +398,12 @@ fn check_sampling(config: &Config) -> Result<(), (&'static str, String)> {
 
 fn check_prices(config: &Config) -> Result<(), (&'static str, String)> {
     let is_amount = |amount: f64| amount.is_finite() && amount >= 0.0;
-    let (cap, prices) = ("llm.daily_spend_cap", "llm.prices");
+    let (cap, prices, of_token) = ("llm.daily_spend_cap", "llm.prices", "limits.usd_per_day");
     if !is_amount(config.llm.daily_spend_cap) {
         return Err((cap, "llm.daily_spend_cap must be 0 (no cap) or more".to_owned()));
+    }
+    if !is_amount(config.limits.usd_per_day) {
+        return Err((of_token, format!("{of_token} must be 0 (no limit) or more")));
     }
     for price in &config.llm.prices {
         let amounts = [price.input, price.output, price.cached.unwrap_or_default()];
@@ -411,6 +414,10 @@ fn check_prices(config: &Config) -> Result<(), (&'static str, String)> {
     if config.llm.daily_spend_cap > 0.0 && config.llm.prices.is_empty() {
         let reason = "llm.daily_spend_cap counts what models cost, so llm.prices must name their prices";
         return Err((cap, reason.to_owned()));
+    }
+    if config.limits.usd_per_day > 0.0 && config.llm.prices.is_empty() {
+        let reason = format!("{of_token} counts what models cost, so llm.prices must name their prices");
+        return Err((of_token, reason));
     }
     Ok(())
 }
@@ -489,6 +496,8 @@ mod tests {
             "[storage]\nurl = \"postgres://ann@host/home\"\npool = 1",
             "not toml at all",
             "[llm]\ndaily_spend_cap = 1.5",
+            "[limits]\nusd_per_day = 1.5",
+            "[limits]\nusd_per_day = -1.0",
             "[llm]\nprices = [{ input = 1.0 }]",
             "[llm]\nprices = [{ model = \"m\", input = -1.0 }]",
             "[llm]\nprices = [{ model = \"m\", imput = 1.0 }]",

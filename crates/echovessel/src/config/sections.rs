@@ -522,6 +522,10 @@ section!(
         requests_per_second: u32 = 50,
         /// Requests at once of one token or address.
         burst: u32 = 200,
+        /// Replies that one named token may ask for in a day; 0 limits nothing.
+        turns_per_day: u64 = 5_000,
+        /// What the replies of one named token may cost in a day, in US dollars by llm.prices; 0 limits nothing.
+        usd_per_day: f64 = 0.0,
     }
 );
 

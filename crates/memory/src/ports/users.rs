@@ -59,6 +59,8 @@ pub enum BindOutcome {
 pub trait UserStore: Send + Sync {
     /// The user, created if not there.
     async fn ensure_user(&self, id: &UserId, at: Timestamp) -> Result<UserRecord, StoreError>;
+    /// The user as far as known; one who is not there has no name and no zone. Writes nothing.
+    async fn known_user(&self, id: &UserId) -> Result<UserRecord, StoreError>;
     /// Sets the user's zone (an IANA name, checked by the caller).
     async fn set_user_timezone(&self, id: &UserId, timezone: Option<String>) -> Result<(), StoreError>;
     /// Users by id, those after `after`, at most `limit`.

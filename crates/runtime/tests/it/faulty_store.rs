@@ -295,6 +295,7 @@ passing_on!(PersonaStore:
 
 passing_on!(UserStore:
     ensure_user(id: &UserId, at: Timestamp) -> UserRecord;
+    known_user(id: &UserId) -> UserRecord;
     set_user_timezone(id: &UserId, timezone: Option<String>) -> ();
     users(after: Option<&UserId>, limit: u32) -> Vec<KnownUser>;
     user(id: &UserId) -> Option<KnownUser>;

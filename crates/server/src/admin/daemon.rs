@@ -113,7 +113,7 @@ pub(crate) async fn state(
     OptionalScope(named): OptionalScope,
 ) -> Result<Json<StateResponse>, Problem> {
     let store = app.runtime().store();
-    let persona = app.runtime().ensure_known(&scope).await?;
+    let persona = app.runtime().persona_of(&scope).await?;
     let own = store.counts(&scope).await?;
     // Whoever names a memory means the same one.
     let counts = if named.is_some() { own } else { store.total_counts().await? };

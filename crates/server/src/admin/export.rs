@@ -150,8 +150,8 @@ enum Piece {
 /// Reads session by session and writes on a thread that may wait for the client.
 async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWriter) -> io::Result<()> {
     let store = app.runtime().store();
-    let persona = app.runtime().ensure_known(scope).await.map_err(io::Error::other)?.display_name;
-    let user = store.ensure_user(&scope.user, app.now()).await.map_err(io::Error::other)?;
+    let persona = app.runtime().persona_of(scope).await.map_err(io::Error::other)?.display_name;
+    let user = store.known_user(&scope.user).await.map_err(io::Error::other)?;
     let names = Names { persona, user: user.display_name.unwrap_or_else(|| "User".to_owned()) };
     let blocks = store.core_blocks(scope).await.map_err(io::Error::other)?;
     let sessions = oldest_first(store, scope).await?;

@@ -55,7 +55,7 @@ pub(crate) async fn show(
 
 pub(super) async fn shown(app: &App, scope: &Scope) -> Result<PersonaBody, Problem> {
     let store = app.runtime().store();
-    let persona = app.runtime().ensure_known(scope).await?;
+    let persona = app.runtime().persona_of(scope).await?;
     let appearance = store.appearance(&scope.persona).await?;
     let now = app.now();
     let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at(now));

@@ -4,6 +4,7 @@
 mod tokens;
 mod named;
 mod limits;
+pub(crate) mod quota;
 pub(crate) mod refusals;
 pub(crate) mod client;
 pub(crate) mod login;
@@ -56,7 +57,7 @@ const OPEN: &str = "/api/openapi.json";
 pub(crate) struct Principal {
     /// Goes into the record of acts.
     pub(crate) name: String,
-    /// Whether the persona, its memory and the program may be looked into and changed.
+    /// Whether the persona, its memory and the program may be looked into, and changed where the method is open to it.
     pub(crate) may_admin: bool,
     /// The one user whom the token speaks for; none for one that may speak for all.
     pub(crate) user: Option<UserId>,
@@ -68,6 +69,8 @@ pub(crate) struct Principal {
     pub(crate) expires_at: Option<Timestamp>,
     /// Streams that it may have open at once.
     pub(crate) streams_max: usize,
+    /// Users that it may create; the usual number where none is said.
+    pub(crate) users_max: Option<u32>,
     /// The login of a browser; none for a program with a token.
     pub(crate) login: Option<String>,
 }
@@ -82,6 +85,7 @@ impl Principal {
             prefix: None,
             expires_at: None,
             streams_max: OWNER_STREAMS_MAX,
+            users_max: None,
             login: None,
         }
     }
@@ -104,9 +108,10 @@ impl Principal {
         self.scopes.is_none()
     }
 
-    fn may(&self, needed: &[RequiredScope]) -> bool {
+    fn may(&self, needed: &[RequiredScope], method: &Method) -> bool {
         let Some(scopes) = &self.scopes else { return true };
-        needed.iter().any(|needed| scopes.iter().any(|scope| needed.is(scope)))
+        let is_read = matches!(*method, Method::GET | Method::HEAD);
+        needed.iter().any(|needed| scopes.iter().any(|scope| needed.is(scope, is_read)))
     }
 }
 
@@ -122,10 +127,10 @@ enum RequiredScope {
 }
 
 impl RequiredScope {
-    fn is(self, scope: &AccessScope) -> bool {
+    fn is(self, scope: &AccessScope, is_read: bool) -> bool {
         match self {
-            Self::Chat => *scope == AccessScope::Chat,
-            Self::Admin => *scope == AccessScope::Admin,
+            Self::Chat => *scope == AccessScope::Chat || is_read && *scope == AccessScope::ChatRead,
+            Self::Admin => *scope == AccessScope::Admin || is_read && *scope == AccessScope::AdminRead,
             Self::Metrics => *scope == AccessScope::Metrics,
             Self::Openai => *scope == AccessScope::Openai,
             Self::Hub => matches!(scope, AccessScope::Hub(_)),
@@ -275,7 +280,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
             .map_err(|wait| too_many(app, wait, Some(&principal.name), address))?;
         bearer.iter().for_each(|bearer| app.named.note_use(bearer, now));
     }
-    if is_guarded(path) && !principal.may(opened_by(path)) {
+    if is_guarded(path) && !principal.may(opened_by(path), request.method()) {
         app.runtime().metrics().refused("scope");
         refusals::note(app, Some(&principal.name), address, StatusCode::FORBIDDEN.as_u16());
         return Err(wrong_scope(opened_by(path)));
@@ -360,16 +365,22 @@ mod tests {
             scopes: Some(scopes.iter().map(|scope| scope.parse().unwrap()).collect()),
             ..Principal::owner()
         };
-        assert!(with(&["chat"]).may(opened_by("/v1/models")));
-        assert!(!with(&["openai"]).may(opened_by("/api/chat/send")));
-        assert!(!with(&["admin"]).may(opened_by("/api/chat/send")));
-        assert!(!with(&["chat", "openai", "hub:pi"]).may(opened_by("/metrics")));
-        assert!(with(&["hub:pi"]).may(opened_by("/mcp")));
-        assert!(with(&["peer:pi"]).may(opened_by("/api/sync/exchange")));
-        assert!(!with(&["admin", "chat", "hub:pi"]).may(opened_by("/api/sync/exchange")));
+        assert!(with(&["chat"]).may(opened_by("/v1/models"), &Method::GET));
+        assert!(!with(&["openai"]).may(opened_by("/api/chat/send"), &Method::GET));
+        assert!(!with(&["admin"]).may(opened_by("/api/chat/send"), &Method::GET));
+        assert!(!with(&["chat", "openai", "hub:pi"]).may(opened_by("/metrics"), &Method::GET));
+        assert!(with(&["hub:pi"]).may(opened_by("/mcp"), &Method::GET));
+        assert!(with(&["peer:pi"]).may(opened_by("/api/sync/exchange"), &Method::GET));
+        assert!(!with(&["admin", "chat", "hub:pi"]).may(opened_by("/api/sync/exchange"), &Method::GET));
         for path in ["/api/chat/send", "/api/admin/sync", "/mcp", "/v1/models", "/metrics", "/api/state"] {
-            assert!(!with(&["peer:pi"]).may(opened_by(path)), "{path}");
+            assert!(!with(&["peer:pi"]).may(opened_by(path), &Method::GET), "{path}");
         }
-        assert!(Principal::owner().may(opened_by("/anything")));
+        let reads = with(&["chat:read", "admin:read"]);
+        for path in ["/api/chat/history", "/api/chat/events", "/api/admin/config", "/metrics", "/v1/models"] {
+            assert!(reads.may(opened_by(path), &Method::GET), "{path}");
+            assert!(!reads.may(opened_by(path), &Method::POST), "{path}");
+        }
+        assert!(!with(&["chat:read"]).may(opened_by("/api/admin/config"), &Method::GET));
+        assert!(Principal::owner().may(opened_by("/anything"), &Method::POST));
     }
 }

@@ -111,11 +111,12 @@ fn check(
     let refused = |reason: String| Err(NewTokenError::Invalid(reason));
     if scopes.is_empty() {
         return refused(
-            "scopes: a token needs at least one of chat, admin, metrics, openai, hub:INSTANCE, peer:NAME"
+            "scopes: a token needs at least one of chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE, \
+             peer:NAME"
                 .to_owned(),
         );
     }
-    if user.is_some() && scopes.contains(&AccessScope::Admin) {
+    if user.is_some() && scopes.iter().any(is_of_administration) {
         return refused(
             "user_id: admin sees everything, so a token with that scope can't be bound to one user"
                 .to_owned(),
@@ -136,6 +137,10 @@ fn check(
         }
         _ => Ok(()),
     }
+}
+
+fn is_of_administration(scope: &AccessScope) -> bool {
+    matches!(scope, AccessScope::Admin | AccessScope::AdminRead)
 }
 
 async fn hashed(text: String, salt: [u8; 32]) -> Result<String, StoreError> {
@@ -326,12 +331,13 @@ fn is_fresh(known: &Known, now: Timestamp) -> bool {
 pub(super) fn principal(token: &NamedToken) -> Principal {
     Principal {
         name: token.name.clone(),
-        may_admin: token.scopes.contains(&AccessScope::Admin),
+        may_admin: token.scopes.iter().any(is_of_administration),
         user: token.user.clone(),
         scopes: Some(token.scopes.clone()),
         prefix: Some(token.prefix.clone()),
         expires_at: token.expires_at,
         streams_max: token.streams_max.map_or(NAMED_STREAMS_MAX, |most| most as usize),
+        users_max: token.users_max,
         login: None,
     }
 }

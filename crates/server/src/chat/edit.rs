@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::history::MessageBody;
 use super::turns::TurnResponse;
 use crate::admin::forget::{self, ForgetModeQuery, MessageDeleted};
-use crate::auth::Principal;
+use crate::auth::{Principal, quota};
 use crate::extract::{self, Id, OptionalJson, Query, run_detached};
 use crate::problem::Problem;
 use crate::respond::Accepted;
@@ -95,7 +95,13 @@ pub(crate) async fn regenerate(
         Some((turn, scope)) => (Some(turn), scope),
         None => (None, app.scope(&principal, which.persona_id, which.user_id).await?),
     };
-    let turn = run_detached(async move { Ok(app.runtime().regenerate(&scope, turn).await?) }).await?;
+    quota::admit_turn(&app, &principal, &scope.user).await?;
+    let turn = run_detached(async move {
+        let turn = app.runtime().regenerate(&scope, turn).await?;
+        quota::note_turn(&app, &principal, Some(turn.id));
+        Ok(turn)
+    })
+    .await?;
     Ok(TurnResponse::accepted(turn.id))
 }
 

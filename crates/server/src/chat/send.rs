@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CHANNEL;
-use crate::auth::Principal;
+use crate::auth::{Principal, quota};
 use crate::extract::{self, run_detached};
 use crate::problem::Problem;
 use crate::respond::Accepted;
@@ -44,6 +44,7 @@ pub(crate) async fn send(
         return Err(Problem::unprocessable(detail));
     }
     let scope = app.scope(&principal, message.persona_id, message.user_id).await?;
+    quota::admit_turn(&app, &principal, &scope.user).await?;
     let incoming = IncomingMessage {
         scope,
         channel_id: CHANNEL.to_owned(),
@@ -53,6 +54,7 @@ pub(crate) async fn send(
     let recording_id = message.recording_id;
     let accepted = run_detached(async move {
         let accepted = app.runtime().accept(incoming).await?;
+        quota::note_turn(&app, &principal, Some(accepted.turn_id));
         if let Some(recording_id) = recording_id
             && let Err(error) = app.runtime().attach_recording(&recording_id, accepted.message_id).await
         {

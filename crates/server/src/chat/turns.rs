@@ -8,7 +8,7 @@ use memory::messages::{Turn, TurnStatus};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::auth::Principal;
+use crate::auth::{Principal, quota};
 use crate::extract::{Id, run_detached};
 use crate::problem::Problem;
 use crate::respond::Accepted;
@@ -45,7 +45,13 @@ pub(crate) async fn retry(
     Id(id): Id<TurnId>,
 ) -> Result<Accepted<TurnResponse>, Problem> {
     let turn = visible(&app, &principal, id).await?;
-    let retried = run_detached(async move { Ok(app.runtime().retry_turn(id).await?) }).await?;
+    quota::admit_turn(&app, &principal, &turn.scope.user).await?;
+    let retried = run_detached(async move {
+        let retried = app.runtime().retry_turn(id).await?;
+        quota::note_turn(&app, &principal, Some(id));
+        Ok(retried)
+    })
+    .await?;
     match (retried, turn.status) {
         (Some(turn), _) => Ok(TurnResponse::accepted(turn.id)),
         (None, TurnStatus::Answered) => Err(Problem::conflict("this turn already has a reply")),

@@ -7,9 +7,6 @@ use serde_json::{Map, Value};
 use super::context::ToolContext;
 use super::tool::{InstanceField, ToolError};
 
-/// The user that a call means when it names none.
-const OWNER: &str = "self";
-
 /// Who speaks over a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
@@ -93,8 +90,10 @@ impl Speaker {
             (Some(_), Some(_)) => {
                 Err(ToolError::Refused("user_id: this token is bound to another user".to_owned()))
             }
-            (None, asked) => UserId::new(asked.unwrap_or_else(|| OWNER.to_owned()))
-                .map_err(|error| ToolError::Invalid(format!("user_id: {error}"))),
+            (None, None) => Ok(UserId::owner()),
+            (None, Some(asked)) => {
+                UserId::new(asked).map_err(|error| ToolError::Invalid(format!("user_id: {error}")))
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use super::chunks::{self, ChunkHeader};
 use super::models::no_model;
 use super::request::CompletionRequest;
 use super::stop::StopFilter;
-use crate::auth::Principal;
+use crate::auth::{Principal, quota};
 use crate::extract::{self, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
@@ -48,13 +48,19 @@ pub(crate) async fn complete(
     }
     let scope = app.scope(&principal, model, user).await?;
     let persona = scope.persona.to_string();
+    quota::admit_turn(&app, &principal, &scope.user).await?;
     if let Some(prompt) = utility {
+        quota::note_turn(&app, &principal, None);
         return answer_utility(&app, &asked, prompt, persona, stop).await;
     }
     let incoming = IncomingMessage { scope, channel_id: CHANNEL.to_owned(), content, external_ref: None };
     let created = app.now().as_second();
-    let (accepted, mut events) =
-        run_detached(async move { Ok(app.runtime().accept_and_subscribe(incoming).await?) }).await?;
+    let (accepted, mut events) = run_detached(async move {
+        let accepted = app.runtime().accept_and_subscribe(incoming).await?;
+        quota::note_turn(&app, &principal, Some(accepted.0.turn_id));
+        Ok(accepted)
+    })
+    .await?;
     let head = ChunkHeader { id: format!("chatcmpl-{}", accepted.turn_id), created, model: persona };
     if asked.stream.unwrap_or(false) {
         // What fails before the first word is an answer with a status of its own, not a stream.

@@ -13,6 +13,7 @@ mod conformity;
 
 mod trust;
 mod login;
+mod quota;
 mod tokens;
 mod limits;
 mod audit;

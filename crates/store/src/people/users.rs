@@ -25,6 +25,12 @@ impl UserStore for SqliteStore {
         .await
     }
 
+    async fn known_user(&self, id: &UserId) -> Result<UserRecord, StoreError> {
+        let (id, known) = (id.clone(), id.clone());
+        let record = self.read(move |connection| Ok(user_record(connection, &known)?)).await?;
+        Ok(record.unwrap_or(UserRecord { id, display_name: None, timezone: None }))
+    }
+
     async fn set_user_timezone(&self, id: &UserId, timezone: Option<String>) -> Result<(), StoreError> {
         let id = id.clone();
         self.write(move |unit| {

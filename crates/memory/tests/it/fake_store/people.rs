@@ -42,6 +42,10 @@ impl UserStore for FakeStore {
         refused()
     }
 
+    async fn known_user(&self, _id: &UserId) -> Result<UserRecord, StoreError> {
+        refused()
+    }
+
     async fn set_user_timezone(&self, _id: &UserId, _timezone: Option<String>) -> Result<(), StoreError> {
         refused()
     }
