@@ -7,21 +7,24 @@ const TRIES = 3;
 /**
  * `{ waited, worked }` of the best of three loads. `waited`: milliseconds from the navigation until words can be typed and
  * nothing holds the page up any more, on a processor of 1/`slowdown` the speed. `worked`: milliseconds of processor time
- * that the page's thread took meanwhile at full speed, which is the same however busy the machine is. `cookies` hold
- * the reader's key.
+ * that the page's thread took meanwhile at full speed, which is the same however busy the machine is. `login` is the storage of
+ * a context that is logged in.
  */
-export async function interactiveAfter(url, cookies, slowdown) {
+export async function interactiveAfter(url, login, slowdown) {
   const best = { waited: Number.POSITIVE_INFINITY, worked: Number.POSITIVE_INFINITY };
   for (let tries = 0; tries < TRIES; tries++) {
-    best.waited = Math.min(best.waited, (await load(url, cookies, slowdown)).waited);
-    best.worked = Math.min(best.worked, (await load(url, cookies, 1)).worked);
+    best.waited = Math.min(best.waited, (await load(url, login, slowdown)).waited);
+    best.worked = Math.min(best.worked, (await load(url, login, 1)).worked);
   }
   return best;
 }
 
-async function load(url, cookies, slowdown) {
+async function load(url, login, slowdown) {
   const browser = await openBrowser();
-  await browser.context.addCookies(cookies);
+  await browser.context.addCookies(login.cookies);
+  await browser.page.addInitScript((items) => {
+    for (const { name, value } of items) localStorage.setItem(name, value);
+  }, login.origins.flatMap(({ localStorage }) => localStorage));
   await browser.page.addInitScript(watch);
   const session = await browser.context.newCDPSession(browser.page);
   await session.send("Network.setCacheDisabled", { cacheDisabled: true });

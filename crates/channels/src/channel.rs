@@ -35,6 +35,9 @@ pub enum DeliveryError {
     /// It will not work for this conversation.
     #[error("{0}")]
     Permanent(String),
+    /// The platform refuses the bot's token: nothing works until a person has changed it.
+    #[error("{0}")]
+    Unauthorized(String),
 }
 
 /// A piece that was delivered.
@@ -94,6 +97,9 @@ pub enum UpdateKind {
         text: String,
         /// How the platform names the recording of a voice message.
         recording: Option<String>,
+        /// When it was written by the platform's clock, to the second, where the platform may bring a message twice under another
+        /// position.
+        written_at: Option<Timestamp>,
     },
     /// A person changed a message.
     Edited {

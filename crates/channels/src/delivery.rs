@@ -10,7 +10,7 @@ use memory::ports::{Backoff, DeliveryStep, OutgoingMessage, StoreError};
 use runtime::Runtime;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::channel::{Channel, Delivered, DeliveryError, Piece, PieceOrigin};
+use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, PieceOrigin};
 use crate::service::Shared;
 use crate::split::pieces;
 use crate::voice_message::VoiceMessage;
@@ -165,7 +165,14 @@ async fn deliver(
                 Delivered::default()
             }
             Err(error) => {
-                store.outbox_step(message.number, after_failure(shared, &message, error)).await?;
+                if let DeliveryError::Unauthorized(reason) = &error {
+                    shared.set_state(channel.id(), ChannelState::Failed(reason.clone()));
+                }
+                let step = after_failure(shared, &message, error);
+                if let DeliveryStep::GivenUp(reason) = &step {
+                    tracing::warn!(channel = channel.id(), message = %message.message_id, "not delivered: {reason}");
+                }
+                store.outbox_step(message.number, step).await?;
                 return Ok(());
             }
         };
@@ -212,7 +219,7 @@ fn after_failure(shared: &Shared, message: &OutgoingMessage, error: DeliveryErro
     let wait = match error {
         DeliveryError::Permanent(_) => return DeliveryStep::GivenUp(reason),
         DeliveryError::Wait(wait) => wait,
-        DeliveryError::Transient(_) => BACKOFF.wait_after(message.attempts),
+        DeliveryError::Transient(_) | DeliveryError::Unauthorized(_) => BACKOFF.wait_after(message.attempts),
     };
     if now.duration_since(message.created_at) > DELIVERED_WITHIN {
         return DeliveryStep::GivenUp(reason);

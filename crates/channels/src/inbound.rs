@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use memory::UserId;
 use memory::capture::CaptureError;
 use memory::forget::{ForgetMode, Selection};
@@ -18,6 +18,8 @@ use crate::service::Shared;
 const REST: Duration = Duration::from_secs(5);
 /// How long an unknown account gets no second line.
 const STRANGER_REST: SignedDuration = SignedDuration::from_hours(24);
+/// How far the platform's clock may be ahead of this machine's.
+const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_mins(5);
 /// How often it is shown that the persona is writing.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
 
@@ -37,6 +39,7 @@ struct Written {
     is_direct: bool,
     text: String,
     recording: Option<String>,
+    written_at: Option<Timestamp>,
 }
 
 /// Who wrote a message.
@@ -89,12 +92,26 @@ impl ChannelInbox {
         Ok(self.insist(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
     }
 
-    /// Up to where the channel was received. Waits for storage that refuses.
+    /// Up to where a sequence was received. Waits for storage that refuses.
     ///
     /// # Errors
     /// [`Stopped`].
-    pub async fn position(&self) -> Result<Option<i64>, Stopped> {
-        self.insist(|| self.shared.store().channel_position(self.channel.id())).await
+    pub async fn position(&self, source: &str) -> Result<Option<i64>, Stopped> {
+        self.insist(|| self.shared.store().sequence_position(source)).await
+    }
+
+    /// Notes that a sequence has begun again after this number. Waits for storage that refuses.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub async fn restart_sequence(&self, source: &str, number: i64) -> Result<(), Stopped> {
+        self.insist(|| self.shared.store().restart_sequence(source, number)).await
+    }
+
+    /// Counts something that the platform brought and that can't be read. Nothing of it is shown: it may hold words.
+    pub fn note_unreadable(&self) {
+        self.runtime.metrics().refused("channel_update");
+        tracing::warn!(channel = self.channel.id(), "something of an unknown form was passed over");
     }
 
     /// The newest number received in each conversation. Waits for storage that refuses.
@@ -117,8 +134,8 @@ impl ChannelInbox {
             return Ok(());
         }
         match update.kind {
-            UpdateKind::Written { sender, external, is_direct, text, recording } => {
-                let written = Written { sender, external, is_direct, text, recording };
+            UpdateKind::Written { sender, external, is_direct, text, recording, written_at } => {
+                let written = Written { sender, external, is_direct, text, recording, written_at };
                 self.written(update.position, written).await
             }
             UpdateKind::Edited { sender, external, text } => {
@@ -145,15 +162,25 @@ impl ChannelInbox {
             // Only a sequence has to move on; of a stranger's conversation nothing is kept, not even its number.
             Sender::Unknown => {
                 return self
-                    .advance(position.filter(|one| matches!(one, ReceivedPosition::Channel(_))))
+                    .advance(position.filter(|one| matches!(one, ReceivedPosition::Sequence { .. })))
                     .await;
             }
         };
-        if is_greeting(&written.text) {
+        if is_greeting(&written.text) || self.is_repeated(&written).await? {
             return self.advance(position).await;
         }
         let is_stored = self.accept(position.clone(), &written, user).await?;
         if is_stored { Ok(()) } else { self.advance(position).await }
+    }
+
+    /// Whether the message was stored under another position before. A message of this name that was stored before this one was
+    /// written is another bot's.
+    async fn is_repeated(&self, written: &Written) -> Result<bool, Stopped> {
+        let Some(written_at) = written.written_at else { return Ok(false) };
+        let (store, name) = (self.shared.store(), written.external.to_string());
+        let known = self.insist(|| store.message_by_external_ref(self.channel.id(), &name)).await?;
+        let latest = known.and_then(|message| message.created_at.checked_add(CLOCK_DIFFERENCE).ok());
+        Ok(latest.is_some_and(|latest| latest >= written_at))
     }
 
     /// Whether the message, and the position with it, are stored.

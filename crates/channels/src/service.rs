@@ -182,9 +182,11 @@ impl OutboundChannels for Shared {
         let mut statuses = Vec::new();
         for entry in &self.entries {
             let counts = self.store.channel_counts(entry.channel.id()).await?;
+            let undelivered =
+                counts.last_failure.map(|reason| format!("a message was not delivered: {reason}"));
             let (state, error) = match &**entry.state.load() {
-                ChannelState::Connecting => ("connecting", None),
-                ChannelState::Ready => ("ready", None),
+                ChannelState::Connecting => ("connecting", undelivered),
+                ChannelState::Ready => ("ready", undelivered),
                 ChannelState::Failed(reason) => ("failed", Some(reason.clone())),
             };
             statuses.push(ChannelStatus {

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use server::VoiceProgram;
 use voice::{
     CommandListener, CommandSpeaker, EndpointSettings, FishSpeaker, InstalledProgram, OpenAiListener,
-    OpenAiSpeaker, installed_programs,
+    OpenAiSpeaker, find_program, installed_programs,
 };
 
 use crate::config::{Config, Voice};
@@ -39,17 +39,31 @@ pub(crate) fn voice_settings(
     })
 }
 
+/// The hosts that words and recordings are sent to, for the start line: `api.fish.audio for speech`.
+pub(crate) fn voice_hosts(settings: &VoiceSettings) -> Vec<String> {
+    let speaks = settings.speaker.as_ref().and_then(|speaker| speaker.host()).map(|host| (host, "speech"));
+    let hears =
+        settings.listener.as_ref().and_then(|listener| listener.host()).map(|host| (host, "transcription"));
+    speaks.into_iter().chain(hears).map(|(host, purpose)| format!("{host} for {purpose}")).collect()
+}
+
 fn speaker(section: &Voice, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn Speaker>>, VoiceError> {
-    let endpoint = |own_key: &str| EndpointSettings {
-        base_url: section.tts_base_url.clone(),
-        model: section.tts_model.clone(),
-        api_key: api_key(&section.tts_api_key_env, own_key, &section.tts_base_url),
-        clock: clock.clone(),
+    let endpoint = |own_key: &str| {
+        let key = ApiKey { setting: "voice.tts_api_key_env", variable: &section.tts_api_key_env, own_key };
+        Ok::<_, VoiceError>(EndpointSettings {
+            base_url: section.tts_base_url.clone(),
+            model: section.tts_model.clone(),
+            api_key: key.read(&section.tts_base_url)?,
+            clock: clock.clone(),
+        })
     };
     Ok(match section.tts_provider.as_str() {
-        "command" => Some(Arc::new(CommandSpeaker::new(section.tts_command.clone(), clock.clone()))),
-        "openai" => Some(Arc::new(OpenAiSpeaker::new(&endpoint(OPENAI_KEY))?)),
-        "fishaudio" => Some(Arc::new(FishSpeaker::new(&endpoint(FISH_KEY))?)),
+        "command" => {
+            check_program("voice.tts_command", &section.tts_command)?;
+            Some(Arc::new(CommandSpeaker::new(section.tts_command.clone(), clock.clone())))
+        }
+        "openai" => Some(Arc::new(OpenAiSpeaker::new(&endpoint(OPENAI_KEY)?)?)),
+        "fishaudio" => Some(Arc::new(FishSpeaker::new(&endpoint(FISH_KEY)?)?)),
         _ => None,
     })
 }
@@ -61,27 +75,65 @@ fn listener(
 ) -> Result<Option<Arc<dyn Listener>>, VoiceError> {
     Ok(match section.stt_provider.as_str() {
         "command" => {
+            check_program("voice.stt_command", &section.stt_command)?;
             let folder = home.voice().join(LISTENING_FOLDER);
             Some(Arc::new(CommandListener::new(section.stt_command.clone(), folder, clock.clone())))
         }
-        "openai" => Some(Arc::new(OpenAiListener::new(&EndpointSettings {
-            base_url: section.stt_base_url.clone(),
-            model: section.stt_model.clone(),
-            api_key: api_key(&section.stt_api_key_env, OPENAI_KEY, &section.stt_base_url),
-            clock: clock.clone(),
-        })?)),
+        "openai" => {
+            let (setting, variable) = ("voice.stt_api_key_env", &section.stt_api_key_env);
+            let key = ApiKey { setting, variable, own_key: OPENAI_KEY };
+            Some(Arc::new(OpenAiListener::new(&EndpointSettings {
+                base_url: section.stt_base_url.clone(),
+                model: section.stt_model.clone(),
+                api_key: key.read(&section.stt_base_url)?,
+                clock: clock.clone(),
+            })?))
+        }
         _ => None,
     })
 }
 
-/// The key in the variable that was named. One that nobody named goes to its own provider only.
-fn api_key(variable: &str, own_key: &str, base_url: &str) -> Option<SecretString> {
-    let is_default = [OPENAI_KEY, FISH_KEY].contains(&variable);
-    if is_default && !base_url.is_empty() {
-        return None;
+/// What is enabled has to be able to work: a program that is not there is told at start, not at the first reply.
+fn check_program(setting: &str, command: &[String]) -> Result<(), VoiceError> {
+    let program = command.first().map_or("", String::as_str);
+    match find_program(program, &std::env::var_os("PATH").unwrap_or_default()) {
+        Some(_) => Ok(()),
+        None => Err(VoiceError::Settings(format!(
+            "{setting}: the program `{program}` is not installed; install it, write its whole path, or set voice.enabled \
+             to false"
+        ))),
     }
-    let variable = if is_default { own_key } else { variable };
-    std::env::var(variable).ok().filter(|key| !key.is_empty()).map(SecretString::from)
+}
+
+/// Where a provider's key is found.
+struct ApiKey<'a> {
+    /// The setting that names the variable.
+    setting: &'a str,
+    variable: &'a str,
+    /// The variable that the provider's own programs use.
+    own_key: &'a str,
+}
+
+impl ApiKey<'_> {
+    /// The key in the variable that was named. One that nobody named goes to its own provider only, which does nothing without it.
+    fn read(&self, base_url: &str) -> Result<Option<SecretString>, VoiceError> {
+        let is_default = [OPENAI_KEY, FISH_KEY].contains(&self.variable);
+        if is_default && !base_url.is_empty() {
+            return Ok(None);
+        }
+        let variable = if is_default { self.own_key } else { self.variable };
+        if variable.is_empty() && !base_url.is_empty() {
+            return Ok(None);
+        }
+        match std::env::var(variable).ok().filter(|key| !key.trim().is_empty()) {
+            Some(key) => Ok(Some(SecretString::from(key))),
+            None => Err(VoiceError::Settings(format!(
+                "{}: the environment variable {variable} holds no key; set it, name another variable, or set \
+                 voice.enabled to false",
+                self.setting
+            ))),
+        }
+    }
 }
 
 fn installed(home: &Home) -> Vec<InstalledProgram> {

@@ -34,7 +34,7 @@ use crate::embedding::EmbeddingSetup;
 use crate::home::Home;
 use crate::peers::HttpPeers;
 use crate::system::{SystemRetryTimer, random_bytes};
-use crate::voice_setup::voice_settings;
+use crate::voice_setup::{voice_hosts, voice_settings};
 
 /// Tokens that a reply's prompt may take where neither the configuration nor the model says it.
 const PROMPT_TOKENS: u32 = 8_000;
@@ -62,6 +62,8 @@ pub(crate) struct Services {
     pub(crate) prices: Arc<ArcSwap<Prices>>,
     /// Who makes vectors.
     pub(crate) embedding: EmbeddingSetup,
+    /// Whom words and recordings are sent to, as `api.fish.audio for speech`.
+    pub(crate) voice_hosts: Vec<String>,
 }
 
 impl Services {
@@ -164,11 +166,10 @@ pub(crate) async fn wire(
     if config.hub.graph_facts {
         runtime.draw_graph(graph.clone());
     }
-    runtime.attach_voice(VoiceParts {
-        folder: home.voice(),
-        ledger: ledger.clone(),
-        settings: voice_settings(config, home, &shared_clock)?,
-    });
+    let voice = voice_settings(config, home, &shared_clock)
+        .map_err(|error| ConfigError::BadValue(error.to_string()))?;
+    let voice_hosts = voice_hosts(&voice);
+    runtime.attach_voice(VoiceParts { folder: home.voice(), ledger: ledger.clone(), settings: voice });
     runtime.attach_imports(ImportParts {
         store: database.clone(),
         folder: home.imports(),
@@ -177,7 +178,7 @@ pub(crate) async fn wire(
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
-    Ok(Services { database, ledger, hub, graph, runtime, model, prices, embedding })
+    Ok(Services { database, ledger, hub, graph, runtime, model, prices, embedding, voice_hosts })
 }
 
 /// Exchange with peers; the one that the configuration names is kept with the others.

@@ -83,7 +83,7 @@ string_id!(PersonaId);
 string_id!(UserId);
 
 impl UserId {
-    /// Whoever owns the home, and the user that is meant where none is named.
+    /// The owner of the home, and the user that is meant where none is named.
     pub fn owner() -> Self {
         Self("self".to_owned())
     }

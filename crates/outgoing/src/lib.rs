@@ -1,7 +1,11 @@
-//! Builds the HTTP client of every request that leaves the program.
+//! Builds the HTTP client of every request that leaves the program, and takes keys out of what servers answer.
 //!
 //! `reqwest` is built without a cryptography provider, because its own choice compiles a large C library. A client must
 //! therefore be built here: [`client_builder`] installs `ring` first, without which reqwest panics.
+
+mod mask;
+
+pub use mask::mask_key;
 
 use std::sync::Once;
 

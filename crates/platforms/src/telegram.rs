@@ -30,6 +30,8 @@ pub enum TelegramFault {
     Blocked,
     /// 502.
     Broken,
+    /// A page with this status, of whoever stands before the platform.
+    Page(u16),
     /// The connection closes before anything was done.
     CutBefore,
     /// The call is done, and the connection closes before the answer.
@@ -56,6 +58,8 @@ struct State {
     confirmed: i64,
     /// Whether confirmed updates come again and the order is the wrong way round.
     is_unruly: bool,
+    /// Whether numbers began anew, so that a bot's position says nothing.
+    is_renumbered: bool,
     next_update: i64,
     next_message: i64,
     sent: Vec<(String, String)>,
@@ -146,6 +150,27 @@ impl TelegramServer {
         self.shared.arrived.notify_waiters();
     }
 
+    /// An update of a form that no bot knows.
+    pub fn send_unknown(&self) {
+        let mut state = self.shared.lock();
+        let update = state.next_update;
+        state.next_update += 1;
+        // What a message always has is missing.
+        state.updates.push(json!({"update_id": update, "message": {"text": "?", "chat": 5}}));
+        drop(state);
+        self.shared.arrived.notify_waiters();
+    }
+
+    /// The updates that come from now on are numbered from here on, as after a week of silence, and nothing that a bot has confirmed
+    /// counts any more.
+    pub fn number_from(&self, update: i64) {
+        let mut state = self.shared.lock();
+        state.updates.clear();
+        state.confirmed = i64::MIN;
+        state.next_update = update;
+        state.is_renumbered = true;
+    }
+
     /// What goes wrong at the next call of a method; several faults are taken one after the other.
     pub fn fail(&self, method: &str, fault: TelegramFault) {
         self.shared.lock().faults.entry(method.to_owned()).or_default().push_back(fault);
@@ -192,6 +217,9 @@ impl Shared {
     fn updates(&self, offset: Option<i64>) -> Vec<Value> {
         let mut state = self.lock();
         let offset = offset.unwrap_or(state.confirmed);
+        // A position beyond all that there is confirms nothing.
+        let is_beyond = state.is_renumbered && offset > state.next_update;
+        let offset = if is_beyond { i64::MIN } else { offset };
         state.confirmed = state.confirmed.max(offset);
         let is_new = |update: &&Value| update["update_id"].as_i64().is_some_and(|id| id >= offset);
         let fresh: Vec<Value> = state.updates.iter().filter(is_new).take(UPDATES_MAX).cloned().collect();
@@ -223,9 +251,11 @@ async fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
             continue;
         }
         let Some((status, body)) = answer(shared, &request).await else { return Ok(()) };
-        let body = body.to_string();
-        let response =
-            HttpResponse { status, content_type: "application/json", headers: &[], body: body.as_bytes() };
+        let (content_type, body) = match body {
+            Value::String(page) => ("text/html", page),
+            body => ("application/json", body.to_string()),
+        };
+        let response = HttpResponse { status, content_type, headers: &[], body: body.as_bytes() };
         write_response(&mut writer, &response, body.len()).await?;
     }
     Ok(())
@@ -339,6 +369,7 @@ fn failure(fault: TelegramFault) -> (u16, Value) {
         }
         TelegramFault::Conflict => (409, refused(409, "Conflict: terminated by other getUpdates request")),
         TelegramFault::Unauthorized => (401, refused(401, "Unauthorized")),
+        TelegramFault::Page(status) => (status, json!("<html>blocked</html>")),
         TelegramFault::Blocked => (403, refused(403, "Forbidden: bot was blocked by the user")),
         _ => (502, refused(502, "Bad Gateway")),
     }

@@ -156,7 +156,7 @@ impl Runtime {
             .store()
             .ensure_persona(&settings.persona, &settings.persona_name, runtime.clock().now())
             .await?;
-        // Whoever owns the home is there from the beginning: requests that only read create nobody.
+        // The owner is there from the beginning: requests that only read create nobody.
         runtime.store().ensure_user(&UserId::owner(), runtime.clock().now()).await?;
         let released = runtime.store().release_claims().await?;
         if released > 0 {

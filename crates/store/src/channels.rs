@@ -16,13 +16,24 @@ use crate::rows::{self, message_columns, microseconds};
 
 #[async_trait]
 impl ChannelStore for SqliteStore {
-    async fn channel_position(&self, channel_id: &str) -> Result<Option<i64>, StoreError> {
-        let channel_id = channel_id.to_owned();
+    async fn sequence_position(&self, source: &str) -> Result<Option<i64>, StoreError> {
+        let source = source.to_owned();
         self.read(move |connection| {
             Ok(connection
                 .prepare_cached("SELECT position FROM channel_positions WHERE channel_id = ?1")?
-                .query_row([&channel_id], |row| row.get(0))
+                .query_row([&source], |row| row.get(0))
                 .optional()?)
+        })
+        .await
+    }
+
+    async fn restart_sequence(&self, source: &str, number: i64) -> Result<(), StoreError> {
+        let source = source.to_owned();
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached("UPDATE channel_positions SET position = ?2 WHERE channel_id = ?1")?
+                .execute(params![source, number])?;
+            Ok(())
         })
         .await
     }
@@ -174,13 +185,16 @@ impl ChannelStore for SqliteStore {
                 .prepare_cached(
                     "SELECT (SELECT count(*) FROM channel_outbox WHERE channel_id = ?1 AND state = 'waiting'),
                             (SELECT count(*) FROM channel_outbox WHERE channel_id = ?1 AND state = 'undeliverable'),
-                            (SELECT count(*) FROM external_identities WHERE channel_id = ?1)",
+                            (SELECT count(*) FROM external_identities WHERE channel_id = ?1),
+                            (SELECT last_error FROM channel_outbox WHERE channel_id = ?1 AND state = 'undeliverable'
+                             ORDER BY number DESC LIMIT 1)",
                 )?
                 .query_row([&channel_id], |row| {
                     Ok(ChannelCounts {
                         waiting: row.get(0)?,
                         undeliverable: row.get(1)?,
                         linked: row.get(2)?,
+                        last_failure: row.get(3)?,
                     })
                 })?)
         })
@@ -221,11 +235,11 @@ pub(crate) fn write(connection: &Connection, seq: i64, message: &NewMessage) -> 
 
 fn is_received(connection: &Connection, channel_id: &str, position: &ReceivedPosition) -> Result<bool> {
     match position {
-        ReceivedPosition::Channel(number) => connection
+        ReceivedPosition::Sequence { source, number } => connection
             .prepare_cached(
                 "SELECT EXISTS (SELECT 1 FROM channel_positions WHERE channel_id = ?1 AND position >= ?2)",
             )?
-            .query_row(params![channel_id, number], |row| row.get(0)),
+            .query_row(params![source, number], |row| row.get(0)),
         ReceivedPosition::Conversation { conversation, number, overlap } => connection
             .prepare_cached(
                 "SELECT EXISTS (SELECT 1 FROM channel_received
@@ -237,13 +251,13 @@ fn is_received(connection: &Connection, channel_id: &str, position: &ReceivedPos
 
 fn advance(connection: &Connection, channel_id: &str, position: &ReceivedPosition) -> Result<()> {
     match position {
-        ReceivedPosition::Channel(number) => {
+        ReceivedPosition::Sequence { source, number } => {
             connection
                 .prepare_cached(
                     "INSERT INTO channel_positions (channel_id, position) VALUES (?1, ?2)
                      ON CONFLICT (channel_id) DO UPDATE SET position = max(channel_positions.position, excluded.position)",
                 )?
-                .execute(params![channel_id, number])?;
+                .execute(params![source, number])?;
         }
         ReceivedPosition::Conversation { conversation, number, overlap } => {
             connection

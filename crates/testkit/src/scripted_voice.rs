@@ -30,7 +30,7 @@ pub struct ScriptedVoice {
 /// How the next request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VoiceFault {
-    /// This status, with an error object.
+    /// This status, with an error object that repeats the key.
     Status(u16),
     /// 429, because the quota is used up.
     Quota,
@@ -165,13 +165,15 @@ async fn answer(
     writer: &mut (impl AsyncWrite + Unpin),
 ) -> io::Result<bool> {
     let (content_type, body) = content(request, transcript);
+    // Providers repeat the key that they refuse.
+    let key = request.headers.iter().find(|(name, _)| name == "authorization").map_or("", |(_, value)| value);
     let refused = |status: u16, message: &str| {
         (status, "application/json", json!({"error": {"message": message}}).to_string().into_bytes())
     };
     let (status, content_type, body) = match fault {
         None | Some(VoiceFault::Cut) if body.is_empty() => refused(404, "not served"),
         None | Some(VoiceFault::Cut) => (200, content_type, body),
-        Some(VoiceFault::Status(status)) => refused(status, "scripted failure"),
+        Some(VoiceFault::Status(status)) => refused(status, &format!("Incorrect API key provided: {key}")),
         Some(VoiceFault::Quota) => refused(429, "you exceeded your current quota"),
         Some(VoiceFault::WrongType) => (200, "text/html", b"<html>hello</html>".to_vec()),
         Some(VoiceFault::Nothing) => return std::future::pending().await,

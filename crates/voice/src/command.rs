@@ -13,21 +13,27 @@ use async_trait::async_trait;
 use memory::ports::Clock;
 use tokio::sync::oneshot;
 
-use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError, longest_plausible_duration};
+use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError};
 use crate::sound::Sound;
-use crate::wav::LengthTrust;
 
 /// Part of a command that becomes the voice of the sentence.
 pub const VOICE_PLACEHOLDER: &str = "{voice}";
 
-/// How long one sentence may take.
-const SPEAK_TIME_MAX: Duration = Duration::from_secs(30);
-/// How long a recording may take.
-const LISTEN_TIME_MAX: Duration = Duration::from_secs(300);
-/// Most bytes of sound that are read.
-const SOUND_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Most bytes of a transcript.
-const TRANSCRIPT_BYTES_MAX: u64 = 256 * 1024;
+/// What a program may take and give.
+struct RunLimits {
+    time_max: Duration,
+    /// Of its output.
+    bytes_max: u64,
+    /// Whether no output is an answer.
+    may_be_empty: bool,
+}
+
+/// Of one sentence.
+const SPEAKING: RunLimits =
+    RunLimits { time_max: Duration::from_secs(30), bytes_max: 32 * 1024 * 1024, may_be_empty: false };
+/// Of one recording, which may hold no words.
+const LISTENING: RunLimits =
+    RunLimits { time_max: Duration::from_secs(300), bytes_max: 256 * 1024, may_be_empty: true };
 /// Most bytes that are kept of what a program complains about.
 const COMPLAINT_BYTES_MAX: u64 = 2_048;
 /// Most characters of a complaint that a message repeats.
@@ -80,9 +86,8 @@ impl Speaker for CommandSpeaker {
         }
         let text = format!("{}\n", request.text.replace(['\n', '\r', '\0'], " "));
         let input = text.into_bytes();
-        let bytes = run(&command, input, SOUND_BYTES_MAX, &*self.clock, SPEAK_TIME_MAX).await?;
-        let longest = longest_plausible_duration(&request.text).as_secs();
-        Sound::read(&bytes, LengthTrust::UntilTheEnd, longest)
+        let bytes = run(&command, input, &SPEAKING, &*self.clock).await?;
+        Sound::read_speech(&bytes, &request.text)
             .map_err(|error| VoiceError::NotSound(self.model().to_owned(), error))
     }
 
@@ -112,7 +117,7 @@ impl Listener for CommandListener {
         write().map_err(|error| VoiceError::Passing(format!("the recording can't be written: {error}")))?;
         let mut command = self.command.clone();
         command.push(file.0.to_string_lossy().into_owned());
-        let bytes = run(&command, Vec::new(), TRANSCRIPT_BYTES_MAX, &*self.clock, LISTEN_TIME_MAX).await?;
+        let bytes = run(&command, Vec::new(), &LISTENING, &*self.clock).await?;
         Ok(String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
@@ -204,10 +209,10 @@ fn is_for_children(name: &str) -> bool {
 async fn run(
     command: &[String],
     input: Vec<u8>,
-    bytes_max: u64,
+    limits: &RunLimits,
     clock: &dyn Clock,
-    limit: Duration,
 ) -> Result<Vec<u8>, VoiceError> {
+    let bytes_max = limits.bytes_max;
     let name = program_name(command).to_owned();
     let (program, arguments) =
         command.split_first().ok_or_else(|| VoiceError::Settings("the command is empty".to_owned()))?;
@@ -246,18 +251,21 @@ async fn run(
     });
     let outcome = tokio::select! {
         outcome = ended => outcome.map_err(|_| VoiceError::Passing(format!("{name} ended unexpectedly")))?,
-        () = clock.sleep(limit) => return Err(VoiceError::TimedOut(name, limit.as_secs())),
+        () = clock.sleep(limits.time_max) => {
+            return Err(VoiceError::TimedOut(name, limits.time_max.as_secs()));
+        }
     };
     drop(running);
-    judged(outcome, &name, bytes_max)
+    judged(outcome, &name, limits)
 }
 
-fn judged(outcome: Outcome, name: &str, bytes_max: u64) -> Result<Vec<u8>, VoiceError> {
+fn judged(outcome: Outcome, name: &str, limits: &RunLimits) -> Result<Vec<u8>, VoiceError> {
+    let bytes_max = limits.bytes_max;
     if outcome.output.len() as u64 > bytes_max {
         return Err(VoiceError::Passing(format!("{name} wrote more than {bytes_max} bytes and was stopped")));
     }
     let code = outcome.status.as_ref().ok().and_then(ExitStatus::code);
-    if code.is_some_and(|code| code != 0) || outcome.output.is_empty() {
+    if code.is_some_and(|code| code != 0) || outcome.output.is_empty() && !limits.may_be_empty {
         let complaint: String = outcome.complaint.trim().chars().take(COMPLAINT_LENGTH_MAX).collect();
         let code = code.map_or(String::new(), |code| format!(" (exit code {code})"));
         return Err(VoiceError::Passing(format!("{name} failed{code}: {complaint}")));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use memory::ports::Clock;
-use outgoing::client_builder;
+use outgoing::{client_builder, mask_key};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::multipart::Part;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
@@ -109,7 +109,7 @@ impl Endpoint {
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
         }
-        let content_type = content_type(response.headers());
+        let content_type = mask_key(&content_type(response.headers()), self.api_key.as_ref());
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(broken)? {
             if body.len() + piece.len() > bytes_max {
@@ -132,7 +132,8 @@ impl Endpoint {
                 break;
             }
         }
-        let reason = reason(&body);
+        let reason = mask_key(&reason(&body), self.api_key.as_ref());
+        let reason: String = reason.chars().take(QUOTED_CHARACTERS_MAX).collect();
         let message = format!("{} answered {}{reason}", self.name, status.as_u16());
         match status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::PAYMENT_REQUIRED => VoiceError::Quota(message),
@@ -169,7 +170,6 @@ fn reason(body: &[u8]) -> String {
     let Ok(answer) = serde_json::from_slice::<Value>(body) else { return String::new() };
     let places = [&answer["error"]["message"], &answer["message"], &answer["detail"], &answer["error"]];
     let text = places.iter().find_map(|place| place.as_str()).unwrap_or_default();
-    let text: String =
-        text.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARACTERS_MAX).collect();
+    let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
     if text.is_empty() { text } else { format!(": {text}") }
 }

@@ -49,6 +49,10 @@ impl Speaker for FishSpeaker {
         &self.model
     }
 
+    fn host(&self) -> Option<&str> {
+        Some(self.endpoint.name())
+    }
+
     async fn speak(&self, request: &SpeechRequest) -> Result<Sound, VoiceError> {
         let mut body = json!({"text": request.text, "format": "wav"});
         if !request.voice.is_empty() {

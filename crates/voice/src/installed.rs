@@ -29,14 +29,22 @@ pub struct InstalledProgram {
 /// `models`.
 pub fn installed_programs(path: &OsStr, models: &Path) -> Vec<InstalledProgram> {
     let find = |names: &[&str]| {
-        let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
-        let candidates = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-        candidates.filter(|file| file.is_file()).map(|file| file.to_string_lossy().into_owned()).next()
+        let file = names.iter().find_map(|name| find_program(name, path))?;
+        Some(file.to_string_lossy().into_owned())
     };
     let espeak = find(&["espeak-ng"]).map(espeak);
     let piper = find(&["piper"]).and_then(|program| piper(program, models));
     let whisper = find(&["whisper-cli", "whisper-cpp"]).and_then(|program| whisper(program, models));
     [piper, espeak, whisper].into_iter().flatten().collect()
+}
+
+/// The file of a program: the name itself if it has a folder, else the first of this name in the folders of `PATH`.
+pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
+    let named = PathBuf::from(name);
+    let folders = std::env::split_paths(path).map(|folder| folder.join(name));
+    let has_folder = named.components().count() > 1;
+    let mut candidates = has_folder.then_some(named).into_iter().chain(folders.filter(|_| !has_folder));
+    candidates.find(|file| file.is_file())
 }
 
 fn espeak(program: String) -> InstalledProgram {

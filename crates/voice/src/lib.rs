@@ -21,7 +21,7 @@ mod installed;
 pub use command::{CommandListener, CommandSpeaker, VOICE_PLACEHOLDER, child_environment};
 pub use endpoint::{EndpointSettings, is_secure_url};
 pub use fishaudio::FishSpeaker;
-pub use installed::{InstalledProgram, installed_programs};
+pub use installed::{InstalledProgram, find_program, installed_programs};
 pub use openai::{OpenAiListener, OpenAiSpeaker};
 pub use provider::{
     Listener, Recording, Speaker, SpeechRequest, VoiceError, VoiceSample, estimated_duration, language_code,

@@ -7,9 +7,8 @@ use reqwest::multipart::Form;
 use serde_json::{Value, json};
 
 use crate::endpoint::{Endpoint, EndpointSettings, wav_part};
-use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError, longest_plausible_duration};
+use crate::provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError};
 use crate::sound::Sound;
-use crate::wav::LengthTrust;
 
 const OWN_BASE: &str = "https://api.openai.com/v1";
 const SPEECH_MODEL: &str = "gpt-4o-mini-tts";
@@ -72,6 +71,10 @@ impl Speaker for OpenAiSpeaker {
         &self.model
     }
 
+    fn host(&self) -> Option<&str> {
+        Some(self.endpoint.name())
+    }
+
     async fn speak(&self, request: &SpeechRequest) -> Result<Sound, VoiceError> {
         let voice = if request.voice.is_empty() { SPEECH_VOICE } else { request.voice.as_str() };
         let body =
@@ -93,8 +96,7 @@ pub(crate) fn sound(
     body: &[u8],
     text: &str,
 ) -> Result<Sound, VoiceError> {
-    let longest = longest_plausible_duration(text).as_secs();
-    Sound::read(body, LengthTrust::UntilTheEnd, longest).map_err(|error| {
+    Sound::read_speech(body, text).map_err(|error| {
         let kind = if content_type.is_empty() { "no type" } else { content_type };
         VoiceError::NotSound(format!("{} ({kind})", endpoint.name()), error)
     })
@@ -108,6 +110,10 @@ impl Listener for OpenAiListener {
 
     fn model(&self) -> &str {
         &self.model
+    }
+
+    fn host(&self) -> Option<&str> {
+        Some(self.endpoint.name())
     }
 
     async fn transcribe(&self, recording: &Recording) -> Result<String, VoiceError> {

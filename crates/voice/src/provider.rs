@@ -51,6 +51,10 @@ pub trait Speaker: Send + Sync {
     fn provider(&self) -> &'static str;
     /// The model, or the program, that speaks.
     fn model(&self) -> &str;
+    /// The host that words are sent to; none for a local program.
+    fn host(&self) -> Option<&str> {
+        None
+    }
     /// Speaks one sentence. Dropping the future stops the work.
     ///
     /// # Errors
@@ -78,6 +82,10 @@ pub trait Listener: Send + Sync {
     fn provider(&self) -> &'static str;
     /// The model, or the program, that listens.
     fn model(&self) -> &str;
+    /// The host that recordings are sent to; none for a local program.
+    fn host(&self) -> Option<&str> {
+        None
+    }
     /// Writes down what a recording says; empty when nothing was understood. Dropping the future stops the work.
     ///
     /// # Errors

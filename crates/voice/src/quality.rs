@@ -55,6 +55,11 @@ impl Quality {
         }
     }
 
+    /// Whether there is nothing to hear.
+    pub fn is_silent(&self) -> bool {
+        self.silent_share >= 1.0
+    }
+
     /// What stands against using it as a sample of a voice that lasts between these seconds; the worst first.
     pub fn problem(&self, shortest: u64, longest: u64) -> Option<QualityProblem> {
         if self.seconds < shortest as f64 {
@@ -63,7 +68,7 @@ impl Quality {
         if self.seconds > longest as f64 {
             return Some(QualityProblem::TooLong(longest));
         }
-        if self.silent_share >= 1.0 {
+        if self.is_silent() {
             return Some(QualityProblem::Silent);
         }
         if self.clipped_share > CLIPPED_SHARE_MAX {

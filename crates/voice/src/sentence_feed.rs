@@ -84,8 +84,9 @@ fn part_length(text: &str) -> usize {
     cut.map_or(limit, |(at, letter)| at + letter.len_utf8())
 }
 
-/// The words without markup; an address is left out, the name of a link stays.
+/// The words without markup, faces and stage directions; an address is left out, the name of a link stays.
 fn spoken_words(sentence: &str) -> String {
+    let sentence = without_stage_directions(sentence);
     let mut words = String::new();
     let mut rest = sentence.trim_start_matches(['#', '>', '-', '*', '+', ' ', '\t', '|']);
     while let Some(start) = rest.find("](") {
@@ -95,9 +96,85 @@ fn spoken_words(sentence: &str) -> String {
         rest = &after[end..];
     }
     words.push_str(rest);
-    let is_address = |word: &&str| !(word.starts_with("http://") || word.starts_with("https://"));
-    let kept: Vec<&str> = words.split_whitespace().filter(is_address).collect();
-    kept.join(" ").replace(['*', '`', '_', '~', '#', '|', '[', ']', '<', '>'], "")
+    let is_read =
+        |word: &&str| !(word.starts_with("http://") || word.starts_with("https://") || is_face(word));
+    let marks = |letter: char| "*`_~#|[]<>".contains(letter) || is_pictograph(letter);
+    let kept = words.split_whitespace().filter(is_read).map(|word| word.replace(marks, ""));
+    kept.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Faces and hearts that hold letters or digits, with or without punctuation behind them.
+fn is_face(word: &str) -> bool {
+    const FACES: [&str; 16] =
+        ["<3", "</3", ":3", ":D", ":P", ":p", ":O", ":o", ";D", ";P", "xD", "XD", "T_T", "QAQ", "QwQ", "orz"];
+    FACES.contains(&word.trim_end_matches(['.', ',', '!', '?', '。', '！']))
+}
+
+/// Emoji and other signs that are pictures.
+fn is_pictograph(letter: char) -> bool {
+    matches!(letter, '\u{2600}'..='\u{27bf}' | '\u{fe0f}' | '\u{200d}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Leaves out what stands between single stars and tells what the speaker does: `*smiles*`, `*轻轻点头*`. Stressed words stand
+/// between single stars too, and are kept.
+fn without_stage_directions(sentence: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = sentence;
+    while let Some(start) = rest.find('*') {
+        let (before, from) = rest.split_at(start);
+        kept.push_str(before);
+        let inner = &from[1..];
+        let end = inner.find('*').filter(|end| *end > 0 && !inner[end + 1..].starts_with('*'));
+        match end {
+            Some(end) if is_stage_direction(before, &inner[..end], &inner[end + 1..]) => {
+                rest = &inner[end + 1..];
+            }
+            Some(end) => {
+                kept.push_str(&from[..end + 2]);
+                rest = &inner[end + 1..];
+            }
+            // A bold word or a star of its own.
+            None => {
+                let stars = from.find(|letter| letter != '*').unwrap_or(from.len());
+                kept.push_str(&from[..stars]);
+                rest = &from[stars..];
+            }
+        }
+    }
+    kept + rest
+}
+
+fn is_stage_direction(before: &str, inner: &str, after: &str) -> bool {
+    /// Words that end like a verb of the third person and are none.
+    const NO_VERBS: [&str; 16] = [
+        "this",
+        "is",
+        "was",
+        "his",
+        "yes",
+        "always",
+        "us",
+        "its",
+        "as",
+        "has",
+        "does",
+        "perhaps",
+        "thus",
+        "less",
+        "nothing",
+        "something",
+    ];
+    let Some(first) = inner.split_whitespace().next() else { return false };
+    if first.chars().any(text::is_han) {
+        let is_open = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
+        return is_open(before.chars().next_back()) && is_open(after.chars().next())
+            || before.trim().is_empty();
+    }
+    let word = first.trim_end_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
+    let is_verb = word.ends_with('s') || word.ends_with("ing");
+    let is_spoken_of = ["she", "he", "they"].contains(&word.as_str()) && inner.split_whitespace().count() > 1;
+    first.chars().all(|letter| !letter.is_uppercase())
+        && (is_verb && !NO_VERBS.contains(&word.as_str()) || is_spoken_of)
 }
 
 #[cfg(test)]
@@ -147,5 +224,28 @@ mod tests {
         let parts = fed(&"word, ".repeat(200), 9);
         assert!(parts.len() >= 3 && parts.iter().all(|part| part.chars().count() <= SENTENCE_LENGTH_MAX));
         assert_eq!(fed(&"字".repeat(900), 50).len(), 3);
+    }
+
+    #[test]
+    fn stage_directions_faces_and_emoji_are_not_read_out() {
+        let cases: [(&str, &[&str]); 14] = [
+            ("*smiles* Good to see you.", &["Good to see you."]),
+            ("I missed you *hugs you tightly*", &["I missed you"]),
+            ("*she looks up from her book* Oh, hello!", &["Oh, hello!"]),
+            ("*smiling* Come in.", &["Come in."]),
+            ("*轻轻点头* 我明白。", &["我明白。"]),
+            ("好的。*微笑*", &["好的。"]),
+            ("I love you <3", &["I love you"]),
+            ("That is great :D", &["That is great"]),
+            ("Good night 🌙✨", &["Good night"]),
+            ("I *really* mean it, *this* one.", &["I really mean it, this one."]),
+            ("That was *so good*.", &["That was so good."]),
+            ("**Smiles** are free.", &["Smiles are free."]),
+            ("我*真的*很高兴。", &["我真的很高兴。"]),
+            ("2 * 3 * 4 is 24.", &["2 3 4 is 24."]),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(fed(text, 1_000), wanted, "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Sound in memory: one channel of 16-bit samples.
 
 use crate::ogg_opus;
+use crate::provider::longest_plausible_duration;
 use crate::quality::Quality;
 use crate::wav::{self, LengthTrust};
 
@@ -13,6 +14,9 @@ pub enum SoundError {
     /// There are no bytes, or no samples.
     #[error("it is empty")]
     Empty,
+    /// It holds nothing but silence.
+    #[error("it is silent")]
+    Silent,
     /// The bytes are of another format.
     #[error("it is neither a WAV nor an Ogg Opus file")]
     UnknownFormat,
@@ -66,6 +70,16 @@ impl Sound {
             return Err(SoundError::TooLong { seconds: format.seconds().round() as u64, seconds_max });
         }
         Ok(Self { rate: format.rate, samples: format.decode() })
+    }
+
+    /// Reads the sound of a spoken text.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), when it lasts much longer than the text does, and when it is silent.
+    pub(crate) fn read_speech(bytes: &[u8], text: &str) -> Result<Self, SoundError> {
+        let seconds_max = longest_plausible_duration(text).as_secs();
+        let sound = Self::read(bytes, LengthTrust::UntilTheEnd, seconds_max)?;
+        if sound.quality().is_silent() { Err(SoundError::Silent) } else { Ok(sound) }
     }
 
     /// Samples a second.

@@ -78,11 +78,21 @@ pub(crate) fn format(bytes: &[u8], trust: LengthTrust) -> Result<Format<'_>, Sou
     Err(SoundError::Damaged("it has no sound"))
 }
 
+/// What programs write that stream the sound and don't know its length yet: the largest number with or without a sign, and what is
+/// left of it beside the header.
+const OPEN_ENDED: [std::ops::RangeInclusive<usize>; 3] =
+    [0..=0, 0x7fff_f000..=0x7fff_ffff, 0xffff_f000..=0xffff_ffff];
+
 fn sound_of(content: &[u8], claimed: usize, trust: LengthTrust) -> Result<&[u8], SoundError> {
+    let trust = if OPEN_ENDED.iter().any(|lengths| lengths.contains(&claimed)) {
+        LengthTrust::UntilTheEnd
+    } else {
+        trust
+    };
     match (content.get(..claimed), trust) {
         (Some(data), _) if claimed > 0 => Ok(data),
         (_, LengthTrust::UntilTheEnd) => Ok(content),
-        (Some(_), LengthTrust::Exact) => Err(SoundError::Empty),
+        (Some(data), LengthTrust::Exact) => Ok(data),
         (None, LengthTrust::Exact) => {
             Err(SoundError::LengthLies { claimed: claimed as u64, held: content.len() as u64 })
         }

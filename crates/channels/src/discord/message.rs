@@ -109,7 +109,7 @@ impl Message {
         let recording = self.is_voice_message().then(|| external.to_string());
         Some(Update {
             position: Some(self.position()),
-            kind: UpdateKind::Written { sender, external, is_direct, text, recording },
+            kind: UpdateKind::Written { sender, external, is_direct, text, recording, written_at: None },
         })
     }
 

@@ -35,6 +35,8 @@ use rest::{ApiError, HISTORY_PAGE, Rest};
 const API_BASE: &str = "https://discord.com/api/v10";
 /// Longest message of the platform; it counts characters, which are never more than UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 2_000;
+/// In the form that the platform asks of bots; others are blocked by what stands before it.
+const USER_AGENT: &str = concat!("DiscordBot (https://echovessel.example, ", env!("CARGO_PKG_VERSION"), ")");
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Events that wait to be taken; when there are so many, no more are read.
 const WAITING_MAX: usize = 1_024;
@@ -93,7 +95,7 @@ impl Discord {
         let base = address::checked(base).map_err(refused("api_base"))?;
         let given = Some(gateway_url.as_str()).filter(|url| !url.is_empty());
         let gateway: Option<Url> = given.map(address::checked).transpose().map_err(refused("gateway_url"))?;
-        let client = client_builder().connect_timeout(CONNECT_WITHIN).build();
+        let client = client_builder().user_agent(USER_AGENT).connect_timeout(CONNECT_WITHIN).build();
         let client = client.map_err(|error| DiscordError::Client(error.without_url().to_string()))?;
         let rest = Rest::new(client.clone(), base, token.clone(), clock.clone());
         let gateway = Gateway::new(client, gateway, token, clock);
@@ -332,6 +334,7 @@ impl From<ApiError> for DeliveryError {
     fn from(error: ApiError) -> Self {
         match error {
             ApiError::Wait(wait) => Self::Wait(wait),
+            ApiError::Refused => Self::Unauthorized(error.to_string()),
             error @ ApiError::Rejected(_) => Self::Permanent(error.to_string()),
             error => Self::Transient(error.to_string()),
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use memory::ports::Clock;
+use outgoing::mask_key;
 use reqwest::multipart::Form;
 use reqwest::{Method, StatusCode, Url};
 use runtime::ExternalMessage;
@@ -83,6 +84,8 @@ struct CreatedMessage {
 #[derive(Default, Deserialize)]
 struct Refusal {
     message: Option<String>,
+    #[serde(default)]
+    code: u64,
     retry_after: Option<f64>,
     #[serde(default)]
     global: bool,
@@ -254,22 +257,37 @@ impl Rest {
             let text = if bytes.is_empty() { b"null" } else { bytes.as_ref() };
             return serde_json::from_slice(text).map_err(|_| ApiError::Broken(status.as_u16()));
         }
-        let refusal: Refusal = serde_json::from_slice(&bytes).unwrap_or_default();
+        let refusal: Option<Refusal> = serde_json::from_slice(&bytes).ok();
         if status == StatusCode::TOO_MANY_REQUESTS {
+            let refusal = refusal.unwrap_or_default();
             let said = refusal.retry_after.and_then(|wait| Duration::try_from_secs_f64(wait).ok());
             let wait = said.or(retry_after).unwrap_or(WAIT_DEFAULT);
             self.limits.refused(&call.route, refusal.global, wait, now);
             return Err(ApiError::Wait(wait));
         }
-        Err(failure(status, refusal.message))
+        Err(match refusal {
+            Some(Refusal { message, code, .. }) => {
+                let message = message.unwrap_or_else(|| status.to_string());
+                failure(status, code, &mask_key(&message, Some(&self.token)))
+            }
+            // A page of whoever stands before the platform.
+            None if status != StatusCode::UNAUTHORIZED => ApiError::Broken(status.as_u16()),
+            None => ApiError::Refused,
+        })
     }
 }
 
-fn failure(status: StatusCode, message: Option<String>) -> ApiError {
+/// Cloudflare, which stands before the platform, takes the request for one of a misbehaving program.
+const BLOCKED_BY_CLOUDFLARE: u64 = 40_333;
+
+fn failure(status: StatusCode, code: u64, message: &str) -> ApiError {
     match status {
         StatusCode::UNAUTHORIZED => ApiError::Refused,
-        status if status.is_client_error() => {
-            ApiError::Rejected(message.unwrap_or_else(|| status.to_string()))
+        StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::TOO_EARLY => {
+            ApiError::Broken(status.as_u16())
+        }
+        status if status.is_client_error() && code != BLOCKED_BY_CLOUDFLARE => {
+            ApiError::Rejected(if code == 0 { message.to_owned() } else { format!("{message} ({code})") })
         }
         status => ApiError::Broken(status.as_u16()),
     }

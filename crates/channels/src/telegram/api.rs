@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outgoing::client_builder;
+use outgoing::{client_builder, mask_key};
 use reqwest::multipart::Form;
 use reqwest::{RequestBuilder, StatusCode, Url};
 use runtime::VOICE_MESSAGE;
@@ -85,9 +85,15 @@ struct Parameters {
     retry_after: Option<u64>,
 }
 
-#[derive(Deserialize)]
+/// An update as it came.
 pub(super) struct RawUpdate {
-    pub(super) update_id: i64,
+    pub(super) id: i64,
+    /// None if it is of an unknown form.
+    pub(super) content: Option<UpdateContent>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct UpdateContent {
     pub(super) message: Option<Message>,
     pub(super) edited_message: Option<Message>,
 }
@@ -95,6 +101,9 @@ pub(super) struct RawUpdate {
 #[derive(Deserialize)]
 pub(super) struct Message {
     pub(super) message_id: i64,
+    /// Seconds since 1970.
+    #[serde(default)]
+    pub(super) date: i64,
     pub(super) from: Option<Sender>,
     pub(super) chat: Chat,
     pub(super) text: Option<String>,
@@ -174,7 +183,20 @@ impl Api {
     ) -> Result<Vec<RawUpdate>, ApiError> {
         let asked =
             json!({"offset": offset, "timeout": seconds, "allowed_updates": ["message", "edited_message"]});
-        self.call("getUpdates", &asked, Duration::from_secs(seconds) + ANSWER_WITHIN).await
+        let updates: Vec<Value> =
+            self.call("getUpdates", &asked, Duration::from_secs(seconds) + ANSWER_WITHIN).await?;
+        let read = |update: Value| {
+            let id = update["update_id"].as_i64()?;
+            Some(RawUpdate { id, content: serde_json::from_value(update).ok() })
+        };
+        Ok(updates.into_iter().filter_map(read).collect())
+    }
+
+    /// What numbers the updates: each bot has a sequence of its own. A token begins with the number of its bot.
+    pub(super) fn source(&self) -> String {
+        let bot = self.token.expose_secret().split(':').next().unwrap_or_default();
+        let is_number = !bot.is_empty() && bot.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { format!("telegram:{bot}") } else { "telegram".to_owned() }
     }
 
     /// Sends a voice message; gives its number in the chat.
@@ -240,13 +262,18 @@ impl Api {
             serde_json::from_slice(&sent.bytes().await.map_err(unreachable)?).ok();
         match answer {
             Some(Answer { ok: true, result: Some(result), .. }) => Ok(result),
-            answer => Err(refusal(status, answer.map(|answer| (answer.description, answer.parameters)))),
+            Some(Answer { description, parameters, .. }) => {
+                let description = description.unwrap_or_else(|| status.to_string());
+                Err(refusal(status, mask_key(&description, Some(&self.token)), parameters))
+            }
+            // A page of whoever stands before the platform.
+            None if status == StatusCode::TOO_MANY_REQUESTS => Err(ApiError::Wait(WAIT_DEFAULT)),
+            None => Err(ApiError::Broken(status.as_u16())),
         }
     }
 }
 
-fn refusal(status: StatusCode, answer: Option<(Option<String>, Option<Parameters>)>) -> ApiError {
-    let (description, parameters) = answer.unwrap_or_default();
+fn refusal(status: StatusCode, description: String, parameters: Option<Parameters>) -> ApiError {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND => ApiError::Refused,
         StatusCode::CONFLICT => ApiError::Conflict,
@@ -254,9 +281,7 @@ fn refusal(status: StatusCode, answer: Option<(Option<String>, Option<Parameters
             let seconds = parameters.and_then(|parameters| parameters.retry_after);
             ApiError::Wait(seconds.map_or(WAIT_DEFAULT, Duration::from_secs))
         }
-        StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN => {
-            ApiError::Rejected { description: description.unwrap_or_else(|| status.to_string()) }
-        }
+        StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN => ApiError::Rejected { description },
         status => ApiError::Broken(status.as_u16()),
     }
 }

@@ -5,6 +5,7 @@ mod api;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use memory::ports::{Backoff, ReceivedPosition};
 use runtime::ExternalMessage;
 use secrecy::SecretString;
@@ -12,7 +13,7 @@ use secrecy::SecretString;
 use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind};
 use crate::inbound::{ChannelInbox, Stopped};
 use crate::voice_message::{VoiceMessage, fetch};
-use api::{Api, ApiError, Message, POLL_SECONDS, RawUpdate};
+use api::{Api, ApiError, Message, POLL_SECONDS, UpdateContent};
 
 /// The platform's address.
 const API_BASE: &str = "https://api.telegram.org";
@@ -22,6 +23,19 @@ const PIECE_LENGTH_MAX: usize = 4_096;
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// Wait after the platform has refused the token, or another program receives with it.
 const WAIT_REFUSED: Duration = Duration::from_secs(60);
+
+/// How far below what was received an answer may end that only repeats: twice as much as the platform sends at once. An answer that
+/// ends further below has numbers of a new sequence: after a week without updates the platform begins anywhere.
+const REPEATED_MAX: i64 = 200;
+
+/// A request for updates.
+#[derive(Clone, Copy)]
+struct Poll {
+    /// How long the platform may hold it.
+    seconds: u64,
+    /// Whether it tells the platform what was received.
+    confirms: bool,
+}
 
 /// What is needed to reach Telegram.
 pub struct TelegramSettings {
@@ -63,10 +77,13 @@ impl Telegram {
         self.api.host()
     }
 
-    async fn poll(&self, inbound: &ChannelInbox, seconds: u64) -> Result<Result<(), ApiError>, Stopped> {
-        let offset = inbound.position().await?.map(|position| position + 1);
+    /// Whether the answer held nothing new though it held something: then the platform does not know what was received.
+    async fn poll(&self, inbound: &ChannelInbox, poll: Poll) -> Result<Result<bool, ApiError>, Stopped> {
+        let source = self.api.source();
+        let position = inbound.position(&source).await?;
+        let offset = position.filter(|_| poll.confirms).map(|position| position + 1);
         let updates = tokio::select! {
-            updates = self.api.updates(offset, seconds) => updates,
+            updates = self.api.updates(offset, poll.seconds) => updates,
             stopped = inbound.stopped() => return Err(stopped),
         };
         let mut updates = match updates {
@@ -74,11 +91,27 @@ impl Telegram {
             Err(error) => return Ok(Err(error)),
         };
         inbound.set_state(ChannelState::Ready);
-        updates.sort_by_key(|update| update.update_id);
-        for update in updates {
-            inbound.take(read(update)).await?;
+        updates.sort_by_key(|update| update.id);
+        let (Some(first), Some(last)) = (updates.first(), updates.last()) else { return Ok(Ok(false)) };
+        let is_restarted = position.is_some_and(|position| last.id < position - REPEATED_MAX);
+        let before = if is_restarted { Some(first.id - 1) } else { position };
+        if is_restarted {
+            tracing::info!("Telegram numbers its updates anew");
+            inbound.restart_sequence(&source, first.id - 1).await?;
         }
-        Ok(Ok(()))
+        let is_new = before.is_none_or(|before| last.id > before);
+        for update in updates {
+            let position = ReceivedPosition::Sequence { source: source.clone(), number: update.id };
+            let kind = match update.content {
+                Some(content) => read(content),
+                None => {
+                    inbound.note_unreadable();
+                    UpdateKind::Other
+                }
+            };
+            inbound.take(Update { position: Some(position), kind }).await?;
+        }
+        Ok(Ok(!is_new))
     }
 }
 
@@ -106,24 +139,32 @@ impl Channel for Telegram {
 
     async fn receive(&self, inbound: &ChannelInbox) -> Stopped {
         let mut failures: u32 = 0;
-        // The first request does not wait: until it is answered nobody knows whether the channel works.
-        let mut seconds = 0;
+        // The first request does not wait: until it is answered nobody knows whether the channel works. It confirms nothing either:
+        // numbers may have begun anew, below what was received.
+        let mut poll = Poll { seconds: 0, confirms: false };
         loop {
-            let error = match self.poll(inbound, seconds).await {
+            let wait = match self.poll(inbound, poll).await {
                 Err(stopped) => return stopped,
-                Ok(Ok(())) => {
-                    (failures, seconds) = (0, POLL_SECONDS);
+                Ok(Ok(false)) => {
+                    failures = 0;
+                    poll = Poll { seconds: POLL_SECONDS, confirms: true };
                     continue;
                 }
-                Ok(Err(error)) => error,
+                Ok(Ok(true)) => {
+                    poll.confirms = true;
+                    BACKOFF.wait_after(failures)
+                }
+                Ok(Err(error)) => {
+                    inbound.set_state(ChannelState::Failed(error.to_string()));
+                    poll.seconds = 0;
+                    match error {
+                        ApiError::Wait(wait) => wait,
+                        ApiError::Refused | ApiError::Conflict => WAIT_REFUSED,
+                        _ => BACKOFF.wait_after(failures),
+                    }
+                }
             };
-            let wait = match &error {
-                ApiError::Wait(wait) => *wait,
-                ApiError::Refused | ApiError::Conflict => WAIT_REFUSED,
-                _ => BACKOFF.wait_after(failures),
-            };
-            (failures, seconds) = (failures.saturating_add(1), 0);
-            inbound.set_state(ChannelState::Failed(error.to_string()));
+            failures = failures.saturating_add(1);
             if let Err(stopped) = inbound.rest(wait).await {
                 return stopped;
             }
@@ -161,22 +202,24 @@ impl From<ApiError> for DeliveryError {
     fn from(error: ApiError) -> Self {
         match error {
             ApiError::Wait(wait) => Self::Wait(wait),
+            ApiError::Refused => Self::Unauthorized(error.to_string()),
             error @ ApiError::Rejected { .. } => Self::Permanent(error.to_string()),
             error => Self::Transient(error.to_string()),
         }
     }
 }
 
-fn read(update: RawUpdate) -> Update {
+fn read(update: UpdateContent) -> UpdateKind {
     let kind = match (update.message, update.edited_message) {
         (Some(message), _) => {
-            let recording = message.recording();
+            let (recording, written_at) = (message.recording(), Timestamp::from_second(message.date).ok());
             direct(message).map(|(sender, external, text)| UpdateKind::Written {
                 sender,
                 external,
                 is_direct: true,
                 text,
                 recording,
+                written_at,
             })
         }
         // The words of a voice message are ours; only its caption can be changed.
@@ -186,8 +229,7 @@ fn read(update: RawUpdate) -> Update {
         }
         (None, None) => None,
     };
-    let position = Some(ReceivedPosition::Channel(update.update_id));
-    Update { position, kind: kind.unwrap_or(UpdateKind::Other) }
+    kind.unwrap_or(UpdateKind::Other)
 }
 
 /// A message of a person in a direct conversation. Attachments are named, as they can't be read.

@@ -403,3 +403,38 @@ async fn what_can_not_be_delivered_is_shown_and_can_be_retried() {
     until_answered(&world, 2).await;
     assert_eq!(world.status_of("discord").await.undeliverable, 0);
 }
+
+#[tokio::test]
+async fn what_passes_loses_no_reply_and_what_does_not_is_named() {
+    let world = linked().await;
+    let passing = [
+        DiscordFault::BlockedByCloudflare,
+        DiscordFault::Page(403),
+        DiscordFault::Page(404),
+        DiscordFault::Status(408),
+        DiscordFault::Status(409),
+        DiscordFault::Status(425),
+    ];
+    for (number, fault) in passing.into_iter().enumerate() {
+        world.discord.fail("POST messages", fault);
+        world.discord.write(7, &format!("hello {number}"));
+        until_answered(&world, number + 2).await;
+    }
+    world.discord.fail("POST messages", DiscordFault::Blocked);
+    world.discord.write(7, "are you there?");
+    world
+        .until("an undeliverable message", || async { world.status_of("discord").await.undeliverable == 1 })
+        .await;
+    let error = world.status_of("discord").await.error.unwrap();
+    assert!(error.contains("Cannot send messages to this user (50007)"), "{error}");
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_while_sending_fails_the_channel() {
+    let world = linked().await;
+    world.discord.fail("POST messages", DiscordFault::Unauthorized);
+    world.discord.write(7, "hello");
+    world.until_state("discord", "failed").await;
+    assert!(world.status_of("discord").await.error.unwrap().contains("refuses the bot's token"));
+    until_answered(&world, 2).await;
+}

@@ -173,7 +173,7 @@ async fn nothing_is_missed_and_nothing_said_twice_over_a_restart() {
     let said: Vec<String> = world.messages("self").await.into_iter().map(|message| message.content).collect();
     assert_eq!(said.len(), 4, "{said:?}");
     assert_eq!(lines(&world, TO_ANN).len(), 3);
-    assert!(world.store.channel_position("telegram").await.unwrap().is_some());
+    assert!(world.store.sequence_position("telegram:123").await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -229,4 +229,88 @@ async fn a_user_is_reached_where_the_user_wrote() {
     assert!(channels.can_deliver("telegram") && !channels.can_deliver("web"));
     let user = scope("self").user;
     assert_eq!(channels.conversation_of("telegram", &user).await.unwrap().as_deref(), Some(TO_ANN));
+}
+
+#[tokio::test]
+async fn updates_that_are_numbered_anew_are_received_and_none_twice() {
+    let world = World::new().await;
+    world.platform.number_from(900_000);
+    world.link("self").await;
+    world.platform.write(7, "before the silence");
+    world.until_sent(2).await;
+    world.platform.number_from(40);
+    world.platform.write(7, "after the silence");
+    world.until_sent(3).await;
+    let polls = world.platform.calls("getUpdates");
+    for text in ["one", "two"] {
+        world.platform.write(7, text);
+    }
+    world.until_sent(4).await;
+    let said: Vec<String> = said_by_ann(&world).await;
+    assert_eq!(said, ["before the silence", "after the silence", "one", "two"]);
+    assert!(world.platform.calls("getUpdates") < polls + 20, "it does not spin");
+    assert_eq!(world.store.sequence_position("telegram:123").await.unwrap(), Some(42));
+}
+
+#[tokio::test]
+async fn numbers_that_began_anew_while_nobody_listened_are_received() {
+    let mut world = World::new().await;
+    world.platform.number_from(900_000);
+    world.link("self").await;
+    world.stop().await;
+    world.platform.number_from(3);
+    world.platform.write(7, "are you there?");
+    world.start_again().await;
+    world.until_sent(2).await;
+    assert_eq!(said_by_ann(&world).await, ["are you there?"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_only_repeats_is_not_asked_for_again_at_once() {
+    let world = World::new().await;
+    world.link("self").await;
+    world.platform.write(7, "hello");
+    world.until_sent(2).await;
+    world.platform.be_unruly();
+    let before = world.platform.calls("getUpdates");
+    world.until("a repeated answer", || async { world.platform.calls("getUpdates") > before }).await;
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    assert!(world.platform.calls("getUpdates") <= before + 3, "{}", world.platform.calls("getUpdates"));
+    assert_eq!(said_by_ann(&world).await, ["hello"]);
+}
+
+#[tokio::test]
+async fn an_update_of_an_unknown_form_is_passed_over_alone() {
+    let world = World::new().await;
+    world.link("self").await;
+    world.platform.write(7, "first");
+    world.platform.send_unknown();
+    world.platform.write(7, "second");
+    world.until("both messages", || async { said_by_ann(&world).await.len() == 2 }).await;
+    assert_eq!(said_by_ann(&world).await, ["first", "second"]);
+    assert_eq!(world.status().await.state, "ready");
+}
+
+#[tokio::test]
+async fn what_passes_loses_no_reply_and_what_does_not_is_named() {
+    let world = World::new().await;
+    world.link("self").await;
+    for fault in [TelegramFault::Page(403), TelegramFault::Page(404), TelegramFault::Page(400)] {
+        let sent = world.platform.sent().len();
+        world.platform.fail("sendMessage", fault);
+        world.platform.write(7, "hello");
+        world.until_sent(sent + 1).await;
+    }
+    world.platform.fail("sendMessage", TelegramFault::Blocked);
+    world.platform.write(7, "hello again");
+    world.until("the refusal", || async { world.status().await.undeliverable == 1 }).await;
+    let error = world.status().await.error.unwrap();
+    assert!(error.contains("Forbidden: bot was blocked by the user"), "{error}");
+}
+
+async fn said_by_ann(world: &World) -> Vec<String> {
+    let said = world.messages("self").await.into_iter().filter(|message| message.role == Role::User);
+    said.map(|message| message.content).collect()
 }

@@ -183,6 +183,39 @@ async fn a_wrong_configuration_is_refused_with_2_and_names_the_nearest_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_voice_that_can_not_work_is_refused_at_start_with_2() {
+    let home = Home::new();
+    run(&home, &Settings::none(), &["init"]).await.well();
+    for (section, named) in [
+        ("tts_provider = \"fishaudio\"", "FISH_API_KEY"),
+        ("tts_provider = \"openai\"", "OPENAI_API_KEY"),
+        ("tts_provider = \"fishaudio\"\ntts_api_key_env = \"MY_FISH\"", "MY_FISH"),
+        ("stt_provider = \"openai\"", "OPENAI_API_KEY"),
+        ("tts_provider = \"command\"\ntts_command = [\"no-such-program\"]", "no-such-program"),
+        ("stt_provider = \"command\"\nstt_command = [\"/no/such/program\"]", "/no/such/program"),
+    ] {
+        std::fs::write(home.file("config.toml"), format!("[voice]\nenabled = true\n{section}\n")).unwrap();
+        let ran = run(&home, &Settings::offline(), &["run", "--port", "0"]).await;
+        assert_eq!(ran.code, 2, "{section}: {}", ran.err);
+        assert!(ran.err.contains(named) && ran.err.contains("voice."), "{}", ran.err);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_start_line_names_the_hosts_of_the_voice() {
+    let home = Home::new();
+    run(&home, &Settings::none(), &["init"]).await.well();
+    let voice = "[voice]\nenabled = true\ntts_provider = \"fishaudio\"\nstt_provider = \"openai\"\n";
+    std::fs::write(home.file("config.toml"), voice).unwrap();
+    let settings = Settings::offline().variable("FISH_API_KEY", "k").variable("OPENAI_API_KEY", "k");
+    let printed = start_line(&home, &settings).await;
+    assert!(
+        printed.contains("api.fish.audio for speech, api.openai.com for transcription; no other host"),
+        "{printed}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_daemon_on_the_same_home_is_refused_with_3_and_names_the_first() {
     let home = Home::new();
     let settings = Settings::offline();
@@ -358,25 +391,29 @@ async fn chat_talks_with_the_daemon_and_without_one() {
     assert_eq!(daemon.said_by("self", "user").await, ["I have a cat", "are you there?", "still there?"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_printed_at_the_start_says_where_it_is_and_whom_it_talks_to() {
-    let model = scripts::model().await;
-    let (home, settings) = (Home::new(), Settings::talking_to(&model));
-    let mut process = command(&home, &settings, &["run", "--port", "0", "--no-open"])
+/// Starts a daemon and stops it; returns what it printed.
+async fn start_line(home: &Home, settings: &Settings) -> String {
+    let mut process = command(home, settings, &["run", "--port", "0", "--no-open"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
     crate::daemon::eventually("run.json", async || home.file("run.json").exists().then_some(())).await;
-    let run_file: Value = serde_json::from_slice(&std::fs::read(home.file("run.json")).unwrap()).unwrap();
-    run(&home, &settings, &["stop"]).await.well();
+    run(home, settings, &["stop"]).await.well();
     let output = tokio::task::spawn_blocking(move || {
         process.wait().unwrap();
         std::io::read_to_string(process.stdout.take().unwrap()).unwrap()
     });
-    let printed = output.await.unwrap();
-    let url = run_file["url"].as_str().unwrap();
-    assert!(printed.contains(url) && printed.contains(&format!("{url}/login?code=")), "{printed}");
+    output.await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_printed_at_the_start_says_where_it_is_and_whom_it_talks_to() {
+    let model = scripts::model().await;
+    let (home, settings) = (Home::new(), Settings::talking_to(&model));
+    let printed = start_line(&home, &settings).await;
+    let url = printed.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
+    assert!(printed.contains(&format!("{url}/login?code=")), "{printed}");
     let endpoint = model.origin();
     assert!(printed.contains(endpoint.strip_prefix("http://").unwrap()), "{printed}");
 }

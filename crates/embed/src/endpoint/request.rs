@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use outgoing::client_builder;
+use outgoing::{client_builder, mask_key};
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -230,11 +230,8 @@ impl Endpoint {
             },
             Err(_not_json) => String::from_utf8_lossy(body).into_owned(),
         };
-        let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some(key) = self.api_key.as_ref().map(|key| key.expose_secret()).filter(|key| !key.is_empty())
-        {
-            text = text.replace(key, "[key]");
-        }
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = mask_key(&text, self.api_key.as_ref());
         let text: String =
             text.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARACTERS_MAX).collect();
         if text.is_empty() { text } else { format!(" It said: {text}") }

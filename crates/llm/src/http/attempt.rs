@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use outgoing::mask_key;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Response, StatusCode};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -288,19 +289,13 @@ impl<P: Protocol> Shared<P> {
 
     /// Takes the key out of a message: an endpoint may repeat it.
     pub(super) fn without_secret(&self, mut error: LlmError) -> LlmError {
-        let secret =
-            self.secret.as_ref().map(ExposeSecret::expose_secret).filter(|secret| !secret.is_empty());
-        if let Some(secret) = secret {
-            let (LlmError::RateLimited { message, .. }
-            | LlmError::TooLong { message }
-            | LlmError::Refused { message }
-            | LlmError::Auth { message }
-            | LlmError::Transient { message }
-            | LlmError::Fatal { message }) = &mut error;
-            if message.contains(secret) {
-                *message = message.replace(secret, "[key]");
-            }
-        }
+        let (LlmError::RateLimited { message, .. }
+        | LlmError::TooLong { message }
+        | LlmError::Refused { message }
+        | LlmError::Auth { message }
+        | LlmError::Transient { message }
+        | LlmError::Fatal { message }) = &mut error;
+        *message = mask_key(message, self.secret.as_ref());
         error
     }
 }

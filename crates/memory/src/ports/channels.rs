@@ -11,8 +11,13 @@ use crate::scope::UserId;
 /// How a platform numbers what it brings, so that nothing is taken twice and nothing is missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceivedPosition {
-    /// One sequence for the whole channel: all up to this number was taken.
-    Channel(i64),
+    /// One sequence of a whole source: all up to this number was taken.
+    Sequence {
+        /// What numbers, as `telegram:BOT`: another bot of the same channel has numbers of its own.
+        source: String,
+        /// The number.
+        number: i64,
+    },
     /// Numbers that grow with time, which may arrive in another order.
     Conversation {
         /// The conversation on the platform.
@@ -85,7 +90,7 @@ pub enum DeliveryStep {
 }
 
 /// How much of a channel waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChannelCounts {
     /// Messages on their way.
     pub waiting: u64,
@@ -93,13 +98,17 @@ pub struct ChannelCounts {
     pub undeliverable: u64,
     /// Accounts that are linked to users.
     pub linked: u64,
+    /// Why the last of the undeliverable ones could not be delivered.
+    pub last_failure: Option<String>,
 }
 
 /// Receiving and delivering, durably.
 #[async_trait]
 pub trait ChannelStore: Send + Sync {
-    /// Up to where a channel was received; none before the first time.
-    async fn channel_position(&self, channel_id: &str) -> Result<Option<i64>, StoreError>;
+    /// Up to where a sequence was received; none before the first time.
+    async fn sequence_position(&self, source: &str) -> Result<Option<i64>, StoreError>;
+    /// Notes that a sequence has begun again after this number, which may be lower than what was received.
+    async fn restart_sequence(&self, source: &str, number: i64) -> Result<(), StoreError>;
     /// The newest number received in each conversation of a channel that numbers by conversation, with the conversation.
     async fn conversation_positions(&self, channel_id: &str) -> Result<Vec<(String, i64)>, StoreError>;
     /// Whether something of this position was taken already.

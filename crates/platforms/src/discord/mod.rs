@@ -32,6 +32,12 @@ pub enum DiscordFault {
     Unauthorized,
     /// 403: the person takes no messages from the bot.
     Blocked,
+    /// 403 with a code: what stands before the platform takes the bot for a misbehaving one.
+    BlockedByCloudflare,
+    /// A page with this status, of whoever stands before the platform.
+    Page(u16),
+    /// This status, with an object.
+    Status(u16),
     /// 502.
     Broken,
     /// The connection closes before anything was done.

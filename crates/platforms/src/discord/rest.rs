@@ -35,13 +35,13 @@ pub(super) async fn answer(
     let Some(answer) = decide(shared, request) else { return Ok(false) };
     let headers: Vec<(&str, &str)> =
         answer.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let body = if answer.status == 204 { String::new() } else { answer.body.to_string() };
-    let response = HttpResponse {
-        status: answer.status,
-        content_type: "application/json",
-        headers: &headers,
-        body: body.as_bytes(),
+    let (content_type, body) = match answer.body {
+        Value::String(page) => ("text/html", page),
+        _ if answer.status == 204 => ("application/json", String::new()),
+        body => ("application/json", body.to_string()),
     };
+    let response =
+        HttpResponse { status: answer.status, content_type, headers: &headers, body: body.as_bytes() };
     write_response(connection, &response, body.len()).await?;
     Ok(true)
 }
@@ -58,6 +58,11 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
         last => last,
     };
     let route = format!("{} {name}", request.method);
+    let agent =
+        request.headers.iter().find(|(name, _)| name == "user-agent").map(|(_, value)| value.as_str());
+    if !agent.is_some_and(|agent| agent.starts_with("DiscordBot (https://") && agent.ends_with(')')) {
+        return Some(blocked_by_cloudflare());
+    }
     let token = request.headers.iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
     if token.map(String::as_str) != Some(&format!("Bot {}", shared.token)) {
         return Some(refused(401, "401: Unauthorized"));
@@ -88,7 +93,16 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
         Some(DiscordFault::TooMany(seconds)) => Some(too_many(seconds, false)),
         Some(DiscordFault::TooManyInAll(seconds)) => Some(too_many(seconds, true)),
         Some(DiscordFault::Unauthorized) => Some(refused(401, "401: Unauthorized")),
-        Some(DiscordFault::Blocked) => Some(refused(403, "Cannot send messages to this user")),
+        Some(DiscordFault::Blocked) => {
+            let mut answer = refused(403, "Cannot send messages to this user");
+            answer.body["code"] = json!(50_007);
+            Some(answer)
+        }
+        Some(DiscordFault::BlockedByCloudflare) => Some(blocked_by_cloudflare()),
+        Some(DiscordFault::Page(status)) => {
+            Some(Answer { status, headers: Vec::new(), body: json!("<html>blocked</html>") })
+        }
+        Some(DiscordFault::Status(status)) => Some(refused(status, "try again")),
         Some(DiscordFault::Broken) => Some(refused(502, "Bad Gateway")),
         Some(DiscordFault::CutBefore) => None,
         Some(DiscordFault::CutAfter) => {
@@ -167,6 +181,12 @@ fn fine(body: Value) -> Answer {
 
 fn refused(status: u16, message: &str) -> Answer {
     Answer { status, headers: Vec::new(), body: json!({"message": message, "code": 0}) }
+}
+
+fn blocked_by_cloudflare() -> Answer {
+    let mut answer = refused(403, "internal network error");
+    answer.body["code"] = json!(40_333);
+    answer
 }
 
 fn too_many(seconds: f64, is_global: bool) -> Answer {

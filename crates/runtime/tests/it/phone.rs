@@ -38,7 +38,7 @@ impl Phone {
     pub(crate) fn receipt(&self, user: &str) -> (ExternalMessage, ChannelReceipt) {
         let number = self.received.fetch_add(1, Ordering::Relaxed);
         let external = ExternalMessage { conversation: user.to_owned(), message: number.to_string() };
-        let position = ReceivedPosition::Channel(number);
+        let position = ReceivedPosition::Sequence { source: "telegram".to_owned(), number };
         (external, ChannelReceipt { position, is_direct: true, recording: None })
     }
 

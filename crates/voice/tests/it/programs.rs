@@ -65,6 +65,49 @@ async fn a_program_that_fails_says_why() {
     assert!(error(&["cat", "/dev/zero"]).await.contains("wrote more than"));
 }
 
+/// One second of nothing.
+fn silence() -> Vec<u8> {
+    Sound::new(vec![0; 16_000], 16_000).to_wav()
+}
+
+#[tokio::test]
+async fn a_program_that_speaks_silence_has_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("silence.wav");
+    std::fs::write(&file, silence()).unwrap();
+    let speaker = speaker(&["cat", file.to_str().unwrap()], &clock());
+    let error = speaker.speak(&request("hello", "")).await.unwrap_err();
+    assert!(matches!(error, VoiceError::NotSound(..)) && error.to_string().contains("silent"), "{error}");
+}
+
+#[tokio::test]
+async fn a_program_that_hears_no_words_has_heard_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = |script: &str| {
+        let command = ["sh", "-c", script, "sh"].map(str::to_owned).into();
+        CommandListener::new(command, folder.path().to_owned(), Arc::new(clock()))
+    };
+    let recording = Recording { wav: silence(), seconds: 1 };
+    for nothing in ["true", "echo", "echo 'loading the model' >&2"] {
+        assert_eq!(listener(nothing).transcribe(&recording).await.unwrap(), "", "{nothing}");
+    }
+    assert!(listener("exit 3").transcribe(&recording).await.is_err());
+}
+
+#[test]
+fn a_recording_whose_writer_did_not_know_its_length_is_read() {
+    let whole = Sound::new(vec![900; 16_000], 16_000).to_wav();
+    for length in [u32::MAX, 0x7fff_ffff, 0x7fff_ffff - 36, 0x7fff_f000, 0] {
+        let mut open = whole.clone();
+        open[4..8].copy_from_slice(&length.to_le_bytes());
+        open[40..44].copy_from_slice(&length.to_le_bytes());
+        assert!(
+            (Sound::read(&open, LengthTrust::Exact, 60).unwrap().seconds() - 1.0).abs() < 0.001,
+            "{length:x}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_program_that_hangs_is_ended_when_its_time_is_over() {
     let folder = tempfile::tempdir().unwrap();
