@@ -156,3 +156,19 @@ pub trait Channel: Send + Sync + 'static {
     /// Shows that the persona is writing, for some seconds. A failure does not matter.
     async fn show_typing(&self, conversation: &str);
 }
+
+/// Longest part of a message that is shown where it is replied to, in characters.
+const QUOTE_LENGTH_MAX: usize = 200;
+
+/// Words with what they reply to before them, in brackets like everything that the person did not write.
+pub(crate) fn with_quote(quoted: Option<&str>, words: String) -> String {
+    let quoted = quoted.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
+    if quoted.is_empty() {
+        return words;
+    }
+    let shown = match quoted.char_indices().nth(QUOTE_LENGTH_MAX) {
+        Some((end, _)) => format!("{}…", &quoted[..end]),
+        None => quoted,
+    };
+    format!("[in reply to: {}] {words}", shown.replace(['[', ']'], ""))
+}

@@ -341,7 +341,7 @@ impl ChannelInbox {
                 loop {
                     tokio::select! {
                         event = turn.recv() => match event {
-                            Some(TurnEvent::Done { .. }) | None => return,
+                            Some(TurnEvent::Done { .. } | TurnEvent::Withdrawn { .. }) | None => return,
                             Some(TurnEvent::Failed { .. }) => {
                                 let line = "I can't answer right now; what you wrote is safe. 我现在无法回复,你写的内容已保存。";
                                 let _ = channel.deliver(Piece { conversation: &conversation, text: line, origin: None }).await;

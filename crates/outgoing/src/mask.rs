@@ -2,7 +2,7 @@
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// What stands in the place of a key.
+/// What replaces a key.
 const MASK: &str = "[key]";
 /// So many letters in common with the key are a part of it. Fewer may be a word, as in the name of a provider.
 const PART_LENGTH_MIN: usize = 8;
@@ -50,19 +50,19 @@ mod tests {
 
     #[test]
     fn a_key_is_masked_whole_in_part_and_with_stars() {
-        let key: SecretString = "sk-proj-Ab12Cd34Ef56Gh78".into();
+        let key: SecretString = "tok-proj-Ab12Cd34Ef56Gh78".into();
         let cases = [
-            ("Incorrect API key provided: sk-proj-Ab12Cd34Ef56Gh78.", "Incorrect API key provided: [key]."),
-            ("key='sk-proj-Ab12Cd34Ef56Gh78' is unknown", "key='[key]' is unknown"),
+            ("Incorrect API key provided: tok-proj-Ab12Cd34Ef56Gh78.", "Incorrect API key provided: [key]."),
+            ("key='tok-proj-Ab12Cd34Ef56Gh78' is unknown", "key='[key]' is unknown"),
             (
-                "Incorrect API key provided: sk-proj-************Gh78. See help",
+                "Incorrect API key provided: tok-proj-************Gh78. See help",
                 "Incorrect API key provided: [key] See help",
             ),
-            ("bad key sk-p...Gh78", "bad key [key]"),
-            ("bad key sk-p…Gh78", "bad key [key]"),
+            ("bad key tok-p...Gh78", "bad key [key]"),
+            ("bad key tok-p…Gh78", "bad key [key]"),
             ("the key ending in Ef56Gh78 has expired", "the key ending in [key] has expired"),
-            ("Bearer sk-proj-Ab12Cd34Ef56Gh78x", "Bearer [key]x"),
-            ("密钥 sk-proj-Ab12Cd34Ef56Gh78 无效", "密钥 [key] 无效"),
+            ("Bearer tok-proj-Ab12Cd34Ef56Gh78x", "Bearer [key]x"),
+            ("密钥 tok-proj-Ab12Cd34Ef56Gh78 无效", "密钥 [key] 无效"),
             ("a model named gpt-4o-mini-tts does not exist", "a model named gpt-4o-mini-tts does not exist"),
             (
                 "see https://platform.openai.com/account/api-keys.",
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn without_a_key_only_stars_are_masked() {
-        assert_eq!(mask_key("key sk-ab****cd", None), "key [key]");
+        assert_eq!(mask_key("key tok-ab****cd", None), "key [key]");
         assert_eq!(mask_key("no key was sent", None), "no key was sent");
     }
 

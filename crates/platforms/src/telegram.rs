@@ -30,7 +30,7 @@ pub enum TelegramFault {
     Blocked,
     /// 502.
     Broken,
-    /// A page with this status, of whoever stands before the platform.
+    /// A page with this status, of a proxy before the platform.
     Page(u16),
     /// The connection closes before anything was done.
     CutBefore,

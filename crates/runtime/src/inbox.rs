@@ -416,8 +416,9 @@ impl ScopeQueue {
 }
 
 /// Whether the user asks for a day without messages that were not asked for.
-fn is_wish_for_quiet(content: &str) -> bool {
-    content.trim().eq_ignore_ascii_case("/quiet")
+pub(crate) fn is_wish_for_quiet(content: &str) -> bool {
+    let (command, bot) = content.trim().split_once('@').unwrap_or((content.trim(), ""));
+    command.eq_ignore_ascii_case("/quiet") && !bot.contains(char::is_whitespace)
 }
 
 fn defect() -> CaptureError {

@@ -13,6 +13,7 @@ mod channels;
 mod remember;
 mod imports;
 mod turn;
+mod own_line;
 mod receipt;
 mod reply_speech;
 mod recall;

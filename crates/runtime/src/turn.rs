@@ -23,6 +23,7 @@ use crate::after_turn;
 use crate::events::ServerEvent;
 use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
+use crate::own_line;
 use crate::recall::add_remembered;
 use crate::receipt::receipt_of;
 use crate::reply_speech::{self, ReplySpeech};
@@ -53,6 +54,11 @@ pub enum TurnEvent {
         reason: String,
         /// Whether it may be asked for again.
         retryable: bool,
+    },
+    /// No reply will come, because what was to be answered is gone.
+    Withdrawn {
+        /// Why, for a person.
+        reason: String,
     },
 }
 
@@ -116,6 +122,8 @@ struct Prepared {
     said: Option<MessageId>,
     /// Forgetting up to which it holds.
     forgotten: ForgetEpoch,
+    /// What is answered without the model.
+    own_line: Option<String>,
 }
 
 /// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
@@ -165,8 +173,13 @@ async fn answer(
         record.speech(outcome);
         speech
     });
-    let spoken =
-        generate_reply(runtime, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?;
+    let spoken = match prepared.own_line.clone() {
+        Some(text) => {
+            own_line::publish(runtime, turn, &text);
+            StreamedReply { text, ..StreamedReply::default() }
+        }
+        None => generate_reply(runtime, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?,
+    };
     runtime.metrics().turn_phase("speak", began.elapsed());
     deliver(runtime, turn, prepared, spoken, record, speech).await
 }
@@ -221,6 +234,7 @@ async fn prepare(
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
     // A reply that shall be replaced was never said.
     window.retain(|message| message.role == Role::User || message.turn_id != Some(turn.turn_id));
+    let own_line = own_line::to(runtime, &scope.user, &burst, &zone).await?;
     let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
@@ -244,7 +258,7 @@ async fn prepare(
     let prompt = runtime.mind().render_reply(&input, &budget)?;
     record.prompt(runtime, &prompt);
     let said = input.burst.last().map(|message| message.id);
-    Ok(Prepared { recalled: remembered.recalled, prompt, said, forgotten })
+    Ok(Prepared { recalled: remembered.recalled, prompt, said, forgotten, own_line })
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
@@ -428,12 +442,15 @@ async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
             user_message_ids,
         },
     );
-    turn.notify_channel(TurnEvent::Failed { reason, retryable });
+    turn.notify_channel(match error {
+        TurnError::NothingToAnswer => TurnEvent::Withdrawn { reason },
+        _ => TurnEvent::Failed { reason, retryable },
+    });
 }
 
 impl ReadyTurn {
     /// Tells the channels that wait for this turn; one that has gone away does not matter.
-    fn notify_channel(&self, event: TurnEvent) {
+    pub(crate) fn notify_channel(&self, event: TurnEvent) {
         for subscriber in &self.subscribers {
             let _: Result<(), mpsc::error::SendError<TurnEvent>> = subscriber.send(event.clone());
         }

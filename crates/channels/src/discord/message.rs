@@ -5,7 +5,7 @@ use runtime::{ExternalMessage, VOICE_MESSAGE};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::channel::{Update, UpdateKind};
+use crate::channel::{Update, UpdateKind, with_quote};
 
 /// Numbers of messages begin with milliseconds; events of the last five minutes may come again or in another order.
 pub(super) const OVERLAP: i64 = (5 * 60 * 1_000) << TIME_SHIFT;
@@ -36,8 +36,33 @@ pub(super) struct Message {
     #[serde(default)]
     sticker_items: Vec<Sticker>,
     poll: Option<Value>,
+    /// What it replies to; the platform leaves out what is deleted.
+    referenced_message: Option<Box<Quoted>>,
+    /// What it forwards.
+    #[serde(default)]
+    message_snapshots: Vec<Snapshot>,
     nonce: Option<Value>,
     edited_timestamp: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Quoted {
+    #[serde(default)]
+    content: String,
+}
+
+/// A message as it was when it was forwarded.
+#[derive(Deserialize)]
+struct Snapshot {
+    message: SnapshotMessage,
+}
+
+#[derive(Deserialize)]
+struct SnapshotMessage {
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    attachments: Vec<Attachment>,
 }
 
 #[derive(Deserialize)]
@@ -171,8 +196,19 @@ impl Message {
         let attachments = self.attachments.iter().map(|attachment| attachment.name(self.flags));
         let stickers = self.sticker_items.iter().map(|sticker| named("sticker", &sticker.name));
         let poll = self.poll.iter().map(|_| "[poll]".to_owned());
-        let parts: Vec<String> = attachments.chain(stickers).chain(poll).chain([words]).collect();
-        Some(parts.join(" ").trim().to_owned())
+        let forwarded = self.message_snapshots.iter().map(|snapshot| snapshot.message.text());
+        let parts: Vec<String> =
+            attachments.chain(stickers).chain(poll).chain(forwarded).chain([words]).collect();
+        let words = parts.join(" ").trim().to_owned();
+        Some(with_quote(self.referenced_message.as_ref().map(|quoted| quoted.content.as_str()), words))
+    }
+}
+
+impl SnapshotMessage {
+    fn text(&self) -> String {
+        let attachments = self.attachments.iter().map(|attachment| attachment.name(0));
+        let parts: Vec<String> = attachments.chain([emoji_by_name(self.content.trim())]).collect();
+        format!("[forwarded: {}]", parts.join(" ").trim().replace(['[', ']'], ""))
     }
 }
 
@@ -259,6 +295,20 @@ mod tests {
             text_of(json!({"content": "hi <:wave:1> <a:b_c:22> <b> <:x"})).unwrap(),
             "hi :wave: :b_c: <b> <:x"
         );
+    }
+
+    #[test]
+    fn what_is_replied_to_and_what_is_forwarded_is_told() {
+        let reply = json!({"type": 19, "content": "yes, that one", "referenced_message": {"content": "The [blue]\nkettle?"}});
+        assert_eq!(text_of(reply).unwrap(), "[in reply to: The blue kettle?] yes, that one");
+        let gone = json!({"type": 19, "content": "yes", "referenced_message": null});
+        assert_eq!(text_of(gone).unwrap(), "yes");
+        let photo = json!({"filename": "map.png", "content_type": "image/png"});
+        let forwarded =
+            json!({"message_snapshots": [{"message": {"content": "Meet at 6", "attachments": [photo]}}]});
+        assert_eq!(text_of(forwarded).unwrap(), "[forwarded: photo map.png Meet at 6]");
+        let long = json!({"type": 19, "content": "so?", "referenced_message": {"content": "字".repeat(300)}});
+        assert_eq!(text_of(long).unwrap(), format!("[in reply to: {}…] so?", "字".repeat(200)));
     }
 
     #[test]

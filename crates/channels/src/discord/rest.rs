@@ -270,7 +270,7 @@ impl Rest {
                 let message = message.unwrap_or_else(|| status.to_string());
                 failure(status, code, &mask_key(&message, Some(&self.token)))
             }
-            // A page of whoever stands before the platform.
+            // The page of a proxy before the platform.
             None if status != StatusCode::UNAUTHORIZED => ApiError::Broken(status.as_u16()),
             None => ApiError::Refused,
         })

@@ -110,6 +110,9 @@ pub(super) struct Message {
     pub(super) caption: Option<String>,
     sticker: Option<Sticker>,
     voice: Option<Recording>,
+    reply_to_message: Option<RepliedMessage>,
+    /// The part of the message that the person chose to reply to.
+    quote: Option<Quote>,
     #[serde(flatten)]
     rest: serde_json::Map<String, Value>,
 }
@@ -132,7 +135,25 @@ struct Sticker {
     emoji: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct RepliedMessage {
+    text: Option<String>,
+    caption: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Quote {
+    text: String,
+}
+
 impl Message {
+    /// What it replies to.
+    pub(super) fn quoted(&self) -> Option<&str> {
+        let whole = self.reply_to_message.as_ref();
+        let whole = whole.and_then(|message| message.text.as_deref().or(message.caption.as_deref()));
+        self.quote.as_ref().map(|quote| quote.text.as_str()).or(whole)
+    }
+
     /// How the platform names the recording of a voice message.
     pub(super) fn recording(&self) -> Option<String> {
         self.voice.as_ref().map(|voice| voice.file_id.clone())
@@ -266,7 +287,7 @@ impl Api {
                 let description = description.unwrap_or_else(|| status.to_string());
                 Err(refusal(status, mask_key(&description, Some(&self.token)), parameters))
             }
-            // A page of whoever stands before the platform.
+            // The page of a proxy before the platform.
             None if status == StatusCode::TOO_MANY_REQUESTS => Err(ApiError::Wait(WAIT_DEFAULT)),
             None => Err(ApiError::Broken(status.as_u16())),
         }

@@ -10,7 +10,9 @@ use memory::ports::{Backoff, ReceivedPosition};
 use runtime::ExternalMessage;
 use secrecy::SecretString;
 
-use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind};
+use crate::channel::{
+    Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind, with_quote,
+};
 use crate::inbound::{ChannelInbox, Stopped};
 use crate::voice_message::{VoiceMessage, fetch};
 use api::{Api, ApiError, Message, POLL_SECONDS, UpdateContent};
@@ -243,11 +245,12 @@ fn direct(message: Message) -> Option<(String, ExternalMessage, String)> {
         message: message.message_id.to_string(),
     };
     let attachment = message.attachment();
+    let quoted = message.quoted().map(str::to_owned);
     let words = message.text.or(message.caption).unwrap_or_default();
-    let text = match attachment {
+    let words = match attachment {
         Some(name) if words.is_empty() => name,
         Some(name) => format!("{name} {words}"),
         None => words,
     };
-    Some((sender, external, text))
+    Some((sender, external, with_quote(quoted.as_deref(), words)))
 }

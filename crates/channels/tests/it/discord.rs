@@ -11,7 +11,7 @@ use crate::world::{HEARTBEAT, World, scope};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-async fn linked() -> World {
+pub(crate) async fn linked() -> World {
     let world = World::new().await;
     world.link_on_discord(7, "self").await;
     world
@@ -26,7 +26,7 @@ async fn until_said(world: &World, text: &str) {
     world.until(text, || async { said_by_user(world).await.iter().any(|said| said == text) }).await;
 }
 
-async fn until_answered(world: &World, count: usize) {
+pub(crate) async fn until_answered(world: &World, count: usize) {
     world.until(&format!("{count} messages"), || async { world.discord.sent_to(7).len() >= count }).await;
 }
 
@@ -402,39 +402,4 @@ async fn what_can_not_be_delivered_is_shown_and_can_be_retried() {
     assert_eq!(world.runtime.channels().unwrap().retry("discord").await.unwrap(), Some(1));
     until_answered(&world, 2).await;
     assert_eq!(world.status_of("discord").await.undeliverable, 0);
-}
-
-#[tokio::test]
-async fn what_passes_loses_no_reply_and_what_does_not_is_named() {
-    let world = linked().await;
-    let passing = [
-        DiscordFault::BlockedByCloudflare,
-        DiscordFault::Page(403),
-        DiscordFault::Page(404),
-        DiscordFault::Status(408),
-        DiscordFault::Status(409),
-        DiscordFault::Status(425),
-    ];
-    for (number, fault) in passing.into_iter().enumerate() {
-        world.discord.fail("POST messages", fault);
-        world.discord.write(7, &format!("hello {number}"));
-        until_answered(&world, number + 2).await;
-    }
-    world.discord.fail("POST messages", DiscordFault::Blocked);
-    world.discord.write(7, "are you there?");
-    world
-        .until("an undeliverable message", || async { world.status_of("discord").await.undeliverable == 1 })
-        .await;
-    let error = world.status_of("discord").await.error.unwrap();
-    assert!(error.contains("Cannot send messages to this user (50007)"), "{error}");
-}
-
-#[tokio::test]
-async fn a_token_that_is_refused_while_sending_fails_the_channel() {
-    let world = linked().await;
-    world.discord.fail("POST messages", DiscordFault::Unauthorized);
-    world.discord.write(7, "hello");
-    world.until_state("discord", "failed").await;
-    assert!(world.status_of("discord").await.error.unwrap().contains("refuses the bot's token"));
-    until_answered(&world, 2).await;
 }

@@ -7,6 +7,7 @@
 )]
 
 mod discord;
+mod discord_refusals;
 mod several;
 mod telegram;
 mod voice_messages;

@@ -310,6 +310,28 @@ async fn what_passes_loses_no_reply_and_what_does_not_is_named() {
     assert!(error.contains("Forbidden: bot was blocked by the user"), "{error}");
 }
 
+#[tokio::test]
+async fn a_wish_for_quiet_is_confirmed_without_the_model() {
+    let world = World::new().await;
+    world.link("self").await;
+    let prompts = world.listener.prompts().len();
+    world.platform.write(7, "/quiet@echo_bot");
+    world.until_sent(2).await;
+    let confirmed = lines(&world, TO_ANN).pop().unwrap();
+    assert!(confirmed.starts_with("Until ") && confirmed.contains("到"), "{confirmed}");
+    assert_eq!(world.listener.prompts().len(), prompts, "the model is not asked");
+}
+
+#[tokio::test]
+async fn what_is_replied_to_is_told_to_the_persona() {
+    let world = World::new().await;
+    world.link("self").await;
+    let quoted = json!({"message_id": 1, "text": "Shall we meet on Friday?"});
+    world.platform.update("message", 7, json!({"text": "yes!", "reply_to_message": quoted}));
+    world.until_sent(2).await;
+    assert_eq!(said_by_ann(&world).await, ["[in reply to: Shall we meet on Friday?] yes!"]);
+}
+
 async fn said_by_ann(world: &World) -> Vec<String> {
     let said = world.messages("self").await.into_iter().filter(|message| message.role == Role::User);
     said.map(|message| message.content).collect()

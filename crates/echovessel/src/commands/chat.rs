@@ -88,7 +88,7 @@ async fn one_turn(runtime: &Runtime, scope: &Scope, text: String, listener: List
                 listener.done(&message.content, incomplete);
                 return Ok(());
             }
-            TurnEvent::Failed { reason, .. } => bail!(reason),
+            TurnEvent::Failed { reason, .. } | TurnEvent::Withdrawn { reason } => bail!(reason),
         }
     }
     bail!("the turn ended without an answer; what you said is safe")

@@ -196,7 +196,7 @@ impl Story {
         while let Some(event) = turn.recv().await {
             match event {
                 TurnEvent::Done { message, .. } => return Ok((accepted.turn_id, message.content)),
-                TurnEvent::Failed { reason, .. } => bail!(reason),
+                TurnEvent::Failed { reason, .. } | TurnEvent::Withdrawn { reason } => bail!(reason),
                 TurnEvent::Started | TurnEvent::Delta(_) => {}
             }
         }

@@ -10,6 +10,7 @@ use testkit::Reply;
 use crate::daemon::{Daemon, Home, Settings, command};
 use crate::owner_api::answer;
 use crate::scripts;
+use crate::start::start_line;
 use crate::watcher::Watcher;
 
 /// What a command did.
@@ -180,39 +181,6 @@ async fn a_wrong_configuration_is_refused_with_2_and_names_the_nearest_key() {
     let ran = run(&home, &settings.key("session.idle", "soon"), &["run", "--port", "0", "--json"]).await;
     assert_eq!(ran.code, 2);
     assert!(serde_json::from_str::<Value>(ran.err.trim()).unwrap()["error"].is_string(), "{}", ran.err);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_voice_that_can_not_work_is_refused_at_start_with_2() {
-    let home = Home::new();
-    run(&home, &Settings::none(), &["init"]).await.well();
-    for (section, named) in [
-        ("tts_provider = \"fishaudio\"", "FISH_API_KEY"),
-        ("tts_provider = \"openai\"", "OPENAI_API_KEY"),
-        ("tts_provider = \"fishaudio\"\ntts_api_key_env = \"MY_FISH\"", "MY_FISH"),
-        ("stt_provider = \"openai\"", "OPENAI_API_KEY"),
-        ("tts_provider = \"command\"\ntts_command = [\"no-such-program\"]", "no-such-program"),
-        ("stt_provider = \"command\"\nstt_command = [\"/no/such/program\"]", "/no/such/program"),
-    ] {
-        std::fs::write(home.file("config.toml"), format!("[voice]\nenabled = true\n{section}\n")).unwrap();
-        let ran = run(&home, &Settings::offline(), &["run", "--port", "0"]).await;
-        assert_eq!(ran.code, 2, "{section}: {}", ran.err);
-        assert!(ran.err.contains(named) && ran.err.contains("voice."), "{}", ran.err);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_start_line_names_the_hosts_of_the_voice() {
-    let home = Home::new();
-    run(&home, &Settings::none(), &["init"]).await.well();
-    let voice = "[voice]\nenabled = true\ntts_provider = \"fishaudio\"\nstt_provider = \"openai\"\n";
-    std::fs::write(home.file("config.toml"), voice).unwrap();
-    let settings = Settings::offline().variable("FISH_API_KEY", "k").variable("OPENAI_API_KEY", "k");
-    let printed = start_line(&home, &settings).await;
-    assert!(
-        printed.contains("api.fish.audio for speech, api.openai.com for transcription; no other host"),
-        "{printed}"
-    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -389,22 +357,6 @@ async fn chat_talks_with_the_daemon_and_without_one() {
     let (said, incomplete) = (&done["content"], &done["incomplete"]);
     assert_eq!((said, incomplete), (&"I remember".into(), &true.into()), "what was said is kept, and marked");
     assert_eq!(daemon.said_by("self", "user").await, ["I have a cat", "are you there?", "still there?"]);
-}
-
-/// Starts a daemon and stops it; returns what it printed.
-async fn start_line(home: &Home, settings: &Settings) -> String {
-    let mut process = command(home, settings, &["run", "--port", "0", "--no-open"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    crate::daemon::eventually("run.json", async || home.file("run.json").exists().then_some(())).await;
-    run(home, settings, &["stop"]).await.well();
-    let output = tokio::task::spawn_blocking(move || {
-        process.wait().unwrap();
-        std::io::read_to_string(process.stdout.take().unwrap()).unwrap()
-    });
-    output.await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,6 +25,7 @@ mod command_line;
 mod export;
 mod tokens;
 mod reload;
+mod start;
 mod secrets;
 mod server_database;
 mod storage_copy;

@@ -127,7 +127,7 @@ impl Stage {
         while let Some(event) = turn.recv().await {
             match event {
                 TurnEvent::Done { message, .. } => return Ok(message.content),
-                TurnEvent::Failed { reason, .. } => bail!(reason),
+                TurnEvent::Failed { reason, .. } | TurnEvent::Withdrawn { reason } => bail!(reason),
                 TurnEvent::Started | TurnEvent::Delta(_) => {}
             }
         }

@@ -34,7 +34,7 @@ pub enum DiscordFault {
     Blocked,
     /// 403 with a code: what stands before the platform takes the bot for a misbehaving one.
     BlockedByCloudflare,
-    /// A page with this status, of whoever stands before the platform.
+    /// A page with this status, of a proxy before the platform.
     Page(u16),
     /// This status, with an object.
     Status(u16),

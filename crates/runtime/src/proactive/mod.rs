@@ -273,6 +273,13 @@ impl RuntimeInner {
         Ok((WEB.to_owned(), None))
     }
 
+    /// Until when the user wants no messages that were not asked for; none if that is over.
+    pub(crate) async fn muted_until(&self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+        let Some(store) = self.proactive.get() else { return Ok(None) };
+        let until = store.muted_until(user).await?;
+        Ok(until.filter(|until| self.clock().now() < *until))
+    }
+
     /// Keeps quiet towards a user who has asked for it with a message. The message is stored already.
     pub(crate) async fn mute_for_a_day(&self, user: &UserId) {
         let Some(store) = self.proactive.get() else { return };

@@ -200,7 +200,7 @@ async fn a_watcher_hears_its_turn_and_one_that_leaves_changes_nothing() {
                 assert_eq!(model, "scripted");
                 break;
             }
-            TurnEvent::Failed { reason, .. } => panic!("{reason}"),
+            TurnEvent::Failed { reason, .. } | TurnEvent::Withdrawn { reason } => panic!("{reason}"),
         }
     }
     world.hear("chat.message.done").await;

@@ -133,6 +133,10 @@ impl ChunkStream {
                 self.push(&no_reply(reason, retryable).as_openai());
                 self.end();
             }
+            Some(TurnEvent::Withdrawn { reason }) => {
+                self.push(&no_reply(reason, false).as_openai());
+                self.end();
+            }
             None => {
                 self.push(&interrupted().as_openai());
                 self.end();

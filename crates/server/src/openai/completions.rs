@@ -129,6 +129,7 @@ async fn first_word(events: &mut UnboundedReceiver<TurnEvent>) -> Result<TurnEve
         match events.recv().await {
             Some(TurnEvent::Started) => {}
             Some(TurnEvent::Failed { reason, retryable }) => return Err(no_reply(reason, retryable)),
+            Some(TurnEvent::Withdrawn { reason }) => return Err(no_reply(reason, false)),
             Some(word) => return Ok(word),
             None => return Err(interrupted()),
         }
@@ -144,6 +145,7 @@ async fn complete_reply(
                 return Ok((*message, usage, incomplete));
             }
             Some(TurnEvent::Failed { reason, retryable }) => return Err(no_reply(reason, retryable)),
+            Some(TurnEvent::Withdrawn { reason }) => return Err(no_reply(reason, false)),
             Some(TurnEvent::Started | TurnEvent::Delta(_)) => {}
             None => return Err(interrupted()),
         }

@@ -1,0 +1,53 @@
+//! What a start refuses, and what it prints.
+
+use crate::command_line::run;
+use crate::daemon::{Home, Settings, command, eventually};
+
+/// Starts a daemon and stops it; returns what it printed.
+pub(crate) async fn start_line(home: &Home, settings: &Settings) -> String {
+    let mut process = command(home, settings, &["run", "--port", "0", "--no-open"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("run.json", async || home.file("run.json").exists().then_some(())).await;
+    run(home, settings, &["stop"]).await.well();
+    let output = tokio::task::spawn_blocking(move || {
+        process.wait().unwrap();
+        std::io::read_to_string(process.stdout.take().unwrap()).unwrap()
+    });
+    output.await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_voice_that_can_not_work_is_refused_at_start_with_2() {
+    let home = Home::new();
+    run(&home, &Settings::none(), &["init"]).await.well();
+    for (section, named) in [
+        ("tts_provider = \"fishaudio\"", "FISH_API_KEY"),
+        ("tts_provider = \"openai\"", "OPENAI_API_KEY"),
+        ("tts_provider = \"fishaudio\"\ntts_api_key_env = \"MY_FISH\"", "MY_FISH"),
+        ("stt_provider = \"openai\"", "OPENAI_API_KEY"),
+        ("tts_provider = \"command\"\ntts_command = [\"no-such-program\"]", "no-such-program"),
+        ("stt_provider = \"command\"\nstt_command = [\"/no/such/program\"]", "/no/such/program"),
+    ] {
+        std::fs::write(home.file("config.toml"), format!("[voice]\nenabled = true\n{section}\n")).unwrap();
+        let ran = run(&home, &Settings::offline(), &["run", "--port", "0"]).await;
+        assert_eq!(ran.code, 2, "{section}: {}", ran.err);
+        assert!(ran.err.contains(named) && ran.err.contains("voice."), "{}", ran.err);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_start_line_names_the_hosts_of_the_voice() {
+    let home = Home::new();
+    run(&home, &Settings::none(), &["init"]).await.well();
+    let voice = "[voice]\nenabled = true\ntts_provider = \"fishaudio\"\nstt_provider = \"openai\"\n";
+    std::fs::write(home.file("config.toml"), voice).unwrap();
+    let settings = Settings::offline().variable("FISH_API_KEY", "k").variable("OPENAI_API_KEY", "k");
+    let printed = start_line(&home, &settings).await;
+    assert!(
+        printed.contains("api.fish.audio for speech, api.openai.com for transcription; no other host"),
+        "{printed}"
+    );
+}
