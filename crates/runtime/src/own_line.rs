@@ -32,9 +32,10 @@ pub(crate) async fn to(
     }))
 }
 
-/// Tells everybody who listens.
-pub(crate) fn publish(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, text: &str) {
+/// Tells everybody who listens; returns the text.
+pub(crate) fn publish(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, text: String) -> String {
     let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
-    runtime.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: text.to_owned() });
-    turn.notify_channel(TurnEvent::Delta(text.to_owned()));
+    runtime.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: text.clone() });
+    turn.notify_channel(TurnEvent::Delta(text.clone()));
+    text
 }

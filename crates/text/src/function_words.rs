@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use super::segment::{fold, is_han};
+
 const LISTS: [&str; 5] = [
     include_str!("function_words/en.txt"),
     include_str!("function_words/zh.txt"),
@@ -45,6 +47,46 @@ pub(crate) fn is_function_compound(folded: &str) -> bool {
     reachable.last().copied().unwrap_or(false)
 }
 
+/// Languages beside English whose words are written in Latin letters, by their function words.
+const LATIN: [&str; 12] = [
+    include_str!("function_words/da.txt"),
+    include_str!("function_words/de.txt"),
+    include_str!("function_words/es.txt"),
+    include_str!("function_words/fi.txt"),
+    include_str!("function_words/fr.txt"),
+    include_str!("function_words/hu.txt"),
+    include_str!("function_words/it.txt"),
+    include_str!("function_words/nl.txt"),
+    include_str!("function_words/no.txt"),
+    include_str!("function_words/pt.txt"),
+    include_str!("function_words/sv.txt"),
+    include_str!("function_words/tr.txt"),
+];
+
+static ENGLISH: LazyLock<HashSet<&'static str>> = LazyLock::new(|| listed(LISTS[0]).collect());
+static OTHER_LATIN: LazyLock<Vec<HashSet<&'static str>>> =
+    LazyLock::new(|| LATIN.into_iter().map(|list| listed(list).collect()).collect());
+
+/// Whether a text is written in another language than English and Chinese: in another script, or with more function words of
+/// one other language than of English.
+pub fn is_other_language(text: &str) -> bool {
+    let folded = fold(text);
+    let is_other_script = |letter: char| {
+        letter.is_alphabetic()
+            && !letter.is_ascii()
+            && !is_han(letter)
+            && !('\u{c0}'..='\u{24f}').contains(&letter)
+    };
+    let letters = folded.chars().filter(|letter| letter.is_alphabetic()).count();
+    if folded.chars().filter(|letter| is_other_script(*letter)).count() * 2 > letters {
+        return true;
+    }
+    let words: Vec<&str> = folded.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let count = |list: &HashSet<&str>| words.iter().filter(|word| list.contains(*word)).count();
+    let english = count(&ENGLISH);
+    OTHER_LATIN.iter().any(|list| count(list) > english)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +95,24 @@ mod tests {
     fn lists_hold_folded_words_only() {
         for word in FUNCTION_WORDS.iter() {
             assert_eq!(&crate::fold(word), word);
+        }
+    }
+
+    #[test]
+    fn languages_are_told_by_their_small_words_and_scripts() {
+        for text in [
+            "Ich erinnere dich morgen um acht daran.",
+            "Ich werde dir am Freitag schreiben",
+            "Je te le rappellerai demain à huit heures.",
+            "Te lo recordaré mañana a las ocho",
+            "Я напомню тебе завтра в восемь",
+            "明日の八時に思い出させるね",
+        ] {
+            assert!(is_other_language(text), "{text}");
+        }
+        for text in ["I'll remind you tomorrow at eight.", "I will ask", "我明天提醒你", "OK", "café at 5"]
+        {
+            assert!(!is_other_language(text), "{text}");
         }
     }
 

@@ -22,7 +22,7 @@ mod time_words;
 
 pub use borders::at_word_borders;
 pub use correcting::{CorrectionCue, asks_for_the_past, correction_cue, denied_value};
-pub use function_words::is_function_word;
+pub use function_words::{is_function_word, is_other_language};
 pub use grams::{QueryGram, index_grams, query_grams};
 pub use quote::find_quote;
 pub use replies::{asks, is_bare_denial, is_bare_reply, offers_choice};
@@ -31,5 +31,5 @@ pub use sentences::{Language, is_end_mark, split_sentences};
 pub use statements::{Statement, statement_by_persona, statement_by_user};
 pub use terms::{Phrase, QueryTerm, border_terms, content_terms, index_terms, query_terms};
 pub use time_words::{asks_when, names_time_ahead, tells_when};
-pub use times::{TimePhrase, moments, named_times, time_phrases};
+pub use times::{TimePhrase, moments, named_times, names_due_time, time_phrases};
 pub use tokens::estimate_tokens;

@@ -8,7 +8,7 @@ use crate::identifiers::MessageId;
 use crate::messages::{Message, Role};
 use crate::nodes::{Evidence, NodeKind, Proposal, RejectedQuote, Subject};
 use crate::ports::{EvidenceFailure, ProposedEvent, ProposedQuote};
-use crate::text::{find_quote, split_sentences};
+use crate::text::{find_quote, is_other_language, names_due_time, split_sentences};
 use std::sync::LazyLock;
 
 /// Shortest quote that says anything, in characters without white space. A whole message may be shorter.
@@ -20,7 +20,6 @@ static REFUSAL: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_st
 static NO_REFUSAL: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::parse(include_str!("words/no_refusal.txt")));
 static HEDGE: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/hedge.txt")));
-static TIME: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/time.txt")));
 
 /// A proposed event after the check.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,16 +208,21 @@ fn repeats_others(message: &Message, evidence: &Evidence, grounds: EvidenceSourc
 }
 
 /// A promise of the persona needs an explicit commitment and a time in one quote that holds, and no refusal in the
-/// session. The model's word for the time is not enough: it may have made it up.
+/// session. The model's word for the time is not enough: it may have made it up. In languages whose words of commitment and time are
+/// not known here, it has to be.
 fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Message]) -> Option<String> {
     if event.kind != NodeKind::Intention || event.subject != Subject::Persona {
+        return None;
+    }
+    let is_read = |quote: &Evidence| !is_other_language(&quote.quote);
+    if event.event_time.is_some() && !found.is_empty() && !found.iter().any(is_read) {
         return None;
     }
     let committing = || found.iter().map(|evidence| evidence.quote.as_str()).filter(|quote| commits(quote));
     if committing().next().is_none() {
         return Some("an intention needs words of commitment that the persona has voiced".to_owned());
     }
-    if !committing().any(|quote| TIME.occur_as_words(quote)) {
+    if !committing().any(names_due_time) {
         return Some("an intention needs a time in the words of the commitment".to_owned());
     }
     let refused = messages.iter().any(|m| m.role == Role::Persona && refuses(&m.content));

@@ -90,6 +90,23 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
     found
 }
 
+/// Whether a text names a span ahead of less than a day: 十分钟后, 半小时后, 两个小时以后.
+pub(super) fn names_span_ahead(folded: &str) -> bool {
+    const UNITS: [&str; 5] = ["分钟", "小时", "钟头", "刻钟", "秒"];
+    folded.char_indices().any(|(at, _)| {
+        let text = &folded[at..];
+        let Some((_, length)) =
+            number(text).or_else(|| text.starts_with('半').then_some((0, '半'.len_utf8())))
+        else {
+            return false;
+        };
+        let rest = &text[length..];
+        let rest = rest.strip_prefix('个').unwrap_or(rest);
+        let Some(rest) = UNITS.into_iter().find_map(|unit| rest.strip_prefix(unit)) else { return false };
+        ["后", "之后", "以后"].into_iter().any(|later| rest.starts_with(later))
+    })
+}
+
 /// The time that a text begins with, if it is one, and how many bytes it takes.
 fn phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let named = || {

@@ -32,6 +32,9 @@ fn clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> 
     if word == "noon" {
         return at(12, 0);
     }
+    if let Some(time) = spelled(word, before, after) {
+        return Some(time);
+    }
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let ending = match &word[digits.len()..] {
         "" => after.filter(|after| matches!(*after, "am" | "pm" | "a.m" | "p.m" | "o'clock")),
@@ -54,6 +57,29 @@ fn clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> 
             at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
         }
         _ if digits.contains(':') || (before == Some("at") && minute.is_some()) => at(hour, minutes),
+        _ => None,
+    }
+}
+
+/// At eight, at eight o'clock, half past six, eight pm.
+fn spelled(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> {
+    let hour = i8::try_from(super::english::number(word)?).ok()?;
+    let is_word = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if !is_word || !(1..=12).contains(&hour) {
+        return None;
+    }
+    match (before, after) {
+        (_, Some("pm")) => at(hour % 12 + 12, 0),
+        (_, Some("am")) => at(hour % 12, 0),
+        // "At one of them", "at three places".
+        (Some("past"), _) => at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 30),
+        (Some("at"), None) | (_, Some("o'clock")) => {
+            at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
+        }
+        (
+            Some("at"),
+            Some("tomorrow" | "tonight" | "today" | "on" | "in" | "sharp" | "and" | "to" | "if" | "so"),
+        ) => at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0),
         _ => None,
     }
 }

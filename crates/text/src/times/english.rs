@@ -117,6 +117,26 @@ fn counted(words: &[&str], calendar: Calendar) -> Option<Found> {
     }
 }
 
+/// Whether words begin with a span ahead of less than a day: in half an hour, in ten minutes, within an hour.
+pub(super) fn span_ahead(words: &[&str]) -> bool {
+    let (["in" | "within", after @ ..] | ["after", after @ ..]) = words else { return false };
+    let is_unit = |word: &&str| matches!(word.trim_end_matches('s'), "second" | "minute" | "hour");
+    match after {
+        ["half", "an", unit, ..] => is_unit(unit),
+        ["a", "couple", "of", unit, ..] => is_unit(unit),
+        ["a", "few", unit, ..] => is_unit(unit),
+        ["a", "moment" | "bit" | "while", ..] => true,
+        [count, unit, ..] => number(count).is_some() && is_unit(unit),
+        _ => false,
+    }
+}
+
+/// Whether words begin with a day of a month that is not named: on the 3rd, by the 21st.
+pub(super) fn day_of_month(words: &[&str]) -> bool {
+    matches!(words, ["on" | "by" | "before" | "until", "the", day, ..]
+        if month_day(day).is_some() && day.ends_with(|letter: char| letter.is_ascii_alphabetic()))
+}
+
 /// In June last year, summer of last year, last year in June: a month or season of a year that is counted from now.
 fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
     let offset = |words: &[&str]| match words {
@@ -317,7 +337,7 @@ fn month_day(word: &str) -> Option<i8> {
     digits.parse().ok().filter(|day| is_ordinal && (1..=31).contains(day))
 }
 
-fn number(word: &str) -> Option<i64> {
+pub(super) fn number(word: &str) -> Option<i64> {
     let spelled = NUMBERS.iter().position(|name| *name == word).and_then(|at| i64::try_from(at + 1).ok());
     match word {
         "a" | "an" => Some(1),

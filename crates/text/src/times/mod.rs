@@ -8,6 +8,9 @@ mod calendar;
 mod english;
 mod chinese;
 mod clock;
+mod due;
+
+pub use due::names_due_time;
 
 use std::collections::BTreeSet;
 use std::ops::Range;

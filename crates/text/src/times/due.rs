@@ -1,0 +1,170 @@
+//! Whether words name a time at which something can be done: a day, a clock time, a span ahead, an occasion.
+
+use jiff::Timestamp;
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+
+use super::{chinese, clock, english, time_phrases};
+use crate::segment::{Piece, fold, pieces};
+
+/// Parts of a day, days of a week, and occasions that return. A word of several needs all of them in a row.
+const ENGLISH: [&[&str]; 33] = [
+    &["morning"],
+    &["afternoon"],
+    &["evening"],
+    &["tonight"],
+    &["noon"],
+    &["midnight"],
+    &["lunchtime"],
+    &["bedtime"],
+    &["later", "today"],
+    &["weekend"],
+    &["weekends"],
+    &["monday"],
+    &["tuesday"],
+    &["wednesday"],
+    &["thursday"],
+    &["friday"],
+    &["saturday"],
+    &["sunday"],
+    &["mondays"],
+    &["tuesdays"],
+    &["wednesdays"],
+    &["thursdays"],
+    &["fridays"],
+    &["saturdays"],
+    &["sundays"],
+    &["every", "day"],
+    &["every", "night"],
+    &["every", "week"],
+    &["next", "time"],
+    &["next", "session"],
+    &["birthday"],
+    &["easter"],
+    &["new", "year's"],
+];
+const CHINESE: [&str; 31] = [
+    "早上",
+    "早晨",
+    "清晨",
+    "上午",
+    "中午",
+    "下午",
+    "傍晚",
+    "晚上",
+    "夜里",
+    "睡前",
+    "周末",
+    "星期",
+    "礼拜",
+    "下次",
+    "每天",
+    "每晚",
+    "每早",
+    "每周",
+    "每个月",
+    "生日",
+    "过几天",
+    "几天后",
+    "春节",
+    "除夕",
+    "中秋",
+    "端午",
+    "元宵",
+    "圣诞",
+    "待会",
+    "一会儿",
+    "点钟",
+];
+
+/// Whether a text names a time at which something can be done. What lies behind ("yesterday", 去年) is none.
+pub fn names_due_time(text: &str) -> bool {
+    let folded = fold(text);
+    // Relative phrases fall before or after any moment alike.
+    let said = Timestamp::UNIX_EPOCH;
+    let phrases = time_phrases(text, said, &TimeZone::UTC, Weekday::Monday);
+    let is_behind = |start: Timestamp, sure: bool, present: bool| sure && !present && start <= said;
+    if phrases.iter().any(|phrase| !is_behind(phrase.start, phrase.sure, phrase.present)) {
+        return true;
+    }
+    // A day that lies behind takes its clock time with it: "yesterday at 5".
+    if phrases.is_empty() && clock::time_of_day(&folded).is_some() {
+        return true;
+    }
+    let words: Vec<&str> = words(&folded);
+    let occasion = |start: usize| ENGLISH.iter().any(|occasion| words[start..].starts_with(occasion));
+    (0..words.len()).any(|start| {
+        english::span_ahead(&words[start..]) || english::day_of_month(&words[start..]) || occasion(start)
+    }) || chinese::names_span_ahead(&folded)
+        || phrases.is_empty() && CHINESE.iter().any(|occasion| folded.contains(occasion))
+}
+
+fn words(folded: &str) -> Vec<&str> {
+    let pieces = pieces(folded).into_iter();
+    pieces.filter_map(|piece| if let Piece::Word(word) = piece { Some(word) } else { None }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_due_time;
+
+    #[test]
+    fn a_time_to_come_is_named_in_many_ways() {
+        for text in [
+            "I'll remind you at 8 pm",
+            "I'll ask at 23:00",
+            "I'll call you at eight",
+            "I'll wake you at half past six",
+            "I will remind you on 5 December",
+            "I'll write on December 5th",
+            "I'll ask on 2026-12-05 at 15:00",
+            "I'll check in this afternoon",
+            "I'll remind you in half an hour",
+            "I'll ask again in ten minutes",
+            "I'll ask in an hour",
+            "I'll be back in a couple of hours",
+            "I'll remind you on the 3rd",
+            "I'll remind you by the 21st",
+            "I'll ask how it went in December",
+            "I'll think of you on Christmas Eve",
+            "I'll remind you before your flight at six",
+            "I'll ask tomorrow",
+            "I'll ask you on Friday morning",
+            "I'll ask every day",
+            "I'll remember it next time",
+            "I'll wish you luck tonight",
+            "我会在晚上八点提醒你",
+            "我会在20:00提醒你吃药",
+            "我会在圣诞节给你写信",
+            "我会十分钟后问你",
+            "我会半小时后提醒你",
+            "我会半个小时后提醒你",
+            "我会两个小时以后再问",
+            "我一定明天早上叫你",
+            "我会在12月5日提醒你",
+            "我会在周五问你",
+            "下次我会记得",
+            "我会在除夕给你发消息",
+        ] {
+            assert!(names_due_time(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_lies_behind_or_names_no_time_is_none() {
+        for text in [
+            "I'll always listen to you",
+            "I'll never forget it",
+            "I'll remember what you said yesterday",
+            "I'll think about what happened last week at 5",
+            "I'll help you with the 3 boxes",
+            "I'll look at it",
+            "我会一直陪着你",
+            "我会记住你昨天说的话",
+            "我会帮你",
+            "我会好好想一想",
+        ] {
+            assert!(!names_due_time(text), "{text}");
+        }
+    }
+}
