@@ -434,6 +434,9 @@ pub struct SettingsUpdated {
     /// Keys whose new values hold now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_fields: Option<Vec<String>>,
+    /// The same as `updated_fields`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_fields: Option<Vec<String>>,
     /// Keys whose new values hold after a restart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_required: Option<Vec<String>>,
@@ -454,6 +457,7 @@ impl SettingsUpdated {
         voice_enabled: bool,
     ) -> Self {
         Self {
+            changed_fields: Some(updated_fields.clone()),
             updated_fields: Some(updated_fields),
             restart_required: Some(restart_required),
             voice_enabled,

@@ -174,7 +174,9 @@ async fn answer(
         speech
     });
     let spoken = match prepared.own_line.clone() {
-        Some(text) => StreamedReply { text: own_line::publish(runtime, turn, text), ..StreamedReply::default() },
+        Some(text) => {
+            StreamedReply { text: own_line::publish(runtime, turn, text), ..StreamedReply::default() }
+        }
         None => generate_reply(runtime, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?,
     };
     runtime.metrics().turn_phase("speak", began.elapsed());

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, ReplyReceipt, TokenUsage};
 use memory::ports::{LedgerStore, StoreError};
@@ -74,6 +75,17 @@ impl LedgerStore for SqliteStore {
             let mut statement =
                 connection.prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?;
             Ok(statement.query_row([turn.0.into_bytes()], |row| rows::json(row, 0)).optional()?)
+        })
+        .await
+    }
+
+    async fn scope_of_receipt(&self, turn: TurnId) -> Result<Option<Scope>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT s.persona_id, s.user_id FROM turn_traces t JOIN scopes s ON s.number = t.scope
+                 WHERE t.turn_id = ?1",
+            )?;
+            Ok(statement.query_row([turn.0.into_bytes()], |row| rows::scope(row, 0)).optional()?)
         })
         .await
     }

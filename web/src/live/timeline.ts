@@ -91,7 +91,7 @@ export function memoryFromEvent(event: ServerEvent, now: string): Memory | null 
     }
     case "chat.mood.update": {
       const { mood, mood_summary, energy, updated_at } = event.data;
-      return memory("mood", "mood", updated_at ?? now, mood ?? mood_summary, { energy: energy ?? null });
+      return memory("mood", `mood:${updated_at ?? now}`, updated_at ?? now, mood ?? mood_summary, { energy: energy ?? null });
     }
     case "chat.session.boundary": {
       const { closed_session_id, at, events_count, thoughts_count } = event.data;
@@ -124,7 +124,7 @@ function fromItem({ kind, timestamp, data }: TimelineItem): Memory | null {
         note: text("description") || null,
       });
     case "mood":
-      return memory("mood", "mood", timestamp, text("mood"), { energy: number("energy") });
+      return memory("mood", `mood:${timestamp}`, timestamp, text("mood"), { energy: number("energy") });
     case "session_close":
       return memory("session_close", `session:${data.session_id}`, timestamp, "", {
         counts: { events: number("events_count") ?? 0, thoughts: number("thoughts_count") ?? 0 },

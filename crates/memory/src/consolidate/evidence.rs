@@ -362,6 +362,26 @@ mod tests {
     }
 
     #[test]
+    fn in_other_languages_the_models_own_time_carries_the_promise() {
+        let time = crate::nodes::EventTime { start: jiff::Timestamp::UNIX_EPOCH, end: None };
+        for quoted in
+            ["Ich erinnere dich morgen um acht daran.", "Je te le rappellerai demain à huit heures."]
+        {
+            let said = persona_says(quoted);
+            let holds = |event_time| {
+                let promise = ProposedEvent {
+                    kind: NodeKind::Intention,
+                    event_time,
+                    ..event(Subject::Persona, &[(&said, quoted)])
+                };
+                check(promise, std::slice::from_ref(&said)).holds_entirely()
+            };
+            assert!(holds(Some(time)), "{quoted}");
+            assert!(!holds(None), "no time: {quoted}");
+        }
+    }
+
+    #[test]
     fn words_of_commitment_that_nobody_said_carry_nothing() {
         let said = persona_says("see you tomorrow");
         let promise = ProposedEvent {

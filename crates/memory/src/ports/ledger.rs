@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use crate::identifiers::{SessionId, TurnId};
 use crate::ledger::{CallSum, ModelCall, ReplyReceipt};
 use crate::ports::StoreError;
+use crate::scope::Scope;
 
 /// What calls cost, and what replies used.
 #[async_trait]
@@ -26,4 +27,6 @@ pub trait LedgerStore: Send + Sync {
     async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError>;
     /// The receipt of a turn's reply.
     async fn receipt(&self, turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError>;
+    /// The memory to which a receipt belongs. That of a message that nobody asked for has the id of its decision.
+    async fn scope_of_receipt(&self, turn: TurnId) -> Result<Option<Scope>, StoreError>;
 }

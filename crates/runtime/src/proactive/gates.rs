@@ -6,6 +6,11 @@ use memory::proactive::{ProactiveGate, ProactiveOutcome, ProactiveView, SentMess
 
 use crate::settings::ProactiveSettings;
 
+/// Least time between two messages of its own without an answer between them.
+const BETWEEN_OWN: SignedDuration = SignedDuration::from_hours(1);
+/// Least time after the last message of a conversation.
+const AFTER_REPLY: SignedDuration = SignedDuration::from_secs(60);
+
 /// What the gates are asked about.
 pub(super) struct Moment<'a> {
     pub(super) now: Timestamp,
@@ -29,10 +34,21 @@ impl Moment<'_> {
         if self.is_cold() {
             return Some(ProactiveGate::ColdUser);
         }
-        if self.view.sent_lately >= self.settings.max_per_24h {
+        if self.view.sent_lately >= self.settings.max_per_24h || self.has_just_written() {
             return Some(ProactiveGate::RateLimit);
         }
-        self.is_talking.then_some(ProactiveGate::TurnInFlight)
+        (self.is_talking || self.was_just_talking()).then_some(ProactiveGate::TurnInFlight)
+    }
+
+    /// Whether the last message of its own is young and has no answer: two in a row are a flood.
+    fn has_just_written(&self) -> bool {
+        let last = self.view.sent.first().filter(|last| last.answered_at.is_none());
+        last.is_some_and(|last| self.now.duration_since(last.at) < BETWEEN_OWN)
+    }
+
+    /// Whether something was said a moment ago: the user may still be reading the reply.
+    fn was_just_talking(&self) -> bool {
+        self.view.last_message_at.is_some_and(|last| self.now.duration_since(last).abs() < AFTER_REPLY)
     }
 
     /// From the start, which belongs to them, to the end, which does not; over midnight if the start is the later one.
@@ -42,7 +58,7 @@ impl Moment<'_> {
         if start <= end { (start..end).contains(&hour) } else { hour >= start || hour < end }
     }
 
-    /// Whether the last messages got no answer within the window, and the user has not written since.
+    /// Whether the last messages got no answer, or none within the window, and the user has not written since.
     fn is_cold(&self) -> bool {
         let threshold = self.settings.cold_user_threshold as usize;
         let Some(last) = self.view.sent.first() else { return false };
@@ -59,7 +75,7 @@ impl Moment<'_> {
         let until = until.unwrap_or(Timestamp::MAX);
         match sent.answered_at {
             Some(answered) => answered > until,
-            None => self.now > until,
+            None => true,
         }
     }
 }
@@ -123,8 +139,7 @@ mod tests {
             gate_at(now, "UTC", &settings, &view) == Some(ProactiveGate::ColdUser)
         };
         let two = || vec![sent("2026-01-10T12:00:00Z", None), sent("2026-01-09T12:00:00Z", None)];
-        assert!(cold("2026-01-10T18:00:01Z", two()));
-        assert!(!cold("2026-01-10T18:00:00Z", two()), "the window is still open");
+        assert!(cold("2026-01-10T12:00:01Z", two()), "two without an answer are enough");
         assert!(!cold("2026-01-20T12:00:00Z", two()[..1].to_vec()), "one is not two");
         let spoke = vec![
             sent("2026-01-10T12:00:00Z", Some("2026-01-14T12:00:00Z")),
@@ -164,5 +179,19 @@ mod tests {
         assert_eq!(gate(day, &view, &settings), Some(ProactiveGate::RateLimit));
         let settings = ProactiveSettings::default();
         assert_eq!(gate(day, &view, &settings), Some(ProactiveGate::TurnInFlight));
+    }
+
+    #[test]
+    fn messages_of_its_own_keep_an_hour_apart_and_a_minute_from_the_talk() {
+        let settings = ProactiveSettings::default();
+        let gate = |now: &str, view: &ProactiveView| gate_at(now, "UTC", &settings, view);
+        let sent = SentMessage { at: at("2026-01-10T12:00:00Z"), answered_at: None };
+        let mut view = ProactiveView { sent: vec![sent], ..ProactiveView::default() };
+        assert_eq!(gate("2026-01-10T12:59:59Z", &view), Some(ProactiveGate::RateLimit));
+        assert_eq!(gate("2026-01-10T13:00:00Z", &view), None);
+        view.sent[0].answered_at = Some(at("2026-01-10T12:10:00Z"));
+        view.last_message_at = view.sent[0].answered_at;
+        assert_eq!(gate("2026-01-10T12:10:59Z", &view), Some(ProactiveGate::TurnInFlight));
+        assert_eq!(gate("2026-01-10T12:11:00Z", &view), None, "an answer ends the hour");
     }
 }

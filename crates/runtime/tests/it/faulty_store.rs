@@ -313,6 +313,7 @@ passing_on!(LedgerStore:
     call_sums_since(since: Timestamp) -> Vec<CallSum>;
     spent_since(since: Timestamp) -> f64;
     receipt(turn: TurnId) -> Option<ReplyReceipt>;
+    scope_of_receipt(turn: TurnId) -> Option<Scope>;
 );
 
 passing_on!(StatusStore:

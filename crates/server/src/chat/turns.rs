@@ -14,14 +14,19 @@ use crate::problem::Problem;
 use crate::respond::Accepted;
 use crate::state::App;
 
-/// `GET /api/chat/turns/{turn_id}/receipt`
+/// `GET /api/chat/turns/{turn_id}/receipt`, also with the id of the decision for a message that the persona wrote first.
 pub(crate) async fn receipt(
     State(app): State<App>,
     principal: Principal,
     Id(id): Id<TurnId>,
 ) -> Result<Json<ReplyReceipt>, Problem> {
-    visible(&app, &principal, id).await?;
-    let receipt = app.runtime().store().receipt(id).await?;
+    let store = app.runtime().store();
+    match store.scope_of_receipt(id).await? {
+        Some(scope) if principal.may_see(&scope) => {}
+        Some(_) => return Err(Problem::not_found("turn not found")),
+        None => drop(visible(&app, &principal, id).await?),
+    }
+    let receipt = store.receipt(id).await?;
     receipt.map(Json).ok_or_else(|| Problem::not_found("this turn has no reply yet, so it has no receipt"))
 }
 

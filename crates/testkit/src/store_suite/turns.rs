@@ -24,8 +24,10 @@ pub async fn a_turn_is_pending_until_its_receipt(store: &dyn Store) -> Outcome {
     store.capture(reply, stage.policy, Some(receipt(turn_id, 4))).await?;
     assert_eq!(store.turn(turn_id).await?.map(|turn| turn.status), Some(TurnStatus::Answered));
     assert_eq!(store.receipt(turn_id).await?, Some(receipt(turn_id, 4)));
+    assert_eq!(store.scope_of_receipt(turn_id).await?.as_ref(), Some(&stage.scope));
     assert!(store.pending_turns().await?.is_empty());
     assert_eq!(store.receipt(stage.turn_id()).await?, None);
+    assert_eq!(store.scope_of_receipt(stage.turn_id()).await?, None);
     Ok(())
 }
 

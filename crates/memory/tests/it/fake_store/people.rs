@@ -31,6 +31,10 @@ impl LedgerStore for FakeStore {
         refused()
     }
 
+    async fn scope_of_receipt(&self, _turn: TurnId) -> Result<Option<Scope>, StoreError> {
+        refused()
+    }
+
     async fn receipt(&self, _turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError> {
         refused()
     }
