@@ -127,6 +127,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ChannelCommand,
     },
+    /// Open the web UI of the running daemon in the browser, logged in
+    Open,
     /// Reload config.toml in the running daemon; print what took effect and what needs a restart
     Reload,
     /// Print the owner's token, create a link to the web UI, manage tokens of others
@@ -327,8 +329,9 @@ Examples:
   echovessel import list
   echovessel import undo 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
 
-The daemon must not run. An import that was cut off resumes when the same files are imported again; what was recorded
-before is not recorded twice. Memories are made by the daemon in the background, oldest first."
+The daemon may run; then it imports, and goes on when this command ends. An import that was cut off resumes when the same
+files are imported again; what was recorded before is not recorded twice. The daemon makes memories of it in the background,
+oldest first."
 )]
 pub(crate) struct Import {
     /// Files, folders or zip archives
@@ -436,7 +439,7 @@ pub(crate) enum ModelCommand {
 pub(crate) enum ConfigCommand {
     /// Validate the configuration: config.toml and the environment
     Check,
-    /// Print print every key with its current value
+    /// Print every key with its current value
     Show,
     /// Print the JSON schema: every key with its type and meaning
     Schema,
@@ -470,6 +473,20 @@ pub(crate) enum ChannelCommand {
         /// The user
         #[arg(long, value_name = "ID", default_value = "self")]
         user: String,
+    },
+    /// Remove the link between accounts of a channel and a user
+    #[command(
+        after_help = "Examples:\n  echovessel channel unlink telegram\n  echovessel channel unlink discord --account 80351110224678912"
+    )]
+    Unlink {
+        /// The channel, as telegram
+        channel: String,
+        /// The user
+        #[arg(long, value_name = "ID", default_value = "self")]
+        user: String,
+        /// The account; default all of the user on this channel
+        #[arg(long, value_name = "ID")]
+        account: Option<String>,
     },
 }
 

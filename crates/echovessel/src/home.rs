@@ -67,6 +67,17 @@ impl Home {
         Ok(Self { folder })
     }
 
+    /// Refuses a home that is not there.
+    pub(crate) fn check_exists(&self) -> anyhow::Result<()> {
+        if self.folder.exists() {
+            return Ok(());
+        }
+        let folder = self.folder.display();
+        bail!(
+            "there is no home at {folder}; check --home, or make one with `echovessel init --home {folder}`"
+        )
+    }
+
     /// Makes the folder if it is not there. A home that is there is closed to everybody but its owner; a folder that is none
     /// yet keeps its permissions, because others may use it.
     ///

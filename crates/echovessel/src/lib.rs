@@ -65,6 +65,9 @@ pub fn run() -> ExitCode {
 
 async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
     let home = Home::locate(shared.home.clone())?;
+    if shared.home.is_some() && !command.as_ref().is_none_or(may_begin_a_home) {
+        home.check_exists()?;
+    }
     let (shared, home) = (&shared, &home);
     let config = || config::load(&home.config(), std::env::vars());
     match command.unwrap_or(Command::Run(Run::default())) {
@@ -87,6 +90,7 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
         Command::Sync { command } => commands::sync::sync(shared, home, command).await,
         Command::Stop => commands::stop::stop(shared, home).await,
         Command::Channel { command } => commands::channel::channel(shared, home, &command).await,
+        Command::Open => commands::run::open(home).await,
         Command::Reload => commands::reload::reload(shared, home).await,
         Command::Token { command } => commands::token::token(shared, home, command).await,
         Command::Logins { command } => commands::access::logins(shared, home, command).await,
@@ -96,6 +100,28 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
             Ok(())
         }
     }
+}
+
+/// Whether a command makes a home where there is none, needs none, or says by itself that no daemon runs there. For all others a
+/// home that is not there is a slip of the pen.
+fn may_begin_a_home(command: &Command) -> bool {
+    use cli::TokenCommand;
+    matches!(
+        command,
+        Command::Run(_)
+            | Command::Init(_)
+            | Command::Demo(_)
+            | Command::Import(_)
+            | Command::Restore(_)
+            | Command::Completions { .. }
+            | Command::Config { .. }
+            | Command::Token { command: Some(TokenCommand::Hash | TokenCommand::Link) }
+            | Command::Status
+            | Command::Stop
+            | Command::Reload
+            | Command::Open
+            | Command::Channel { .. }
+    )
 }
 
 /// Prints the error once, as text or as JSON, and returns the exit code that `--help` documents.

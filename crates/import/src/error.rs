@@ -4,12 +4,12 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The file system failed. What was yielded before stays valid; reading can resume at its position.
-    #[error("could not read {place}: {source}. Nothing was changed; check the file and try again")]
+    #[error("could not read {place}: {reason}. Nothing was changed; check the file and try again")]
     Io {
         /// File, as named by the caller.
         place: String,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// More files than [`crate::limits::SOURCES_MAX`].
     #[error("there are more than {max} files; import them in several parts")]
@@ -36,6 +36,6 @@ pub enum ImportError {
 impl ImportError {
     pub(crate) fn io(place: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let place = place.into();
-        move |source| Self::Io { place, source }
+        move |reason| Self::Io { place, reason }
     }
 }

@@ -144,7 +144,7 @@ fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<Cur
     match format {
         Some(format) => match (format.open)(&context) {
             Ok(reader) => Ok(Current { format: format.id, reader }),
-            Err(ImportError::Io { source: error, .. }) if is_damage(&error) => {
+            Err(ImportError::Io { reason: error, .. }) if is_damage(&error) => {
                 let skip = Skip::new(source.name(), format!("it is damaged: {error}"));
                 Ok(Current { format: format.id, reader: formats::one(Item::Skip(skip)) })
             }

@@ -165,21 +165,33 @@ impl Runtime {
     /// Erases: physically, completely, with a receipt. Returns when freed pages and the log are overwritten too, or
     /// when that has to wait; then the receipt says so.
     pub async fn erase(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
-        let (runtime, scope) = (&self.runtime, request.scope.clone());
-        let receipt = {
-            let _alone = runtime.forget_epochs.lock.write().await;
-            let receipt = runtime.eraser().erase(request).await?;
-            runtime.forget_epochs.count(&scope);
-            runtime.forget_in_files(&scope).await;
-            runtime.forget_sound(&scope, &receipt.taken.messages).await;
-            runtime.publish_forgotten(&scope, Some(receipt.id), &receipt.taken);
-            receipt
-        };
-        if runtime.overwrite_freed().await && !receipt.taken.is_empty() {
-            // What was committed just before may have been told just after.
-            runtime.broadcast().withdraw(&scope);
+        let scope = request.scope.clone();
+        let receipt = self.erase_rows(request).await?;
+        if !receipt.taken.is_empty() {
+            self.overwrite_erased(&scope).await;
         }
-        Ok(runtime.store().erasure_receipt(receipt.id).await?.unwrap_or(receipt))
+        Ok(self.runtime.store().erasure_receipt(receipt.id).await?.unwrap_or(receipt))
+    }
+
+    /// The first half of [`erase`](Self::erase): what is erased is gone for everybody who asks, and the freed pages of the file are
+    /// still to be overwritten, at the next look around at the latest.
+    pub(crate) async fn erase_rows(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
+        let (runtime, scope) = (&self.runtime, request.scope.clone());
+        let _alone = runtime.forget_epochs.lock.write().await;
+        let receipt = runtime.eraser().erase(request).await?;
+        runtime.forget_epochs.count(&scope);
+        runtime.forget_in_files(&scope).await;
+        runtime.forget_sound(&scope, &receipt.taken.messages).await;
+        runtime.publish_forgotten(&scope, Some(receipt.id), &receipt.taken);
+        Ok(receipt)
+    }
+
+    /// The second half: overwrites what was freed.
+    pub(crate) async fn overwrite_erased(&self, scope: &Scope) {
+        if self.runtime.overwrite_freed().await {
+            // What was committed just before may have been told just after.
+            self.runtime.broadcast().withdraw(scope);
+        }
     }
 
     /// Leaves a persona as if it were new: all that it is and remembers is gone, of all users. None if there is none.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use memory::UserId;
+use memory::Scope;
 use memory::messages::Message;
 use memory::ports::StoreError;
 
@@ -16,12 +16,12 @@ use crate::turn::TurnEvent;
 /// wish is not kept.
 pub(crate) async fn to(
     runtime: &RuntimeInner,
-    user: &UserId,
+    scope: &Scope,
     burst: &[Message],
     zone: &TimeZone,
 ) -> Result<Option<String>, StoreError> {
     let is_command = matches!(burst, [only] if is_wish_for_quiet(&only.content));
-    let until = if is_command { runtime.muted_until(user).await? } else { None };
+    let until = if is_command { runtime.muted_until(&scope.user).await? } else { None };
     Ok(until.map(|until| {
         let until = until.to_zoned(zone.clone());
         format!(

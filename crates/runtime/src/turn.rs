@@ -184,9 +184,8 @@ async fn answer(
 }
 
 fn count_preparation(runtime: &RuntimeInner, prepared: &Prepared, took: Duration) {
-    let metrics = runtime.metrics();
+    let (metrics, elapsed) = (runtime.metrics(), &prepared.recalled.elapsed);
     metrics.turn_phase("prepare", took);
-    let elapsed = &prepared.recalled.elapsed;
     for (phase, ms) in [("embed", elapsed.embed), ("fetch", elapsed.fetch), ("score", elapsed.score)] {
         metrics.turn_phase(phase, Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default());
     }
@@ -233,7 +232,7 @@ async fn prepare(
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
     // A reply that shall be replaced was never said.
     window.retain(|message| message.role == Role::User || message.turn_id != Some(turn.turn_id));
-    let own_line = own_line::to(runtime, &scope.user, &burst, &zone).await?;
+    let own_line = own_line::to(runtime, scope, &burst, &zone).await?;
     let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };

@@ -24,7 +24,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for count in [1_000, 10_000, 100_000] {
         let took = runtime.block_on(erase(count))?;
         let each = took.as_secs_f64() * 1e6 / count as f64;
-        println!("{:<58} {:>9.2} s   {each:>6.0} µs each", format!("erase {count} messages"), took.as_secs_f64());
+        println!(
+            "{:<58} {:>9.2} s   {each:>6.0} µs each",
+            format!("erase {count} messages"),
+            took.as_secs_f64()
+        );
     }
     Ok(())
 }
@@ -61,7 +65,8 @@ fn line(scope: &Scope, number: usize) -> NewMessage {
     let id = |number: u64| {
         Uuid::from_u128(u128::from(number) << 64 | u128::from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     };
-    let content = format!("every message has words number{number} tenth{} about line{}", number % 20, number % 997);
+    let content =
+        format!("every message has words number{number} tenth{} about line{}", number % 20, number % 997);
     NewMessage {
         id: MessageId(id(number)),
         session_id_if_new: SessionId(id(number + 1)),

@@ -1,9 +1,10 @@
 //! `echovessel channel`: the channels of the running daemon, and codes that link accounts to users.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::memory::form;
 use crate::cli::{ChannelCommand, Shared};
 use crate::client::Daemon;
 use crate::home::Home;
@@ -32,8 +33,42 @@ pub(crate) async fn channel(shared: &Shared, home: &Home, command: &ChannelComma
                 "Send this code to the bot within ten minutes; the account that sends it is {user} from then on."
             );
         }
+        ChannelCommand::Unlink { channel, user, account } => {
+            let unlinked = unlink(&daemon, channel, user, account.as_deref()).await?;
+            if shared.json {
+                println!("{}", json!({"channel_id": channel, "user_id": user, "unlinked": unlinked}));
+                return Ok(());
+            }
+            for account in unlinked {
+                println!("{channel} {account} does not write for {user} any more.");
+            }
+        }
     }
     Ok(())
+}
+
+/// Removes the links of a user's accounts on a channel, or of one of them; returns the accounts.
+async fn unlink(
+    daemon: &Daemon,
+    channel: &str,
+    user: &str,
+    account: Option<&str>,
+) -> anyhow::Result<Vec<String>> {
+    let path = format!("/api/admin/users/{}/identities", form(user));
+    let known = daemon.ask(Method::GET, &path, None).await?;
+    let of_channel = known["identities"].as_array().into_iter().flatten();
+    let of_channel = of_channel.filter(|identity| identity["channel_id"] == channel);
+    let accounts = of_channel.filter_map(|identity| identity["external_id"].as_str());
+    let accounts: Vec<String> =
+        accounts.filter(|known| account.is_none_or(|one| one == *known)).map(str::to_owned).collect();
+    if accounts.is_empty() {
+        bail!("no account of {channel} is linked to {user}; `echovessel channel list` shows the channels");
+    }
+    for account in &accounts {
+        let path = format!("{path}?channel_id={}&external_id={}", form(channel), form(account));
+        daemon.ask(Method::DELETE, &path, None).await?;
+    }
+    Ok(accounts)
 }
 
 fn print_channel(channel: &Value) {

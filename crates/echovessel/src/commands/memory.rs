@@ -3,6 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, bail};
+use memory::identifiers::NodeId;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -97,7 +98,10 @@ async fn show(shared: &Shared, daemon: &Daemon, asked: &Show) -> anyhow::Result<
     if let Some(path) = document_path(&asked.id, &asked.user) {
         return show_document(shared, daemon, &path).await;
     }
-    let body = json!({"node_id": asked.id});
+    let Ok(id) = asked.id.parse::<NodeId>() else {
+        bail!("no memory has the id `{}`; `echovessel memory list events` shows them", asked.id);
+    };
+    let body = json!({"node_id": id});
     let shown = daemon.ask(Method::POST, "/api/admin/memory/preview-delete", Some(body)).await?;
     if shared.json {
         println!("{shown}");

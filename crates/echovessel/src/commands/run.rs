@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use arc_swap::ArcSwap;
+use reqwest::Method;
 use runtime::ReloadableModel;
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -53,10 +54,10 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
     let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
-    print_address(shared, home, &wired, &outbound.hosts, &url, &login);
     if asked.open {
         open_page(home, &login);
     }
+    print_address(shared, home, &wired, &outbound.hosts, &url, &login);
     let outcome = tokio::select! {
         // An order to stop over the API ends the server as well, which is no failure then.
         biased;
@@ -311,8 +312,19 @@ fn print_address(
     if let Some(notice) = wired.embedding.notice() {
         println!("  vectors   {notice}");
     }
-    println!("  web UI    {login}");
-    println!("            (opens once within ten minutes; `echovessel token link` creates another link)");
+    println!(
+        "  web UI    open this link, once within ten minutes (`echovessel token link` creates another):"
+    );
+    println!("{login}");
+}
+
+/// `echovessel open`: has the running daemon make a link and hands it to the browser.
+pub(crate) async fn open(home: &Home) -> anyhow::Result<()> {
+    let answer = Daemon::find(home)?.ask(Method::POST, "/api/admin/login-code", None).await?;
+    let login = answer["url"].as_str().context("the daemon's answer holds no link")?;
+    println!("{login}");
+    open_page(home, login);
+    Ok(())
 }
 
 /// Opens the login link through a file that only its owner can read: other users of the machine see the arguments of every
@@ -330,5 +342,5 @@ fn open_page(home: &Home, login: &str) {
         Ok(_) => "a browser is opening; if it shows no page, open the link yourself",
         Err(_) => "no browser could be opened; open the link yourself",
     };
-    println!("            ({hint})");
+    println!("({hint})");
 }

@@ -77,6 +77,7 @@ async fn help_explains_every_command_and_shows_examples() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_who_went_away_is_no_failure() {
     let (home, settings) = (Home::new(), Settings::offline());
+    run(&home, &settings, &["init"]).await.well();
     for arguments in [
         &["config", "show"][..],
         &["config", "schema"],
@@ -323,6 +324,7 @@ async fn the_demo_lights_up_every_layer_and_remembers_the_cat() {
 async fn chat_talks_with_the_daemon_and_without_one() {
     let model = scripts::model().await;
     let (home, settings) = (Home::new(), Settings::talking_to(&model));
+    run(&home, &Settings::none(), &["init"]).await.well();
     let script = home.path().with_extension("txt");
     let chat = async |lines: &str| {
         std::fs::write(&script, lines).unwrap();

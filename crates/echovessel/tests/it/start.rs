@@ -51,3 +51,30 @@ async fn the_start_line_names_the_hosts_of_the_voice() {
         "{printed}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_home_that_is_not_there_is_a_slip_of_the_pen() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    for arguments in
+        [&["chat"][..], &["recall", "x"], &["memory", "list"], &["export", "x.zip"], &["doctor"], &["logins"]]
+    {
+        let ran = run(&home, &settings, arguments).await;
+        assert_eq!(ran.code, 1, "{arguments:?}: {}", ran.err);
+        assert!(
+            ran.err.contains("there is no home at") && ran.err.contains("echovessel init"),
+            "{}",
+            ran.err
+        );
+        assert!(!home.path().exists(), "{arguments:?} made one");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_memory_is_said_with_and_without_a_daemon() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    run(&home, &Settings::none(), &["init"]).await.well();
+    let show = async |id: &str| run(&home, &settings, &["memory", "show", id]).await.err;
+    assert!(show("nope").await.contains("no memory has the id `nope`"));
+    let _daemon = crate::daemon::Daemon::start(&home, &settings).await;
+    assert!(show("nope").await.contains("no memory has the id `nope`"));
+}

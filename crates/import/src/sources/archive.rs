@@ -142,7 +142,7 @@ fn expand(
     }
     for entry in entries {
         match add_or_expand(entry.clone(), depth + 1, sources) {
-            Err(ImportError::Io { source: error, .. }) => {
+            Err(ImportError::Io { reason: error, .. }) => {
                 sources.skip(entry.name, format!("it is damaged: {error}"))?;
             }
             result => result?,

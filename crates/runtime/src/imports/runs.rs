@@ -1,6 +1,6 @@
 //! Runs of imports while the program lives: started by a person, recorded in the background, resumed after a stop.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadFolder};
 use crate::runtime::Runtime;
 
-/// Sessions that are erased in one act.
-const SESSIONS_AT_ONCE: usize = 2_000;
+/// Messages that are erased in one act: a turn meanwhile waits for one of them at most.
+const MESSAGES_AT_ONCE: u32 = 500;
 
 /// Where imports are kept.
 pub struct ImportParts {
@@ -350,31 +350,53 @@ impl Runtime {
             imports.store.set_remembering(id, Remembering::Paused).await?;
             undone.messages = imports.store.import_run(id).await?.map_or(run.recorded, |run| run.recorded);
             let sessions = imports.store.import_sessions(id).await?;
-            for sessions in sessions.chunks(SESSIONS_AT_ONCE) {
-                undone.receipts.push(self.erase_sessions(&run.scope, sessions).await?);
+            for sessions in groups(&sessions) {
+                match self.erase_sessions(&run.scope, sessions).await {
+                    Ok(receipt) => undone.receipts.push(receipt),
+                    // A run that was cut off has erased them.
+                    Err(EraseError::Nothing(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
+            self.overwrite_erased(&run.scope).await;
             imports.store.delete_import(id).await?;
         }
         imports.uploads.remove(id).await?;
         Ok(undone)
     }
 
-    async fn erase_sessions(&self, scope: &Scope, sessions: &[SessionId]) -> Result<ErasureId, EraseError> {
-        let selection = Selection {
-            sessions: sessions.iter().copied().collect(),
-            with_messages: true,
-            ..Selection::default()
-        };
-        let mut request = ErasureRequest {
+    async fn erase_sessions(
+        &self,
+        scope: &Scope,
+        sessions: BTreeSet<SessionId>,
+    ) -> Result<ErasureId, EraseError> {
+        let selection = Selection { sessions, with_messages: true, ..Selection::default() };
+        let request = ErasureRequest {
             scope: scope.clone(),
             selection,
             thoughts: ForgetMode::Cascade,
             selected_by: vec!["session_ids".to_owned()],
             confirm: None,
         };
-        request.confirm = Some(self.erase_dry_run(request.clone()).await?.id);
-        Ok(self.erase(request).await?.id)
+        Ok(self.erase_rows(request).await?.id)
     }
+}
+
+/// Sessions in groups of a bounded number of messages, so that a turn meanwhile waits for none of them long.
+fn groups(sessions: &[(SessionId, u32)]) -> Vec<BTreeSet<SessionId>> {
+    let mut groups: Vec<BTreeSet<SessionId>> = Vec::new();
+    let mut messages = 0_u32;
+    for (session, count) in sessions {
+        messages = messages.saturating_add(*count);
+        if groups.is_empty() || messages > MESSAGES_AT_ONCE {
+            messages = *count;
+            groups.push(BTreeSet::new());
+        }
+        if let Some(group) = groups.last_mut() {
+            group.insert(*session);
+        }
+    }
+    groups
 }
 
 impl ImportStatusReport {

@@ -186,7 +186,10 @@ pub(crate) fn migrate(
             )),
             error => error,
         })?;
-        tracing::info!(number = migration.number, name = migration.name, "database migrated");
+        // Of a new home there is nothing to tell.
+        if found > 0 {
+            tracing::info!(number = migration.number, name = migration.name, "database migrated");
+        }
     }
     Ok(())
 }
