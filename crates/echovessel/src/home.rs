@@ -74,7 +74,7 @@ impl Home {
         }
         let folder = self.folder.display();
         bail!(
-            "there is no home at {folder}; check --home, or make one with `echovessel init --home {folder}`"
+            "no home was found at {folder}; check --home, or make one with `echovessel init --home {folder}`"
         )
     }
 

@@ -102,10 +102,9 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a command makes a home where there is none, needs none, or says by itself that no daemon runs there. For all others a
-/// home that is not there is a slip of the pen.
+/// Whether a command makes or prepares a home where there is none, needs none, or says by itself that no daemon runs there. For all
+/// others a home that is not there is a slip of the pen.
 fn may_begin_a_home(command: &Command) -> bool {
-    use cli::TokenCommand;
     matches!(
         command,
         Command::Run(_)
@@ -115,7 +114,10 @@ fn may_begin_a_home(command: &Command) -> bool {
             | Command::Restore(_)
             | Command::Completions { .. }
             | Command::Config { .. }
-            | Command::Token { command: Some(TokenCommand::Hash | TokenCommand::Link) }
+            | Command::Token { .. }
+            | Command::Doctor
+            | Command::Mcp(_)
+            | Command::Model { .. }
             | Command::Status
             | Command::Stop
             | Command::Reload

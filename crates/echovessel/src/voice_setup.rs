@@ -93,10 +93,13 @@ fn listener(
     })
 }
 
-/// What is enabled has to be able to work: a program that is not there is told at start, not at the first reply.
+/// Where the system looks for programs if nothing says where.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// What is enabled has to be able to work: a missing program is an error at start, not at the first reply.
 fn check_program(setting: &str, command: &[String]) -> Result<(), VoiceError> {
     let program = command.first().map_or("", String::as_str);
-    match find_program(program, &std::env::var_os("PATH").unwrap_or_default()) {
+    match find_program(program, &std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into())) {
         Some(_) => Ok(()),
         None => Err(VoiceError::Settings(format!(
             "{setting}: the program `{program}` is not installed; install it, write its whole path, or set voice.enabled \

@@ -58,7 +58,7 @@ struct State {
     confirmed: i64,
     /// Whether confirmed updates come again and the order is the wrong way round.
     is_unruly: bool,
-    /// Whether numbers began anew, so that a bot's position says nothing.
+    /// Whether numbers restarted, so that a bot's position says nothing.
     is_renumbered: bool,
     next_update: i64,
     next_message: i64,

@@ -98,7 +98,7 @@ impl Telegram {
         let is_restarted = position.is_some_and(|position| last.id < position - REPEATED_MAX);
         let before = if is_restarted { Some(first.id - 1) } else { position };
         if is_restarted {
-            tracing::info!("Telegram numbers its updates anew");
+            tracing::info!("Telegram numbers its updates from the start");
             inbound.restart_sequence(&source, first.id - 1).await?;
         }
         let is_new = before.is_none_or(|before| last.id > before);
@@ -142,7 +142,7 @@ impl Channel for Telegram {
     async fn receive(&self, inbound: &ChannelInbox) -> Stopped {
         let mut failures: u32 = 0;
         // The first request does not wait: until it is answered nobody knows whether the channel works. It confirms nothing either:
-        // numbers may have begun anew, below what was received.
+        // numbers may have started again, below what was received.
         let mut poll = Poll { seconds: 0, confirms: false };
         loop {
             let wait = match self.poll(inbound, poll).await {

@@ -232,7 +232,7 @@ async fn a_user_is_reached_where_the_user_wrote() {
 }
 
 #[tokio::test]
-async fn updates_that_are_numbered_anew_are_received_and_none_twice() {
+async fn updates_that_are_renumbered_are_received_and_none_twice() {
     let world = World::new().await;
     world.platform.number_from(900_000);
     world.link("self").await;
@@ -253,7 +253,7 @@ async fn updates_that_are_numbered_anew_are_received_and_none_twice() {
 }
 
 #[tokio::test]
-async fn numbers_that_began_anew_while_nobody_listened_are_received() {
+async fn numbers_that_restarted_while_nobody_listened_are_received() {
     let mut world = World::new().await;
     world.platform.number_from(900_000);
     world.link("self").await;
@@ -323,7 +323,7 @@ async fn a_wish_for_quiet_is_confirmed_without_the_model() {
 }
 
 #[tokio::test]
-async fn what_is_replied_to_is_told_to_the_persona() {
+async fn what_is_replied_to_reaches_the_persona() {
     let world = World::new().await;
     world.link("self").await;
     let quoted = json!({"message_id": 1, "text": "Shall we meet on Friday?"});

@@ -134,6 +134,8 @@ struct TextSearch<'a> {
     embedder: Option<&'a dyn Embedder>,
     scope: &'a Scope,
     text: &'a str,
+    /// The text, trimmed and folded.
+    folded: String,
     terms: Vec<QueryTerm>,
 }
 
@@ -161,7 +163,7 @@ impl<'a> TextSearch<'a> {
         scope: &'a Scope,
         text: &'a str,
     ) -> Self {
-        Self { store, index, embedder, scope, text, terms: query_terms(text) }
+        Self { store, index, embedder, scope, text, folded: fold(text.trim()), terms: query_terms(text) }
     }
 
     fn has_text(&self) -> bool {
@@ -170,7 +172,7 @@ impl<'a> TextSearch<'a> {
 
     /// Whether a text holds what is looked for verbatim: for what is not an indexed word, as "the" or "?!".
     fn is_in(&self, text: &str) -> bool {
-        fold(text).contains(&fold(self.text.trim()))
+        fold(text).contains(&self.folded)
     }
 
     /// None if no row matches.

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::ports::FirstPersona;
+use memory::text::fold;
 use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -110,15 +111,18 @@ pub(crate) async fn create(
         async move {
             let _edit = app.persona_edit.lock().await;
             let store = app.runtime().store();
+            let name = fold(&first.display_name);
+            let known = store.personas().await?;
+            if known.iter().any(|persona| persona.id != scope.persona && fold(&persona.display_name) == name)
+            {
+                return Ok(Err("display_name: a persona of this name already exists; choose another name"));
+            }
             store.ensure_user(&scope.user, app.now()).await?;
-            Ok(store.create_persona(&scope, first, &editor.name, app.now()).await?)
+            let is_new = store.create_persona(&scope, first, &editor.name, app.now()).await?;
+            Ok(is_new.then_some(()).ok_or("id: a persona with this id already exists"))
         }
     })
     .await?;
-    if !created {
-        return Err(
-            Problem::conflict("id: a persona with this id already exists").with_code("persona_exists")
-        );
-    }
+    created.map_err(|taken| Problem::conflict(taken).with_code("persona_exists"))?;
     Ok(Created(persona::shown(&app, &shown).await?))
 }

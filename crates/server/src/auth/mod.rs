@@ -289,7 +289,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     Ok(identity.renewed_cookie)
 }
 
-/// Probes of whether the program lives must not be told that it is busy.
+/// Probes of whether the program lives get no refusal because it is busy.
 fn is_sign_of_life(path: &str) -> bool {
     matches!(path, "/health" | "/ready")
 }

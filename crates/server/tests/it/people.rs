@@ -132,6 +132,9 @@ async fn several_personas_live_in_one_home() {
     );
     assert_eq!(made.json()["facts"]["occupation"], "florist");
     home.post(path, new).await.is_problem(409);
+    let twin = home.post(path, json!({"id": "mira-2", "display_name": "mira 小雨"})).await;
+    twin.is_problem(409);
+    assert!(twin.text.contains("display_name"), "{}", twin.text);
     let listed = home.get(path).await.json();
     let ids: Vec<&str> =
         listed["personas"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();

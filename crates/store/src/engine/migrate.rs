@@ -186,9 +186,12 @@ pub(crate) fn migrate(
             )),
             error => error,
         })?;
-        // Of a new home there is nothing to tell.
+        let (number, name) = (migration.number, migration.name);
+        // In a new home this is no news.
         if found > 0 {
-            tracing::info!(number = migration.number, name = migration.name, "database migrated");
+            tracing::info!(number, name, "database migrated");
+        } else {
+            tracing::debug!(number, name, "database migrated");
         }
     }
     Ok(())
