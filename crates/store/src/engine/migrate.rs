@@ -187,7 +187,7 @@ pub(crate) fn migrate(
             error => error,
         })?;
         let (number, name) = (migration.number, migration.name);
-        // In a new home this is no news.
+        // A new home has nothing to report.
         if found > 0 {
             tracing::info!(number, name, "database migrated");
         } else {
