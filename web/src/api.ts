@@ -142,6 +142,9 @@ function urlOf(path: string, fields: object = {}): string {
   return asked.length ? `${place}?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}` : place;
 }
 
+/** How long the browser may take to begin to read a download. */
+const RELEASE_AFTER_MS = 60_000;
+
 /** Fetches a file from the server and gives it to the browser as a download. */
 export async function download(path: string, fallbackName: string): Promise<void> {
   const response = await fetchOk(path);
@@ -149,8 +152,11 @@ export async function download(path: string, fallbackName: string): Promise<void
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
   link.download = name ?? fallbackName;
+  document.body.append(link);
   link.click();
-  URL.revokeObjectURL(link.href);
+  link.remove();
+  // The browser reads the blob after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), RELEASE_AFTER_MS);
 }
 
 /** Opens an event stream. Throws if the server rejects it. */

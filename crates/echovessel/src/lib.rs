@@ -112,6 +112,7 @@ fn may_begin_a_home(command: &Command) -> bool {
             | Command::Demo(_)
             | Command::Import(_)
             | Command::Restore(_)
+            | Command::Storage { .. }
             | Command::Completions { .. }
             | Command::Config { .. }
             | Command::Token { .. }

@@ -152,8 +152,13 @@ impl AccessStore for SqliteStore {
     async fn end_logins(&self, id: Option<&str>) -> Result<u64, StoreError> {
         let id = id.map(str::to_owned);
         self.write(move |unit| {
-            let sql = "DELETE FROM logins WHERE ?1 IS NULL OR id = ?1";
-            Ok(unit.connection.prepare_cached(sql)?.execute(params![id])? as u64)
+            let ended = match &id {
+                Some(id) => {
+                    unit.connection.prepare_cached("DELETE FROM logins WHERE id = ?1")?.execute([id])?
+                }
+                None => unit.connection.prepare_cached("DELETE FROM logins")?.execute([])?,
+            };
+            Ok(ended as u64)
         })
         .await
     }

@@ -1,4 +1,4 @@
-import { download, get, post, persona, upload } from "../api";
+import { get, post, persona, upload } from "../api";
 import { personas } from "../persona.svelte";
 import type { RequestBody, ResponseBody } from "../api_types";
 
@@ -23,8 +23,8 @@ export const undoImport = (id: string) => post("/api/admin/imports/{id}/undo", u
 
 export type ExportFormat = "archive" | "markdown" | "sillytavern" | "chatgpt";
 /** An archive has all personas, other forms the selected one. */
-export function downloadExport(format: ExportFormat): Promise<void> {
+export function urlOfExport(format: ExportFormat): string {
   const query = new URLSearchParams({ format });
   if (format !== "archive" && personas.selectedId !== null) query.set("persona_id", personas.selectedId);
-  return download(`/api/admin/export?${query}`, "echovessel-export");
+  return `/api/admin/export?${query}`;
 }
