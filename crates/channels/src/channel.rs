@@ -97,8 +97,7 @@ pub enum UpdateKind {
         text: String,
         /// How the platform names the recording of a voice message.
         recording: Option<String>,
-        /// When it was written by the platform's clock, to the second, where the platform may bring a message twice under another
-        /// position.
+        /// When the platform received it, to the second. Only from platforms that can send one message under two positions.
         written_at: Option<Timestamp>,
     },
     /// A person changed a message.

@@ -18,7 +18,7 @@ use crate::service::Shared;
 const REST: Duration = Duration::from_secs(5);
 /// How long an unknown account gets no second line.
 const STRANGER_REST: SignedDuration = SignedDuration::from_hours(24);
-/// How far the platform's clock may be ahead of this machine's.
+/// Largest difference that is expected between the platform's clock and this machine's.
 const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_mins(5);
 /// How often it is shown that the persona is writing.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
@@ -100,12 +100,12 @@ impl ChannelInbox {
         self.insist(|| self.shared.store().sequence_position(source)).await
     }
 
-    /// Notes that a sequence has begun again after this number. Waits for storage that refuses.
+    /// Sets up to where a sequence was received, also to a lower number. Waits for storage that refuses.
     ///
     /// # Errors
     /// [`Stopped`].
-    pub async fn restart_sequence(&self, source: &str, number: i64) -> Result<(), Stopped> {
-        self.insist(|| self.shared.store().restart_sequence(source, number)).await
+    pub async fn set_position(&self, source: &str, number: i64) -> Result<(), Stopped> {
+        self.insist(|| self.shared.store().set_sequence_position(source, number)).await
     }
 
     /// Counts something that the platform brought and that can't be read. Nothing of it is shown: it may hold words.
@@ -173,8 +173,8 @@ impl ChannelInbox {
         if is_stored { Ok(()) } else { self.advance(position).await }
     }
 
-    /// Whether the message was stored under another position before. A message of this name that was stored before this one was
-    /// written is another bot's.
+    /// Whether the message was stored before, under another position. Compares times too: another bot's message can have the same
+    /// chat and number, but was stored before this one was written.
     async fn is_repeated(&self, written: &Written) -> Result<bool, Stopped> {
         let Some(written_at) = written.written_at else { return Ok(false) };
         let (store, name) = (self.shared.store(), written.external.to_string());

@@ -9,8 +9,8 @@ use runtime::Sound;
 
 use crate::channel::DeliveryError;
 
-/// Largest file that is fetched: as much as platforms give to bots.
-const FILE_BYTES_MAX: usize = 20 * 1024 * 1024;
+/// Largest recording that is fetched: as much as platforms give to bots.
+pub(crate) const RECORDING_BYTES_MAX: usize = 20 * 1024 * 1024;
 /// How long a file may take.
 const FETCHED_WITHIN: Duration = Duration::from_secs(60);
 /// Points of the picture of a sound.
@@ -42,23 +42,23 @@ impl VoiceMessage {
     }
 }
 
-/// Fetches a file that belongs to a voice message. No error holds the address, which may hold the token.
-pub(crate) async fn fetch(client: &Client, address: Url) -> Result<Vec<u8>, DeliveryError> {
+/// Fetches a file that belongs to a message. No error holds the address, which may hold the token.
+pub(crate) async fn fetch(client: &Client, address: Url, bytes_max: usize) -> Result<Vec<u8>, DeliveryError> {
     let passing = |error: reqwest::Error| {
-        DeliveryError::Transient(format!("the voice message can't be fetched: {}", error.without_url()))
+        DeliveryError::Transient(format!("the file can't be fetched: {}", error.without_url()))
     };
     let mut response = client.get(address).timeout(FETCHED_WITHIN).send().await.map_err(passing)?;
     let status = response.status();
     if status.is_client_error() {
-        return Err(DeliveryError::Permanent(format!("the voice message is not there any more ({status})")));
+        return Err(DeliveryError::Permanent(format!("the file does not exist any more ({status})")));
     }
     if !status.is_success() {
-        return Err(DeliveryError::Transient(format!("the voice message can't be fetched ({status})")));
+        return Err(DeliveryError::Transient(format!("the file can't be fetched ({status})")));
     }
     let mut file = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(passing)? {
-        if file.len() + piece.len() > FILE_BYTES_MAX {
-            return Err(DeliveryError::Permanent("the voice message is larger than 20 MB".to_owned()));
+        if file.len() + piece.len() > bytes_max {
+            return Err(DeliveryError::Permanent(format!("the file is larger than {bytes_max} bytes")));
         }
         file.extend_from_slice(&piece);
     }

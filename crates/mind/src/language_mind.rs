@@ -145,7 +145,8 @@ impl LanguageMind {
         request_with: impl Fn(Option<&str>) -> Result<Request, MindError>,
         read: impl Fn(&str) -> Result<Parsed<T>, Malformed>,
     ) -> Result<(T, TokenUsage), MindError> {
-        let (first, used) = self.attempt(session, request_with(None)?, &read).await?;
+        let purpose = || Purpose { session_id: session, ..Purpose::default() };
+        let (first, used) = self.attempt(purpose(), request_with(None)?, &read).await?;
         let mut is_whole = false;
         let (problem, usable) = match first {
             Ok(Parsed { value, whole: true, missing: None }) => return Ok((value, used)),
@@ -157,7 +158,7 @@ impl LanguageMind {
             Err(Malformed(problem)) => (problem, None),
         };
         tracing::debug!("an answer could not be used as it is; asking once more");
-        let (second, again) = match self.attempt(session, request_with(Some(&problem))?, &read).await {
+        let (second, again) = match self.attempt(purpose(), request_with(Some(&problem))?, &read).await {
             Ok(second) => second,
             // A whole answer is kept though it lacks something; a cut one is worth asking for later.
             Err(error) => return usable.filter(|_| is_whole).map(|value| (value, used)).ok_or(error),
@@ -180,7 +181,7 @@ impl LanguageMind {
     /// One call. The outer error is the model's silence, the inner one an answer of the wrong shape.
     async fn attempt<T>(
         &self,
-        session_id: Option<SessionId>,
+        purpose: Purpose,
         request: Request,
         read: &impl Fn(&str) -> Result<Parsed<T>, Malformed>,
     ) -> Result<(Result<Parsed<T>, Malformed>, TokenUsage), MindError> {
@@ -189,7 +190,7 @@ impl LanguageMind {
             Some(name) => self.prompt_hash(name, &request),
             None => digest(&["", &request.system, &request.user]),
         };
-        let mut call = self.begin(&request, Purpose { session_id, prompt_hash, turn_id: None });
+        let mut call = self.begin(&request, Purpose { prompt_hash, ..purpose });
         match self.provider.complete(request).await {
             Ok(completion) => {
                 call.reported(completion.usage, &completion.model);
@@ -307,25 +308,26 @@ impl LanguageMind {
 
 impl LanguageMind {
     /// Answers a prompt that a client wrote for the model itself, as a title for a chat. It is neither stored nor does the
-    /// persona know of it. Also returns what the call took.
+    /// persona know of it. The call is entered in the ledger under `id`. Also returns what it took.
     ///
     /// # Errors
     /// [`MindError`] when the model gives no answer.
-    pub async fn answer_utility(&self, prompt: &str) -> Result<(String, TokenUsage), MindError> {
-        let request = |_: Option<&str>| {
-            Ok(Request {
-                task: "utility".to_owned(),
-                tier: Tier::Small,
-                system: String::new(),
-                user: prompt.to_owned(),
-                answer: AnswerFormat::Text,
-                temperature: Some(EXTRACTION_TEMPERATURE),
-                max_tokens: Some(UTILITY_TOKENS_MAX),
-                inputs: Value::Null,
-            })
+    pub async fn answer_utility(&self, prompt: &str, id: TurnId) -> Result<(String, TokenUsage), MindError> {
+        let request = Request {
+            task: "utility".to_owned(),
+            tier: Tier::Small,
+            system: String::new(),
+            user: prompt.to_owned(),
+            answer: AnswerFormat::Text,
+            temperature: Some(EXTRACTION_TEMPERATURE),
+            max_tokens: Some(UTILITY_TOKENS_MAX),
+            inputs: Value::Null,
         };
-        let whole = |answer: &str| Ok(Parsed { value: answer.to_owned(), whole: true, missing: None });
-        self.ask(None, request, whole).await
+        let purpose = Purpose { turn_id: Some(id), ..Purpose::default() };
+        let read = |answer: &str| Ok(Parsed { value: answer.to_owned(), whole: true, missing: None });
+        let (answer, usage) = self.attempt(purpose, request, &read).await?;
+        let answer = answer.map_err(|Malformed(problem)| MindError::Transient(problem))?;
+        Ok((answer.value, usage))
     }
 }
 

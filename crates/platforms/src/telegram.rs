@@ -63,6 +63,7 @@ struct State {
     next_update: i64,
     next_message: i64,
     sent: Vec<(String, String)>,
+    entities: Vec<Value>,
     sent_voices: Vec<(String, Vec<u8>)>,
     /// Recordings of voice messages; a file's id is its place.
     recordings: Vec<Vec<u8>>,
@@ -181,6 +182,12 @@ impl TelegramServer {
     #[must_use]
     pub fn sent(&self) -> Vec<(String, String)> {
         self.shared.lock().sent.clone()
+    }
+
+    /// The entities of each message that the bot has sent; null where there were none.
+    #[must_use]
+    pub fn entities(&self) -> Vec<Value> {
+        self.shared.lock().entities.clone()
     }
 
     /// The voice messages that the bot has sent, as chat and file.
@@ -333,6 +340,7 @@ fn done(shared: &Shared, method: &str, asked: &Value, form: Vec<(String, Vec<u8>
                 return (400, refused(400, "Bad Request: message is too long"));
             }
             let mut state = shared.lock();
+            state.entities.push(asked["entities"].clone());
             state.sent.push((text(&asked["chat_id"]), words));
             let number = state.next_message;
             state.next_message += 1;

@@ -322,6 +322,11 @@ impl Runtime {
         self.runtime.clock()
     }
 
+    /// An id for a turn, or for a request that is entered in the ledger as one.
+    pub fn next_turn_id(&self) -> TurnId {
+        TurnId(self.runtime.ids().next(self.clock().now()))
+    }
+
     /// The time, to keep.
     pub fn shared_clock(&self) -> Arc<dyn Clock> {
         self.runtime.parts.clock.clone()

@@ -1,5 +1,6 @@
 //! Prompts that a chat program writes for the model itself, as a title for a chat.
 
+use memory::identifiers::TurnId;
 use memory::ledger::TokenUsage;
 use memory::ports::MindError;
 
@@ -8,8 +9,6 @@ use crate::runtime::Runtime;
 /// The answer to a prompt that the persona knows nothing of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UtilityAnswer {
-    /// Names this answer alone.
-    pub id: String,
     /// The answer.
     pub text: String,
     /// What it took.
@@ -50,20 +49,18 @@ impl UtilityError {
 }
 
 impl Runtime {
-    /// Answers a prompt without memory and without the persona. Stored is only what it cost.
+    /// Answers a prompt without memory and without the persona. Only what it cost is stored, under `id`.
     ///
     /// # Errors
     /// When the day's spending cap is reached, no language model is configured, or the model fails.
-    pub async fn answer_utility(&self, prompt: &str) -> Result<UtilityAnswer, UtilityError> {
+    pub async fn answer_utility(&self, prompt: &str, id: TurnId) -> Result<UtilityAnswer, UtilityError> {
         if self.mind().is_offline() {
             return Err(UtilityError::NoModel);
         }
         if !self.runtime().may_spend().await {
             return Err(UtilityError::SpendingCap);
         }
-        let (text, usage) = self.mind().answer_utility(prompt).await?;
-        let runtime = self.runtime();
-        let id = runtime.ids().next(runtime.clock().now()).to_string();
-        Ok(UtilityAnswer { id, text, usage })
+        let (text, usage) = self.mind().answer_utility(prompt, id).await?;
+        Ok(UtilityAnswer { text, usage })
     }
 }

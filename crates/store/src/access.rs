@@ -80,12 +80,7 @@ impl AccessStore for SqliteStore {
         self.write(move |unit| Ok(admit_user(unit.connection, &prefix, &user, users_max)?)).await
     }
 
-    async fn add_token_turn(
-        &self,
-        prefix: &str,
-        at: Timestamp,
-        turn: Option<TurnId>,
-    ) -> Result<(), StoreError> {
+    async fn add_token_turn(&self, prefix: &str, at: Timestamp, turn: TurnId) -> Result<(), StoreError> {
         let prefix = prefix.to_owned();
         self.write(move |unit| {
             let over = at.saturating_sub(TOKEN_TURNS_KEPT).unwrap_or(Timestamp::MIN);
@@ -94,7 +89,7 @@ impl AccessStore for SqliteStore {
                 .execute(params![prefix, microseconds(over)])?;
             unit.connection
                 .prepare_cached("INSERT INTO token_turns (prefix, at, turn_id) VALUES (?1, ?2, ?3)")?
-                .execute(params![prefix, microseconds(at), turn.map(|turn| turn.0.into_bytes())])?;
+                .execute(params![prefix, microseconds(at), turn.0.into_bytes()])?;
             Ok(())
         })
         .await

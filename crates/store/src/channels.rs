@@ -27,11 +27,14 @@ impl ChannelStore for SqliteStore {
         .await
     }
 
-    async fn restart_sequence(&self, source: &str, number: i64) -> Result<(), StoreError> {
+    async fn set_sequence_position(&self, source: &str, number: i64) -> Result<(), StoreError> {
         let source = source.to_owned();
         self.write(move |unit| {
             unit.connection
-                .prepare_cached("UPDATE channel_positions SET position = ?2 WHERE channel_id = ?1")?
+                .prepare_cached(
+                    "INSERT INTO channel_positions (channel_id, position) VALUES (?1, ?2)
+                     ON CONFLICT (channel_id) DO UPDATE SET position = excluded.position",
+                )?
                 .execute(params![source, number])?;
             Ok(())
         })

@@ -1,5 +1,6 @@
 //! What Discord calls a message, and what of it is for the persona.
 
+use memory::messages::MESSAGE_LENGTH_MAX;
 use memory::ports::ReceivedPosition;
 use runtime::{ExternalMessage, VOICE_MESSAGE};
 use serde::Deserialize;
@@ -14,6 +15,10 @@ const TIME_SHIFT: u32 = 22;
 const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
 /// Kinds of messages that people write: an ordinary one, a reply.
 const KINDS: [u8; 2] = [0, 19];
+/// The file that the platform's programs make of a long text.
+const PASTE_NAME: &str = "message.txt";
+/// Largest one that is read: no message may be longer.
+pub(super) const PASTE_BYTES_MAX: usize = 4 * MESSAGE_LENGTH_MAX;
 /// Marks a voice message.
 pub(super) const VOICE_MESSAGE_FLAG: u64 = 1 << 13;
 
@@ -79,7 +84,19 @@ struct Attachment {
     #[serde(default)]
     filename: String,
     content_type: Option<String>,
+    #[serde(default)]
+    size: u64,
     url: Option<String>,
+    /// What the file says, where it was read.
+    #[serde(skip)]
+    text: Option<String>,
+}
+
+/// A long text that came as a file.
+pub(super) struct Paste<'a> {
+    pub(super) address: &'a str,
+    /// What the file says, once it was read.
+    pub(super) text: &'a mut Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -147,6 +164,13 @@ impl Message {
         self.attachments.first().and_then(|attachment| attachment.url.as_deref())
     }
 
+    /// The files that the platform's programs make of a text that is too long for a message.
+    pub(super) fn pastes(&mut self) -> impl Iterator<Item = Paste<'_>> {
+        self.attachments.iter_mut().filter(|attachment| attachment.is_paste()).filter_map(|attachment| {
+            Some(Paste { address: attachment.url.as_deref()?, text: &mut attachment.text })
+        })
+    }
+
     /// The message as one that a person has changed. The words of a voice message are ours.
     pub(super) fn edited(&self, bot: &str) -> Option<Update> {
         if self.is_voice_message() {
@@ -193,13 +217,16 @@ impl Message {
             }
         }
         let words = emoji_by_name(words.trim());
-        let attachments = self.attachments.iter().map(|attachment| attachment.name(self.flags));
+        let pasted: Vec<&str> =
+            self.attachments.iter().filter_map(|attachment| attachment.text.as_deref()).collect();
+        let attachments = self.attachments.iter().filter(|attachment| attachment.text.is_none());
+        let attachments = attachments.map(|attachment| attachment.name(self.flags));
         let stickers = self.sticker_items.iter().map(|sticker| named("sticker", &sticker.name));
         let poll = self.poll.iter().map(|_| "[poll]".to_owned());
         let forwarded = self.message_snapshots.iter().map(|snapshot| snapshot.message.text());
         let parts: Vec<String> =
             attachments.chain(stickers).chain(poll).chain(forwarded).chain([words]).collect();
-        let words = parts.join(" ").trim().to_owned();
+        let words = [&[parts.join(" ").trim()], &pasted[..]].concat().join("\n\n").trim().to_owned();
         Some(with_quote(self.referenced_message.as_ref().map(|quoted| quoted.content.as_str()), words))
     }
 }
@@ -213,6 +240,11 @@ impl SnapshotMessage {
 }
 
 impl Attachment {
+    fn is_paste(&self) -> bool {
+        let is_text = self.content_type.as_deref().is_some_and(|kind| kind.starts_with("text/plain"));
+        is_text && self.filename == PASTE_NAME && self.size <= PASTE_BYTES_MAX as u64
+    }
+
     fn name(&self, flags: u64) -> String {
         let kind = self.content_type.as_deref().and_then(|kind| kind.split('/').next());
         match kind {

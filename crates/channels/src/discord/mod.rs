@@ -28,7 +28,7 @@ use crate::inbound::{ChannelInbox, Stopped};
 use crate::voice_message::VoiceMessage;
 use gateway::{Gateway, Signal};
 use lanes::{Lanes, Work};
-use message::{Message, OVERLAP, external, number_at};
+use message::{Message, OVERLAP, PASTE_BYTES_MAX, external, number_at};
 use rest::{ApiError, HISTORY_PAGE, Rest};
 
 /// The platform's address.
@@ -48,7 +48,9 @@ const PAGES_MAX: usize = 50;
 const FIRST_GAP: SignedDuration = SignedDuration::from_hours(24);
 /// Most conversations that are begun at once: the platform takes many for spam.
 const OPENED_MAX: usize = 20;
-/// Waits between attempts to read a history.
+/// How often a file that holds a long text is asked for.
+const PASTE_ATTEMPTS: u32 = 5;
+/// Waits between attempts to read a history or a file.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
 /// What is needed to reach Discord.
@@ -181,7 +183,7 @@ impl Discord {
                 Ok(()) => self.take_edits(inbound, &bot, &conversation).await,
                 stopped => stopped,
             },
-            Work::Event { name, data } => take_event(inbound, &bot, &name, data).await,
+            Work::Event { name, data } => self.take_event(inbound, &bot, &name, data).await,
         };
         (conversation, done)
     }
@@ -207,18 +209,15 @@ impl Discord {
             if is_direct.is_none() && page.iter().any(Message::is_by_person) {
                 is_direct = insist(inbound, || self.rest.is_direct(conversation)).await?;
             }
-            for message in &page {
-                if let Some(update) = message.written(bot, is_direct == Some(true)) {
-                    inbound.take(update).await?;
-                }
+            let (is_last, passed_over) = (page.len() < HISTORY_PAGE, last.passed_over());
+            for message in page {
+                self.take_written(inbound, bot, message, is_direct == Some(true)).await?;
             }
-            if page.len() < HISTORY_PAGE {
+            if is_last {
                 return Ok(());
             }
             // The rest is read from here on, also after another gap.
-            if let Some(last) = page.last() {
-                inbound.take(last.passed_over()).await?;
-            }
+            inbound.take(passed_over).await?;
         }
         tracing::warn!(channel = "discord", "a conversation has more messages than are read after a gap");
         Ok(())
@@ -230,10 +229,89 @@ impl Discord {
             let _one_of_few = self.reading.acquire().await;
             insist(inbound, || self.rest.messages(conversation, None)).await?
         };
-        let edited = page.iter().flatten().filter(|message| message.is_edited() && message.is_by_person());
+        let edited =
+            page.into_iter().flatten().filter(|message| message.is_edited() && message.is_by_person());
         for message in edited {
-            if let Some(update) = message.edited(bot) {
-                inbound.take(update).await?;
+            self.take_edited(inbound, bot, message).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes an event of the gateway; one that is not understood is passed over.
+    async fn take_event(
+        &self,
+        inbound: &ChannelInbox,
+        bot: &str,
+        name: &str,
+        data: Value,
+    ) -> Result<(), Stopped> {
+        match name {
+            "MESSAGE_CREATE" | "MESSAGE_UPDATE" => {
+                let Ok(message) = serde_json::from_value::<Message>(data) else { return Ok(()) };
+                if name == "MESSAGE_UPDATE" {
+                    return self.take_edited(inbound, bot, message).await;
+                }
+                let is_direct = !message.is_in_server();
+                self.take_written(inbound, bot, message, is_direct).await
+            }
+            "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
+                let channel = data["channel_id"].as_str().unwrap_or_default();
+                let several = data["ids"].as_array().map(Vec::as_slice).unwrap_or_default();
+                for id in several.iter().chain([&data["id"]]).filter_map(Value::as_str) {
+                    let kind = UpdateKind::Deleted { external: external(channel, id) };
+                    inbound.take(Update { position: None, kind }).await?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn take_written(
+        &self,
+        inbound: &ChannelInbox,
+        bot: &str,
+        mut message: Message,
+        is_direct: bool,
+    ) -> Result<(), Stopped> {
+        if message.written(bot, is_direct).is_some() {
+            self.read_pastes(inbound, &mut message).await?;
+        }
+        match message.written(bot, is_direct) {
+            Some(update) => inbound.take(update).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn take_edited(
+        &self,
+        inbound: &ChannelInbox,
+        bot: &str,
+        mut message: Message,
+    ) -> Result<(), Stopped> {
+        if message.edited(bot).is_some() {
+            self.read_pastes(inbound, &mut message).await?;
+        }
+        match message.edited(bot) {
+            Some(update) => inbound.take(update).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the texts that came as files. One that can't be read is named, like other files.
+    async fn read_pastes(&self, inbound: &ChannelInbox, message: &mut Message) -> Result<(), Stopped> {
+        for paste in message.pastes() {
+            for attempt in 0..PASTE_ATTEMPTS {
+                let wait = match self.rest.file(paste.address, PASTE_BYTES_MAX).await {
+                    Ok(bytes) => {
+                        *paste.text = String::from_utf8(bytes).ok();
+                        break;
+                    }
+                    Err(DeliveryError::Wait(wait)) => wait,
+                    Err(DeliveryError::Transient(_)) => BACKOFF.wait_after(attempt),
+                    Err(_) => break,
+                };
+                inbound.rest(wait).await?;
             }
         }
         Ok(())
@@ -350,34 +428,6 @@ fn caught_up((conversation, newest): (String, i64)) -> (String, Work) {
 fn event(name: String, data: Value) -> Option<(String, Work)> {
     let conversation = data["channel_id"].as_str()?.to_owned();
     name.starts_with("MESSAGE_").then_some((conversation, Work::Event { name, data }))
-}
-
-/// Takes an event of the gateway; one that is not understood is passed over.
-async fn take_event(inbound: &ChannelInbox, bot: &str, name: &str, data: Value) -> Result<(), Stopped> {
-    match name {
-        "MESSAGE_CREATE" | "MESSAGE_UPDATE" => {
-            let Ok(message) = serde_json::from_value::<Message>(data) else { return Ok(()) };
-            let update = if name == "MESSAGE_CREATE" {
-                message.written(bot, !message.is_in_server())
-            } else {
-                message.edited(bot)
-            };
-            match update {
-                Some(update) => inbound.take(update).await,
-                None => Ok(()),
-            }
-        }
-        "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
-            let channel = data["channel_id"].as_str().unwrap_or_default();
-            let several = data["ids"].as_array().map(Vec::as_slice).unwrap_or_default();
-            for id in several.iter().chain([&data["id"]]).filter_map(Value::as_str) {
-                let kind = UpdateKind::Deleted { external: external(channel, id) };
-                inbound.take(Update { position: None, kind }).await?;
-            }
-            Ok(())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.

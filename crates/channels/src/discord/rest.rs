@@ -19,7 +19,7 @@ use super::limits::{Limits, Route, seconds};
 use super::message::{Message, VOICE_MESSAGE_FLAG};
 use crate::address;
 use crate::channel::DeliveryError;
-use crate::voice_message::{VoiceMessage, fetch};
+use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 
 /// Most messages of one answer.
 pub(super) const HISTORY_PAGE: usize = 100;
@@ -182,11 +182,14 @@ impl Rest {
         let ExternalMessage { conversation, message } = external;
         let path = ["channels", conversation, "messages", message];
         let message: Message = self.call(get("GET /channels/messages/id", conversation, &path)).await?;
-        let address = message.address_of_recording().and_then(|address| address::checked(address).ok());
-        let address = address.filter(|address| self.is_of_platform(address));
-        let nowhere =
-            || DeliveryError::Permanent("the voice message has no address that can be used".to_owned());
-        fetch(&self.client, address.ok_or_else(nowhere)?).await
+        self.file(message.address_of_recording().unwrap_or_default(), RECORDING_BYTES_MAX).await
+    }
+
+    /// A file that is attached to a message.
+    pub(super) async fn file(&self, address: &str, bytes_max: usize) -> Result<Vec<u8>, DeliveryError> {
+        let address = address::checked(address).ok().filter(|address| self.is_of_platform(address));
+        let nowhere = || DeliveryError::Permanent("the file has no address that can be used".to_owned());
+        fetch(&self.client, address.ok_or_else(nowhere)?, bytes_max).await
     }
 
     /// Whether files may be fetched there: the platform's own hosts, or the host of its API.

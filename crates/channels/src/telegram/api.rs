@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::TelegramError;
+use super::entities::FormattedText;
 use crate::address;
 use crate::voice_message::VoiceMessage;
 
@@ -213,7 +214,7 @@ impl Api {
         Ok(updates.into_iter().filter_map(read).collect())
     }
 
-    /// What numbers the updates: each bot has a sequence of its own. A token begins with the number of its bot.
+    /// The name of the bot's sequence of updates. Each bot has its own; a token begins with the id of its bot.
     pub(super) fn source(&self) -> String {
         let bot = self.token.expose_secret().split(':').next().unwrap_or_default();
         let is_number = !bot.is_empty() && bot.bytes().all(|byte| byte.is_ascii_digit());
@@ -243,9 +244,13 @@ impl Api {
         &self.client
     }
 
-    /// Sends a message; gives its number in the chat.
-    pub(super) async fn send_message(&self, chat: &str, text: &str) -> Result<i64, ApiError> {
-        let asked = json!({"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": true}});
+    /// Sends a message; returns its number in the chat.
+    pub(super) async fn send_message(&self, chat: &str, text: &FormattedText) -> Result<i64, ApiError> {
+        let mut asked =
+            json!({"chat_id": chat, "text": text.text, "link_preview_options": {"is_disabled": true}});
+        if !text.entities.is_empty() {
+            asked["entities"] = json!(text.entities);
+        }
         self.call::<SentMessage>("sendMessage", &asked, ANSWER_WITHIN).await.map(|sent| sent.message_id)
     }
 

@@ -1,6 +1,7 @@
 //! Telegram: direct messages by long polling.
 
 mod api;
+mod entities;
 
 use std::time::Duration;
 
@@ -14,8 +15,9 @@ use crate::channel::{
     Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind, with_quote,
 };
 use crate::inbound::{ChannelInbox, Stopped};
-use crate::voice_message::{VoiceMessage, fetch};
+use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 use api::{Api, ApiError, Message, POLL_SECONDS, UpdateContent};
+use entities::FormattedText;
 
 /// The platform's address.
 const API_BASE: &str = "https://api.telegram.org";
@@ -25,9 +27,8 @@ const PIECE_LENGTH_MAX: usize = 4_096;
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 /// Wait after the platform has refused the token, or another program receives with it.
 const WAIT_REFUSED: Duration = Duration::from_secs(60);
-
-/// How far below what was received an answer may end that only repeats: twice as much as the platform sends at once. An answer that
-/// ends further below has numbers of a new sequence: after a week without updates the platform begins anywhere.
+/// Largest distance below the position at which an answer counts as a repetition; twice the number of updates in one answer. After a
+/// week without updates the next id is random, so an answer that ends further below starts a new sequence.
 const REPEATED_MAX: i64 = 200;
 
 /// A request for updates.
@@ -79,7 +80,20 @@ impl Telegram {
         self.api.host()
     }
 
-    /// Whether the answer held nothing new though it held something: then the platform does not know what was received.
+    /// Earlier versions had one position for all bots. Without it, updates that were taken but not confirmed would be taken
+    /// again, also those whose messages were erased since.
+    async fn adopt_position(&self, inbound: &ChannelInbox) -> Result<(), Stopped> {
+        let source = self.api.source();
+        if inbound.position(&source).await?.is_none()
+            && let Some(position) = inbound.position(self.id()).await?
+        {
+            inbound.set_position(&source, position).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the updates of one request. Returns whether all of them were known already, which means that the platform does not
+    /// know the position.
     async fn poll(&self, inbound: &ChannelInbox, poll: Poll) -> Result<Result<bool, ApiError>, Stopped> {
         let source = self.api.source();
         let position = inbound.position(&source).await?;
@@ -99,7 +113,7 @@ impl Telegram {
         let before = if is_restarted { Some(first.id - 1) } else { position };
         if is_restarted {
             tracing::info!("Telegram numbers its updates from the start");
-            inbound.restart_sequence(&source, first.id - 1).await?;
+            inbound.set_position(&source, first.id - 1).await?;
         }
         let is_new = before.is_none_or(|before| last.id > before);
         for update in updates {
@@ -140,6 +154,9 @@ impl Channel for Telegram {
     }
 
     async fn receive(&self, inbound: &ChannelInbox) -> Stopped {
+        if let Err(stopped) = self.adopt_position(inbound).await {
+            return stopped;
+        }
         let mut failures: u32 = 0;
         // The first request does not wait: until it is answered nobody knows whether the channel works. It confirms nothing either:
         // numbers may have started again, below what was received.
@@ -174,7 +191,12 @@ impl Channel for Telegram {
     }
 
     async fn deliver(&self, piece: Piece<'_>) -> Result<Delivered, DeliveryError> {
-        Ok(delivered(self.api.send_message(piece.conversation, piece.text).await?))
+        let mut text = entities::format(piece.text);
+        // A list that numbers its items itself can be longer than its Markdown; a lone comment is shown as nothing.
+        if text.text.trim().is_empty() || text.text.encode_utf16().count() > PIECE_LENGTH_MAX {
+            text = FormattedText { text: piece.text.to_owned(), entities: Vec::new() };
+        }
+        Ok(delivered(self.api.send_message(piece.conversation, &text).await?))
     }
 
     async fn deliver_voice(
@@ -186,7 +208,8 @@ impl Channel for Telegram {
     }
 
     async fn fetch_recording(&self, recording: &str) -> Result<Vec<u8>, DeliveryError> {
-        fetch(self.api.client(), self.api.address_of_file(recording).await?).await
+        let address = self.api.address_of_file(recording).await?;
+        fetch(self.api.client(), address, RECORDING_BYTES_MAX).await
     }
 
     async fn show_typing(&self, conversation: &str) {

@@ -379,6 +379,22 @@ async fn what_can_not_be_read_is_named_or_passed_over() {
 }
 
 #[tokio::test]
+async fn a_long_text_that_came_as_a_file_is_read() {
+    let world = linked().await;
+    world.discord.paste(7, "my diary:", "One day.\n\n第二天。\n");
+    until_said(&world, "my diary:\n\nOne day.\n\n第二天。").await;
+    let long = "Dear diary. ".repeat(1_500);
+    world.discord.paste(7, "", &long);
+    until_said(&world, long.trim()).await;
+    world.discord.paste(7, "too long:", &"x".repeat(100_000));
+    until_said(&world, "[file message.txt] too long:").await;
+    let other =
+        json!({"filename": "message.txt", "content_type": "text/plain", "url": "http://203.0.113.7/a"});
+    world.discord.write_with(7, json!({"content": "elsewhere", "attachments": [other]}));
+    until_said(&world, "[file message.txt] elsewhere").await;
+}
+
+#[tokio::test]
 async fn a_bot_that_is_refused_is_said_in_plain_words() {
     let world = linked().await;
     world.discord.disturb(GatewayFault::Close(4_014));

@@ -177,6 +177,21 @@ async fn nothing_is_missed_and_nothing_said_twice_over_a_restart() {
 }
 
 #[tokio::test]
+async fn the_position_of_an_earlier_version_holds() {
+    let mut world = World::with_allowed(&["7"]).await;
+    world.store.set_sequence_position("telegram", 150).await.unwrap();
+    world.stop().await;
+    world.platform.number_from(150);
+    world.platform.write(7, "taken before, and erased since");
+    world.platform.write(7, "new");
+    world.start_again().await;
+    world.until_sent(1).await;
+    let said: Vec<String> =
+        world.messages("telegram-7").await.into_iter().map(|message| message.content).collect();
+    assert_eq!((said.len(), said[0].as_str()), (2, "new"), "{said:?}");
+}
+
+#[tokio::test]
 async fn a_reply_that_could_not_leave_leaves_after_the_restart() {
     let mut world = World::new().await;
     world.link("self").await;
@@ -330,6 +345,21 @@ async fn what_is_replied_to_reaches_the_persona() {
     world.platform.update("message", 7, json!({"text": "yes!", "reply_to_message": quoted}));
     world.until_sent(2).await;
     assert_eq!(said_by_ann(&world).await, ["[in reply to: Shall we meet on Friday?] yes!"]);
+}
+
+#[tokio::test]
+async fn markdown_is_shown_and_not_spelled_out() {
+    let world = World::new().await;
+    world.link("self").await;
+    world.listener.reply_with("Try **this** 😀:\n\n```sh\nls `pwd`\n```");
+    world.platform.write(7, "how do I list files?");
+    world.until_sent(2).await;
+    assert_eq!(lines(&world, TO_ANN)[1], "Try this 😀:\n\nls `pwd`");
+    let bold = json!({"type": "bold", "offset": 4, "length": 4});
+    let code = json!({"type": "pre", "offset": 14, "length": 8, "language": "sh"});
+    assert_eq!(world.platform.entities(), [json!(null), json!([bold, code])]);
+    let said = world.messages("self").await;
+    assert!(said[1].content.contains("**this**"), "memory keeps it as it was written");
 }
 
 async fn said_by_ann(world: &World) -> Vec<String> {

@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use channels::{
     ChannelSettings, Channels, ChannelsParts, Discord, DiscordSettings, Telegram, TelegramSettings,
 };
-use futures_util::stream::BoxStream;
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
 use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
@@ -63,6 +64,7 @@ pub(crate) struct World {
 pub(crate) struct Listener {
     held: Mutex<Option<(String, Arc<Notify>)>>,
     prompts: Mutex<Vec<(String, String)>>,
+    next_reply: Mutex<Option<&'static str>>,
 }
 
 impl Listener {
@@ -71,6 +73,11 @@ impl Listener {
         let bell = Arc::new(Notify::new());
         *self.held.lock().unwrap() = Some((text.to_owned(), bell.clone()));
         bell
+    }
+
+    /// The next reply is this one.
+    pub(crate) fn reply_with(&self, text: &'static str) {
+        *self.next_reply.lock().unwrap() = Some(text);
     }
 
     /// System and user prompt of each reply so far.
@@ -116,6 +123,10 @@ impl Provider for Listener {
         request: Request,
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
         self.listen(&request).await;
+        if let Some(text) = self.next_reply.lock().unwrap().take() {
+            let end = StreamEvent::Finished { usage: Default::default(), model: "listener".to_owned() };
+            return Ok(stream::iter([Ok(StreamEvent::Delta(text.to_owned())), Ok(end)]).boxed());
+        }
         OfflineProvider.stream(request).await
     }
 }

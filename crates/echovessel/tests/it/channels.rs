@@ -10,6 +10,7 @@ use testkit::discord::{DiscordFault, DiscordServer, GatewayFault};
 use testkit::telegram::TelegramServer;
 use voice::Sound;
 
+use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, command, eventually, pause};
 
 const TOKEN: &str = "123:abc";
@@ -98,6 +99,17 @@ async fn an_account_is_linked_by_a_command_and_talks_over_a_kill() {
     let said = history["messages"].as_array().unwrap();
     assert_eq!(said.len(), 4, "{history}");
     assert!(said.iter().all(|message| message["source_channel_id"] == "telegram"));
+
+    let unlink = ["channel", "unlink", "telegram", "--account"];
+    let other = run(&home, &settings, &[&unlink[..], &["8"]].concat()).await;
+    assert_eq!(other.code, 1, "{}", other.err);
+    assert!(other.err.contains("no account of telegram is linked to self"), "{}", other.err);
+    let printed = run(&home, &settings, &[&unlink[..], &["7"]].concat()).await.well();
+    assert_eq!(printed, "telegram 7 does not write for self any more.\n");
+    platforms.telegram.write(7, "is anyone there?");
+    until_sent_on_telegram(&platforms, 4).await;
+    assert!(platforms.telegram.sent()[3].1.starts_with("This assistant is private."));
+    assert_eq!(daemon.get("/api/chat/history").await["messages"].as_array().unwrap().len(), 4);
 }
 
 #[tokio::test]

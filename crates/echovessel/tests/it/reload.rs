@@ -57,6 +57,29 @@ async fn setting(daemon: &Daemon, key: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn channels_are_changed_by_the_legacy_names() {
+    let home = Home::new();
+    write(&home, FILE);
+    let daemon = Daemon::start(&home, &Settings::offline()).await;
+    let change = async |body: Value| {
+        answer(daemon.request(Method::PATCH, "/api/admin/channels").json(&body)).await.unwrap()
+    };
+    let ids = json!([80_351_110_224_678_912_u64]);
+    let done = change(json!({"discord": {"allowed_user_ids": ids, "debounce_ms": 500}})).await;
+    assert_eq!(done.status, 200, "{}", done.body);
+    let fields = json!(["channels.discord.allowed_user_ids", "channels.discord.debounce_ms"]);
+    assert_eq!((&done.body["updated_fields"], &done.body["restart_required"]), (&fields, &json!(true)));
+    let text = file(&home);
+    assert!(text.contains("allowed_user_ids = [\"80351110224678912\"]"), "{text}");
+    assert!(text.contains("debounce = \"500ms\""), "{text}");
+    let refused = change(json!({"discord": {"allowed_user_ids": ["ann"]}})).await;
+    assert_eq!(refused.status, 422, "{}", refused.body);
+    let refused = change(json!({"discord": {"token_env": "HOME"}})).await;
+    assert_eq!(refused.status, 403, "{}", refused.body);
+    assert_eq!(file(&home), text, "what is refused changes nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn how_replies_are_sampled_can_be_changed_while_it_runs() {
     let home = Home::new();
     let model = scripts::model().await;

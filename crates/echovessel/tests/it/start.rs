@@ -1,7 +1,7 @@
 //! What a start refuses, and what it prints.
 
 use crate::command_line::run;
-use crate::daemon::{Home, Settings, command, eventually};
+use crate::daemon::{Daemon, Home, Settings, command, eventually};
 
 /// Starts a daemon and stops it; returns what it printed.
 pub(crate) async fn start_line(home: &Home, settings: &Settings) -> String {
@@ -76,4 +76,34 @@ async fn an_unknown_memory_is_said_with_and_without_a_daemon() {
     assert!(show("nope").await.contains("no memory has the id `nope`"));
     let _daemon = crate::daemon::Daemon::start(&home, &settings).await;
     assert!(show("nope").await.contains("no memory has the id `nope`"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_hands_a_link_to_the_browser_in_a_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (home, settings) = (Home::new(), Settings::offline());
+    let daemon = Daemon::start(&home, &settings).await;
+    let programs = home.file("programs");
+    std::fs::create_dir(&programs).unwrap();
+    for name in ["xdg-open", "open"] {
+        let program = programs.join(name);
+        let script = format!(
+            "#!/bin/sh\nread -r page < \"$1\"\nprintf '%s' \"$1\" > '{}/opened'\n",
+            programs.display()
+        );
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let printed = run(&home, &settings.variable("PATH", programs.display()), &["open"]).await.well();
+    let mut lines = printed.lines();
+    let link = lines.next().unwrap();
+    assert!(link.starts_with("http://127.0.0.1:"), "{printed}");
+    assert!(lines.next().unwrap().contains("a browser is opening"), "{printed}");
+    let page =
+        eventually("the browser", async || std::fs::read_to_string(programs.join("opened")).ok()).await;
+    assert!(std::fs::read_to_string(&page).unwrap().contains(link), "{page}");
+    assert_eq!(std::fs::metadata(&page).unwrap().permissions().mode() & 0o077, 0);
+    drop(daemon);
+    let refused = run(&home, &Settings::offline(), &["open"]).await;
+    assert_eq!(refused.code, 4, "{}", refused.err);
 }

@@ -33,12 +33,7 @@ pub trait AccessStore: Send + Sync {
     /// Whether the token may write for this user: one that it created before, or one more of at most `users_max`.
     async fn admit_user(&self, prefix: &str, user: &UserId, users_max: u32) -> Result<bool, StoreError>;
     /// Counts a reply that a token asked for.
-    async fn add_token_turn(
-        &self,
-        prefix: &str,
-        at: Timestamp,
-        turn: Option<TurnId>,
-    ) -> Result<(), StoreError>;
+    async fn add_token_turn(&self, prefix: &str, at: Timestamp, turn: TurnId) -> Result<(), StoreError>;
     /// What a token asked for since then: the number of turns, and what they cost in US dollars as far as prices are known.
     async fn token_use(&self, prefix: &str, since: Timestamp) -> Result<(u64, f64), StoreError>;
     /// Adds a login. Those that are over are removed, and the oldest beyond [`LOGINS_MAX`].

@@ -107,8 +107,8 @@ pub struct ChannelCounts {
 pub trait ChannelStore: Send + Sync {
     /// Up to where a sequence was received; none before the first time.
     async fn sequence_position(&self, source: &str) -> Result<Option<i64>, StoreError>;
-    /// Notes that a sequence has begun again after this number, which may be lower than what was received.
-    async fn restart_sequence(&self, source: &str, number: i64) -> Result<(), StoreError>;
+    /// Sets up to where a sequence was received, also to a lower number: platforms start their numbers again.
+    async fn set_sequence_position(&self, source: &str, number: i64) -> Result<(), StoreError>;
     /// The newest number received in each conversation of a channel that numbers by conversation, with the conversation.
     async fn conversation_positions(&self, channel_id: &str) -> Result<Vec<(String, i64)>, StoreError>;
     /// Whether something of this position was taken already.

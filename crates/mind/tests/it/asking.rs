@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use llm::{AnswerFormat, Completion, LlmError, Provider, Request, StreamEvent, Tier};
+use memory::identifiers::TurnId;
 use memory::ports::{Mind, MindError};
 use mind::contract::{
     ExtractionAnswer, GraphAnswer, ReflectionAnswer, RollUpAnswer, SlowCycleAnswer, schema,
@@ -31,6 +32,17 @@ async fn the_question_is_put_as_the_contract_says() {
         assert_eq!(*name, request.task);
         assert_eq!(schema["type"], "object");
     }
+}
+
+#[tokio::test]
+async fn a_prompt_of_a_program_is_paid_for_under_its_id() {
+    let setting = setting([Ok("A title".to_owned()), Err(LlmError::Auth { message: "no key.".to_owned() })]);
+    let id = TurnId(uuid::Uuid::from_u128(7));
+    assert_eq!(setting.mind.answer_utility("Name this talk.", id).await.unwrap().0, "A title");
+    assert!(setting.mind.answer_utility("Name this talk.", id).await.is_err());
+    let calls = setting.ledger.0.lock().unwrap();
+    assert_eq!(calls.len(), 2);
+    assert!(calls.iter().all(|call| call.turn_id == Some(id) && call.task == "utility"));
 }
 
 #[tokio::test]

@@ -132,14 +132,25 @@ impl DiscordServer {
         self.message(&Self::direct(person), person, fields)
     }
 
+    /// Puts a file where attachments are fetched from; returns its address.
+    fn upload(&self, file: &[u8]) -> String {
+        let mut state = self.shared.lock();
+        state.files.push(file.to_vec());
+        format!("http://{}/files/{}", self.address, state.files.len() - 1)
+    }
+
+    /// A person pastes a text that is too long for a message: the platform's programs send it as a file.
+    pub fn paste(&self, person: u64, content: &str, text: &str) -> String {
+        let attachment = json!({
+            "id": "1", "filename": "message.txt", "content_type": "text/plain; charset=utf-8", "size": text.len(),
+            "url": self.upload(text.as_bytes()),
+        });
+        self.write_with(person, json!({"content": content, "attachments": [attachment]}))
+    }
+
     /// A person sends a voice message; gives the message's id.
     pub fn speak(&self, person: u64, ogg_opus: &[u8]) -> String {
-        let place = {
-            let mut state = self.shared.lock();
-            state.recordings.push(ogg_opus.to_vec());
-            state.recordings.len() - 1
-        };
-        let url = format!("http://{}/files/{place}", self.address);
+        let url = self.upload(ogg_opus);
         let attachment = json!({
             "id": "1", "filename": "voice-message.ogg", "content_type": "audio/ogg", "size": ogg_opus.len(),
             "url": url, "duration_secs": 2.0, "waveform": "AAAA",

@@ -26,7 +26,7 @@ pub(super) async fn answer(
     request: &HttpRequest,
 ) -> io::Result<bool> {
     if let Some(place) = request.path.strip_prefix("/files/") {
-        let file = place.parse::<usize>().ok().and_then(|place| shared.lock().recordings.get(place).cloned());
+        let file = place.parse::<usize>().ok().and_then(|place| shared.lock().files.get(place).cloned());
         let (status, file) = file.map_or((404, Vec::new()), |file| (200, file));
         let response = HttpResponse { status, content_type: "audio/ogg", headers: &[], body: &file };
         write_response(connection, &response, file.len()).await?;

@@ -31,7 +31,7 @@ pub(super) struct State {
     pub(super) is_away: bool,
     pub(super) sent: Vec<DiscordSent>,
     pub(super) sent_voices: Vec<(String, Vec<u8>)>,
-    pub(super) recordings: Vec<Vec<u8>>,
+    pub(super) files: Vec<Vec<u8>>,
     pub(super) nonces: HashMap<String, Value>,
     pub(super) calls: HashMap<String, usize>,
     pub(super) faults: HashMap<String, VecDeque<DiscordFault>>,

@@ -168,6 +168,8 @@ fn no_channel() -> Problem {
 #[expect(dead_code, reason = "describes what `changes` reads, which names what it can't take")]
 pub(crate) struct ChannelChangeRequest {
     web: Option<WebChannelChange>,
+    discord: Option<BotChannelChange>,
+    telegram: Option<BotChannelChange>,
 }
 
 #[derive(JsonSchema)]
@@ -178,6 +180,17 @@ struct WebChannelChange {
     debounce_ms: Option<u64>,
 }
 
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes what `changes` reads, which names what it can't take")]
+struct BotChannelChange {
+    enabled: Option<bool>,
+    /// Only in the file; see `GET /api/admin/config`.
+    token_env: Option<String>,
+    /// Numbers are taken too.
+    allowed_user_ids: Option<Vec<String>>,
+    debounce_ms: Option<u64>,
+}
+
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ChannelChangeResponse {
     updated_fields: Vec<String>,
@@ -185,7 +198,8 @@ pub(crate) struct ChannelChangeResponse {
     restart_required: bool,
 }
 
-/// `PATCH /api/admin/channels {web: {host?, port?, debounce_ms?}}`: as the compatible interface has it.
+/// `PATCH /api/admin/channels {web?: {host?, port?, debounce_ms?}, discord?: {enabled?, allowed_user_ids?, debounce_ms?}}`: as in
+/// the legacy API.
 pub(crate) async fn change(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -216,8 +230,8 @@ fn changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
     let mut changes = Vec::new();
     for (channel, fields) in channels {
         match channel.as_str() {
-            "web" => {}
-            "discord" | "imessage" | "telegram" => {
+            "web" | "discord" | "telegram" => {}
+            "imessage" => {
                 return Err(not_implemented::problem(&format!("channel {channel}"), "use the web UI"));
             }
             _ => {
@@ -227,29 +241,40 @@ fn changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
             }
         }
         let fields = fields.as_object().filter(|fields| !fields.is_empty());
-        let fields = fields.ok_or_else(|| Problem::bad_request("web: send an object of fields"))?;
+        let fields =
+            fields.ok_or_else(|| Problem::bad_request(format!("{channel}: send an object of fields")))?;
         for (field, value) in fields {
-            let (key, value) = setting_of(field, value)?;
-            changes.push((format!("channels.web.{field}"), key.to_owned(), value));
+            let (key, value) = setting_of(channel, field, value)?;
+            changes.push((format!("channels.{channel}.{field}"), key, value));
         }
     }
     Ok(changes)
 }
 
-fn setting_of(field: &str, value: &Value) -> Result<(&'static str, Value), Problem> {
-    match field {
-        "host" => Ok(("server.host", value.clone())),
-        "port" => Ok(("server.port", value.clone())),
-        "debounce_ms" => {
+fn setting_of(channel: &str, field: &str, value: &Value) -> Result<(String, Value), Problem> {
+    let of_channel = |key: &str| format!("channels.{channel}.{key}");
+    match (channel, field) {
+        ("web", "host" | "port") => Ok((format!("server.{field}"), value.clone())),
+        (_, "debounce_ms") => {
             let wait = value.as_u64().filter(|wait| *wait <= DEBOUNCE_MAX);
             let wait = wait.ok_or_else(|| {
                 Problem::unprocessable(format!("debounce_ms: a number from 0 to {DEBOUNCE_MAX}"))
             })?;
-            Ok(("channels.web.debounce", json!(format!("{wait}ms"))))
+            Ok((of_channel("debounce"), json!(format!("{wait}ms"))))
         }
-        "enabled" | "static_dir" => {
+        ("web", "enabled" | "static_dir") => {
             Err(Problem::bad_request(format!("web.{field}: can't be changed; the web UI is always served")))
         }
-        _ => Err(Problem::bad_request(format!("web has no field {field}; nothing was changed"))),
+        ("discord" | "telegram", "enabled" | "token_env") => Ok((of_channel(field), value.clone())),
+        ("discord" | "telegram", "allowed_user_ids") => {
+            Ok((of_channel(field), ids_as_text(value).unwrap_or_else(|| value.clone())))
+        }
+        _ => Err(Problem::bad_request(format!("{channel} has no field {field}; nothing was changed"))),
     }
+}
+
+/// Programs of the legacy API send ids as numbers.
+fn ids_as_text(ids: &Value) -> Option<Value> {
+    let text = |id: &Value| id.as_u64().map_or_else(|| id.clone(), |id| json!(id.to_string()));
+    Some(ids.as_array()?.iter().map(text).collect())
 }

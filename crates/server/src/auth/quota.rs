@@ -37,6 +37,14 @@ impl TurnCounts {
         Some(has_room)
     }
 
+    /// Takes back what [`Self::take`] counted, if it is still the same day.
+    fn give_back(&self, prefix: &str, midnight: Timestamp) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(day) = all.get_mut(prefix).filter(|day| day.midnight == midnight) {
+            day.turns = day.turns.saturating_sub(1);
+        }
+    }
+
     fn begin(&self, prefix: &str, midnight: Timestamp, turns: u64) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= TOKENS_MAX {
@@ -49,50 +57,69 @@ impl TurnCounts {
     }
 }
 
-/// Refuses a reply beyond what the token may ask for today, and a user beyond those that it may create. Counts the reply.
-/// Nobody limits the owner.
-pub(crate) async fn admit_turn(app: &App, principal: &Principal, user: &UserId) -> Result<(), Problem> {
-    let Some(prefix) = &principal.prefix else { return Ok(()) };
+/// A reply that a token may ask for. Dropped before [`Self::note`], it is not counted.
+#[must_use]
+pub(crate) struct AdmittedTurn {
+    app: App,
+    /// None for the owner, whom nobody limits.
+    prefix: Option<String>,
+    midnight: Timestamp,
+}
+
+impl AdmittedTurn {
+    /// Stores which reply it was, behind the request: for the count after a restart, and for what it costs.
+    pub(crate) fn note(mut self, turn: TurnId) {
+        let Some(prefix) = self.prefix.take() else { return };
+        let (access, now) = (self.app.parts.access.clone(), self.app.now());
+        tokio::spawn(async move {
+            if let Err(error) = access.add_token_turn(&prefix, now, turn).await {
+                tracing::warn!("a reply was not counted for the token that asked for it: {error}");
+            }
+        });
+    }
+}
+
+impl Drop for AdmittedTurn {
+    fn drop(&mut self) {
+        if let Some(prefix) = &self.prefix {
+            self.app.turn_counts.give_back(prefix, self.midnight);
+        }
+    }
+}
+
+/// Refuses a reply beyond what the token may ask for today, and a user beyond those that it may create.
+pub(crate) async fn admit_turn(
+    app: &App,
+    principal: &Principal,
+    user: &UserId,
+) -> Result<AdmittedTurn, Problem> {
+    let (midnight, tomorrow) = app.runtime().day();
+    let Some(prefix) = &principal.prefix else {
+        return Ok(AdmittedTurn { app: app.clone(), prefix: None, midnight });
+    };
     admit_user(app, principal, prefix, user).await?;
     let settings = app.parts.settings.load();
-    let (midnight, tomorrow) = app.runtime().day();
     let access = &app.parts.access;
     if settings.usd_per_day > 0.0 {
         let (_, spent) = access.token_use(prefix, midnight).await?;
         if spent >= settings.usd_per_day {
-            return Err(used_up(
-                app,
-                tomorrow,
-                "limits.usd_per_day: what this token may spend today is spent",
-            ));
+            let reason = "limits.usd_per_day: what this token may spend today is spent";
+            return Err(used_up(app, tomorrow, reason));
         }
     }
-    if settings.turns_per_day == 0 {
-        return Ok(());
-    }
+    let turns_max = if settings.turns_per_day == 0 { u64::MAX } else { settings.turns_per_day };
     let counts = &app.turn_counts;
-    let mut has_room = counts.take(prefix, midnight, settings.turns_per_day);
+    let mut has_room = counts.take(prefix, midnight, turns_max);
     if has_room.is_none() {
         let (turns, _) = access.token_use(prefix, midnight).await?;
         counts.begin(prefix, midnight, turns);
-        has_room = counts.take(prefix, midnight, settings.turns_per_day);
+        has_room = counts.take(prefix, midnight, turns_max);
     }
     if has_room == Some(false) {
         let reason = "limits.turns_per_day: this token has asked for as many replies as it may today";
         return Err(used_up(app, tomorrow, reason));
     }
-    Ok(())
-}
-
-/// Notes which reply it was, behind the request: for the count after a restart, and for what it cost.
-pub(crate) fn note_turn(app: &App, principal: &Principal, turn: Option<TurnId>) {
-    let Some(prefix) = principal.prefix.clone() else { return };
-    let (access, now) = (app.parts.access.clone(), app.now());
-    tokio::spawn(async move {
-        if let Err(error) = access.add_token_turn(&prefix, now, turn).await {
-            tracing::warn!("a reply was not counted for the token that asked for it: {error}");
-        }
-    });
+    Ok(AdmittedTurn { app: app.clone(), prefix: Some(prefix.clone()), midnight })
 }
 
 async fn admit_user(app: &App, principal: &Principal, prefix: &str, user: &UserId) -> Result<(), Problem> {
@@ -132,7 +159,11 @@ mod tests {
         counts.begin("a1", at(0), 0);
         assert_eq!(counts.take("a1", at(0), 3), Some(false), "who counts at the same time changes nothing");
         assert_eq!(counts.take("a1", at(0), 4), Some(true), "a larger limit holds at once");
-        assert_eq!(counts.take("a1", at(86_400), 3), None, "the next day begins anew");
+        counts.give_back("a1", at(0));
+        assert_eq!([(); 2].map(|()| counts.take("a1", at(0), 4)), [Some(true), Some(false)]);
+        counts.give_back("a1", at(86_400));
+        assert_eq!(counts.take("a1", at(0), 4), Some(false), "another day's reply is not taken off this day");
+        assert_eq!(counts.take("a1", at(86_400), 3), None, "the next day starts at zero");
         assert_eq!(counts.take("b2", at(0), 3), None, "another token has its own");
     }
 }

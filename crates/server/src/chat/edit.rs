@@ -95,10 +95,10 @@ pub(crate) async fn regenerate(
         Some((turn, scope)) => (Some(turn), scope),
         None => (None, app.scope(&principal, which.persona_id, which.user_id).await?),
     };
-    quota::admit_turn(&app, &principal, &scope.user).await?;
+    let admitted = quota::admit_turn(&app, &principal, &scope.user).await?;
     let turn = run_detached(async move {
         let turn = app.runtime().regenerate(&scope, turn).await?;
-        quota::note_turn(&app, &principal, Some(turn.id));
+        admitted.note(turn.id);
         Ok(turn)
     })
     .await?;

@@ -44,7 +44,7 @@ pub(crate) async fn send(
         return Err(Problem::unprocessable(detail));
     }
     let scope = app.scope(&principal, message.persona_id, message.user_id).await?;
-    quota::admit_turn(&app, &principal, &scope.user).await?;
+    let admitted = quota::admit_turn(&app, &principal, &scope.user).await?;
     let incoming = IncomingMessage {
         scope,
         channel_id: CHANNEL.to_owned(),
@@ -54,7 +54,7 @@ pub(crate) async fn send(
     let recording_id = message.recording_id;
     let accepted = run_detached(async move {
         let accepted = app.runtime().accept(incoming).await?;
-        quota::note_turn(&app, &principal, Some(accepted.turn_id));
+        admitted.note(accepted.turn_id);
         if let Some(recording_id) = recording_id
             && let Err(error) = app.runtime().attach_recording(&recording_id, accepted.message_id).await
         {

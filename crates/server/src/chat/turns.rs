@@ -50,10 +50,10 @@ pub(crate) async fn retry(
     Id(id): Id<TurnId>,
 ) -> Result<Accepted<TurnResponse>, Problem> {
     let turn = visible(&app, &principal, id).await?;
-    quota::admit_turn(&app, &principal, &turn.scope.user).await?;
+    let admitted = quota::admit_turn(&app, &principal, &turn.scope.user).await?;
     let retried = run_detached(async move {
         let retried = app.runtime().retry_turn(id).await?;
-        quota::note_turn(&app, &principal, Some(id));
+        admitted.note(id);
         Ok(retried)
     })
     .await?;

@@ -7,12 +7,11 @@ use axum::http::header::{ACCEPT_RANGES, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_R
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use memory::identifiers::{MessageId, TurnId};
-use memory::messages::Message;
+use memory::messages::{Message, Role};
 use runtime::SpeechError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::edit::visible;
 use crate::auth::Principal;
 use crate::extract::run_detached;
 use crate::problem::Problem;
@@ -75,9 +74,18 @@ pub(crate) async fn speak(
     }))
 }
 
+/// The message with this id, or the reply of the turn with this id: `message_id` of the events is the turn's.
 async fn message_of(app: &App, principal: &Principal, file: &str) -> Result<Message, Problem> {
     let id = file.strip_suffix(".mp3").unwrap_or(file).parse::<MessageId>();
-    visible(app, principal, id.map_err(|_| Problem::not_found("id not found"))?).await
+    let id = id.map_err(|_| Problem::not_found("id not found"))?;
+    let store = app.runtime().store();
+    let message = match store.message(id).await? {
+        Some(message) => Some(message),
+        None => store.turn_messages(TurnId(id.0)).await?.into_iter().rfind(|one| one.role == Role::Persona),
+    };
+    message
+        .filter(|message| principal.may_see(&message.scope))
+        .ok_or_else(|| Problem::not_found("message not found"))
 }
 
 /// `GET /api/chat/voice/live/{turn_id}/{index}`: a sentence of a reply that is being written.

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use memory::identifiers::TurnId;
 use memory::ledger::TokenUsage;
 use memory::messages::Message;
 use runtime::{IncomingMessage, TurnEvent, UtilityAnswer};
@@ -48,16 +49,17 @@ pub(crate) async fn complete(
     }
     let scope = app.scope(&principal, model, user).await?;
     let persona = scope.persona.to_string();
-    quota::admit_turn(&app, &principal, &scope.user).await?;
+    let admitted = quota::admit_turn(&app, &principal, &scope.user).await?;
     if let Some(prompt) = utility {
-        quota::note_turn(&app, &principal, None);
-        return answer_utility(&app, &asked, prompt, persona, stop).await;
+        let id = app.runtime().next_turn_id();
+        admitted.note(id);
+        return answer_utility(&app, &asked, prompt, persona, id, stop).await;
     }
     let incoming = IncomingMessage { scope, channel_id: CHANNEL.to_owned(), content, external_ref: None };
     let created = app.now().as_second();
     let (accepted, mut events) = run_detached(async move {
         let accepted = app.runtime().accept_and_subscribe(incoming).await?;
-        quota::note_turn(&app, &principal, Some(accepted.0.turn_id));
+        admitted.note(accepted.0.turn_id);
         Ok(accepted)
     })
     .await?;
@@ -80,14 +82,15 @@ async fn answer_utility(
     asked: &CompletionRequest,
     prompt: String,
     persona: String,
+    id: TurnId,
     mut stop: StopFilter,
 ) -> Result<Response, Problem> {
-    let answer = app.runtime().answer_utility(&prompt).await;
+    let answer = app.runtime().answer_utility(&prompt, id).await;
     let answer = answer.map_err(|error| {
         tracing::warn!("no answer to a utility prompt: {}", error.for_the_log());
         no_reply(format!("{error}; nothing was written"), error.is_transient())
     })?;
-    let UtilityAnswer { id, text, usage } = answer;
+    let UtilityAnswer { text, usage } = answer;
     let head = ChunkHeader { id: format!("chatcmpl-{id}"), created: app.now().as_second(), model: persona };
     if asked.stream.unwrap_or(false) {
         return Ok(chunks::whole(head, &text, usage, asked.wants_usage(), stop).into_response());

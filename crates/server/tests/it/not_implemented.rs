@@ -35,11 +35,13 @@ async fn channels_are_listed_and_the_page_is_changed_by_the_old_names() {
         json!({"carrier-pigeon": {"enabled": true}}),
         json!({"web": {"colour": "red"}}),
         json!({"web": {"enabled": false}}),
+        json!({"discord": {"static_dir": "."}}),
     ] {
         patch(body).await.is_problem(400);
     }
     patch(json!({"web": {"debounce_ms": -1}})).await.is_problem(422);
-    patch(json!({"discord": {"enabled": true}})).await.is_problem(501);
+    patch(json!({"discord": {"debounce_ms": "soon"}})).await.is_problem(422);
+    patch(json!({"imessage": {"enabled": true}})).await.is_problem(501);
 }
 
 #[tokio::test]

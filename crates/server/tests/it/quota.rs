@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::http::Method;
 use memory::UserId;
+use memory::identifiers::TurnId;
 use memory::ledger::ModelCall;
 use memory::ports::{AccessStore, LedgerStore, UserStore};
 use serde_json::{Value, json};
@@ -29,6 +30,8 @@ async fn a_token_has_so_many_replies_a_day() {
     for _ in 0..2 {
         assert_eq!(say(&home, &phone, None).await.status, 202);
     }
+    let empty = home.ask_with(&phone, Method::POST, "/api/chat/send", Some(json!({"content": " "}))).await;
+    empty.is_problem(422);
     let asked = json!({"model": "default", "messages": [{"role": "user", "content": "And again."}]});
     let answer = home.ask_with(&phone, Method::POST, "/v1/chat/completions", Some(asked.clone())).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
@@ -57,7 +60,7 @@ async fn what_a_token_asked_for_is_known_after_a_restart() {
     let phone = home.token("phone", &["chat"], Some("ann")).await;
     let prefix = home.store.tokens().await.unwrap()[0].prefix.clone();
     for _ in 0..2 {
-        home.store.add_token_turn(&prefix, start(), None).await.unwrap();
+        home.store.add_token_turn(&prefix, start(), TurnId(uuid::Uuid::nil())).await.unwrap();
     }
     limit(&home, 3, 0.0);
     assert_eq!(say(&home, &phone, None).await.status, 202);

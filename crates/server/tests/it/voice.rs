@@ -209,7 +209,12 @@ async fn failures_leave_text_say_why_and_rest_after_three() {
     assert_eq!(stage.files().len(), 0);
     home.wait(Duration::from_secs(301)).await;
     let events = stage.hear("hello", "chat.message.voice_ready").await;
-    assert_eq!(events.last().unwrap().data["duration_seconds"], 1.2);
+    let ready = &events.last().unwrap().data;
+    assert_eq!(ready["duration_seconds"], 1.2);
+    let sound = bytes(get(home, ready["url"].as_str().unwrap(), None).await).await;
+    let path = format!("/api/chat/voice/{}.mp3", ready["message_id"].as_str().unwrap());
+    let by_event = bytes(get(home, &path, None).await).await;
+    assert!(by_event == sound && sound.starts_with(b"RIFF"), "the id of the event names it too");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -129,12 +129,12 @@ pub async fn what_a_token_asks_for_is_counted(store: &dyn AccessStore) -> Outcom
 
     let turn = TurnId(uuid::Uuid::from_u128(7));
     for seconds in [10, 20, 30] {
-        store.add_token_turn("b2", at(seconds), Some(turn)).await?;
+        store.add_token_turn("b2", at(seconds), turn).await?;
     }
-    store.add_token_turn("b2", at(40), None).await?;
+    store.add_token_turn("b2", at(40), turn).await?;
     assert_eq!(store.token_use("b2", at(20)).await?, (3, 0.0));
     assert_eq!(store.token_use("c3", at(20)).await?, (0, 0.0));
-    store.add_token_turn("b2", at(31 + TOKEN_TURNS_KEPT.as_secs()), None).await?;
+    store.add_token_turn("b2", at(31 + TOKEN_TURNS_KEPT.as_secs()), turn).await?;
     assert_eq!(store.token_use("b2", at(0)).await?.0, 2, "those of days ago are not kept");
 
     store.revoke_token("phone").await?;
