@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use futures_util::{Stream, StreamExt as _};
 use outgoing::client_builder;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Method, Response};
+use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 
@@ -96,48 +96,66 @@ impl Daemon {
         bail!("the daemon refused ({status}): {}", said.unwrap_or("without a reason"))
     }
 
-    /// Says something, hands each piece of the reply to `piece`, and tells whether the reply was cut off.
+    /// Says something in the terminal and hands each piece of the reply to `piece`.
     pub(crate) async fn say(
         &self,
         user: &str,
         text: &str,
         mut piece: impl FnMut(&str),
-    ) -> anyhow::Result<bool> {
+    ) -> anyhow::Result<SpokenReply> {
         let body = serde_json::json!({
             "model": "default", "stream": true, "user": user, "messages": [{"role": "user", "content": text}],
         });
-        let response = self.send(Method::POST, "/v1/chat/completions", Some(body)).await?;
+        let request = self.request(Method::POST, "/v1/chat/completions", Some(body));
+        let response = self.sent(request.header(server::CHANNEL_HEADER, server::TERMINAL_CHANNEL)).await?;
         if !response.status().is_success() {
             let answer: Value = response.json().await.unwrap_or_default();
             bail!("{}", answer["error"]["message"].as_str().unwrap_or("the daemon refused without a reason"));
         }
         let mut bytes = response.bytes_stream();
-        let (mut pending, mut incomplete) = (Vec::new(), false);
+        let (mut pending, mut reply) = (Vec::new(), SpokenReply::default());
         while let Some(chunk) = bytes.next().await {
             pending.extend_from_slice(&chunk.context("the daemon broke off")?);
             while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = pending.drain(..=end).collect();
-                incomplete |= read_line(&String::from_utf8_lossy(&line), &mut piece)?;
+                read_line(&String::from_utf8_lossy(&line), &mut reply, &mut piece)?;
             }
         }
-        Ok(incomplete)
+        Ok(reply)
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Response> {
+        self.sent(self.request(method, path, body)).await
+    }
+
+    fn request(&self, method: Method, path: &str, body: Option<Value>) -> RequestBuilder {
         let url = format!("{}{path}", self.run.url.trim_end_matches('/'));
-        let mut request = self.http.request(method, url).bearer_auth(&self.token);
-        if let Some(body) = body {
-            request = request.json(&body);
+        let request = self.http.request(method, url).bearer_auth(&self.token);
+        match body {
+            Some(body) => request.json(&body),
+            None => request,
         }
+    }
+
+    async fn sent(&self, request: RequestBuilder) -> anyhow::Result<Response> {
         request.send().await.with_context(|| format!("the daemon at {} does not answer", self.run.url))
     }
 }
 
-/// Reads a line of the event stream; true when it ends a reply that was cut off.
-fn read_line(line: &str, piece: &mut impl FnMut(&str)) -> anyhow::Result<bool> {
+/// What became of something that was said.
+#[derive(Debug, Default)]
+pub(crate) struct SpokenReply {
+    /// The turn.
+    pub(crate) turn: Option<String>,
+    /// Whether the reply was cut off.
+    pub(crate) is_incomplete: bool,
+}
+
+/// Reads a line of the event stream.
+fn read_line(line: &str, reply: &mut SpokenReply, piece: &mut impl FnMut(&str)) -> anyhow::Result<()> {
     let Some(data) = line.trim_end().strip_prefix("data:").map(str::trim).filter(|data| *data != "[DONE]")
     else {
-        return Ok(false);
+        return Ok(());
     };
     let chunk: Value = serde_json::from_str(data).context("the daemon sent something that is not JSON")?;
     if let Some(message) = chunk["error"]["message"].as_str() {
@@ -146,5 +164,8 @@ fn read_line(line: &str, piece: &mut impl FnMut(&str)) -> anyhow::Result<bool> {
     if let Some(delta) = chunk["choices"][0]["delta"]["content"].as_str() {
         piece(delta);
     }
-    Ok(chunk["choices"][0]["finish_reason"] == "length")
+    reply.turn =
+        reply.turn.take().or_else(|| chunk["id"].as_str()?.strip_prefix("chatcmpl-").map(str::to_owned));
+    reply.is_incomplete |= chunk["choices"][0]["finish_reason"] == "length";
+    Ok(())
 }

@@ -58,6 +58,9 @@ impl Default for SessionPolicy {
     }
 }
 
+/// First letters of the channels of imported conversations.
+pub const IMPORT_CHANNEL_PREFIX: &str = "import-";
+
 /// A session as stored. At most one is open per (persona, user, channel).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
@@ -97,6 +100,13 @@ pub struct Session {
     pub last_error: Option<String>,
     /// Not claimed before this time.
     pub retry_at: Option<Timestamp>,
+}
+
+impl Session {
+    /// Whether it was imported.
+    pub fn is_imported(&self) -> bool {
+        self.channel_id.starts_with(IMPORT_CHANNEL_PREFIX)
+    }
 }
 
 /// Where a new message goes.

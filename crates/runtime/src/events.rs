@@ -371,11 +371,12 @@ fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
                 created_at: at,
             }),
         ),
-        ConsolidationEvent::Thought { session_id, node, at, .. } => {
-            ("memory.thought.created", json!(thought(Some(session_id), *node, at)))
+        ConsolidationEvent::Thought { session_id, is_imported, node, at, .. } => {
+            let source = if is_imported { "import" } else { "reflection" };
+            ("memory.thought.created", json!(thought(source, Some(session_id), *node, at)))
         }
         ConsolidationEvent::SlowThought { node, at, .. } => {
-            ("memory.thought.created", json!(thought(None, *node, at)))
+            ("memory.thought.created", json!(thought("slow_tick", None, *node, at)))
         }
         ConsolidationEvent::Described { entity, .. } => {
             ("memory.entity.description_updated", json!(described_entity(*entity, "slow_tick")))
@@ -410,14 +411,19 @@ fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
 }
 
 /// A thought of the slow cycle comes from no session.
-fn thought(session_id: Option<SessionId>, node: NewNode, at: Timestamp) -> ThoughtCreated {
+fn thought(
+    source: &'static str,
+    session_id: Option<SessionId>,
+    node: NewNode,
+    at: Timestamp,
+) -> ThoughtCreated {
     ThoughtCreated {
         thought_id: node.id,
         kind: node.kind,
         subject: node.subject,
         description: node.description,
         emotional_impact: node.emotional_impact,
-        source: if session_id.is_none() { "slow_tick" } else { "reflection" },
+        source,
         session_id,
         filling_event_ids: node.filling,
         created_at: at,

@@ -28,7 +28,7 @@ pub(crate) struct ThoughtCreated {
     pub(crate) subject: Subject,
     pub(crate) description: String,
     pub(crate) emotional_impact: i8,
-    /// `reflection` or `slow_tick`.
+    /// `reflection`, `slow_tick` or `import`.
     pub(crate) source: &'static str,
     /// Null for a thought of a slow cycle.
     pub(crate) session_id: Option<SessionId>,

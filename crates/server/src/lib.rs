@@ -33,6 +33,7 @@ pub use admin::config::{ConfigAuthor, ConfigUpdate, Configuration, Configuration
 pub use admin::voice::VoiceProgram;
 pub use api_docs::openapi;
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
+pub use openai::completions::{CHANNEL_HEADER, TERMINAL_CHANNEL};
 pub use router::{api_paths, router};
 pub use serve::{ServeError, serve};
 pub use state::{ActiveModels, EmbeddingState, LlmState, ServerParts, ServerSettings};

@@ -5,6 +5,7 @@ const NAMES: Readonly<Record<string, string>> = {
   imessage: "iMessage",
   openai: "OpenAI API",
   telegram: "Telegram",
+  terminal: "Terminal",
 };
 
 /** The channel's name for a pill; null for this page and for messages that are not stored yet. */

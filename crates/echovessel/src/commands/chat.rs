@@ -1,23 +1,34 @@
-//! `echovessel chat`: talk in the terminal, with the running daemon or, if none runs, with the home itself.
+//! `echovessel chat`: talk in the terminal, with the running daemon or, if none runs, with one for this command.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
-use memory::{Scope, UserId};
-use runtime::{IncomingMessage, Runtime, TurnEvent};
-use serde_json::json;
+use anyhow::Context as _;
+use memory::identifiers::NodeId;
+use reqwest::Method;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 
+use super::memory::{ERASE_PATH, erasure, form, has_nothing, print_erasure, print_list};
+use super::recall::shorten;
+use super::run::AnyDaemon;
 use crate::cli::{Chat, Shared};
-use crate::client::{Daemon, NoDaemon};
+use crate::client::Daemon;
 use crate::config::Config;
 use crate::home::Home;
-use crate::system::{SystemClock, SystemIdGenerator};
-use crate::wiring::wire;
 
-/// The channel of a terminal that holds the home itself.
-const CHANNEL: &str = "terminal";
+/// Memories that `/memory` and `/why` show.
+const SHOWN_MAX: usize = 10;
+/// Most characters of a memory on one line.
+const LINE_LENGTH: usize = 90;
+
+const HELP: &str = "\
+/why               the memories that the last reply had before it
+/memory            what was remembered last
+/forget WORDS|ID   erase what says these words, or one memory, after a look at it
+/quiet [1 h]       no proactive messages for a while
+/help              this list
+/quit              end the talk (as Ctrl-D and an empty line do)
+These lines are not stored. All others go to the persona.";
 
 /// For whom the talk is printed.
 #[derive(Clone, Copy)]
@@ -28,76 +39,178 @@ enum Listener {
     Program,
 }
 
-pub(crate) async fn chat(shared: &Shared, config: &Config, home: &Home, asked: &Chat) -> anyhow::Result<()> {
-    let listener = if shared.json { Listener::Program } else { Listener::Person };
-    match Daemon::find(home) {
-        Ok(daemon) => with_daemon(&daemon, asked, listener).await,
-        Err(error) if error.is::<NoDaemon>() => alone(config, home, asked, listener).await,
-        Err(error) => Err(error),
+/// What was typed.
+#[derive(Debug, PartialEq, Eq)]
+enum Line<'a> {
+    Words(&'a str),
+    Why,
+    Memory,
+    Forget(&'a str),
+    Help,
+    Quit,
+    /// A command that does not exist.
+    Unknown(&'a str),
+}
+
+impl<'a> Line<'a> {
+    fn of(line: &'a str) -> Self {
+        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        match name {
+            "/why" => Self::Why,
+            "/memory" => Self::Memory,
+            "/forget" => Self::Forget(rest.trim()),
+            "/help" | "/?" => Self::Help,
+            "/quit" | "/exit" | "/bye" => Self::Quit,
+            // The persona's side takes this one, as on all channels.
+            "/quiet" => Self::Words(line),
+            _ => match name.strip_prefix('/') {
+                Some(word) if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()) => {
+                    Self::Unknown(name)
+                }
+                _ => Self::Words(line),
+            },
+        }
     }
 }
 
-async fn with_daemon(daemon: &Daemon, asked: &Chat, listener: Listener) -> anyhow::Result<()> {
-    listener.greet(&format!("Talking with the daemon at {}.", daemon.run.url));
-    let mut lines = lines();
-    while let Some(text) = listener.next_line(&mut lines).await? {
-        let mut whole = String::new();
-        let said = daemon.say(&asked.user, &text, |piece| {
+pub(crate) async fn chat(shared: &Shared, config: &Config, home: &Home, asked: &Chat) -> anyhow::Result<()> {
+    let daemon = AnyDaemon::open(config, home).await?;
+    daemon.start_work().await?;
+    let talked = Talk::new(daemon.daemon(), asked, shared).await;
+    let talked = match talked {
+        Ok(mut talk) => talk.run().await,
+        Err(error) => Err(error),
+    };
+    daemon.close().await?;
+    talked
+}
+
+/// A talk in the terminal.
+struct Talk<'a> {
+    daemon: &'a Daemon,
+    user: &'a str,
+    listener: Listener,
+    lines: Lines<BufReader<Stdin>>,
+    /// The persona's name.
+    name: String,
+    /// The turn of the last reply.
+    last_turn: Option<String>,
+}
+
+impl<'a> Talk<'a> {
+    async fn new(daemon: &'a Daemon, asked: &'a Chat, shared: &Shared) -> anyhow::Result<Self> {
+        let state = daemon.ask(Method::GET, "/api/state", None).await?;
+        let name = state["persona"]["display_name"].as_str().unwrap_or("persona").to_owned();
+        let listener = if shared.json { Listener::Program } else { Listener::Person };
+        let model =
+            || format!("Talking with {name} ({}).", state["llm"]["model"].as_str().unwrap_or("no model"));
+        listener.greet(&state["llm"]["notice"].as_str().map_or_else(model, str::to_owned));
+        let lines = BufReader::new(tokio::io::stdin()).lines();
+        Ok(Self { daemon, user: &asked.user, listener, lines, name, last_turn: None })
+    }
+
+    async fn run(&mut self) -> anyhow::Result<()> {
+        while let Some(line) = self.next_line(&format!("{}> ", self.name)).await? {
+            // One failed reply does not end the talk: the words are safe and the next may work.
+            let done = match Line::of(&line) {
+                Line::Quit => return Ok(()),
+                Line::Help => {
+                    println!("{HELP}");
+                    Ok(())
+                }
+                Line::Words(words) => self.say(words).await,
+                Line::Why => self.explain().await,
+                Line::Memory => self.list_memories().await,
+                Line::Forget(what) => self.forget(what).await,
+                Line::Unknown(name) => {
+                    println!("{name} is not a command, so nothing was sent. /help lists the commands.");
+                    Ok(())
+                }
+            };
+            if let Err(error) = done {
+                self.listener.failed(&error);
+            }
+        }
+        Ok(())
+    }
+
+    async fn say(&mut self, words: &str) -> anyhow::Result<()> {
+        let (mut whole, listener) = (String::new(), self.listener);
+        let said = self.daemon.say(self.user, words, |piece| {
             whole.push_str(piece);
             listener.token(piece);
         });
-        // One failed reply does not end the talk: the words are safe and the next may work.
-        match said.await {
-            Ok(incomplete) => listener.done(&whole, incomplete),
-            Err(error) => listener.failed(&error),
-        }
+        let reply = said.await?;
+        self.last_turn = reply.turn;
+        listener.done(&whole, reply.is_incomplete);
+        Ok(())
     }
-    Ok(())
-}
 
-async fn alone(config: &Config, home: &Home, asked: &Chat, listener: Listener) -> anyhow::Result<()> {
-    let _lock = home.lock()?;
-    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
-    wired.runtime.start().await?;
-    let model = wired.model_state();
-    listener.greet(&model.notice().unwrap_or_else(|| format!("Talking with {}.", model.model)));
-    let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
-    let mut lines = lines();
-    while let Some(text) = listener.next_line(&mut lines).await? {
-        if let Err(error) = one_turn(&wired.runtime, &scope, text, listener).await {
-            listener.failed(&error);
+    async fn explain(&self) -> anyhow::Result<()> {
+        let Some(turn) = &self.last_turn else {
+            println!("There was no reply yet in this talk.");
+            return Ok(());
+        };
+        let path = format!("/api/chat/turns/{turn}/receipt");
+        let receipt = self.daemon.ask(Method::GET, &path, None).await?;
+        let used: Vec<&Value> = receipt["used"].as_array().into_iter().flatten().collect();
+        if used.is_empty() {
+            println!("No memory came to mind; it answered from the talk and from what it always knows.");
         }
+        for memory in used.into_iter().take(SHOWN_MAX) {
+            let text = |field: &str| memory[field].as_str().unwrap_or_default();
+            let day = text("created_at").get(..10).unwrap_or_default();
+            println!("{day}  {:<8}  {}", text("type"), shorten(text("text"), LINE_LENGTH));
+        }
+        Ok(())
     }
-    wired.runtime.stop().await;
-    wired.close().await
-}
 
-async fn one_turn(runtime: &Runtime, scope: &Scope, text: String, listener: Listener) -> anyhow::Result<()> {
-    let incoming = IncomingMessage {
-        scope: scope.clone(),
-        channel_id: CHANNEL.to_owned(),
-        content: text,
-        external_ref: None,
-    };
-    let (_, mut turn) = runtime.accept_and_subscribe(incoming).await?;
-    while let Some(event) = turn.recv().await {
-        match event {
-            TurnEvent::Started => {}
-            TurnEvent::Delta(piece) => listener.token(&piece),
-            TurnEvent::Done { message, incomplete, .. } => {
-                listener.done(&message.content, incomplete);
-                return Ok(());
-            }
-            TurnEvent::Failed { reason, .. } | TurnEvent::Withdrawn { reason } => bail!(reason),
-        }
+    async fn list_memories(&self) -> anyhow::Result<()> {
+        let path = format!("/api/admin/memory/events?limit={SHOWN_MAX}&user_id={}", form(self.user));
+        let answer = self.daemon.ask(Method::GET, &path, None).await?;
+        print_list(answer["items"].as_array().context("the daemon's answer has no list")?);
+        Ok(())
     }
-    bail!("the turn ended without an answer; what you said is safe")
+
+    async fn forget(&mut self, what: &str) -> anyhow::Result<()> {
+        if what.is_empty() {
+            println!("Say what: /forget WORDS, or /forget ID with an id that /memory shows.");
+            return Ok(());
+        }
+        let ids = if what.parse::<NodeId>().is_ok() { vec![what.to_owned()] } else { Vec::new() };
+        let text = ids.is_empty().then_some(what);
+        let mut body = erasure(self.user, &ids, text, true, false);
+        body["dry_run"] = json!(true);
+        let shown = self.daemon.ask(Method::POST, ERASE_PATH, Some(body.clone())).await?;
+        print_erasure(&shown, "would be erased")?;
+        if has_nothing(&shown) {
+            return Ok(());
+        }
+        println!("Erase permanently? Type yes:");
+        let answer = self.next_line("").await?;
+        if !answer.is_some_and(|answer| answer.eq_ignore_ascii_case("yes")) {
+            println!("Nothing was erased.");
+            return Ok(());
+        }
+        body["dry_run"] = json!(false);
+        body["confirm"] = shown["id"].clone();
+        let receipt = self.daemon.ask(Method::POST, ERASE_PATH, Some(body)).await?;
+        print_erasure(&receipt, "erased permanently")
+    }
+
+    async fn next_line(&mut self, prompt: &str) -> anyhow::Result<Option<String>> {
+        if matches!(self.listener, Listener::Person) && std::io::stdin().is_terminal() {
+            show(prompt);
+        }
+        let line = self.lines.next_line().await.context("the terminal can't be read")?;
+        Ok(line.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()))
+    }
 }
 
 impl Listener {
     fn greet(self, line: &str) {
         if matches!(self, Self::Person) && std::io::stdin().is_terminal() {
-            println!("{line}\nAn empty line or Ctrl-D ends the talk.\n");
+            println!("{line}\n/help lists the commands; an empty line ends the talk.\n");
         }
     }
 
@@ -129,14 +242,6 @@ impl Listener {
             }
         }
     }
-
-    async fn next_line(self, lines: &mut Lines<BufReader<Stdin>>) -> anyhow::Result<Option<String>> {
-        if matches!(self, Self::Person) && std::io::stdin().is_terminal() {
-            show("> ");
-        }
-        let line = lines.next_line().await.context("the terminal can't be read")?;
-        Ok(line.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()))
-    }
 }
 
 fn show(piece: &str) {
@@ -145,6 +250,25 @@ fn show(piece: &str) {
     let _ = std::io::stdout().flush();
 }
 
-fn lines() -> Lines<BufReader<Stdin>> {
-    BufReader::new(tokio::io::stdin()).lines()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_commands_are_not_words() {
+        for (line, read) in [
+            ("/why", Line::Why),
+            ("/memory", Line::Memory),
+            ("/forget  my blue bike ", Line::Forget("my blue bike")),
+            ("/help", Line::Help),
+            ("/quit", Line::Quit),
+            ("/quiet 2 h", Line::Words("/quiet 2 h")),
+            ("/forgett my bike", Line::Unknown("/forgett")),
+            ("/etc/hosts is broken", Line::Words("/etc/hosts is broken")),
+            ("/ what", Line::Words("/ what")),
+            ("what does /why do?", Line::Words("what does /why do?")),
+        ] {
+            assert_eq!(Line::of(line), read, "{line}");
+        }
+    }
 }

@@ -3,6 +3,8 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, bail};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use memory::identifiers::NodeId;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -14,6 +16,8 @@ use crate::client::Daemon;
 use crate::config::Config;
 use crate::home::Home;
 
+/// Where memory is erased.
+pub(super) const ERASE_PATH: &str = "/api/admin/memory/erase";
 /// Most characters of a memory on one line.
 const LINE_LENGTH: usize = 70;
 
@@ -56,25 +60,41 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
         println!("{answer}");
         return Ok(());
     }
-    let found = answer[rows].as_array().context("the daemon's answer has no list")?;
-    if found.is_empty() {
+    print_list(answer[rows].as_array().context("the daemon's answer has no list")?);
+    Ok(())
+}
+
+/// One row a line: its id, its day, what kind of thing or who said it, and the text.
+pub(super) fn print_list(rows: &[Value]) {
+    if rows.is_empty() {
         println!("Nothing is there.");
     }
-    for row in found {
-        if let (Some(kind), Some(filename)) = (row["kind"].as_str(), row["filename"].as_str()) {
-            let day = row["updated_at"].as_str().and_then(|at| at.get(..10));
-            println!("{}  {kind}/{filename}", day.unwrap_or_default());
-            continue;
-        }
-        let text = ["description", "content", "canonical_name", "filename"]
-            .iter()
-            .find_map(|name| row[*name].as_str());
-        let counted = || format!("{} messages erased", row["counts"]["messages"]);
-        let text = text.map_or_else(counted, |text| shorten(text, LINE_LENGTH));
-        let day = row["created_at"].as_str().and_then(|at| at.get(..10)).unwrap_or("          ");
-        println!("{}  {day}  {text}", row["id"].as_str().or(row["kind"].as_str()).unwrap_or_default());
+    for row in rows {
+        println!("{}", list_line(row));
     }
-    Ok(())
+}
+
+fn list_line(row: &Value) -> String {
+    let field = |name: &str| row[name].as_str();
+    if let (Some(kind), Some(filename)) = (field("kind"), field("filename")) {
+        return format!("{}  {kind}/{filename}", day(&row["updated_at"]));
+    }
+    // Of a memory, the day of which it tells; it may have been written years later.
+    let happened = &row["event_time"]["start"];
+    let day = day(if happened.is_string() { happened } else { &row["created_at"] });
+    let text = ["canonical_name", "description", "content"].iter().find_map(|name| field(name));
+    let erased =
+        || format!("erased {}", counted(row["counts"]["messages"].as_u64().unwrap_or_default(), "messages"));
+    let text = text.map_or_else(erased, |text| shorten(text, LINE_LENGTH));
+    let kind = ["role", "kind", "node_type"].iter().find_map(|name| field(name)).unwrap_or_default();
+    format!("{}  {day}  {kind:<8}  {text}", field("id").unwrap_or_default())
+}
+
+/// The day of a moment, in the zone of this machine.
+fn day(moment: &Value) -> String {
+    let moment = moment.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+    let day = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d").to_string());
+    day.unwrap_or_else(|| " ".repeat(10))
 }
 
 /// Where a document is asked for; none for what is no document's name.
@@ -160,8 +180,31 @@ async fn forget_documents(
     Ok(())
 }
 
+/// What `POST` to [`ERASE_PATH`] is asked.
+pub(super) fn erasure(
+    user: &str,
+    ids: &[String],
+    text: Option<&str>,
+    with_messages: bool,
+    keeps_thoughts: bool,
+) -> Value {
+    let mut body = json!({
+        "user_id": user, "include_messages": with_messages,
+        "choice": if keeps_thoughts { "orphan" } else { "cascade" },
+    });
+    if !ids.is_empty() {
+        // An id says of itself what it names; a kind it does not name passes it over.
+        for kind in ["message_ids", "event_ids", "session_ids", "entity_ids"] {
+            body[kind] = json!(ids);
+        }
+    }
+    if let Some(text) = text {
+        body["text"] = json!(text);
+    }
+    body
+}
+
 async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Result<()> {
-    const PATH: &str = "/api/admin/memory/erase";
     let paths: Vec<String> = asked.ids.iter().filter_map(|id| document_path(id, &asked.user)).collect();
     if !paths.is_empty() {
         if paths.len() < asked.ids.len() || asked.text.is_some() {
@@ -171,22 +214,11 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
         }
         return forget_documents(shared, daemon, asked, &paths).await;
     }
-    let mut body = json!({
-        "user_id": asked.user, "include_messages": asked.with_messages,
-        "choice": if asked.keep_thoughts { "orphan" } else { "cascade" },
-    });
-    if !asked.ids.is_empty() {
-        // An id says of itself what it names; a kind it does not name passes it over.
-        for kind in ["message_ids", "event_ids", "session_ids", "entity_ids"] {
-            body[kind] = json!(asked.ids);
-        }
-    }
-    if let Some(text) = &asked.text {
-        body["text"] = json!(text);
-    }
+    let mut body =
+        erasure(&asked.user, &asked.ids, asked.text.as_deref(), asked.with_messages, asked.keep_thoughts);
     let mut dry = body.clone();
     dry["dry_run"] = json!(true);
-    let shown = daemon.ask(Method::POST, PATH, Some(dry)).await?;
+    let shown = daemon.ask(Method::POST, ERASE_PATH, Some(dry)).await?;
     if asked.dry_run {
         return say(shared, &shown, "would be erased");
     }
@@ -201,12 +233,12 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
         bail!("nothing was erased");
     }
     body["confirm"] = shown["id"].clone();
-    let receipt = daemon.ask(Method::POST, PATH, Some(body)).await?;
+    let receipt = daemon.ask(Method::POST, ERASE_PATH, Some(body)).await?;
     say(shared, &receipt, "erased permanently")
 }
 
 /// Whether nothing of what was pointed at is there.
-fn has_nothing(receipt: &Value) -> bool {
+pub(super) fn has_nothing(receipt: &Value) -> bool {
     let is_none = |count: &Value| count.as_u64() == Some(0);
     receipt["counts"].as_object().is_none_or(|counts| counts.values().all(is_none))
 }
@@ -230,25 +262,28 @@ fn say(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
         println!("{receipt}");
         return Ok(());
     }
+    print_erasure(receipt, done)
+}
+
+/// What an erasure took, or would take.
+pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
     let counts = receipt["counts"].as_object().context("the daemon's answer has no counts")?;
-    let counted: Vec<String> = counts
-        .iter()
-        .filter(|(_, count)| count.as_u64().is_some_and(|count| count > 0))
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
-    if counted.is_empty() {
+    let taken =
+        counts.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
+    let taken: Vec<String> = taken.map(|(kind, count)| counted(count, kind)).collect();
+    if taken.is_empty() {
         println!("Nothing of that is there.");
     } else {
-        println!("{done}: {}", counted.join(", "));
+        println!("{done}: {}", taken.join(", "));
     }
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);
     let rewritten = count(&receipt["rewritten_ids"]);
     if rewritten > 0 {
-        println!("{rewritten} memories stay, and say only what other words prove");
+        println!("{} kept, with only what other words prove", counted(rewritten as u64, "memories"));
     }
     let left = count(&receipt["left"]["message_ids"]);
     if left > 0 {
-        println!("{left} messages still say it; --with-messages takes them too");
+        println!("still in {}; --with-messages takes them too", counted(left as u64, "messages"));
     }
     for missed in receipt["not_reached"].as_array().into_iter().flatten() {
         let (what, name) = (missed["what"].as_str(), missed["name"].as_str());
@@ -258,6 +293,16 @@ fn say(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
         println!("receipt {}", receipt["id"].as_str().unwrap_or_default());
     }
     Ok(())
+}
+
+/// A count with its noun, which is given in the plural.
+fn counted(count: u64, nouns: &str) -> String {
+    let noun = match nouns.strip_suffix("ies") {
+        _ if count != 1 => nouns.to_owned(),
+        Some(stem) => format!("{stem}y"),
+        None => nouns.strip_suffix('s').unwrap_or(nouns).to_owned(),
+    };
+    format!("{count} {}", noun.replace('_', " "))
 }
 
 /// A name as it is in a query string.
@@ -271,6 +316,8 @@ pub(super) fn form(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     #[test]
     fn a_document_is_told_by_its_name() {
         let path = super::document_path("significant/2026-07-01_大事.md", "a b").unwrap();
@@ -280,6 +327,31 @@ mod tests {
             super::document_path("self/my_wants.md", "self")
         );
         assert_eq!(super::document_path("0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11", "self"), None);
+    }
+
+    #[test]
+    fn nouns_follow_their_counts() {
+        for (count, nouns, said) in [
+            (1, "messages", "1 message"),
+            (2, "messages", "2 messages"),
+            (1, "entities", "1 entity"),
+            (0, "summaries", "0 summaries"),
+            (1, "rejected", "1 rejected"),
+        ] {
+            assert_eq!(super::counted(count, nouns), said);
+        }
+    }
+
+    #[test]
+    fn a_row_shows_its_day_its_kind_and_who_said_it() {
+        let event = json!({"id": "a", "node_type": "event", "description": "moved", "created_at": "2026-03-02T12:00:00Z",
+            "event_time": {"start": "2019-05-01T12:00:00Z"}});
+        assert_eq!(super::list_line(&event), "a  2019-05-01  event     moved");
+        let message =
+            json!({"id": "b", "role": "persona", "content": "Hello.", "created_at": "2026-03-02T12:00:00Z"});
+        assert_eq!(super::list_line(&message), "b  2026-03-02  persona   Hello.");
+        let entity = json!({"id": "c", "kind": "person", "canonical_name": "Ann", "description": "a sister"});
+        assert_eq!(super::list_line(&entity), format!("c  {}  person    Ann", " ".repeat(10)));
     }
 
     #[test]

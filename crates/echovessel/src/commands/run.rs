@@ -168,6 +168,14 @@ impl AnyDaemon {
         }
     }
 
+    /// Lets a daemon for this command answer and remember; one that runs does so already.
+    pub(crate) async fn start_work(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Running(_) => Ok(()),
+            Self::Private(private) => Ok(private.wired.runtime.start().await?),
+        }
+    }
+
     pub(crate) fn daemon(&self) -> &Daemon {
         match self {
             Self::Running(daemon) => daemon,

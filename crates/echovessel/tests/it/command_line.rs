@@ -4,7 +4,7 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::Reply;
 
 use crate::daemon::{Daemon, Home, Settings, command};
@@ -337,7 +337,19 @@ async fn chat_talks_with_the_daemon_and_without_one() {
     let alone = chat("I have a cat\nare you there?\n").await;
     assert_eq!(alone.matches(scripts::REPLY).count(), 2, "{alone}");
     let daemon = Daemon::start(&home, &settings).await;
-    let with_daemon = chat("still there?\n").await;
+    let with_daemon =
+        chat("/help\n/why\n/memroy\nstill there?\n/why\n/memory\n/forget are you there\nno\n/quit\n").await;
+    for shown in [
+        "/forget WORDS|ID",
+        "There was no reply yet",
+        "/memroy is not a command",
+        "No memory came to mind",
+        "Nothing is there.",
+        "would be erased: 1 message",
+        "Nothing was erased.",
+    ] {
+        assert!(with_daemon.contains(shown), "{shown}: {with_daemon}");
+    }
     let as_json = async |lines: &str| {
         std::fs::write(&script, lines).unwrap();
         let mut as_json = command(&home, &settings, &["chat", "--json", "--user", "ann"]);
@@ -359,6 +371,13 @@ async fn chat_talks_with_the_daemon_and_without_one() {
     let (said, incomplete) = (&done["content"], &done["incomplete"]);
     assert_eq!((said, incomplete), (&"I remember".into(), &true.into()), "what was said is kept, and marked");
     assert_eq!(daemon.said_by("self", "user").await, ["I have a cat", "are you there?", "still there?"]);
+    let history = daemon.get("/api/chat/history").await;
+    let channels =
+        history["messages"].as_array().unwrap().iter().map(|message| &message["source_channel_id"]);
+    assert!(channels.eq(vec![&json!("terminal"); 6]), "{history}");
+    let forgotten = chat("/forget are you there\nyes\n").await;
+    assert!(forgotten.contains("erased permanently: 1 message"), "{forgotten}");
+    assert_eq!(daemon.said_by("self", "user").await, ["I have a cat", "still there?"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,6 +84,8 @@ pub(crate) async fn text_becomes_memory(settings: impl FnOnce(Settings) -> Setti
     assert!(
         remembered.iter().any(|event| event.to_string().contains("I adopted a dog called Pepper today."))
     );
+    let thoughts = daemon.get("/api/admin/memory/thoughts").await["items"].clone();
+    assert_eq!(thoughts[0]["source"], "import", "{thoughts}");
     assert_eq!(daemon.history("self").await[0]["content"], "I adopted a dog called Pepper today.");
     let again = upload_text(&daemon, DIARY).await;
     let nothing = events(&daemon, &start(&daemon, &again).await).await;

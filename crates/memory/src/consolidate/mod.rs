@@ -125,6 +125,8 @@ pub enum ConsolidationEvent {
         scope: Scope,
         /// The session that led to it.
         session_id: SessionId,
+        /// Whether that session was imported.
+        is_imported: bool,
         /// The node.
         node: Box<NewNode>,
         /// When.

@@ -108,6 +108,7 @@ impl Consolidator<'_> {
             (self.formed)(ConsolidationEvent::Thought {
                 scope: session.scope.clone(),
                 session_id: session.id,
+                is_imported: session.is_imported(),
                 node: Box::new(node),
                 at,
             });

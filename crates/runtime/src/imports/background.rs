@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use memory::identifiers::ImportId;
 use memory::ports::{ImportRun, ImportStatus, Remembering};
+use memory::sessions::IMPORT_CHANNEL_PREFIX;
 use tokio_util::sync::CancellationToken;
 
 use super::record::{ImportRecorder, ImportRequest, RecordError};
@@ -20,8 +21,6 @@ use crate::runtime::RuntimeInner;
 const UPLOAD_KEPT: SignedDuration = SignedDuration::from_hours(24);
 /// Least time between two events about one run that records.
 const PROGRESS_EVERY: SignedDuration = SignedDuration::from_millis(250);
-/// Begin of the channels of imported conversations.
-const CHANNEL_PREFIX: &str = "import-";
 
 impl RuntimeInner {
     pub(crate) fn imports(&self) -> Result<&Imports, ImportError> {
@@ -170,7 +169,8 @@ impl RuntimeInner {
 
     /// Publishes how many sessions still wait, after one on this channel was consolidated.
     pub(crate) async fn publish_remembering(&self, channel_id: &str) {
-        let Some(imports) = self.imports.get().filter(|_| channel_id.starts_with(CHANNEL_PREFIX)) else {
+        let Some(imports) = self.imports.get().filter(|_| channel_id.starts_with(IMPORT_CHANNEL_PREFIX))
+        else {
             return;
         };
         let runs = match imports.store.import_runs().await {

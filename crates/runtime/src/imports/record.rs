@@ -18,7 +18,7 @@ use memory::ports::{
     Clock, IdGenerator, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
     NewImport, NewMessage, Remembering, StoreError,
 };
-use memory::sessions::SessionPolicy;
+use memory::sessions::{IMPORT_CHANNEL_PREFIX, SessionPolicy};
 use memory::{Scope, text};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -321,5 +321,5 @@ fn message_digest(conversation: &str, id: &ExternalId) -> [u8; 16] {
 
 /// One channel for each conversation, so that sessions of two never mix. Without words of the conversation.
 fn channel_of(conversation: &str) -> String {
-    format!("import-{}", hex::encode(&Sha256::digest(conversation.as_bytes())[..8]))
+    format!("{IMPORT_CHANNEL_PREFIX}{}", hex::encode(&Sha256::digest(conversation.as_bytes())[..8]))
 }

@@ -195,8 +195,14 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<NodeBody, Prob
         Some(first) => store.message(first.message_id).await?.and_then(|message| message.turn_id),
         None => None,
     };
-    let source = (node.kind == NodeKind::Thought)
-        .then(|| if node.source_session_id.is_none() { "slow_tick" } else { "reflection" });
+    let source = match (node.kind, node.source_session_id) {
+        (NodeKind::Thought, None) => Some("slow_tick"),
+        (NodeKind::Thought, Some(session)) => {
+            let session = store.session(session).await?;
+            Some(if session.is_some_and(|session| session.is_imported()) { "import" } else { "reflection" })
+        }
+        _ => None,
+    };
     Ok(NodeBody {
         id: node.id,
         node_type: node.kind,

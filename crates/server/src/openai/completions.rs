@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use memory::identifiers::TurnId;
 use memory::ledger::TokenUsage;
@@ -22,6 +22,10 @@ use crate::extract::{self, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
 
+/// Names the channel on which a message was written, where it is [`TERMINAL_CHANNEL`].
+pub const CHANNEL_HEADER: &str = "x-echovessel-channel";
+/// The channel of the program's own terminal.
+pub const TERMINAL_CHANNEL: &str = "terminal";
 /// Where completions are asked for.
 pub(crate) const PATH: &str = "/v1/chat/completions";
 
@@ -29,6 +33,7 @@ pub(crate) const PATH: &str = "/v1/chat/completions";
 pub(crate) async fn complete(
     State(app): State<App>,
     principal: Principal,
+    headers: HeaderMap,
     extract::Json(mut asked): extract::Json<CompletionRequest>,
 ) -> Result<Response, Problem> {
     asked.check()?;
@@ -55,7 +60,7 @@ pub(crate) async fn complete(
         admitted.note(id);
         return answer_utility(&app, &asked, prompt, persona, id, stop).await;
     }
-    let incoming = IncomingMessage { scope, channel_id: CHANNEL.to_owned(), content, external_ref: None };
+    let incoming = IncomingMessage { scope, channel_id: channel_of(&headers), content, external_ref: None };
     let created = app.now().as_second();
     let (accepted, mut events) = run_detached(async move {
         let accepted = app.runtime().accept_and_subscribe(incoming).await?;
@@ -74,6 +79,12 @@ pub(crate) async fn complete(
     content.push_str(&stop.finish());
     let finish_reason = FinishReason::of(incomplete && !stop.is_over());
     Ok(completion(head, content, finish_reason, usage))
+}
+
+/// The program's own terminal says what it is; all others are clients of the API.
+fn channel_of(headers: &HeaderMap) -> String {
+    let is_terminal = headers.get(CHANNEL_HEADER).is_some_and(|name| name == TERMINAL_CHANNEL);
+    (if is_terminal { TERMINAL_CHANNEL } else { CHANNEL }).to_owned()
 }
 
 /// Answers what a program wrote for the model itself: nothing is remembered, and the persona is not asked.
