@@ -12,6 +12,7 @@ use memory::messages::Role;
 use memory::nodes::NodeKind;
 use memory::ports::{Clock as _, Store};
 use memory::{Scope, UserId};
+use text::Language;
 use runtime::{Delivery, IncomingMessage, Runtime, Subscription, TurnEvent};
 
 use super::{demo_channels, recall};
@@ -21,10 +22,15 @@ use crate::home::Home;
 use crate::system::{SkippableClock, SystemIdGenerator, random_bytes};
 use crate::wiring::wire;
 
-const SENTENCE: &str = "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。";
-const QUESTION: &str = "你还记得我的猫吗";
+const SENTENCE: [&str; 2] = [
+    "我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。",
+    "I have a white cat called Pepper. He is cheeky and jumps on my face at midnight.",
+];
+const QUESTION: [&str; 2] = ["你还记得我的猫吗", "Do you remember my cat?"];
+/// The cat's name.
+const NAME: [&str; 2] = ["小黑", "Pepper"];
 /// Messages that have nothing to do with the cat: more than the recent window holds.
-const CHATTER: [&str; 11] = [
+const CHATTER_CHINESE: [&str; 11] = [
     "今天外面风好大",
     "晚饭吃了番茄面",
     "地铁又晚点了",
@@ -37,11 +43,32 @@ const CHATTER: [&str; 11] = [
     "外卖送错了地址",
     "明早要开会",
 ];
+const CHATTER_ENGLISH: [&str; 11] = [
+    "It is windy today.",
+    "I cooked noodles with tomatoes.",
+    "The train was late again.",
+    "I am listening to an old record.",
+    "We want to go hiking at the weekend.",
+    "The coffee is nearly gone.",
+    "The neighbours are renovating, so loud.",
+    "I just watched a documentary.",
+    "My phone does not last a day any more.",
+    "The parcel came to the wrong address.",
+    "There is a meeting tomorrow morning.",
+];
 /// Longer than the session's idle time.
 const SILENCE: Duration = Duration::from_secs(31 * 60);
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The language of the machine's locale, for what is said and for what is printed.
+pub(super) fn language_of_locale() -> Language {
+    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(|name| std::env::var(name).ok());
+    let locale = locale.into_iter().find(|locale| !locale.is_empty()).unwrap_or_default();
+    if locale.starts_with("zh") { Language::Chinese } else { Language::English }
+}
+
 struct Story {
+    language: Language,
     runtime: Runtime,
     clock: Arc<SkippableClock>,
     scope: Scope,
@@ -76,8 +103,15 @@ async fn on(folder: PathBuf) -> anyhow::Result<()> {
     let scope = wired.runtime.scope(None, UserId::owner());
     wired.runtime.ensure_known(&scope).await?;
     let events = wired.runtime.broadcast().subscribe();
-    let mut story = Story { runtime: wired.runtime.clone(), clock, scope, events };
-    println!("A temporary home, a fast clock, no language model. Watch the six memory layers.\n");
+    let language = language_of_locale();
+    let mut story = Story { language, runtime: wired.runtime.clone(), clock, scope, events };
+    println!(
+        "{}\n",
+        language.choose(
+            "一个临时的家,一只快钟,没有语言模型。请看六层记忆。",
+            "A temporary home, a fast clock, no language model. Watch the six memory layers."
+        )
+    );
     story.author().await?;
     story.tell().await?;
     story.fall_silent().await?;
@@ -85,7 +119,13 @@ async fn on(folder: PathBuf) -> anyhow::Result<()> {
     story.ask().await?;
     wired.runtime.stop().await;
     wired.close().await?;
-    println!("\nOne sentence became a memory. `echovessel run` starts your own persona.");
+    println!(
+        "\n{}",
+        language.choose(
+            "一句话成了记忆。`echovessel run` 会启动你自己的伙伴。",
+            "One sentence became a memory. `echovessel run` starts your own persona."
+        )
+    );
     Ok(())
 }
 
@@ -94,29 +134,47 @@ impl Story {
         self.runtime.store()
     }
 
+    /// The Chinese or the English text.
+    fn pick(&self, [chinese, english]: [&'static str; 2]) -> &'static str {
+        self.language.choose(chinese, english)
+    }
+
+    fn show_layer(&self, layer: &str, name: [&'static str; 2], what: [&'static str; 2]) {
+        println!("\n{layer} ● {} — {}", self.pick(name), self.pick(what));
+    }
+
     async fn author(&self) -> anyhow::Result<()> {
         let now = self.clock.now();
         let blocks = [
-            (CoreBlockLabel::Persona, "安静、好奇,记得住小事。"),
-            (CoreBlockLabel::User, "住在海边的软件工程师。"),
-            (CoreBlockLabel::Style, "说话简短,不客套。"),
+            (CoreBlockLabel::Persona, "安静、好奇,记得住小事。", "Quiet, curious, remembers small things."),
+            (CoreBlockLabel::User, "住在海边的软件工程师。", "A software engineer who lives by the sea."),
+            (CoreBlockLabel::Style, "说话简短,不客套。", "Short sentences, no small talk."),
         ];
-        for (label, text) in blocks {
+        for (label, chinese, english) in blocks {
+            let text = self.language.choose(chinese, english);
             self.store().write_core_block(&self.scope, label, text, "demo", now).await?;
         }
         let read = self.store().core_blocks(&self.scope).await?;
-        light("L1", "core blocks", "written by a person, read in every turn, changed by people only");
+        self.show_layer("L1", ["核心设定", "core blocks"], [
+            "由人书写,每一轮都读,也只由人修改",
+            "written by a person, read in every turn, changed by people only",
+        ]);
         println!("     persona: {}\n     user:    {}\n     style:   {}", read.persona, read.user, read.style);
         Ok(())
     }
 
     async fn tell(&self) -> anyhow::Result<()> {
-        println!("\n  on one channel, the user says:\n     “{SENTENCE}”");
-        let (turn_id, reply) = self.say("discord", SENTENCE).await?;
+        let sentence = self.pick(SENTENCE);
+        println!("\n  {}\n     “{sentence}”", self.pick(["用户在一个渠道上说:", "on one channel, the user says:"]));
+        let (turn_id, reply) = self.say("discord", sentence).await?;
         let rows = self.store().turn_messages(turn_id).await?;
-        light("L2", "verbatim log", "both sides verbatim, stored before the model is asked");
+        self.show_layer("L2", ["原话", "verbatim log"], [
+            "双方的原话,在询问模型之前就已存好",
+            "both sides verbatim, stored before the model is asked",
+        ]);
         for row in rows {
-            let who = if row.role == Role::User { "them" } else { "me  " };
+            let who = if row.role == Role::User { ["对方", "them"] } else { ["我  ", "me  "] };
+            let who = self.pick(who);
             println!("     {who} {}", row.content);
         }
         if reply.is_empty() {
@@ -126,19 +184,28 @@ impl Story {
     }
 
     async fn fall_silent(&mut self) -> anyhow::Result<()> {
-        println!("\n  … 31 minutes of silence; the session ends and is consolidated …");
+        println!(
+            "\n  … {} …",
+            self.pick(["沉默三十一分钟;会话结束,被整理成记忆", "31 minutes of silence; the session ends and is consolidated"])
+        );
         self.clock.leap(SILENCE);
         self.wait_for("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await?;
         let events = self.store().nodes_before(&self.scope, &[NodeKind::Event], None, 10).await?;
         let event = events.first().context("no event was formed")?;
-        light("L3", "event", "what happened, with a signed impact and the user's own words as evidence");
+        self.show_layer("L3", ["事件", "event"], [
+            "发生了什么,带正负的影响,以用户的原话为证",
+            "what happened, with a signed impact and the user's own words as evidence",
+        ]);
         println!("     {:+}  {}", event.emotional_impact, event.description);
         if let Some(known) = self.store().node(event.id).await? {
             for evidence in known.evidence {
-                println!("         evidence: “{}”", evidence.quote);
+                println!("         {} “{}”", self.pick(["证据:", "evidence:"]), evidence.quote);
             }
         }
-        light("L5", "entities", "people and things with all their names");
+        self.show_layer("L5", ["人与物", "entities"], [
+            "人、地、物,以及他们的所有名字",
+            "people and things with all their names",
+        ]);
         for entity in self.store().entities(&self.scope, 10).await? {
             println!(
                 "     {} ({}) — {}",
@@ -148,40 +215,47 @@ impl Story {
             );
         }
         if let Some(mood) = self.store().mood(&self.scope).await? {
-            light("L6", "mood", "how the persona feels; neutral again after twelve hours");
-            println!("     {} · energy {}/10", mood.mood, mood.energy);
+            self.show_layer("L6", ["心情", "mood"], [
+                "此刻的心情;十二小时后回到平静",
+                "how the persona feels; neutral again after twelve hours",
+            ]);
+            println!("     {} · {} {}/10", mood.mood, self.pick(["精力", "energy"]), mood.energy);
         }
         let thoughts = self.store().nodes_before(&self.scope, &[NodeKind::Thought], None, 10).await?;
-        light("L4", "thought", "a conclusion; it must cite events");
+        self.show_layer("L4", ["想法", "thought"], ["一个结论;必须以事件为依据", "a conclusion; it must cite events"]);
         for thought in thoughts {
             println!("     {}", thought.description);
             if let Some(known) = self.store().node(thought.id).await? {
-                println!("         cites {} event(s)", known.filling.len());
+                println!("         {} {}", self.pick(["依据的事件:", "events cited:"]), known.filling.len());
             }
         }
         Ok(())
     }
 
     async fn talk_of_other_things(&mut self) -> anyhow::Result<()> {
-        for line in CHATTER {
+        for line in self.language.choose(CHATTER_CHINESE, CHATTER_ENGLISH) {
             self.say("telegram", line).await?;
         }
-        println!(
-            "\n  … {} messages about other things; the cat has left the recent window …",
-            CHATTER.len() * 2
-        );
+        let messages = CHATTER_CHINESE.len() * 2;
+        match self.language {
+            Language::Chinese => println!("\n  … {messages} 条别的消息;猫已不在最近的对话里 …"),
+            Language::English => {
+                println!("\n  … {messages} messages about other things; the cat has left the recent window …");
+            }
+        }
         self.clock.leap(SILENCE);
         self.wait_for("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await
     }
 
     async fn ask(&self) -> anyhow::Result<()> {
-        println!("\n  on another channel, the user asks:\n     “{QUESTION}”");
-        let (turn_id, reply) = self.say("web", QUESTION).await?;
+        let question = self.pick(QUESTION);
+        println!("\n  {}\n     “{question}”", self.pick(["用户在另一个渠道上问:", "on another channel, the user asks:"]));
+        let (turn_id, reply) = self.say("web", question).await?;
         println!("     {reply}");
         let receipt = self.store().receipt(turn_id).await?.context("the reply has no receipt")?;
-        println!("\n  why it replied so (the reply receipt):");
+        println!("\n  {}", self.pick(["为什么这样回答(回复的凭据):", "why it replied so (the reply receipt):"]));
         recall::print(&receipt.used, true);
-        let found = receipt.used.iter().any(|candidate| candidate.text.contains("小黑"));
+        let found = receipt.used.iter().any(|candidate| candidate.text.contains(self.pick(NAME)));
         if found { Ok(()) } else { bail!("the cat was not remembered") }
     }
 
@@ -221,8 +295,4 @@ impl Story {
         };
         tokio::time::timeout(PATIENCE, heard).await.with_context(|| format!("{name} did not come"))?
     }
-}
-
-fn light(layer: &str, name: &str, what: &str) {
-    println!("\n{layer} ● {name} — {what}");
 }

@@ -14,6 +14,7 @@ use platforms::telegram::TelegramServer;
 use runtime::OutboundChannels;
 use secrecy::SecretString;
 
+use super::demo::language_of_locale;
 use crate::config::Config;
 use crate::home::Home;
 use crate::outbound;
@@ -101,19 +102,25 @@ impl Story {
 
     async fn talk(&self) -> anyhow::Result<()> {
         println!("\n2. The same persona on both. Memory has no channel.");
-        self.say("discord", "我养了只白猫,叫小黑。").await?;
-        self.say("telegram", "我的猫叫什么名字?").await
+        let language = language_of_locale();
+        let told = language.choose("我养了只白猫,叫小黑。", "I have a white cat called Pepper.");
+        self.say("discord", told).await?;
+        self.say("telegram", language.choose("我的猫叫什么名字?", "What is my cat called?")).await
     }
 
     async fn lose_the_gateway(&self) -> anyhow::Result<()> {
         println!("\n3. Discord's gateway cuts the connection. The session is resumed.");
         self.discord.disturb(GatewayFault::Cut);
-        self.say("discord", "I found a flat in Lisbon.").await?;
+        let found = language_of_locale().choose("我在里斯本找到房子了。", "I found a flat in Lisbon.");
+        self.say("discord", found).await?;
         println!("\n4. The gateway is down for an hour; you continue to write.");
         self.discord.be_away(true);
         self.until("the loss", || Ok(!self.channels()?.can_deliver("discord"))).await?;
         let before = self.discord.sent_to(PERSON).len();
-        let missed = ["The train is late.", "I will be home at nine.", "我先去买菜。"];
+        let missed = language_of_locale().choose(
+            ["火车晚点了。", "我九点到家。", "我先去买菜。"],
+            ["The train is late.", "I will be home at nine.", "I am buying bread on the way."],
+        );
         for text in missed {
             print_line("you", "discord", text);
             self.discord.write(PERSON, text);
@@ -140,7 +147,7 @@ impl Story {
     async fn delete(&self) -> anyhow::Result<()> {
         println!("\n5. What is deleted on Discord is deleted in memory.");
         let before = self.discord.sent_to(PERSON).len();
-        let secret = "I should not have said this.";
+        let secret = language_of_locale().choose("这话我不该说。", "I should not have said this.");
         let id = self.discord.write(PERSON, secret);
         self.until("the answer", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
         print_line("you", "discord", secret);

@@ -1,5 +1,7 @@
 //! Changes in `config.toml` that leave a person's comments, order and spelling alone.
 
+use std::ops::Range;
+
 use serde_json::Value as Json;
 use toml::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
@@ -172,17 +174,33 @@ fn edited(value: &Value) -> toml_edit::Value {
 
 /// The line, from 1, on which a key stands.
 pub(crate) fn line_of(text: &str, key: &str) -> Option<usize> {
+    let place = span_of(text, key)?.start;
+    Some(text.get(..place)?.matches('\n').count() + 1)
+}
+
+/// The text with spaces in place of a key and its value, so that all others stay on their lines; none where it would not be TOML then.
+pub(crate) fn without_key(text: &str, key: &str) -> Option<String> {
+    let span = span_of(text, key)?;
+    let start = text.get(..span.start)?.rfind('\n').map_or(0, |end| end + 1);
+    let blank = |letter: char| if letter == '\n' { letter } else { ' ' };
+    let blanked: String = text.get(start..span.end)?.chars().map(blank).collect();
+    let without = [text.get(..start)?, &blanked, text.get(span.end..)?].concat();
+    without.parse::<toml::Table>().is_ok().then_some(without)
+}
+
+/// Where a key and its value stand.
+fn span_of(text: &str, key: &str) -> Option<Range<usize>> {
     let document = toml_edit::Document::parse(text).ok()?;
     let mut item = document.as_item();
     let mut found = None;
     for part in key.split('.') {
-        let table = item.as_table_like()?;
-        let (name, next) = table.get_key_value(part)?;
-        found = name.span().or_else(|| next.span());
+        let (name, next) = item.as_table_like()?.get_key_value(part)?;
+        let (of_name, of_value) = (name.span(), next.span());
+        let start = of_name.as_ref().or(of_value.as_ref())?.start;
+        found = Some(start..of_value.or(of_name)?.end);
         item = next;
     }
-    let place = found?.start;
-    Some(text.get(..place)?.matches('\n').count() + 1)
+    found
 }
 
 #[cfg(test)]

@@ -1,15 +1,19 @@
 //! What a person can set: `config.toml`, the environment, and defaults that work with neither.
 
 mod duration;
+mod error;
+mod checks;
 mod read;
 mod sections;
 mod live;
 mod protection;
 mod edit;
 
+pub(crate) use checks::body_limit;
 pub(crate) use duration::ConfigDuration;
 pub(crate) use edit::{ConfigChange, changes_in, with_changes};
+pub(crate) use error::ConfigError;
 pub(crate) use live::is_live;
 pub(crate) use protection::Protection;
-pub(crate) use read::{ConfigError, body_limit, known_keys, load, overridden_keys, parse};
+pub(crate) use read::{known_keys, load, overridden_keys, parse};
 pub(crate) use sections::{Config, LlmPrice, Voice, is_server_url};

@@ -1,104 +1,173 @@
 //! Reads the configuration: file, then environment, every key checked by name before anything is believed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::edit::line_of;
-use super::sections::{Config, Voice, is_server_url};
+use super::checks::wrong_values;
+use super::edit::{line_of, without_key};
+use super::error::ConfigError;
+use super::sections::Config;
 
 /// Prefix of environment variables that set a key, as `ECHOVESSEL__SESSION__IDLE=5m`.
 const PREFIX: &str = "ECHOVESSEL__";
 
-/// Why the configuration can't be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
-    /// The file is there and can't be read.
-    #[error("{path} can't be read: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Not TOML.
-    #[error("{path} is not valid TOML: {message}")]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        message: String,
-    },
-    /// A key that does not exist.
-    #[error("{origin}: there is no key `{key}`{}", nearest_hint(.nearest.as_deref()))]
-    UnknownKey {
-        /// The file or the environment variable.
-        origin: String,
-        /// The key as written.
-        key: String,
-        /// The key that was perhaps meant.
-        nearest: Option<String>,
-    },
-    /// A value that the key can't take.
-    #[error("{0}")]
-    BadValue(String),
+/// Most mistakes that are listed.
+const MISTAKES_MAX: usize = 50;
+
+/// Something that is wrong, and where.
+struct Mistake {
+    error: ConfigError,
+    place: Place,
 }
 
-fn nearest_hint(nearest: Option<&str>) -> String {
-    nearest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default()
+/// What has to change.
+#[derive(Clone, PartialEq)]
+enum Place {
+    /// A key, set in the file or not at all.
+    Key(String),
+    /// An environment variable.
+    Variable(String),
+    /// The file as a whole.
+    File,
+}
+
+/// Whether messages name lines of the text.
+#[derive(Clone, Copy, PartialEq)]
+enum Lines {
+    /// The text is the file.
+    Named,
+    /// The text was only proposed, so its lines are in no file.
+    Unnamed,
 }
 
 /// The configuration of a home: `config.toml` if it is there, then the environment's `ECHOVESSEL__SECTION__KEY`.
+///
+/// # Errors
+/// Every mistake that can be found.
 pub(crate) fn load(
     path: &Path,
     environment: impl Iterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
     match std::fs::read_to_string(path) {
-        Ok(text) => parse(&text, path, environment),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => parse("", path, environment),
+        Ok(text) => read(text, path, Lines::Named, environment),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            read(String::new(), path, Lines::Named, environment)
+        }
         Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     }
 }
 
 /// The configuration that this text would be, if it stood in the file.
+///
+/// # Errors
+/// Every mistake that can be found.
 pub(crate) fn parse(
     text: &str,
     path: &Path,
     environment: impl Iterator<Item = (String, String)>,
 ) -> Result<Config, ConfigError> {
-    let malformed =
-        |error: toml::de::Error| ConfigError::Malformed { path: path.to_owned(), message: error.to_string() };
+    read(text.to_owned(), path, Lines::Unnamed, environment)
+}
+
+/// Reads, and after a mistake once more without what it is about, until no other mistake is found.
+fn read(
+    mut text: String,
+    path: &Path,
+    lines: Lines,
+    environment: impl Iterator<Item = (String, String)>,
+) -> Result<Config, ConfigError> {
+    let mut overrides: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    overrides.sort();
+    let (mut mistakes, mut places) = (Vec::new(), Vec::new());
+    while mistakes.len() < MISTAKES_MAX {
+        let Mistake { error, place } = match read_once(&text, path, lines, &overrides, &places) {
+            Ok(config) if mistakes.is_empty() => return Ok(config),
+            Ok(_) => break,
+            Err(mistake) => mistake,
+        };
+        let is_known = places.contains(&place);
+        match &place {
+            _ if is_known => break,
+            Place::Key(key) => text = without_key(&text, key).unwrap_or(text),
+            Place::Variable(name) => overrides.retain(|(known, _)| known != name),
+            Place::File => {}
+        }
+        mistakes.push(error);
+        if place == Place::File {
+            break;
+        }
+        places.push(place);
+    }
+    match mistakes.len() {
+        1 => Err(mistakes.remove(0)),
+        _ => Err(ConfigError::Several(mistakes)),
+    }
+}
+
+/// Reads as far as the first mistake that is not about one of the places that are known.
+fn read_once(
+    text: &str,
+    path: &Path,
+    lines: Lines,
+    overrides: &[(String, String)],
+    places: &[Place],
+) -> Result<Config, Mistake> {
+    let of_file = |error: ConfigError| Mistake { error, place: Place::File };
+    let malformed = |error: toml::de::Error| {
+        of_file(ConfigError::Malformed { path: path.to_owned(), message: error.to_string() })
+    };
     let mut table = text.parse::<Table>().map_err(malformed)?;
-    let known = known_keys()?;
+    let known = known_keys().map_err(of_file)?;
     let origin = path.display().to_string();
-    let at = |key: &str| match line_of(text, key) {
+    let at = |key: &str| match line_of(text, key).filter(|_| lines == Lines::Named) {
         Some(line) => format!("{origin}, line {line}"),
         None => origin.clone(),
     };
     for key in leaf_keys(&table) {
-        check_key(&at(&key), &key, &known)?;
+        check_key(&at(&key), &key, &known)
+            .map_err(|error| Mistake { error, place: Place::Key(key.clone()) })?;
     }
-    // Read by itself first: only the text itself knows its lines.
-    let from_file = toml::from_str::<Config>(text);
-    if let Err(error) = from_file {
-        return Err(ConfigError::BadValue(format!("{origin}: {}", error.to_string().trim_end())));
+    // The file by itself first, so that a mistake in it is not blamed on a variable.
+    if let Err(error) = toml::from_str::<Config>(text) {
+        let (message, place) = match leaf_keys(&table).into_iter().find(|key| !fits(&table, key)) {
+            Some(key) => (format!("{}: {key}: {}", at(&key), error.message()), Place::Key(key)),
+            None => (format!("{origin}: {}", error.to_string().trim_end()), Place::File),
+        };
+        return Err(Mistake { error: ConfigError::BadValue(message), place });
     }
-    let mut overrides: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
-    overrides.sort();
-    for (name, value) in &overrides {
-        apply(&mut table, &known, name, value)?;
+    for (name, value) in overrides {
+        let of_variable = |error| Mistake { error, place: Place::Variable(name.clone()) };
+        apply(&mut table, &known, name, value).map_err(of_variable)?;
         // The file by itself was right, and every variable before this one.
         parse_config(&table)
-            .map_err(|reason| ConfigError::BadValue(format!("{}: {reason}", variable(name))))?;
+            .map_err(|reason| of_variable(ConfigError::BadValue(format!("{}: {reason}", variable(name)))))?;
     }
-    let config =
-        parse_config(&table).map_err(|reason| ConfigError::BadValue(format!("{origin}: {reason}")))?;
+    let config = parse_config(&table)
+        .map_err(|reason| of_file(ConfigError::BadValue(format!("{origin}: {reason}"))))?;
     let set_by = |key: &str| {
         overrides.iter().find(|(name, _)| name.strip_prefix(PREFIX).map(key_of).as_deref() == Some(key))
     };
-    let blamed = |key: &str| set_by(key).map_or_else(|| at(key), |(name, _)| variable(name));
-    validate(&config).map_err(|(key, reason)| ConfigError::BadValue(format!("{}: {reason}", blamed(key))))?;
-    Ok(config)
+    let mut wrong = wrong_values(&config).into_iter().map(|(key, reason)| match set_by(key) {
+        Some((name, _)) => (Place::Variable(name.clone()), format!("{}: {reason}", variable(name))),
+        None => (Place::Key(key.to_owned()), format!("{}: {reason}", at(key))),
+    });
+    match wrong.find(|(place, _)| !places.contains(place)) {
+        Some((place, message)) => Err(Mistake { error: ConfigError::BadValue(message), place }),
+        None => Ok(config),
+    }
+}
+
+/// Whether the type of a key takes its value.
+fn fits(table: &Table, key: &str) -> bool {
+    let mut parts = key.split('.');
+    let first = parts.next().and_then(|part| table.get(part));
+    let Some(value) = first.and_then(|first| parts.try_fold(first, |value, part| value.get(part))) else {
+        return true;
+    };
+    let around = |value, part: &str| Value::Table(Table::from_iter([(part.to_owned(), value)]));
+    let nested = key.rsplit('.').fold(value.clone(), around);
+    nested.try_into::<Config>().is_ok()
 }
 
 fn parse_config(table: &Table) -> Result<Config, String> {
@@ -189,251 +258,6 @@ fn apply(table: &mut Table, known: &[(String, Value)], name: &str, value: &str) 
     Ok(())
 }
 
-fn one_of(key: &'static str, value: &str, allowed: &[&str]) -> Result<(), (&'static str, String)> {
-    if allowed.contains(&value) {
-        return Ok(());
-    }
-    Err((key, format!("{key} = \"{value}\": it must be one of {}", allowed.join(", "))))
-}
-
-fn storage(config: &Config) -> Result<(), (&'static str, String)> {
-    let storage = &config.storage;
-    if is_server_url(&storage.url) {
-        store::ServerAddress::parse(&storage.url, None)
-            .map_err(|error| ("storage.url", error.to_string()))?;
-    } else if storage.url != "sqlite" && !storage.url.starts_with("sqlite://") {
-        let reason =
-            "storage.url must be \"sqlite\", \"sqlite:///path\" or \"postgres://user@host:port/database\"";
-        return Err(("storage.url", reason.to_owned()));
-    }
-    match storage.pool {
-        2..=1000 => Ok(()),
-        _ => Err(("storage.pool", "storage.pool must be 2 to 1000".to_owned())),
-    }
-}
-
-/// What no type can say. The error is the key and what it has to be.
-fn validate(config: &Config) -> Result<(), (&'static str, String)> {
-    one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
-    one_of("openai.utility_prompts", &config.openai.utility_prompts, &["refuse", "answer"])?;
-    one_of("recall.week_start", &config.recall.week_start, &["monday", "sunday"])?;
-    one_of("embedding.provider", &config.embedding.provider, &["local", "openai", "none"])?;
-    if config.embedding.provider == "openai" && config.embedding.model.trim().is_empty() {
-        let message =
-            "embedding.provider = \"openai\" needs embedding.model, the name of the endpoint's model";
-        return Err(("embedding.model", message.to_owned()));
-    }
-    let names = embed::KNOWN_MODELS.map(|known| known.name);
-    if config.embedding.provider == "local" && !config.embedding.model.is_empty() {
-        one_of("embedding.model", &config.embedding.model, &names)?;
-    }
-    storage(config)?;
-    if memory::PersonaId::new(config.persona.id.clone()).is_err() {
-        return Err(("persona.id", "persona.id needs 1 to 128 characters".to_owned()));
-    }
-    if config.server.tls_cert.is_empty() != config.server.tls_key.is_empty() {
-        let reason = "server.tls_cert and server.tls_key go together: set both or none";
-        return Err(("server.tls_cert", reason.to_owned()));
-    }
-    let at_least_one = [
-        ("session.max_messages", u64::from(config.session.max_messages)),
-        ("session.max_tokens", config.session.max_tokens),
-        ("recall.k", config.recall.k as u64),
-        ("backup.keep", u64::from(config.backup.keep)),
-    ];
-    if let Some((key, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
-        return Err((key, format!("{key} must be at least 1")));
-    }
-    let longer_than_nothing = [
-        ("session.scan_every", config.session.scan_every),
-        ("consolidate.poll_every", config.consolidate.poll_every),
-        ("recall.half_life", config.recall.half_life),
-        ("limits.turn_timeout", config.limits.turn_timeout),
-    ];
-    if let Some((key, _)) = longer_than_nothing.iter().find(|(_, period)| period.0.is_zero()) {
-        return Err((key, format!("{key} must be longer than 0")));
-    }
-    let recall = &config.recall;
-    let weights = [
-        ("recall.min_relevance", recall.min_relevance),
-        ("recall.weight_recency", recall.weight_recency),
-        ("recall.weight_relevance", recall.weight_relevance),
-        ("recall.weight_impact", recall.weight_impact),
-        ("recall.weight_relational", recall.weight_relational),
-        ("recall.weight_entity_anchor", recall.weight_entity_anchor),
-    ];
-    if let Some((key, _)) = weights.iter().find(|(_, weight)| !weight.is_finite() || *weight < 0.0) {
-        return Err((key, format!("{key} must be a number from 0 on")));
-    }
-    let sizes =
-        [("limits.body", &config.limits.body), ("limits.vector_memory", &config.limits.vector_memory)];
-    for (key, size) in sizes {
-        body_limit(size).map_err(|error| (key, format!("{key}: {error}")))?;
-    }
-    check_backup(config)?;
-    check_sampling(config)?;
-    check_voice_and_channels(config)?;
-    check_proactive(config)?;
-    check_prices(config)?;
-    refuse_unimplemented(config)
-}
-
-fn check_backup(config: &Config) -> Result<(), (&'static str, String)> {
-    match config.backup_every() {
-        Ok(Some(every)) if every.is_zero() => {
-            Err(("backup.every", "backup.every must be longer than 0, or \"\" for never".to_owned()))
-        }
-        Err(error) => Err(("backup.every", format!("backup.every: {error}"))),
-        Ok(_) => Ok(()),
-    }
-}
-
-/// What is asked for and not implemented yet is an error, so that nobody waits for a message that never comes.
-fn refuse_unimplemented(config: &Config) -> Result<(), (&'static str, String)> {
-    let wanted = [("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\"")];
-    match wanted.into_iter().find(|(_, is_wanted, _)| *is_wanted) {
-        Some((key, _, default)) => Err((
-            key,
-            format!("{key}: not implemented in this version; remove the key or set it to {default}"),
-        )),
-        None => Ok(()),
-    }
-}
-
-fn check_voice_and_channels(config: &Config) -> Result<(), (&'static str, String)> {
-    let (voice, discord, telegram) = (&config.voice, &config.channels.discord, &config.channels.telegram);
-    check_voice(voice)?;
-    let variables = [
-        ("voice.tts_api_key_env", &voice.tts_api_key_env),
-        ("voice.stt_api_key_env", &voice.stt_api_key_env),
-        ("channels.discord.token_env", &discord.token_env),
-        ("channels.telegram.token_env", &telegram.token_env),
-    ];
-    let is_name = |name: &str| {
-        name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-    };
-    if let Some((key, _)) = variables.into_iter().find(|(_, name)| !is_name(name)) {
-        // Not what stands there: it may be the secret itself.
-        return Err((key, format!("{key} is the name of an environment variable, not a secret itself")));
-    }
-    let allowed = [
-        ("channels.discord.allowed_user_ids", &discord.allowed_user_ids),
-        ("channels.telegram.allowed_user_ids", &telegram.allowed_user_ids),
-    ];
-    let is_id = |id: &String| !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit());
-    match allowed.into_iter().find(|(_, ids)| !ids.iter().all(is_id)) {
-        Some((key, _)) => Err((key, format!("{key}: an id is written in digits, as \"123456789012345678\""))),
-        None => Ok(()),
-    }
-}
-
-fn check_proactive(config: &Config) -> Result<(), (&'static str, String)> {
-    let proactive = &config.proactive;
-    let hours = [
-        ("proactive.quiet_hours_start", proactive.quiet_hours_start),
-        ("proactive.quiet_hours_end", proactive.quiet_hours_end),
-    ];
-    if let Some((key, _)) = hours.iter().find(|(_, hour)| !(0..24).contains(hour)) {
-        return Err((key, format!("{key}: an hour from 0 to 23")));
-    }
-    let periods = [("proactive.tick", proactive.tick), ("proactive.long_silence", proactive.long_silence)];
-    match periods.iter().find(|(_, period)| period.0.is_zero()) {
-        Some((key, _)) => Err((key, format!("{key} must be longer than 0"))),
-        None => Ok(()),
-    }
-}
-
-/// What is enabled has to be able to work.
-fn check_voice(section: &Voice) -> Result<(), (&'static str, String)> {
-    one_of("voice.tts_provider", &section.tts_provider, &["none", "command", "openai", "fishaudio"])?;
-    one_of("voice.stt_provider", &section.stt_provider, &["none", "command", "openai"])?;
-    for (key, url) in
-        [("voice.tts_base_url", &section.tts_base_url), ("voice.stt_base_url", &section.stt_base_url)]
-    {
-        if !voice::is_secure_url(url) {
-            return Err((key, format!("{key} must begin with https://, or with http:// on this machine")));
-        }
-    }
-    let (speaks, hears) = (section.tts_provider != "none", section.stt_provider != "none");
-    if section.enabled && !speaks && !hears {
-        let reason =
-            "voice.enabled needs who speaks or who hears: set voice.tts_provider or voice.stt_provider";
-        return Err(("voice.enabled", reason.to_owned()));
-    }
-    for (key, provider, command) in [
-        ("voice.tts_command", &section.tts_provider, &section.tts_command),
-        ("voice.stt_command", &section.stt_provider, &section.stt_command),
-    ] {
-        if section.enabled && provider == "command" && command.first().is_none_or(String::is_empty) {
-            return Err((key, format!("{key} must name the program, as [\"espeak-ng\", \"--stdout\"]")));
-        }
-    }
-    let voices = &section.tts_voices;
-    let wants_voice = section.tts_command.iter().any(|part| part.contains(voice::VOICE_PLACEHOLDER));
-    if section.enabled && section.tts_provider == "command" && wants_voice && section.tts_voice.is_empty() {
-        let reason = "voice.tts_command holds {voice}, so voice.tts_voice must name a voice";
-        return Err(("voice.tts_voice", reason.to_owned()));
-    }
-    let names = [&section.tts_voice, &voices.zh, &voices.en];
-    if section.tts_provider == "command" && names.iter().any(|name| name.starts_with('-')) {
-        return Err(("voice.tts_voice", "the name of a voice can't begin with a hyphen".to_owned()));
-    }
-    Ok(())
-}
-
-fn check_sampling(config: &Config) -> Result<(), (&'static str, String)> {
-    if !(0.0..=2.0).contains(&config.llm.temperature) {
-        return Err(("llm.temperature", "llm.temperature must be a number from 0 to 2".to_owned()));
-    }
-    if !(64..=32_000).contains(&config.llm.max_tokens) {
-        return Err(("llm.max_tokens", "llm.max_tokens must be from 64 to 32000".to_owned()));
-    }
-    if config.llm.context_tokens != 0 && !(1_000..=1_000_000).contains(&config.llm.context_tokens) {
-        let reason = "llm.context_tokens must be 0 (as the model says) or from 1000 to 1000000";
-        return Err(("llm.context_tokens", reason.to_owned()));
-    }
-    Ok(())
-}
-
-fn check_prices(config: &Config) -> Result<(), (&'static str, String)> {
-    let is_amount = |amount: f64| amount.is_finite() && amount >= 0.0;
-    let (cap, prices, of_token) = ("llm.daily_spend_cap", "llm.prices", "limits.usd_per_day");
-    if !is_amount(config.llm.daily_spend_cap) {
-        return Err((cap, "llm.daily_spend_cap must be 0 (no cap) or more".to_owned()));
-    }
-    if !is_amount(config.limits.usd_per_day) {
-        return Err((of_token, format!("{of_token} must be 0 (no limit) or more")));
-    }
-    for price in &config.llm.prices {
-        let amounts = [price.input, price.output, price.cached.unwrap_or_default()];
-        if price.model.is_empty() || !amounts.into_iter().all(is_amount) {
-            return Err((prices, "each of llm.prices needs `model`, and prices of 0 or more".to_owned()));
-        }
-    }
-    if config.llm.daily_spend_cap > 0.0 && config.llm.prices.is_empty() {
-        let reason = "llm.daily_spend_cap counts what models cost, so llm.prices must name their prices";
-        return Err((cap, reason.to_owned()));
-    }
-    if config.limits.usd_per_day > 0.0 && config.llm.prices.is_empty() {
-        let reason = format!("{of_token} counts what models cost, so llm.prices must name their prices");
-        return Err((of_token, reason));
-    }
-    Ok(())
-}
-
-/// Bytes of a size as `1MiB`, `512KiB` or a plain number.
-pub(crate) fn body_limit(text: &str) -> Result<usize, ConfigError> {
-    let trimmed = text.trim();
-    let units = [("GiB", 1usize << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
-    let parsed = units.iter().find_map(|(unit, factor)| {
-        trimmed.strip_suffix(unit)?.trim().parse::<usize>().ok()?.checked_mul(*factor)
-    });
-    parsed.filter(|bytes| *bytes > 0).ok_or_else(|| {
-        ConfigError::BadValue(format!("`{text}` is not a size; write it as \"1MiB\", \"512KiB\" or in bytes"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -459,6 +283,37 @@ mod tests {
         assert!(error.contains("`session.idel`") && error.contains("`session.idle`"), "{error}");
         let error = with("[channels.web]\ndebounse = \"5m\"\n", &[]).unwrap_err().to_string();
         assert!(error.contains("channels.web.debounce"), "{error}");
+    }
+
+    #[test]
+    fn every_mistake_is_listed_with_its_line() {
+        let text = "[session]\nidel = \"5m\"\nmax_messages = 0\n\n[server]\nport = \"high\"\ntls_key = \"k.pem\"\n\
+                    [llm]\nprovider = \"abacus\"\ntemperature = 3.0\n[voice]\nenabled = true\n";
+        let variables = [("ECHOVESSEL__RECALL__K", "many"), ("ECHOVESSEL__PERSONA__IDD", "x")];
+        let error = with(text, &variables).unwrap_err().to_string();
+        for (line, said) in [
+            ("line 2", "`session.idle`"),
+            ("line 3", "session.max_messages must be at least 1"),
+            ("line 6", "server.port: invalid type: string \"high\""),
+            ("line 7", "go together"),
+            ("line 9", "openai, anthropic, offline"),
+            ("line 10", "from 0 to 2"),
+            ("line 12", "voice.enabled needs"),
+            ("ECHOVESSEL__RECALL__K", "whole number"),
+            ("ECHOVESSEL__PERSONA__IDD", "`persona.id`"),
+        ] {
+            let is_listed = error.split("\n  ").any(|one| one.contains(line) && one.contains(said));
+            assert!(is_listed, "{line}: {said}: {error}");
+        }
+        assert!(error.starts_with("9 mistakes:"), "{error}");
+    }
+
+    #[test]
+    fn lines_of_a_text_that_is_in_no_file_are_not_named() {
+        for text in ["[server]\nport = \"high\"\n", "[server]\nprot = 1\n", "[llm]\ntemperature = 3.0\n"] {
+            let error = parse(text, Path::new("config.toml"), std::iter::empty()).unwrap_err().to_string();
+            assert!(!error.contains("line") && !error.contains('\n'), "{error}");
+        }
     }
 
     #[test]
@@ -552,6 +407,7 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_their_units() {
+        use crate::config::body_limit;
         assert_eq!(body_limit("1MiB").unwrap(), 1 << 20);
         assert_eq!(body_limit("512KiB").unwrap(), 512 << 10);
         assert_eq!(body_limit("77").unwrap(), 77);

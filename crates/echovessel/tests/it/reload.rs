@@ -180,8 +180,8 @@ async fn what_can_not_be_set_changes_nothing_and_says_why() {
         (json!({"recall": {"kk": 4}}), 400, "recall.kk"),
         (json!({"memory": {"db_path": "x"}, "nothing": {"x": 1}}), 400, "memory.db_path"),
         (json!({"recall": {"k": 0}}), 422, "at least 1"),
-        (json!({"recall": {"k": "many"}}), 422, "line"),
-        (json!({"session": {"idle": 30}}), 422, "line"),
+        (json!({"recall": {"k": "many"}}), 422, "config.toml: recall.k: invalid type"),
+        (json!({"session": {"idle": 30}}), 422, "config.toml: session.idle: invalid type"),
         (json!({"session": {"idle": "soon"}}), 422, "not a duration"),
         (
             json!({"llm": {"provider": "openai", "base_url": "http://203.0.113.9/v1", "model": "m"}}),

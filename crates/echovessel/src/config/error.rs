@@ -1,0 +1,49 @@
+//! Why a configuration can't be used.
+
+use std::path::PathBuf;
+
+/// Why the configuration can't be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    /// The file is there and can't be read.
+    #[error("{path} can't be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not TOML.
+    #[error("{path} is not valid TOML: {message}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        message: String,
+    },
+    /// A key that does not exist.
+    #[error("{origin}: there is no key `{key}`{}", nearest_hint(.nearest.as_deref()))]
+    UnknownKey {
+        /// The file or the environment variable.
+        origin: String,
+        /// The key as written.
+        key: String,
+        /// The key that was perhaps meant.
+        nearest: Option<String>,
+    },
+    /// A value that the key can't take.
+    #[error("{0}")]
+    BadValue(String),
+    /// More than one of these.
+    #[error("{} mistakes:\n{}", .0.len(), lines(.0))]
+    Several(Vec<ConfigError>),
+}
+
+fn nearest_hint(nearest: Option<&str>) -> String {
+    nearest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default()
+}
+
+fn lines(mistakes: &[ConfigError]) -> String {
+    let lines: Vec<String> = mistakes.iter().map(|mistake| format!("  {mistake}")).collect();
+    lines.join("\n")
+}
