@@ -6,7 +6,7 @@ mod copies;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 use embed::KNOWN_MODELS;
 use memory::identifiers::ImportId;
@@ -41,13 +41,28 @@ pub(crate) struct Cli {
 impl Cli {
     /// Parses the command line of this process. An invalid one ends the process with exit code 2 and a message.
     pub(crate) fn parse_or_exit() -> Self {
-        let cli = Self::parse();
+        let matches = with_usual_order(Self::command(), "").get_matches();
+        let cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         if cli.shared.json && matches!(cli.command, Some(Command::Demo(_) | Command::Completions { .. })) {
             let reason = "--json: this command has no JSON output";
             Self::command().error(ErrorKind::ArgumentConflict, reason).exit();
         }
         cli
     }
+}
+
+/// Usage lines with options behind the arguments, as the examples have them.
+fn with_usual_order(command: clap::Command, parents: &str) -> clap::Command {
+    let name = format!("{parents}{}", command.get_name());
+    let arguments: Vec<String> = command.get_positionals().map(|argument| argument.to_string()).collect();
+    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    let command = match arguments.is_empty() {
+        true => command,
+        false => command.override_usage(format!("{name} {} [OPTIONS]", arguments.join(" "))),
+    };
+    names.into_iter().fold(command, |command, child| {
+        command.mut_subcommand(child, |child| with_usual_order(child, &format!("{name} ")))
+    })
 }
 
 /// Options of every command.

@@ -330,6 +330,7 @@ fn provider_settings(config: &Config) -> ProviderSettings {
         provider: llm.provider.clone(),
         base_url: llm.base_url.clone(),
         api_key,
+        api_key_env: variable,
         model: llm.model.clone(),
         models: TierModels {
             small: llm.models.small.clone(),

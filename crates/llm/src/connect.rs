@@ -150,12 +150,15 @@ fn context_of(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
 fn key_for(settings: &ProviderSettings, url: &Url, own_base_url: &str) -> Result<(), LlmError> {
     let own = Url::parse(own_base_url).is_ok_and(|own| own.host_str() == url.host_str());
     if own && settings.api_key.is_none() {
-        return Err(LlmError::Auth {
-            message: format!(
-                "There is no API key for {}. Put it in the environment or in a file, or choose another llm.provider.",
-                http::host_of(url)
+        let host = http::host_of(url);
+        let message = match settings.api_key_env.as_str() {
+            "" => format!("There is no API key for {host}. Give one, or choose another llm.provider."),
+            variable => format!(
+                "There is no API key for {host}: the environment variable {variable} is not set. Set it, name another \
+                 variable with llm.api_key_env, or choose another llm.provider."
             ),
-        });
+        };
+        return Err(LlmError::Auth { message });
     }
     Ok(())
 }

@@ -18,6 +18,8 @@ pub struct ProviderSettings {
     pub base_url: String,
     /// Never used by `auto`: a person chooses a cloud provider by name.
     pub api_key: Option<SecretString>,
+    /// The environment variable from which the key comes, for messages.
+    pub api_key_env: String,
     /// One model for all tiers; empty: see `models`.
     pub model: String,
     /// A model for each tier, before `model`; empty entries: `model`, then the provider's default.
@@ -50,6 +52,7 @@ impl Default for ProviderSettings {
             provider: "auto".to_owned(),
             base_url: String::new(),
             api_key: None,
+            api_key_env: String::new(),
             model: String::new(),
             models: TierModels::default(),
             connect_timeout: Duration::from_secs(10),

@@ -11,8 +11,8 @@ use memory::identifiers::TurnId;
 use memory::messages::Role;
 use memory::nodes::NodeKind;
 use memory::ports::{Clock as _, Store};
+use memory::text::Language;
 use memory::{Scope, UserId};
-use text::Language;
 use runtime::{Delivery, IncomingMessage, Runtime, Subscription, TurnEvent};
 
 use super::{demo_channels, recall};
@@ -61,7 +61,7 @@ const SILENCE: Duration = Duration::from_secs(31 * 60);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The language of the machine's locale, for what is said and for what is printed.
-pub(super) fn language_of_locale() -> Language {
+fn language_of_locale() -> Language {
     let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(|name| std::env::var(name).ok());
     let locale = locale.into_iter().find(|locale| !locale.is_empty()).unwrap_or_default();
     if locale.starts_with("zh") { Language::Chinese } else { Language::English }
@@ -78,14 +78,18 @@ struct Story {
 pub(crate) async fn demo(args: &Demo) -> anyhow::Result<()> {
     let suffix = hex::encode(&random_bytes()[..6]);
     let folder = std::env::temp_dir().join(format!("echovessel-demo-{suffix}"));
-    let outcome =
-        if args.channels { demo_channels::run(folder.clone()).await } else { on(folder.clone()).await };
+    let language = language_of_locale();
+    let outcome = if args.channels {
+        demo_channels::run(folder.clone(), language).await
+    } else {
+        on(folder.clone(), language).await
+    };
     // The scratch home has served; an error here is not worth a word.
     let _ = std::fs::remove_dir_all(&folder);
     outcome
 }
 
-async fn on(folder: PathBuf) -> anyhow::Result<()> {
+async fn on(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     let home = Home::locate(Some(folder))?;
     home.create()?;
     let mut config = Config::default();
@@ -103,7 +107,6 @@ async fn on(folder: PathBuf) -> anyhow::Result<()> {
     let scope = wired.runtime.scope(None, UserId::owner());
     wired.runtime.ensure_known(&scope).await?;
     let events = wired.runtime.broadcast().subscribe();
-    let language = language_of_locale();
     let mut story = Story { language, runtime: wired.runtime.clone(), clock, scope, events };
     println!(
         "{}\n",
@@ -155,23 +158,31 @@ impl Story {
             self.store().write_core_block(&self.scope, label, text, "demo", now).await?;
         }
         let read = self.store().core_blocks(&self.scope).await?;
-        self.show_layer("L1", ["核心设定", "core blocks"], [
-            "由人书写,每一轮都读,也只由人修改",
-            "written by a person, read in every turn, changed by people only",
-        ]);
+        self.show_layer(
+            "L1",
+            ["核心设定", "core blocks"],
+            [
+                "由人书写,每一轮都读,也只由人修改",
+                "written by a person, read in every turn, changed by people only",
+            ],
+        );
         println!("     persona: {}\n     user:    {}\n     style:   {}", read.persona, read.user, read.style);
         Ok(())
     }
 
     async fn tell(&self) -> anyhow::Result<()> {
         let sentence = self.pick(SENTENCE);
-        println!("\n  {}\n     “{sentence}”", self.pick(["用户在一个渠道上说:", "on one channel, the user says:"]));
+        println!(
+            "\n  {}\n     “{sentence}”",
+            self.pick(["用户在一个渠道上说:", "on one channel, the user says:"])
+        );
         let (turn_id, reply) = self.say("discord", sentence).await?;
         let rows = self.store().turn_messages(turn_id).await?;
-        self.show_layer("L2", ["原话", "verbatim log"], [
-            "双方的原话,在询问模型之前就已存好",
-            "both sides verbatim, stored before the model is asked",
-        ]);
+        self.show_layer(
+            "L2",
+            ["原话", "verbatim log"],
+            ["双方的原话,在询问模型之前就已存好", "both sides verbatim, stored before the model is asked"],
+        );
         for row in rows {
             let who = if row.role == Role::User { ["对方", "them"] } else { ["我  ", "me  "] };
             let who = self.pick(who);
@@ -186,26 +197,34 @@ impl Story {
     async fn fall_silent(&mut self) -> anyhow::Result<()> {
         println!(
             "\n  … {} …",
-            self.pick(["沉默三十一分钟;会话结束,被整理成记忆", "31 minutes of silence; the session ends and is consolidated"])
+            self.pick([
+                "沉默三十一分钟;会话结束,被整理成记忆",
+                "31 minutes of silence; the session ends and is consolidated"
+            ])
         );
         self.clock.leap(SILENCE);
         self.wait_for("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await?;
         let events = self.store().nodes_before(&self.scope, &[NodeKind::Event], None, 10).await?;
         let event = events.first().context("no event was formed")?;
-        self.show_layer("L3", ["事件", "event"], [
-            "发生了什么,带正负的影响,以用户的原话为证",
-            "what happened, with a signed impact and the user's own words as evidence",
-        ]);
+        self.show_layer(
+            "L3",
+            ["事件", "event"],
+            [
+                "发生了什么,带正负的影响,以用户的原话为证",
+                "what happened, with a signed impact and the user's own words as evidence",
+            ],
+        );
         println!("     {:+}  {}", event.emotional_impact, event.description);
         if let Some(known) = self.store().node(event.id).await? {
             for evidence in known.evidence {
                 println!("         {} “{}”", self.pick(["证据:", "evidence:"]), evidence.quote);
             }
         }
-        self.show_layer("L5", ["人与物", "entities"], [
-            "人、地、物,以及他们的所有名字",
-            "people and things with all their names",
-        ]);
+        self.show_layer(
+            "L5",
+            ["人与物", "entities"],
+            ["人、地、物,以及他们的所有名字", "people and things with all their names"],
+        );
         for entity in self.store().entities(&self.scope, 10).await? {
             println!(
                 "     {} ({}) — {}",
@@ -215,14 +234,19 @@ impl Story {
             );
         }
         if let Some(mood) = self.store().mood(&self.scope).await? {
-            self.show_layer("L6", ["心情", "mood"], [
-                "此刻的心情;十二小时后回到平静",
-                "how the persona feels; neutral again after twelve hours",
-            ]);
+            self.show_layer(
+                "L6",
+                ["心情", "mood"],
+                ["此刻的心情;十二小时后回到平静", "how the persona feels; neutral again after twelve hours"],
+            );
             println!("     {} · {} {}/10", mood.mood, self.pick(["精力", "energy"]), mood.energy);
         }
         let thoughts = self.store().nodes_before(&self.scope, &[NodeKind::Thought], None, 10).await?;
-        self.show_layer("L4", ["想法", "thought"], ["一个结论;必须以事件为依据", "a conclusion; it must cite events"]);
+        self.show_layer(
+            "L4",
+            ["想法", "thought"],
+            ["一个结论;必须以事件为依据", "a conclusion; it must cite events"],
+        );
         for thought in thoughts {
             println!("     {}", thought.description);
             if let Some(known) = self.store().node(thought.id).await? {
@@ -240,7 +264,9 @@ impl Story {
         match self.language {
             Language::Chinese => println!("\n  … {messages} 条别的消息;猫已不在最近的对话里 …"),
             Language::English => {
-                println!("\n  … {messages} messages about other things; the cat has left the recent window …");
+                println!(
+                    "\n  … {messages} messages about other things; the cat has left the recent window …"
+                );
             }
         }
         self.clock.leap(SILENCE);
@@ -249,11 +275,17 @@ impl Story {
 
     async fn ask(&self) -> anyhow::Result<()> {
         let question = self.pick(QUESTION);
-        println!("\n  {}\n     “{question}”", self.pick(["用户在另一个渠道上问:", "on another channel, the user asks:"]));
+        println!(
+            "\n  {}\n     “{question}”",
+            self.pick(["用户在另一个渠道上问:", "on another channel, the user asks:"])
+        );
         let (turn_id, reply) = self.say("web", question).await?;
         println!("     {reply}");
         let receipt = self.store().receipt(turn_id).await?.context("the reply has no receipt")?;
-        println!("\n  {}", self.pick(["为什么这样回答(回复的凭据):", "why it replied so (the reply receipt):"]));
+        println!(
+            "\n  {}",
+            self.pick(["为什么这样回答(回复的凭据):", "why it replied so (the reply receipt):"])
+        );
         recall::print(&receipt.used, true);
         let found = receipt.used.iter().any(|candidate| candidate.text.contains(self.pick(NAME)));
         if found { Ok(()) } else { bail!("the cat was not remembered") }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use memory::messages::Role;
 use memory::ports::Clock as _;
+use memory::text::Language;
 use memory::{Scope, UserId};
 use platforms::discord::{DiscordServer, GatewayFault};
 use platforms::telegram::TelegramServer;
 use runtime::OutboundChannels;
 use secrecy::SecretString;
 
-use super::demo::language_of_locale;
 use crate::config::Config;
 use crate::home::Home;
 use crate::outbound;
@@ -35,6 +35,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 const CHECKS_MAX: usize = 2_000;
 
 struct Story {
+    language: Language,
     services: Services,
     clock: Arc<SkippableClock>,
     scope: Scope,
@@ -42,7 +43,7 @@ struct Story {
     telegram: TelegramServer,
 }
 
-pub(super) async fn run(folder: PathBuf) -> anyhow::Result<()> {
+pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     let home = Home::locate(Some(folder))?;
     home.create()?;
     let clock = Arc::new(SkippableClock::new());
@@ -62,7 +63,7 @@ pub(super) async fn run(folder: PathBuf) -> anyhow::Result<()> {
     services.runtime.start().await?;
     outbound.channels.start(&services.runtime);
     let scope = services.runtime.scope(None, UserId::owner());
-    let story = Story { services, clock, scope, discord, telegram };
+    let story = Story { language, services, clock, scope, discord, telegram };
     println!(
         "A temporary home, a fast clock, no language model, no account: Discord and Telegram are servers on this machine."
     );
@@ -102,7 +103,7 @@ impl Story {
 
     async fn talk(&self) -> anyhow::Result<()> {
         println!("\n2. The same persona on both. Memory has no channel.");
-        let language = language_of_locale();
+        let language = self.language;
         let told = language.choose("我养了只白猫,叫小黑。", "I have a white cat called Pepper.");
         self.say("discord", told).await?;
         self.say("telegram", language.choose("我的猫叫什么名字?", "What is my cat called?")).await
@@ -111,13 +112,13 @@ impl Story {
     async fn lose_the_gateway(&self) -> anyhow::Result<()> {
         println!("\n3. Discord's gateway cuts the connection. The session is resumed.");
         self.discord.disturb(GatewayFault::Cut);
-        let found = language_of_locale().choose("我在里斯本找到房子了。", "I found a flat in Lisbon.");
+        let found = self.language.choose("我在里斯本找到房子了。", "I found a flat in Lisbon.");
         self.say("discord", found).await?;
         println!("\n4. The gateway is down for an hour; you continue to write.");
         self.discord.be_away(true);
         self.until("the loss", || Ok(!self.channels()?.can_deliver("discord"))).await?;
         let before = self.discord.sent_to(PERSON).len();
-        let missed = language_of_locale().choose(
+        let missed = self.language.choose(
             ["火车晚点了。", "我九点到家。", "我先去买菜。"],
             ["The train is late.", "I will be home at nine.", "I am buying bread on the way."],
         );
@@ -147,7 +148,7 @@ impl Story {
     async fn delete(&self) -> anyhow::Result<()> {
         println!("\n5. What is deleted on Discord is deleted in memory.");
         let before = self.discord.sent_to(PERSON).len();
-        let secret = language_of_locale().choose("这话我不该说。", "I should not have said this.");
+        let secret = self.language.choose("这话我不该说。", "I should not have said this.");
         let id = self.discord.write(PERSON, secret);
         self.until("the answer", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
         print_line("you", "discord", secret);

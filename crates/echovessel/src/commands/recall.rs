@@ -34,14 +34,17 @@ pub(crate) async fn recall(
     }
     let candidates: Vec<Candidate> = serde_json::from_value(answer["candidates"].clone())?;
     print(&candidates, asked.explain);
-    if answer["nothing_found"] == true {
+    if answer["nothing_found"] == true && candidates.iter().any(|one| one.used || asked.explain) {
         println!("Nothing in memory is about this; what is shown is merely the nearest.");
     }
     let elapsed = &answer["elapsed_ms"];
     if asked.explain {
+        let milliseconds = |step: &str| elapsed[step].as_f64().unwrap_or_default();
         println!(
-            "\nembedding {} ms · fetching {} ms · scoring {} ms",
-            elapsed["embed"], elapsed["fetch"], elapsed["score"]
+            "\nembedding {:.1} ms · fetching {:.1} ms · scoring {:.1} ms",
+            milliseconds("embed"),
+            milliseconds("fetch"),
+            milliseconds("score")
         );
     }
     Ok(())

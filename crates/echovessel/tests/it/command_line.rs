@@ -1,7 +1,6 @@
 //! The command line: every word of it, its exit codes, and what it prints for people and for programs.
 
 use std::process::Output;
-use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -67,6 +66,14 @@ async fn help_explains_every_command_and_shows_examples() {
         assert!(own.contains("Usage:") && own.contains("--home") && own.contains("--json"), "{own}");
     }
     assert!(help.contains("Exit codes"), "{help}");
+    for (arguments, usage) in [
+        (&["recall", "--help"][..], "Usage: echovessel recall <TEXT> [OPTIONS]"),
+        (&["memory", "show", "--help"], "Usage: echovessel memory show <ID> [OPTIONS]"),
+        (&["import", "--help"], "Usage: echovessel import <FILE>... [OPTIONS]"),
+    ] {
+        let help = run(&home, &settings, arguments).await.well();
+        assert!(help.contains(usage), "{help}");
+    }
     for arguments in [&["--help"][..], &["run", "--help"], &["chat", "--help"], &["recall", "--help"]] {
         let help = run(&home, &settings, arguments).await.well();
         assert!(help.contains("Examples:\n  echovessel"), "{help}");
@@ -306,18 +313,74 @@ async fn doctor_finds_a_home_in_order_and_one_that_is_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_demo_lights_up_every_layer_and_remembers_the_cat() {
-    let (home, settings) = (Home::new(), Settings::none());
-    let began = Instant::now();
-    let ran = run(&home, &settings, &["demo"]).await;
-    assert!(ran.err.matches("vectors wait").count() <= 1, "{}", ran.err);
-    let shown = ran.well();
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
-    for layer in ["L1", "L2", "L3", "L4", "L5", "L6"] {
-        assert!(shown.contains(&format!("\n{layer} ● ")), "{layer} did not light up:\n{shown}");
+    let home = Home::new();
+    let han = |text: &str| text.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter));
+    for (locale, question, name) in
+        [("zh_CN.UTF-8", "你还记得我的猫吗", "小黑"), ("de_DE.UTF-8", "Do you remember my cat?", "Pepper")]
+    {
+        let ran = run(&home, &Settings::none().variable("LANG", locale), &["demo"]).await;
+        assert!(ran.err.matches("vectors wait").count() <= 1, "{}", ran.err);
+        let shown = ran.well();
+        for layer in ["L1", "L2", "L3", "L4", "L5", "L6"] {
+            assert!(shown.contains(&format!("\n{layer} ● ")), "{layer} did not light up:\n{shown}");
+        }
+        let asked = shown.split(question).nth(1).unwrap();
+        assert!(asked.contains(name), "{shown}");
+        assert_eq!(han(&shown), locale.starts_with("zh"), "{shown}");
     }
-    let asked = shown.split("你还记得我的猫吗").nth(1).unwrap();
-    assert!(asked.contains("小黑"), "{shown}");
     assert!(!home.path().exists(), "the demo touched the home");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recall_ranks_what_the_user_said_above_its_repetition() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    run(&home, &settings, &["init"]).await.well();
+    let daemon = Daemon::start(&home, &settings).await;
+    for line in
+        ["my sister Lena lives in Porto", "I bought a blue bike yesterday", "Do you remember my bike?"]
+    {
+        daemon.complete("self", line).await;
+    }
+    let recalled = run(&home, &settings, &["recall", "bike"]).await.well();
+    let own = recalled.find("I bought a blue bike").unwrap();
+    let repeated = recalled.find("you said: \"I bought").unwrap();
+    assert!(own < repeated, "{recalled}");
+    let explained = run(&home, &settings, &["recall", "bike", "--explain"]).await.well();
+    assert!(explained.contains("repeats -"), "{explained}");
+    let times = explained.lines().last().unwrap();
+    assert!(times.split(' ').filter(|part| part.contains('.')).all(|number| number.len() <= 6), "{times}");
+    let nothing = run(&home, &settings, &["recall", "zeppelin"]).await.well();
+    assert_eq!(nothing, "Nothing comes to mind.\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_key_names_the_variable_and_its_setting() {
+    let home = Home::new();
+    run(&home, &Settings::none(), &["init"]).await.well();
+    for (section, variable) in [
+        ("provider = \"openai\"", "OPENAI_API_KEY"),
+        ("provider = \"anthropic\"\napi_key_env = \"MY_KEY\"", "MY_KEY"),
+    ] {
+        std::fs::write(home.file("config.toml"), format!("[llm]\n{section}\nmodel = \"m\"\n")).unwrap();
+        let ran = run(&home, &Settings::none(), &["run", "--port", "0"]).await;
+        assert!(
+            ran.code != 0 && ran.err.contains(variable) && ran.err.contains("llm.api_key_env"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_is_no_conversation_and_the_error_says_where_it_belongs() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let card = json!({"spec": "chara_card_v2", "spec_version": "2.0",
+        "data": {"name": "Mira", "description": "A gardener.", "first_mes": "Hello."}});
+    std::fs::create_dir_all(home.path()).unwrap();
+    std::fs::write(home.file("mira.json"), card.to_string()).unwrap();
+    let file = home.file("mira.json");
+    let refused = run(&home, &settings, &["import", file.to_str().unwrap(), "--yes"]).await;
+    assert!(refused.code == 1 && refused.err.contains("`echovessel open`"), "{}", refused.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -396,7 +459,7 @@ async fn demo_prints_the_story_and_nothing_else() {
     let (home, settings) = (Home::new(), Settings::none());
     let ran = run(&home, &settings, &["demo"]).await;
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
-    assert!(ran.out.contains("小黑"), "{}", ran.out);
+    assert!(ran.out.contains("Pepper"), "{}", ran.out);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,8 +16,10 @@
 //! | tells_when | the question asks when: does it tell a time? | 0 or 1 |
 //! | asks | is it a question itself? | 0 or 1 |
 //! | answers | does it follow a question? | 0 or 1 |
+//!
+//! What the persona only repeats of the user's words is ranked below those words.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
@@ -53,6 +55,12 @@ pub(super) const BM25_K1: f64 = 1.2;
 pub(super) const BM25_B: f64 = 0.5;
 /// What a part of a long word counts of an occurrence of the whole.
 const PART_CREDIT: f64 = 0.5;
+/// Share of a user's words that a reply which repeats them holds.
+const REPEATED_SHARE: f64 = 0.8;
+/// Fewest different words that count as repeated.
+const REPEATED_TERMS_MIN: usize = 3;
+/// How far below the user's words a repetition is ranked.
+const REPEATED_DISTANCE: f64 = 0.001;
 /// Stands between texts that are read as one, so that no phrase is found across their border.
 const BORDER: &str = " | ";
 
@@ -177,7 +185,38 @@ impl<'a> Ranking<'a> {
             .collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (b.1, b.2).cmp(&(a.1, a.2))));
         ranked.truncate(limit);
-        ranked.into_iter().map(|(total, _, seq, signals)| self.ranked(seq, total, signals, weights)).collect()
+        let ranked =
+            ranked.into_iter().map(|(total, _, seq, signals)| self.ranked(seq, total, signals, weights));
+        let mut ranked: Vec<RankedMessage> = ranked.collect();
+        self.put_repetitions_below(&mut ranked);
+        ranked
+    }
+
+    /// Ranks what the persona only repeated below the words of the user that it repeats.
+    fn put_repetitions_below(&self, ranked: &mut [RankedMessage]) {
+        let terms = |seq: i64| -> BTreeSet<&str> { self.found.messages[&seq].terms.split(' ').collect() };
+        let of_user: Vec<(i64, f64, BTreeSet<&str>)> = ranked
+            .iter()
+            .filter(|one| one.message.role == Role::User)
+            .map(|one| (one.message.seq, one.total, terms(one.message.seq)))
+            .collect();
+        for reply in ranked.iter_mut().filter(|one| one.message.role == Role::Persona) {
+            let said = terms(reply.message.seq);
+            let is_repeated = |seq: i64, words: &BTreeSet<&str>| {
+                let shared = words.intersection(&said).count() as f64;
+                seq < reply.message.seq
+                    && words.len() >= REPEATED_TERMS_MIN
+                    && shared >= REPEATED_SHARE * words.len() as f64
+            };
+            let repeated = of_user.iter().filter(|(seq, _, words)| is_repeated(*seq, words));
+            let best = repeated.map(|(_, total, _)| *total).reduce(f64::max);
+            if let Some(total) = best.filter(|total| *total <= reply.total) {
+                let below = total - REPEATED_DISTANCE;
+                reply.parts.insert("repeats".to_owned(), below - reply.total);
+                reply.total = below;
+            }
+        }
+        ranked.sort_by(|a, b| b.total.total_cmp(&a.total));
     }
 
     fn ranked(&self, seq: i64, total: f64, signals: Signals, weights: &MessageWeights) -> RankedMessage {
