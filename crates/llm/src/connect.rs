@@ -151,13 +151,11 @@ fn key_for(settings: &ProviderSettings, url: &Url, own_base_url: &str) -> Result
     let own = Url::parse(own_base_url).is_ok_and(|own| own.host_str() == url.host_str());
     if own && settings.api_key.is_none() {
         let host = http::host_of(url);
-        let message = match settings.api_key_env.as_str() {
-            "" => format!("There is no API key for {host}. Give one, or choose another llm.provider."),
-            variable => format!(
-                "There is no API key for {host}: the environment variable {variable} is not set. Set it, name another \
-                 variable with llm.api_key_env, or choose another llm.provider."
-            ),
+        let way_out = match settings.api_key_env.as_str() {
+            "" => "Give one".to_owned(),
+            variable => format!("Set the environment variable {variable}, name another with llm.api_key_env"),
         };
+        let message = format!("There is no API key for {host}. {way_out}, or choose another llm.provider.");
         return Err(LlmError::Auth { message });
     }
     Ok(())

@@ -23,6 +23,7 @@ mod trust;
 mod channels;
 mod command_line;
 mod export;
+mod terminal;
 mod tokens;
 mod reload;
 mod start;
