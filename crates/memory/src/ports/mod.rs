@@ -63,7 +63,7 @@ pub use personas::{Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore
 pub use proactive::ProactiveStore;
 pub use recall::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
-    NodeQuery, PhraseHits, RecallStore, RowSelection,
+    NodeQuery, PhraseHits, RecallStore, RowSelection, RowTerms,
 };
 pub use sessions::{SessionFilter, SessionStore};
 pub use slow_cycle::{

@@ -101,6 +101,17 @@ pub struct MessageOutline {
     pub created_at: Timestamp,
 }
 
+/// What search ranks a row by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowTerms {
+    /// Its number.
+    pub seq: i64,
+    /// Its index terms.
+    pub terms: String,
+    /// What kind of node it is; none for a message.
+    pub kind: Option<NodeKind>,
+}
+
 /// A node with its index terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexedNode {
@@ -164,6 +175,21 @@ pub trait RecallStore: Send + Sync {
         corpus: Corpus,
         wanted: &[RowSelection],
     ) -> Result<Vec<Vec<i64>>, StoreError>;
+    /// The terms of rows of the scope by number, in no order: of live messages, or of live, current nodes.
+    async fn terms_numbered(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        seqs: &[i64],
+    ) -> Result<Vec<RowTerms>, StoreError>;
+    /// Numbers of those among the newest `rows` rows of the scope whose text, folded, holds this folded text.
+    async fn rows_containing(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        folded: &str,
+        rows: u32,
+    ) -> Result<Vec<i64>, StoreError>;
     /// Outlines of live messages of the scope by number, in no order.
     async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError>;
     /// Numbers of the first and the last message that was said within the span; `None` where nothing was. A storage

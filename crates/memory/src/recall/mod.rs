@@ -52,7 +52,9 @@ pub use pinned::Pinned;
 pub use query::{Query, Sentence};
 pub use receipt::{Candidate, CandidateKind, RecallTimings};
 pub use score::Score;
-pub use search::{MessageHit, SearchHit, SearchQuery, search, search_messages};
+pub use search::{
+    MessageHit, SearchHit, SearchPage, SearchPlace, SearchQuery, SearchResults, search, search_messages,
+};
 pub use select::ScoredNode;
 pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
 pub use signals::{MessageWeights, Signal, Signals};

@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use super::score::vector_relevance;
 use super::snippet::{Marks, snippet};
 use super::word_search::find_words;
-use super::words::{IndexedText, WordStatistics};
+use super::words::IndexedText;
 use crate::messages::Message;
 use crate::nodes::{Node, NodeKind};
-use crate::ports::{Corpus, Embedder, IndexedMessage, IndexedNode, Store, StoreError};
+use crate::ports::{Corpus, Embedder, IndexedMessage, IndexedNode, RowTerms, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::{QueryTerm, fold, query_terms};
 use crate::vector_index::{READABILITY_MIN, VectorIndex};
@@ -20,7 +20,7 @@ const WORD_MATCHES_MAX: usize = 2_000;
 const MEANT_MAX: usize = 50;
 /// Nearness from which on a text means what was asked, though it says it in other words.
 const MEANT_MIN: f64 = 0.6;
-/// The newest rows that are read through when the text has no word that is indexed.
+/// The newest rows that are read through when no row holds a word of the text.
 const READ_THROUGH_MAX: u32 = 5_000;
 
 /// What to look for.
@@ -34,6 +34,37 @@ pub struct SearchQuery {
     pub kinds: Vec<NodeKind>,
     /// Only memories with this emotion or relational tag.
     pub tag: Option<String>,
+}
+
+/// Where a match stands: its score, then the number of its row, both from the greatest down.
+pub type SearchPlace = (f64, i64);
+
+/// Which of the matches are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchPage {
+    /// Those behind this place.
+    pub behind: Option<SearchPlace>,
+    /// How many of these are left out.
+    pub skipped: usize,
+    /// Most matches.
+    pub limit: usize,
+}
+
+/// A page of what was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResults<T> {
+    /// How many match in all.
+    pub total: usize,
+    /// The matches of the page, best first, ties by the newer.
+    pub hits: Vec<T>,
+    /// Where the last of them stands, if there are more.
+    pub next: Option<SearchPlace>,
+}
+
+impl<T> Default for SearchResults<T> {
+    fn default() -> Self {
+        Self { total: 0, hits: Vec::new(), next: None }
+    }
 }
 
 /// A memory that was found.
@@ -58,73 +89,93 @@ pub struct MessageHit {
     pub snippet: String,
 }
 
-/// All memories that match, the best first, ties by the newer. A text without anything to look for finds nothing; a
-/// missing or failing embedder leaves words alone.
+/// A page of the memories that match. A text without anything to look for finds nothing; a missing or failing embedder
+/// leaves words alone. Whole rows are read of the page alone.
 pub async fn search(
     store: &dyn Store,
     index: &VectorIndex,
     embedder: Option<&dyn Embedder>,
     asked: &SearchQuery,
-) -> Result<Vec<SearchHit>, StoreError> {
+    page: &SearchPage,
+) -> Result<SearchResults<SearchHit>, StoreError> {
     let sought = TextSearch::new(store, index, embedder, &asked.scope, &asked.text);
-    let mut found: Vec<(Node, f64)> = match sought.matches(Corpus::Nodes).await? {
-        Some(matches) => {
-            let rows = store.nodes_numbered(&asked.scope, &matches.seqs).await?;
-            let score = |row: IndexedNode| {
-                let score = matches.score(row.node.seq, &row.terms, row.readability, &sought.terms);
-                (row.node, score)
-            };
-            rows.into_iter().map(score).filter(|(_, score)| *score > 0.0).collect()
-        }
-        None => Vec::new(),
-    };
-    if found.is_empty() && sought.has_text() {
-        let rows = store.nodes_before(&asked.scope, &asked.kinds, None, READ_THROUGH_MAX).await?;
-        found.extend(rows.into_iter().filter(|node| sought.is_in(&node.description)).map(|node| (node, 1.0)));
+    let mut found = sought.matches(Corpus::Nodes).await?;
+    found.retain(|found| found.kind.is_some_and(|kind| asked.kinds.contains(&kind)));
+    if let Some(tag) = asked.tag.as_deref() {
+        let seqs: Vec<i64> = found.iter().map(|found| found.seq).collect();
+        let rows = store.nodes_numbered(&asked.scope, &seqs).await?;
+        let tagged: HashSet<i64> =
+            rows.iter().filter(|row| is_tagged(&row.node, tag)).map(|row| row.node.seq).collect();
+        found.retain(|found| tagged.contains(&found.seq));
     }
-    found.retain(|(node, _)| is_wanted(node, asked));
-    found.sort_by(|(a, first), (b, second)| second.total_cmp(first).then(b.seq.cmp(&a.seq)));
+    let (page, seqs) = Page::of(found, page);
     let marks = Marks::of(&sought.terms, &asked.text);
-    let found = found.into_iter().map(|(node, score)| {
+    let rows = store.nodes_numbered(&asked.scope, &seqs).await?;
+    let hits = rows.into_iter().map(|IndexedNode { node, .. }| {
         let snippet = snippet(&node.description, &marks);
-        SearchHit { node, score, snippet }
+        (node.seq, move |score| SearchHit { node, score, snippet })
     });
-    Ok(found.collect())
+    Ok(page.filled(hits))
 }
 
-/// All messages of both sides that match, as [`search`] finds memories.
+/// A page of the messages of both sides that match, as [`search`] finds memories.
 pub async fn search_messages(
     store: &dyn Store,
     index: &VectorIndex,
     embedder: Option<&dyn Embedder>,
     scope: &Scope,
     text: &str,
-) -> Result<Vec<MessageHit>, StoreError> {
+    page: &SearchPage,
+) -> Result<SearchResults<MessageHit>, StoreError> {
     let sought = TextSearch::new(store, index, embedder, scope, text);
-    let mut found: Vec<(Message, f64)> = match sought.matches(Corpus::Messages).await? {
-        Some(matches) => {
-            let rows = store.messages_numbered(scope, &matches.seqs).await?;
-            let score = |row: IndexedMessage| {
-                let score = matches.score(row.message.seq, &row.terms, row.readability, &sought.terms);
-                (row.message, score)
-            };
-            rows.into_iter().map(score).filter(|(_, score)| *score > 0.0).collect()
-        }
-        None => Vec::new(),
-    };
-    if found.is_empty() && sought.has_text() {
-        let rows = store.messages_before(scope, None, READ_THROUGH_MAX).await?;
-        found.extend(
-            rows.into_iter().filter(|message| sought.is_in(&message.content)).map(|message| (message, 1.0)),
-        );
-    }
-    found.sort_by(|(a, first), (b, second)| second.total_cmp(first).then(b.seq.cmp(&a.seq)));
+    let (page, seqs) = Page::of(sought.matches(Corpus::Messages).await?, page);
     let marks = Marks::of(&sought.terms, text);
-    let found = found.into_iter().map(|(message, score)| {
+    let rows = store.messages_numbered(scope, &seqs).await?;
+    let hits = rows.into_iter().map(|IndexedMessage { message, .. }| {
         let snippet = snippet(&message.content, &marks);
-        MessageHit { message, score, snippet }
+        (message.seq, move |score| MessageHit { message, score, snippet })
     });
-    Ok(found.collect())
+    Ok(page.filled(hits))
+}
+
+/// A row that matches.
+struct Match {
+    seq: i64,
+    score: f64,
+    kind: Option<NodeKind>,
+}
+
+/// A page whose rows are still to be read.
+struct Page {
+    total: usize,
+    matches: Vec<Match>,
+    next: Option<SearchPlace>,
+}
+
+impl Page {
+    /// The page, and the numbers of its rows.
+    fn of(mut found: Vec<Match>, wanted: &SearchPage) -> (Self, Vec<i64>) {
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.seq.cmp(&a.seq)));
+        let total = found.len();
+        let is_behind = |found: &Match| {
+            wanted
+                .behind
+                .is_none_or(|(score, seq)| score.total_cmp(&found.score).then(seq.cmp(&found.seq)).is_gt())
+        };
+        let mut rest = found.into_iter().filter(is_behind).skip(wanted.skipped);
+        let matches: Vec<Match> = rest.by_ref().take(wanted.limit).collect();
+        let next = rest.next().and(matches.last()).map(|last| (last.score, last.seq));
+        let seqs = matches.iter().map(|found| found.seq).collect();
+        (Self { total, matches, next }, seqs)
+    }
+
+    /// The page with its rows, which come in any order. One that is gone meanwhile is left out.
+    fn filled<T, F: FnOnce(f64) -> T>(self, rows: impl Iterator<Item = (i64, F)>) -> SearchResults<T> {
+        let mut rows: HashMap<i64, F> = rows.collect();
+        let hit = |found: &Match| Some(rows.remove(&found.seq)?(found.score));
+        let hits = self.matches.iter().filter_map(hit).collect();
+        SearchResults { total: self.total, hits, next: self.next }
+    }
 }
 
 /// One search, for memories or for messages.
@@ -139,22 +190,6 @@ struct TextSearch<'a> {
     terms: Vec<QueryTerm>,
 }
 
-/// Rows with the words of the text, and those that are near it.
-struct Matches {
-    seqs: Vec<i64>,
-    statistics: WordStatistics,
-    near: HashMap<i64, f64>,
-}
-
-impl Matches {
-    fn score(&self, seq: i64, terms: &str, readability: Option<f32>, wanted: &[QueryTerm]) -> f64 {
-        let said = self.statistics.relevance(wanted, &IndexedText::new(terms));
-        let readable = readability.is_some_and(|share| share >= READABILITY_MIN);
-        let meant = self.near.get(&seq).filter(|_| readable);
-        said.max(meant.copied().unwrap_or(0.0))
-    }
-}
-
 impl<'a> TextSearch<'a> {
     fn new(
         store: &'a dyn Store,
@@ -166,28 +201,44 @@ impl<'a> TextSearch<'a> {
         Self { store, index, embedder, scope, text, folded: fold(text.trim()), terms: query_terms(text) }
     }
 
-    fn has_text(&self) -> bool {
-        !self.text.trim().is_empty()
-    }
-
-    /// Whether a text holds what is looked for verbatim: for what is not an indexed word, as "the" or "?!".
-    fn is_in(&self, text: &str) -> bool {
-        fold(text).contains(&self.folded)
-    }
-
-    /// None if no row matches.
-    async fn matches(&self, corpus: Corpus) -> Result<Option<Matches>, StoreError> {
-        if !self.has_text() {
-            return Ok(None);
+    /// Rows that hold the words of the text or mean it, and if there are none, those that hold it within words: a part of a
+    /// word, or what is not indexed, as "the" or "?!".
+    async fn matches(&self, corpus: Corpus) -> Result<Vec<Match>, StoreError> {
+        if self.folded.is_empty() {
+            return Ok(Vec::new());
         }
         let near = self.meant(corpus).await?;
         let weighted = self.terms.iter().map(|term| (term, 1.0));
         let words = find_words(self.store, self.scope, corpus, weighted, WORD_MATCHES_MAX).await?;
         let seqs: HashSet<i64> = words.seqs.iter().chain(near.keys()).copied().collect();
-        let seqs: Vec<i64> = seqs.into_iter().collect();
-        Ok((!seqs.is_empty()).then_some(Matches { seqs, statistics: words.statistics, near }))
+        let score = |row: &RowTerms| {
+            let said = words.statistics.relevance(&self.terms, &IndexedText::new(&row.terms));
+            said.max(near.get(&row.seq).copied().unwrap_or_default())
+        };
+        let mut found = self.rows(corpus, seqs.into_iter().collect(), score).await?;
+        found.retain(|found| found.score > 0.0);
+        if found.is_empty() {
+            let seqs = self.store.rows_containing(self.scope, corpus, &self.folded, READ_THROUGH_MAX).await?;
+            found = self.rows(corpus, seqs, |_| 1.0).await?;
+        }
+        Ok(found)
     }
 
+    async fn rows(
+        &self,
+        corpus: Corpus,
+        seqs: Vec<i64>,
+        score: impl Fn(&RowTerms) -> f64 + Send,
+    ) -> Result<Vec<Match>, StoreError> {
+        if seqs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = self.store.terms_numbered(self.scope, corpus, &seqs).await?;
+        let found = |row: RowTerms| Match { seq: row.seq, score: score(&row), kind: row.kind };
+        Ok(rows.into_iter().map(found).collect())
+    }
+
+    /// Rows whose meaning is near, with how near they are; none whose text the model can't read.
     async fn meant(&self, corpus: Corpus) -> Result<HashMap<i64, f64>, StoreError> {
         let Some(embedder) = self.embedder else { return Ok(HashMap::new()) };
         let Ok(embedded) = embedder.embed_queries(&[self.text.to_owned()]).await else {
@@ -201,14 +252,30 @@ impl<'a> TextSearch<'a> {
         let near =
             self.index.nearest(self.store, self.scope, corpus, fingerprint, &query.vector, MEANT_MAX).await?;
         let near = near.into_iter().map(|(seq, cosine)| (seq, vector_relevance(f64::from(cosine))));
-        Ok(near.filter(|(_, nearness)| *nearness >= MEANT_MIN).collect())
+        let mut near: HashMap<i64, f64> = near.filter(|(_, nearness)| *nearness >= MEANT_MIN).collect();
+        if !near.is_empty() {
+            let seqs: Vec<i64> = near.keys().copied().collect();
+            let readable = self.readability(corpus, &seqs).await?;
+            near.retain(|seq, _| readable.get(seq).is_some_and(|share| *share >= READABILITY_MIN));
+        }
+        Ok(near)
+    }
+
+    async fn readability(&self, corpus: Corpus, seqs: &[i64]) -> Result<HashMap<i64, f32>, StoreError> {
+        Ok(match corpus {
+            Corpus::Nodes => {
+                let rows = self.store.nodes_numbered(self.scope, seqs).await?.into_iter();
+                rows.filter_map(|row| Some((row.node.seq, row.readability?))).collect()
+            }
+            Corpus::Messages => {
+                let rows = self.store.messages_numbered(self.scope, seqs).await?.into_iter();
+                rows.filter_map(|row| Some((row.message.seq, row.readability?))).collect()
+            }
+        })
     }
 }
 
-fn is_wanted(node: &Node, asked: &SearchQuery) -> bool {
-    let tagged = asked.tag.as_deref().is_none_or(|tag| {
-        node.emotion_tags.iter().any(|own| own == tag)
-            || node.relational_tags.iter().any(|own| own.as_str() == tag)
-    });
-    tagged && asked.kinds.contains(&node.kind)
+fn is_tagged(node: &Node, tag: &str) -> bool {
+    node.emotion_tags.iter().any(|own| own == tag)
+        || node.relational_tags.iter().any(|own| own.as_str() == tag)
 }

@@ -6,6 +6,7 @@
 //! two gigabytes; the million messages take some minutes).
 
 mod recalling;
+mod searching;
 mod consolidating;
 mod correcting;
 mod measure;
@@ -39,6 +40,10 @@ fn main() -> Result<(), Failed> {
             if wanted(past.name()) {
                 recalling::measure(past, aim).await?;
             }
+        }
+        if wanted("search".to_owned()) {
+            searching::measure(Past { nodes: 10_000, messages: 10_000 }, "5").await?;
+            searching::measure(Past { nodes: 100_000, messages: 100_000 }, "15").await?;
         }
         if wanted("consolidation".to_owned()) {
             consolidating::measure(Past { nodes: 100_000, messages: 0 }, "20").await?;

@@ -32,10 +32,10 @@ use memory::ports::{
     ExtractionCommit, FailedAttempt, FillingEdge, FirstPersona, ForgetStore, IndexedMessage, IndexedNode,
     KnownUser, LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage,
     NodeOutline, NodeQuery, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits,
-    ProactiveStore, RecallStore, ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter,
-    SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore,
-    StatusStore, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary, TurnStore,
-    TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage,
+    ProactiveStore, RecallStore, ReflectionCandidate, ReflectionCommit, RowSelection, RowTerms,
+    SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
+    SlowCycleStore, StatusStore, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary,
+    TurnStore, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage,
     VectorIndexStore,
 };
 use memory::proactive::{ListedDecision, ProactiveDecision, ProactiveQuery, ProactiveView, TriggerUse};
@@ -217,6 +217,8 @@ passing_on!(NodeStore:
 passing_on!(RecallStore:
     phrase_hits(scope: &Scope, corpus: Corpus, phrases: &[Phrase], limit: u32) -> (CorpusSize, Vec<PhraseHits>);
     rows_holding(scope: &Scope, corpus: Corpus, wanted: &[RowSelection]) -> Vec<Vec<i64>>;
+    terms_numbered(scope: &Scope, corpus: Corpus, seqs: &[i64]) -> Vec<RowTerms>;
+    rows_containing(scope: &Scope, corpus: Corpus, folded: &str, rows: u32) -> Vec<i64>;
     message_outlines(scope: &Scope, seqs: &[i64]) -> Vec<MessageOutline>;
     message_span(scope: &Scope, start: Timestamp, end: Timestamp) -> Option<(i64, i64)>;
     outlines_about(scope: &Scope, wanted: &[NodeQuery]) -> Vec<Vec<NodeOutline>>;

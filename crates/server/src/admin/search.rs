@@ -6,13 +6,13 @@ use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId, SessionId};
 use memory::messages::Role;
 use memory::nodes::NodeKind;
-use memory::recall::{MessageHit, SearchQuery};
+use memory::recall::{MessageHit, SearchPage, SearchPlace, SearchQuery, SearchResults};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::nodes::{NodeBody, item};
 use crate::auth::Admin;
-use crate::cursor::{Cursor, page_of};
+use crate::cursor::Cursor;
 use crate::extract::{Query, ScopeParam, page_size};
 use crate::problem::Problem;
 use crate::state::App;
@@ -59,9 +59,6 @@ impl SearchKind {
         }
     }
 }
-
-/// Where a match stands: its score, then the number of its row, both from the greatest down.
-type SearchPlace = (f64, i64);
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SearchResponse {
@@ -125,23 +122,24 @@ pub(crate) async fn search(
     let place = cursor.map(|Cursor(place)| place);
     let is_first = place.is_none() && asked.offset == 0;
     let skipped = if place.is_some() { 0 } else { asked.offset as usize };
-    let mut memories = Found::default();
+    let page = SearchPage { behind: place, skipped, limit: limit as usize };
+    let mut memories = SearchResults::default();
     let kinds = asked.kind.nodes();
     if !kinds.is_empty() {
         let text = asked.q.clone();
         let wanted = SearchQuery { scope: scope.clone(), text, kinds, tag: asked.tag.clone() };
-        let hits = app.runtime().search(&wanted).await?;
-        memories = Found::page(hits, place, skipped, limit, |hit| (hit.score, hit.node.seq));
+        memories = app.runtime().search(&wanted, &page).await?;
     }
-    let mut messages = Found::default();
+    let mut messages = SearchResults::default();
     // A message has no tags.
     let with_messages = matches!(asked.kind, SearchKind::Messages) || asked.kind.is_all() && is_first;
     if with_messages && asked.tag.is_none() {
-        let hits = app.runtime().search_messages(&scope, &asked.q).await?;
-        messages = Found::page(hits, place, skipped, limit, |hit| (hit.score, hit.message.seq));
+        messages = app.runtime().search_messages(&scope, &asked.q, &page).await?;
     }
+    let written = |place: Option<SearchPlace>| place.map(|place| Cursor(place).written());
+    let next_messages_cursor = written(messages.next);
     let (mut items, mut matched_snippets) = (Vec::new(), Vec::new());
-    for found in memories.page {
+    for found in memories.hits {
         matched_snippets.push(Snippet { node_id: found.node.id, snippet: found.snippet });
         items.push(item(app.runtime().store(), found.node).await?);
     }
@@ -155,46 +153,11 @@ pub(crate) async fn search(
         total: memories.total,
         items,
         matched_snippets,
-        next_cursor: if is_of_messages { messages.next.clone() } else { memories.next },
-        messages: messages.page.into_iter().map(message_found).collect(),
+        next_cursor: if is_of_messages { next_messages_cursor.clone() } else { written(memories.next) },
+        messages: messages.hits.into_iter().map(message_found).collect(),
         messages_total: messages.total,
-        next_messages_cursor: messages.next,
+        next_messages_cursor,
     }))
-}
-
-/// A page of what was found.
-struct Found<T> {
-    total: usize,
-    page: Vec<T>,
-    next: Option<String>,
-}
-
-impl<T> Default for Found<T> {
-    fn default() -> Self {
-        Self { total: 0, page: Vec::new(), next: None }
-    }
-}
-
-impl<T> Found<T> {
-    /// The page behind `last`, or behind the first `skipped`.
-    fn page(
-        hits: Vec<T>,
-        last: Option<SearchPlace>,
-        skipped: usize,
-        limit: u32,
-        place: impl Fn(&T) -> SearchPlace,
-    ) -> Self {
-        let total = hits.len();
-        let is_behind = |hit: &T| {
-            let (score, seq) = place(hit);
-            last.is_none_or(|(last_score, last_seq)| {
-                last_score.total_cmp(&score).then(last_seq.cmp(&seq)).is_gt()
-            })
-        };
-        let rest = hits.into_iter().filter(is_behind).skip(skipped).take(limit as usize + 1).collect();
-        let (page, next) = page_of(rest, limit, place);
-        Self { total, page, next: next.map(|place| Cursor(place).written()) }
-    }
 }
 
 fn message_found(hit: MessageHit) -> MessageFound {

@@ -1,6 +1,7 @@
 //! What recall asks on its way, each in one snapshot.
 
 mod edge_walk;
+mod search;
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
-    NodeQuery, Phrase, PhraseHits, RecallStore, RowSelection, StoreError,
+    NodeQuery, Phrase, PhraseHits, RecallStore, RowSelection, RowTerms, StoreError,
 };
 
 use crate::engine::SqliteStore;
@@ -57,6 +58,33 @@ impl RecallStore for SqliteStore {
             };
             let rows = wanted.iter().map(|one| words::rows_holding(connection, corpus, scope, one));
             Ok(rows.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn terms_numbered(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        seqs: &[i64],
+    ) -> Result<Vec<RowTerms>, StoreError> {
+        let seqs = seqs.to_vec();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(search::terms_numbered(connection, scope, corpus, &seqs)?)
+        })
+        .await
+    }
+
+    async fn rows_containing(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        folded: &str,
+        rows: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let folded = folded.to_owned();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(search::rows_containing(connection, scope, corpus, &folded, rows)?)
         })
         .await
     }

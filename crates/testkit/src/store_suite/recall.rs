@@ -7,7 +7,7 @@ use memory::forget::{ForgetMode, ForgetRequest, Selection, ThoughtPolicy};
 use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{
     Corpus, MessageEdit, MessageOutline, NewEntity, NewMessage, NodeOutline, NodeQuery, Phrase, RowSelection,
-    Store, StoreError, Supersession,
+    RowTerms, Store, StoreError, Supersession,
 };
 
 use super::Outcome;
@@ -127,6 +127,44 @@ pub async fn rows_are_named_by_several_words_at_once(store: &dyn Store) -> Outco
     assert_eq!(named, expected);
     let of_other = store.rows_holding(&stage.other, Corpus::Messages, &wanted).await?;
     assert_eq!(of_other, vec![Vec::<i64>::new(); wanted.len()]);
+    Ok(())
+}
+
+/// What search ranks by is read without the rest of the rows; a text that no word is found by is found within the texts.
+pub async fn rows_are_ranked_and_read_through(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (message, session) = stage.claimed_of(stage.line("我喝 Earl GREY, 茶", 0)).await?;
+    let gone = stage.event("green tea", &message);
+    let event = stage.event("black tea", &message);
+    let nodes = vec![gone.clone(), event.clone()];
+    store.commit_extraction(stage.extraction(&session, 0, nodes)).await?;
+    let later = stage.say("ﬁne?!", 100).await?;
+    let (gone, event) = (stage.seq(gone.id).await?, stage.seq(event.id).await?);
+
+    let asked = [event, gone, 999];
+    let mut terms = store.terms_numbered(&stage.scope, Corpus::Nodes, &asked).await?;
+    terms.sort_by_key(|row| row.seq);
+    let row = |seq, terms: &str| RowTerms { seq, terms: terms.to_owned(), kind: Some(NodeKind::Event) };
+    assert_eq!(terms, [row(gone, "green tea"), row(event, "black tea")]);
+    let messages = store.terms_numbered(&stage.scope, Corpus::Messages, &[later.seq]).await?;
+    assert_eq!(messages.iter().map(|row| (row.seq, row.kind)).collect::<Vec<_>>(), [(later.seq, None)]);
+    assert_eq!(store.terms_numbered(&stage.other, Corpus::Nodes, &asked).await?, []);
+
+    for (corpus, text, rows, found) in [
+        (Corpus::Messages, "grey, 茶", 9, vec![message.seq]),
+        (Corpus::Messages, "fine?!", 9, vec![later.seq]),
+        (Corpus::Messages, "l g", 1, vec![]),
+        (Corpus::Messages, "茶。", 9, vec![]),
+        (Corpus::Nodes, "lack t", 9, vec![event]),
+        (Corpus::Nodes, " tea", 9, vec![event, gone]),
+    ] {
+        assert_eq!(store.rows_containing(&stage.scope, corpus, text, rows).await?, found, "{text}");
+        assert_eq!(
+            store.rows_containing(&stage.other, corpus, text, rows).await?,
+            Vec::<i64>::new(),
+            "{text}"
+        );
+    }
     Ok(())
 }
 

@@ -295,6 +295,14 @@ impl RecallStore for FakeStore {
         Ok(self.rows_named(scope, corpus, wanted))
     }
 
+    async fn terms_numbered(&self, _: &Scope, _: Corpus, _: &[i64]) -> Result<Vec<RowTerms>, StoreError> {
+        refused()
+    }
+
+    async fn rows_containing(&self, _: &Scope, _: Corpus, _: &str, _: u32) -> Result<Vec<i64>, StoreError> {
+        refused()
+    }
+
     async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError> {
         let outline = |indexed: IndexedMessage| MessageOutline {
             seq: indexed.message.seq,

@@ -1,0 +1,74 @@
+//! As much of rows as search ranks them by.
+
+use memory::ports::{Corpus, RowTerms};
+use memory::text::fold;
+
+use crate::engine::sql::{Connection, Result, params};
+use crate::rows::{read_enum, to_json};
+
+pub(super) fn terms_numbered(
+    connection: &Connection,
+    scope: i64,
+    corpus: Corpus,
+    seqs: &[i64],
+) -> Result<Vec<RowTerms>> {
+    let statement = match corpus {
+        Corpus::Messages => {
+            "SELECT m.seq, m.terms FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
+             WHERE m.scope = ?2 AND m.deleted_at IS NULL"
+        }
+        Corpus::Nodes => {
+            "SELECT n.seq, n.terms, n.type FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value
+             WHERE n.scope = ?2 AND n.deleted_at IS NULL AND n.superseded_by IS NULL
+                 AND (n.type <> 'expectation'
+                      OR NOT EXISTS (SELECT 1 FROM settled_expectations WHERE node_seq = n.seq))"
+        }
+    };
+    connection
+        .prepare_cached(statement)?
+        .query_map(params![to_json(&seqs)?, scope], |row| {
+            let kind = match corpus {
+                Corpus::Messages => None,
+                Corpus::Nodes => Some(read_enum(row, 2)?),
+            };
+            Ok(RowTerms { seq: row.get(0)?, terms: row.get(1)?, kind })
+        })?
+        .collect()
+}
+
+pub(super) fn rows_containing(
+    connection: &Connection,
+    scope: i64,
+    corpus: Corpus,
+    folded: &str,
+    rows: u32,
+) -> Result<Vec<i64>> {
+    let statement = match corpus {
+        Corpus::Messages => {
+            "SELECT seq, content FROM recall_messages WHERE scope = ?1 AND deleted_at IS NULL
+             ORDER BY seq DESC LIMIT ?2"
+        }
+        Corpus::Nodes => {
+            "SELECT seq, description FROM concept_nodes
+             WHERE scope = ?1 AND deleted_at IS NULL AND superseded_by IS NULL ORDER BY seq DESC LIMIT ?2"
+        }
+    };
+    let mut statement = connection.prepare_cached(statement)?;
+    let mut read = statement.query(params![scope, rows])?;
+    let mut found = Vec::new();
+    while let Some(row) = &read.next()? {
+        if contains(row.get_ref(1)?.as_str()?, folded) {
+            found.push(row.get(0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a text, folded, holds a folded text. Most texts can be told without folding them.
+fn contains(text: &str, folded: &str) -> bool {
+    if !text.is_ascii() {
+        return fold(text).contains(folded);
+    }
+    let (text, wanted) = (text.as_bytes(), folded.as_bytes());
+    wanted.is_ascii() && text.windows(wanted.len().max(1)).any(|part| part.eq_ignore_ascii_case(wanted))
+}
