@@ -182,6 +182,15 @@ pub trait RecallStore: Send + Sync {
         corpus: Corpus,
         seqs: &[i64],
     ) -> Result<Vec<RowTerms>, StoreError>;
+    /// Numbers of the newest rows of the scope that hold the phrase, whose last term may be the beginning of a longer one; at
+    /// most `limit`.
+    async fn rows_beginning(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrase: &Phrase,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError>;
     /// Numbers of those among the newest `rows` rows of the scope whose text, folded, holds this folded text.
     async fn rows_containing(
         &self,

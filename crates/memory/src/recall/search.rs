@@ -9,9 +9,9 @@ use super::word_search::find_words;
 use super::words::IndexedText;
 use crate::messages::Message;
 use crate::nodes::{Node, NodeKind};
-use crate::ports::{Corpus, Embedder, IndexedMessage, IndexedNode, RowTerms, Store, StoreError};
+use crate::ports::{Corpus, Embedder, IndexedMessage, IndexedNode, Phrase, RowTerms, Store, StoreError};
 use crate::scope::Scope;
-use crate::text::{QueryTerm, fold, query_terms};
+use crate::text::{QueryTerm, fold, index_terms, query_terms};
 use crate::vector_index::{READABILITY_MIN, VectorIndex};
 
 /// Rows that are found by their words.
@@ -20,7 +20,7 @@ const WORD_MATCHES_MAX: usize = 2_000;
 const MEANT_MAX: usize = 50;
 /// Nearness from which on a text means what was asked, though it says it in other words.
 const MEANT_MIN: f64 = 0.6;
-/// The newest rows that are read through when no row holds a word of the text.
+/// The newest rows that are read through for a text without words that tell anything; of memories, of each kind.
 const READ_THROUGH_MAX: u32 = 5_000;
 
 /// What to look for.
@@ -201,8 +201,8 @@ impl<'a> TextSearch<'a> {
         Self { store, index, embedder, scope, text, folded: fold(text.trim()), terms: query_terms(text) }
     }
 
-    /// Rows that hold the words of the text or mean it, and if there are none, those that hold it within words: a part of a
-    /// word, or what is not indexed, as "the" or "?!".
+    /// Rows that hold the words of the text or mean it, and if there are none, those whose words begin like that. A text
+    /// without words that tell anything, as "the" or "?!", is looked for in the newest rows themselves.
     async fn matches(&self, corpus: Corpus) -> Result<Vec<Match>, StoreError> {
         if self.folded.is_empty() {
             return Ok(Vec::new());
@@ -218,7 +218,13 @@ impl<'a> TextSearch<'a> {
         let mut found = self.rows(corpus, seqs.into_iter().collect(), score).await?;
         found.retain(|found| found.score > 0.0);
         if found.is_empty() {
-            let seqs = self.store.rows_containing(self.scope, corpus, &self.folded, READ_THROUGH_MAX).await?;
+            let terms: Vec<String> = index_terms(&self.folded).split(' ').map(str::to_owned).collect();
+            let seqs = if self.terms.is_empty() {
+                self.store.rows_containing(self.scope, corpus, &self.folded, READ_THROUGH_MAX).await?
+            } else {
+                let most = u32::try_from(WORD_MATCHES_MAX).unwrap_or(u32::MAX);
+                self.store.rows_beginning(self.scope, corpus, &Phrase(terms), most).await?
+            };
             found = self.rows(corpus, seqs, |_| 1.0).await?;
         }
         Ok(found)

@@ -218,6 +218,7 @@ passing_on!(RecallStore:
     phrase_hits(scope: &Scope, corpus: Corpus, phrases: &[Phrase], limit: u32) -> (CorpusSize, Vec<PhraseHits>);
     rows_holding(scope: &Scope, corpus: Corpus, wanted: &[RowSelection]) -> Vec<Vec<i64>>;
     terms_numbered(scope: &Scope, corpus: Corpus, seqs: &[i64]) -> Vec<RowTerms>;
+    rows_beginning(scope: &Scope, corpus: Corpus, phrase: &Phrase, limit: u32) -> Vec<i64>;
     rows_containing(scope: &Scope, corpus: Corpus, folded: &str, rows: u32) -> Vec<i64>;
     message_outlines(scope: &Scope, seqs: &[i64]) -> Vec<MessageOutline>;
     message_span(scope: &Scope, start: Timestamp, end: Timestamp) -> Option<(i64, i64)>;

@@ -73,21 +73,16 @@ pub(crate) fn phrase_hits(
     limit: u32,
     counting: Option<&Counting<'_>>,
 ) -> Result<PhraseHits> {
-    let (newest, all) = match corpus {
-        Corpus::Messages => (
-            "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
-            "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ?1 LIMIT ?2) AS hits",
-        ),
-        Corpus::Nodes => (
-            "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
-            "SELECT count(*) FROM (SELECT 1 FROM node_words WHERE node_words MATCH ?1 LIMIT ?2) AS hits",
-        ),
+    let all = match corpus {
+        Corpus::Messages => {
+            "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ?1 LIMIT ?2) AS hits"
+        }
+        Corpus::Nodes => {
+            "SELECT count(*) FROM (SELECT 1 FROM node_words WHERE node_words MATCH ?1 LIMIT ?2) AS hits"
+        }
     };
     let Some(query) = query(connection, scope, phrase) else { return Ok(nowhere()) };
-    let seqs: Vec<i64> = connection
-        .prepare_cached(newest)?
-        .query_map(params![query, limit], |row| row.get(0))?
-        .collect::<Result<_>>()?;
+    let seqs = newest_matching(connection, corpus, &query, limit)?;
     let named = u64::try_from(seqs.len()).unwrap_or(u64::MAX);
     // Fewer than were asked for are all.
     if named < u64::from(limit) {
@@ -106,6 +101,32 @@ pub(crate) fn phrase_hits(
     let known = counting.and_then(|counting| counting.known(corpus, &query, &seqs));
     let document_frequency = known.map_or_else(count, Ok)?.min(PhraseHits::FREQUENCY_MAX);
     Ok(PhraseHits { document_frequency, seqs })
+}
+
+/// The newest rows that hold the phrase, whose last term may be the beginning of a longer one.
+pub(crate) fn rows_beginning(
+    connection: &Connection,
+    corpus: Corpus,
+    scope: i64,
+    phrase: &Phrase,
+    limit: u32,
+) -> Result<Vec<i64>> {
+    match query_of(connection, scope, phrase, true) {
+        Some(query) => newest_matching(connection, corpus, &query, limit),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn newest_matching(connection: &Connection, corpus: Corpus, query: &str, limit: u32) -> Result<Vec<i64>> {
+    let statement = match corpus {
+        Corpus::Messages => {
+            "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
+        }
+        Corpus::Nodes => {
+            "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
+        }
+    };
+    connection.prepare_cached(statement)?.query_map(params![query, limit], |row| row.get(0))?.collect()
 }
 
 /// The rows that a selection names, newest first.

@@ -75,6 +75,20 @@ impl RecallStore for SqliteStore {
         .await
     }
 
+    async fn rows_beginning(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrase: &Phrase,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let phrase = phrase.clone();
+        self.read_scope(scope, move |connection, scope| {
+            Ok(words::rows_beginning(connection, corpus, scope, &phrase, limit)?)
+        })
+        .await
+    }
+
     async fn rows_containing(
         &self,
         scope: &Scope,

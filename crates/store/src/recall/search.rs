@@ -1,10 +1,11 @@
 //! As much of rows as search ranks them by.
 
+use memory::nodes::NodeKind;
 use memory::ports::{Corpus, RowTerms};
 use memory::text::fold;
 
-use crate::engine::sql::{Connection, Result, params};
-use crate::rows::{read_enum, to_json};
+use crate::engine::sql::{Connection, Result, Rows, params};
+use crate::rows::{StoredEnum, read_enum, to_json};
 
 pub(super) fn terms_numbered(
     connection: &Connection,
@@ -43,28 +44,39 @@ pub(super) fn rows_containing(
     folded: &str,
     rows: u32,
 ) -> Result<Vec<i64>> {
-    let statement = match corpus {
-        Corpus::Messages => {
-            "SELECT seq, content FROM recall_messages WHERE scope = ?1 AND deleted_at IS NULL
-             ORDER BY seq DESC LIMIT ?2"
-        }
-        Corpus::Nodes => {
-            "SELECT seq, description FROM concept_nodes
-             WHERE scope = ?1 AND deleted_at IS NULL AND superseded_by IS NULL ORDER BY seq DESC LIMIT ?2"
-        }
-    };
-    let mut statement = connection.prepare_cached(statement)?;
-    let mut read = statement.query(params![scope, rows])?;
     let mut found = Vec::new();
-    while let Some(row) = &read.next()? {
-        if contains(row.get_ref(1)?.as_str()?, folded) {
-            found.push(row.get(0)?);
+    let mut read = |mut texts: Rows<'_>| -> Result<()> {
+        while let Some(row) = &texts.next()? {
+            if contains(row.get_ref(1)?.as_str()?, folded) {
+                found.push(row.get(0)?);
+            }
+        }
+        Ok(())
+    };
+    match corpus {
+        Corpus::Messages => {
+            let mut statement = connection.prepare_cached(
+                "SELECT seq, content FROM recall_messages WHERE scope = ?1 AND deleted_at IS NULL
+                 ORDER BY seq DESC LIMIT ?2",
+            )?;
+            read(statement.query(params![scope, rows])?)?;
+        }
+        // Each kind by itself: an index has them in the order of their numbers.
+        Corpus::Nodes => {
+            let mut statement = connection.prepare_cached(
+                "SELECT seq, description FROM concept_nodes
+                 WHERE scope = ?1 AND type = ?2 AND deleted_at IS NULL ORDER BY seq DESC LIMIT ?3",
+            )?;
+            for &kind in <NodeKind as StoredEnum>::ALL {
+                read(statement.query(params![scope, kind.as_str(), rows])?)?;
+            }
+            found.sort_unstable_by(|a: &i64, b| b.cmp(a));
         }
     }
     Ok(found)
 }
 
-/// Whether a text, folded, holds a folded text. Most texts can be told without folding them.
+/// Whether a text, folded, holds a folded text. Most texts are compared without folding them.
 fn contains(text: &str, folded: &str) -> bool {
     if !text.is_ascii() {
         return fold(text).contains(folded);

@@ -150,10 +150,21 @@ pub async fn rows_are_ranked_and_read_through(store: &dyn Store) -> Outcome {
     assert_eq!(messages.iter().map(|row| (row.seq, row.kind)).collect::<Vec<_>>(), [(later.seq, None)]);
     assert_eq!(store.terms_numbered(&stage.other, Corpus::Nodes, &asked).await?, []);
 
+    for (corpus, text, found) in [
+        (Corpus::Nodes, "gre", vec![gone]),
+        (Corpus::Nodes, "black te", vec![event]),
+        (Corpus::Nodes, "bla tea", vec![]),
+        (Corpus::Nodes, "ea", vec![]),
+        (Corpus::Messages, "earl", vec![message.seq]),
+    ] {
+        assert_eq!(store.rows_beginning(&stage.scope, corpus, &phrase(text), 9).await?, found, "{text}");
+        let of_other = store.rows_beginning(&stage.other, corpus, &phrase(text), 9).await?;
+        assert_eq!(of_other, Vec::<i64>::new(), "{text}");
+    }
     for (corpus, text, rows, found) in [
         (Corpus::Messages, "grey, 茶", 9, vec![message.seq]),
         (Corpus::Messages, "fine?!", 9, vec![later.seq]),
-        (Corpus::Messages, "l g", 1, vec![]),
+        (Corpus::Messages, "grey", 1, vec![]),
         (Corpus::Messages, "茶。", 9, vec![]),
         (Corpus::Nodes, "lack t", 9, vec![event]),
         (Corpus::Nodes, " tea", 9, vec![event, gone]),

@@ -299,6 +299,10 @@ impl RecallStore for FakeStore {
         refused()
     }
 
+    async fn rows_beginning(&self, _: &Scope, _: Corpus, _: &Phrase, _: u32) -> Result<Vec<i64>, StoreError> {
+        refused()
+    }
+
     async fn rows_containing(&self, _: &Scope, _: Corpus, _: &str, _: u32) -> Result<Vec<i64>, StoreError> {
         refused()
     }
