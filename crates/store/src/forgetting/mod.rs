@@ -53,8 +53,7 @@ impl ForgetStore for SqliteStore {
     }
 
     async fn preview_forgetting(&self, act: ForgetRequest) -> Result<ForgetSummary, StoreError> {
-        let forgotten = self.write(move |unit| unit.attempt(|unit| forget(unit, &act), |_| false)).await?;
-        Ok(forgotten.taken)
+        self.write(move |unit| preview(unit, &act)).await
     }
 
     async fn forget(
@@ -64,22 +63,18 @@ impl ForgetStore for SqliteStore {
         receipt: Option<ErasureReceipt>,
     ) -> Result<ForgetOutcome, StoreError> {
         self.write(move |unit| {
-            let is_expected = |done: &ForgetResult| {
-                expected.as_ref().is_none_or(|expected| done.taken.agrees_with(expected))
-            };
-            let erase = |unit: &mut UnitOfWork<'_>| {
-                let forgotten = forget(unit, &act)?;
-                if let Some(receipt) = receipt.as_ref().filter(|_| !forgotten.taken.is_empty()) {
-                    let receipt = ErasureReceipt { taken: forgotten.taken.clone(), ..receipt.clone() };
-                    receipts::keep(unit.connection, &receipt, &forgotten.instances)?;
-                }
-                Ok(forgotten)
-            };
-            // A savepoint makes each deletion slower the more were before it, and here it would never be rolled back.
-            let forgotten = if expected.is_some() { unit.attempt(erase, is_expected)? } else { erase(unit)? };
-            Ok(if !is_expected(&forgotten) {
-                ForgetOutcome::Changed
-            } else if receipt.is_some() && forgotten.taken.is_empty() {
+            // Compared before anything goes: within a savepoint each deletion is slower the more were before it.
+            if let Some(expected) = &expected
+                && !preview(unit, &act)?.agrees_with(expected)
+            {
+                return Ok(ForgetOutcome::Changed);
+            }
+            let forgotten = forget(unit, &act, false)?;
+            if let Some(receipt) = receipt.as_ref().filter(|_| !forgotten.taken.is_empty()) {
+                let receipt = ErasureReceipt { taken: forgotten.taken.clone(), ..receipt.clone() };
+                receipts::keep(unit.connection, &receipt, &forgotten.instances)?;
+            }
+            Ok(if receipt.is_some() && forgotten.taken.is_empty() {
                 ForgetOutcome::Nothing(forgotten.taken.left_core_blocks)
             } else {
                 ForgetOutcome::Done(Box::new(forgotten))
@@ -160,8 +155,13 @@ impl ForgetStore for SqliteStore {
     }
 }
 
-/// Forgets what a person selected.
-fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult, Failure> {
+/// What forgetting would take.
+fn preview(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetSummary, Failure> {
+    Ok(unit.attempt(|unit| forget(unit, act, true), |_| false)?.taken)
+}
+
+/// Forgets what a person selected. A preview is to be rolled back.
+fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> Result<ForgetResult, Failure> {
     let connection = unit.connection;
     // Where nobody has talked yet there may be documents.
     let Some(scope) = scopes::number_if_known(connection, &act.scope)? else {
@@ -170,6 +170,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult
     let mut going = RemovalSet::new(scope, LossReason::Forgotten, act.thoughts.into());
     going.text.clone_from(&act.selection.text);
     going.spares_shared = act.selection.spares_shared;
+    going.is_preview = is_preview;
     select::select(connection, &mut going, &act.selection)?;
     let saying_the_same = select::saying_the_same(connection, &going)?;
     follow::follow(connection, &mut going)?;
@@ -181,10 +182,10 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetResult
     }
     taken.left_core_blocks = remains::left_core_blocks(connection, &going)?;
     let instances = remove(unit, &act.scope, &going, microseconds(act.at), &mut taken)?;
-    if !taken.is_empty() {
+    if !taken.is_empty() && !is_preview {
         remove::settle_sessions(connection, &going)?;
     }
-    if !taken.is_empty() || taken.counts.traces > 0 {
+    if (!taken.is_empty() || taken.counts.traces > 0) && !is_preview {
         overwrite::make_due(connection)?;
     }
     let message_seqs = going.messages.keys().copied().collect();

@@ -48,7 +48,9 @@ pub(super) fn clear_summaries(
     for (id, summary, error) in found {
         let says_it = |text: &Option<String>| text.as_ref().is_some_and(|text| going.is_in(text));
         if losing.contains(&id) || says_it(&summary) || says_it(&error) {
-            clear.execute(params![id, CAUSE_FORGOTTEN])?;
+            if !going.is_preview {
+                clear.execute(params![id, CAUSE_FORGOTTEN])?;
+            }
             taken.counts.summaries += u64::from(summary.is_some());
         }
     }
@@ -72,7 +74,10 @@ pub(super) fn clear_moods(
     for (seq, session, mood) in found {
         let lost = session.map_or(!losing.is_empty(), |session| losing.contains(&session));
         if lost || going.is_in(&mood) {
-            taken.counts.moods += delete.execute([seq])? as u64;
+            if !going.is_preview {
+                delete.execute([seq])?;
+            }
+            taken.counts.moods += 1;
         }
     }
     Ok(())
@@ -95,7 +100,10 @@ pub(super) fn clear_receipts(
     let mut replace = connection.prepare_cached("UPDATE turn_traces SET receipt = ?2 WHERE turn_id = ?1")?;
     for turn in receipts_to_read(connection, going, &gone, &rewritten)? {
         if turns.contains(&turn) {
-            taken.counts.receipts += delete.execute([turn])? as u64;
+            if !going.is_preview {
+                delete.execute([turn])?;
+            }
+            taken.counts.receipts += 1;
             continue;
         }
         let mut receipt: ReplyReceipt = connection
@@ -123,7 +131,9 @@ pub(super) fn clear_receipts(
             }
         }
         if receipt != before {
-            replace.execute(params![turn, to_json(&receipt)?])?;
+            if !going.is_preview {
+                replace.execute(params![turn, to_json(&receipt)?])?;
+            }
             taken.counts.receipts += 1;
         }
     }
@@ -169,17 +179,25 @@ pub(super) fn clear_turns(
     taken: &mut ForgetSummary,
 ) -> Result<()> {
     let turns: BTreeSet<RowKey> = going.messages.values().filter_map(|message| message.turn).collect();
-    let mut delete = connection.prepare_cached(
-        "DELETE FROM turns WHERE id = ?1 AND NOT EXISTS
-             (SELECT 1 FROM recall_messages m WHERE m.turn_id = ?1 AND (turns.status <> 'pending' OR m.role = 'user'))",
+    let mut kept = connection.prepare_cached(
+        "SELECT m.seq FROM turns t LEFT JOIN recall_messages m
+             ON m.turn_id = t.id AND (t.status <> 'pending' OR m.role = 'user')
+         WHERE t.id = ?1",
     )?;
+    let mut delete = connection.prepare_cached("DELETE FROM turns WHERE id = ?1")?;
     for turn in turns {
-        if delete.execute([turn])? > 0 {
-            taken.turns.insert(TurnId(uuid(turn)));
+        let messages: Vec<Option<i64>> = kept.query_map([turn], |row| row.get(0))?.collect::<Result<_>>()?;
+        let is_kept = |seq: &i64| !going.messages.contains_key(seq);
+        if messages.is_empty() || messages.iter().flatten().any(is_kept) {
+            continue;
+        }
+        taken.turns.insert(TurnId(uuid(turn)));
+        if !going.is_preview {
+            delete.execute([turn])?;
             insert_tombstone(connection, going.scope, "turn", turn, at)?;
         }
     }
-    if going.text.is_some() {
+    if going.text.is_some() && !going.is_preview {
         let mut reasons = connection
             .prepare_cached("SELECT id, reason FROM turns WHERE scope = ?1 AND reason IS NOT NULL")?;
         let found: Vec<(RowKey, String)> =

@@ -61,6 +61,9 @@ pub(super) struct RemovalSet {
     pub(super) text: Option<String>,
     /// Whether documents that all users share are left as they are.
     pub(super) spares_shared: bool,
+    /// Whether it is only counted what would go. Messages, memories, receipts and traces are not touched then; the few rows of names,
+    /// of the graph and of documents are written and rolled back.
+    pub(super) is_preview: bool,
     pub(super) messages: BTreeMap<i64, RemovedMessage>,
     pub(super) changed: BTreeMap<i64, ChangedMessage>,
     pub(super) nodes: BTreeMap<i64, RemovedNode>,
@@ -86,6 +89,7 @@ impl RemovalSet {
             again: None,
             text: None,
             spares_shared: false,
+            is_preview: false,
             messages: BTreeMap::new(),
             changed: BTreeMap::new(),
             nodes: BTreeMap::new(),

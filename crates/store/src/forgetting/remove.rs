@@ -28,6 +28,9 @@ pub(super) fn remove_rows(
     taken.sessions = going.sessions().into_iter().map(|id| SessionId(uuid(id))).collect();
     taken.revived = revived(connection, going)?;
     count_parts(connection, going, taken)?;
+    if going.is_preview {
+        return preview_rows(connection, going, taken);
+    }
     mark_support(connection, going, taken)?;
     if going.is_forgotten() {
         spans::mark(connection, going)?;
@@ -61,6 +64,28 @@ pub(super) fn remove_rows(
         bury(connection, going, "rejected", *id, at)?;
     }
     scopes::uncount(connection, going.scope, going.messages.len(), live)
+}
+
+/// What [`remove_rows`] would take.
+fn preview_rows(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
+    taken.orphaned.extend(orphaned(connection, going)?);
+    taken.counts.mentions += going.mentions.len() as u64;
+    taken.messages.extend(going.messages.values().map(|message| message.id));
+    for node in going.nodes.values() {
+        taken.add_node(node.kind, node.id);
+    }
+    taken.rejected.extend(going.rejected.iter().map(|id| RejectedId(uuid(*id))));
+    Ok(())
+}
+
+/// Nodes that stay without some of the nodes that they depend on.
+fn orphaned(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
+    let mut ids = BTreeSet::new();
+    for (seq, ..) in going.unsupported.iter().filter(|(_, kind, _)| *kind == "node") {
+        let own = column::<RowKey>(connection, "SELECT id FROM concept_nodes WHERE seq = ?1", seq)?;
+        ids.extend(own.into_iter().map(|id| NodeId(uuid(id))));
+    }
+    Ok(ids)
 }
 
 /// Leaves a tombstone of what was forgotten.
@@ -248,11 +273,8 @@ fn mark_support(connection: &Connection, going: &RemovalSet, taken: &mut ForgetS
                 "INSERT INTO forgotten_support (node_seq, kind, id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
             )?
             .execute(params![seq, kind, id])?;
-        if *kind == "node" {
-            let own = column::<RowKey>(connection, "SELECT id FROM concept_nodes WHERE seq = ?1", seq)?;
-            taken.orphaned.extend(own.into_iter().map(|id| NodeId(uuid(id))));
-        }
     }
+    taken.orphaned.extend(orphaned(connection, going)?);
     Ok(())
 }
 
