@@ -36,7 +36,9 @@ fn edit(document: &str, section: &str, text: &str, change: impl Fn(&str, &str) -
     let text = without_heading(text, section);
     let Some(place) = find(document, section) else {
         let heading = format!("## {}\n\n{}", section.trim(), text.trim());
-        return format!("{}\n", join(document, heading.trim_end()));
+        // Within code that is never closed it would not be a heading, and be added again with each edit.
+        let closed = scan(document).1.map(|fence| format!("{}\n{fence}", document.trim_end()));
+        return format!("{}\n", join(closed.as_deref().unwrap_or(document), heading.trim_end()));
     };
     let body = change(&document[place.body.clone()], text.trim());
     let mut edited = document[..place.body.start].to_owned();
@@ -93,10 +95,18 @@ fn find(document: &str, section: &str) -> Option<Place> {
     Some(Place { body, has_blank_line })
 }
 
-/// Headings outside of fenced code: where their line begins, where the next one does, their rank, their name.
-fn headings(document: &str) -> Vec<(usize, usize, usize, &str)> {
+/// Where a heading's line begins, where the next one does, its rank, its name.
+type Heading<'a> = (usize, usize, usize, &'a str);
+
+/// Headings outside of fenced code.
+fn headings(document: &str) -> Vec<Heading<'_>> {
+    scan(document).0
+}
+
+/// The [`headings`], and the fence of code that is still open at the end.
+fn scan(document: &str) -> (Vec<Heading<'_>>, Option<&'static str>) {
     let mut found = Vec::new();
-    let mut fence: Option<&str> = None;
+    let mut fence: Option<&'static str> = None;
     let mut start = 0;
     for line in document.split_inclusive('\n') {
         let end = start + line.len();
@@ -110,7 +120,7 @@ fn headings(document: &str) -> Vec<(usize, usize, usize, &str)> {
         }
         start = end;
     }
-    found
+    (found, fence)
 }
 
 /// The rank and the name of a heading line. `##Name` is one too, as in the layout that is read for compatibility.

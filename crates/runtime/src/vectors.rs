@@ -17,6 +17,8 @@ use crate::runtime::RuntimeInner;
 
 /// Texts embedded at once.
 const BATCH: usize = 32;
+/// How long the model waits for more documents after one was written. Words find them meanwhile.
+const DOCUMENTS_GATHERED_FOR: Duration = Duration::from_millis(300);
 /// How long to leave the model alone after it failed.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
 /// How long to let a turn have the processor before looking again.
@@ -71,7 +73,8 @@ async fn written(runtime: &RuntimeInner) {
     let Some(hub) = runtime.attached_hub() else { return runtime.written.notified().await };
     tokio::select! {
         () = runtime.written.notified() => {}
-        () = hub.documents_written() => {}
+        // Documents often come one after the other: together they cost less, and the next one is not kept waiting by the model.
+        () = hub.documents_written() => runtime.clock().sleep(DOCUMENTS_GATHERED_FOR).await,
     }
 }
 

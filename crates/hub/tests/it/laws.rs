@@ -171,3 +171,13 @@ fn prose_after_a_tagged_bullet_is_a_paragraph_of_its_own() {
     let longer = daily::merge(day, "- a cat [chat:1] [via:x]\n  white\n");
     assert_eq!(longer, format!("{day}- a cat [chat:1] [via:x]\n  white\n"), "what is said anew is kept");
 }
+
+#[test]
+fn a_section_is_added_once_behind_code_that_is_never_closed() {
+    for fence in ["```", "~~~"] {
+        let document = format!("{fence}sh\nls\n\n## Wishes\n");
+        let once = rewrite_section(&document, "Wishes", "tea");
+        assert_eq!(once, format!("{fence}sh\nls\n\n## Wishes\n{fence}\n\n## Wishes\n\ntea\n"));
+        assert_eq!(rewrite_section(&once, "Wishes", "tea"), once);
+    }
+}

@@ -123,19 +123,24 @@ pub(crate) async fn search(
     let is_first = place.is_none() && asked.offset == 0;
     let skipped = if place.is_some() { 0 } else { asked.offset as usize };
     let page = SearchPage { behind: place, skipped, limit: limit as usize };
-    let mut memories = SearchResults::default();
     let kinds = asked.kind.nodes();
-    if !kinds.is_empty() {
+    let memories = async {
+        if kinds.is_empty() {
+            return Ok(SearchResults::default());
+        }
         let text = asked.q.clone();
         let wanted = SearchQuery { scope: scope.clone(), text, kinds, tag: asked.tag.clone() };
-        memories = app.runtime().search(&wanted, &page).await?;
-    }
-    let mut messages = SearchResults::default();
+        app.runtime().search(&wanted, &page).await
+    };
     // A message has no tags.
     let with_messages = matches!(asked.kind, SearchKind::Messages) || asked.kind.is_all() && is_first;
-    if with_messages && asked.tag.is_none() {
-        messages = app.runtime().search_messages(&scope, &asked.q, &page).await?;
-    }
+    let messages = async {
+        if !with_messages || asked.tag.is_some() {
+            return Ok(SearchResults::default());
+        }
+        app.runtime().search_messages(&scope, &asked.q, &page).await
+    };
+    let (memories, messages) = tokio::try_join!(memories, messages)?;
     let written = |place: Option<SearchPlace>| place.map(|place| Cursor(place).written());
     let next_messages_cursor = written(messages.next);
     let (mut items, mut matched_snippets) = (Vec::new(), Vec::new());
