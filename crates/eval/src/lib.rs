@@ -8,6 +8,7 @@
 pub mod data;
 pub mod replay;
 pub mod measure;
+pub mod passages;
 pub mod report;
 
 pub mod absence;

@@ -24,11 +24,14 @@ use uuid::Uuid;
 
 use crate::data::{Conversation, Question, Unit, is_role};
 use crate::measure::Ranked;
+use crate::passages::Found;
 
 /// The channel of everything replayed.
 const CHANNEL: &str = "eval";
 /// Texts embedded at once.
 const BATCH: u32 = 64;
+/// Messages of a ranking among which those that are shown are.
+const BEST: usize = 30;
 /// Units kept of each ranking.
 const DEPTH: usize = 50;
 /// Messages asked of the ranking: all that it looks at.
@@ -80,6 +83,8 @@ pub struct Answered {
     pub ranked: Ranked,
     /// All candidates, best first, with what their places come from: for the fitting of weights.
     pub candidates: Vec<(String, Signals)>,
+    /// The best of them, with what decides whether they are shown.
+    pub best: Vec<Found>,
     /// How well the messages fit.
     pub fit: MessageFit,
     /// Sessions that hold the answer, and those found, best first; where the data names sessions.
@@ -232,6 +237,9 @@ fn answer(
         gold: gold.to_vec(),
         ranking,
     };
+    let best = found.iter().take(BEST);
+    let best =
+        best.filter_map(|one| Some(Found::new(units.get(&one.message.id.0)?.id.clone(), one))).collect();
     let known: Vec<(&Unit, Signals)> = found
         .iter()
         .filter_map(|message| Some((units.get(&message.message.id.0)?, message.signals)))
@@ -248,6 +256,7 @@ fn answer(
         ranked: ranked(&question.gold, places),
         sessions: (!gold_sessions.is_empty()).then(|| ranked(gold_sessions, sessions)),
         candidates: known.into_iter().map(|(unit, signals)| (unit.id.clone(), signals)).collect(),
+        best,
         fit,
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::absence::{Bound, FOREIGN, curve};
 use crate::data::DataSet;
 use crate::measure::{CUTS, Figures, Ranked, figures};
+use crate::passages::{Found, Shown, shown_by_each};
 use crate::replay::Answered;
 
 /// Everything that one run found.
@@ -42,6 +43,9 @@ pub struct Report {
     /// Of sessions instead of units, where the data names them.
     #[serde(default)]
     pub sessions: Option<Figures>,
+    /// Precision and recall of what would be shown, by each rule.
+    #[serde(default)]
+    pub shown: Vec<Shown>,
     /// Precision and recall of saying that nothing is known, where it was measured.
     #[serde(default)]
     pub absence: Vec<Bound>,
@@ -81,6 +85,7 @@ impl Report {
             adversarial: (adversarial.questions > 0).then_some(adversarial),
             by_category: by_category.into_iter().map(|(name, list)| (name, figures(list))).collect(),
             sessions: (sessions.questions > 0).then_some(sessions),
+            shown: shown(set, answered),
             absence: absence(set, vectors, answered),
         }
     }
@@ -118,6 +123,7 @@ impl Report {
                 row(&mut text, &format!("kind {name}"), figures);
             }
         }
+        self.shown_table(&mut text);
         self.absence_table(&mut text);
         if let Some(last) = last {
             let change = |now: f64, before: f64| format!("{:+.1}", now - before);
@@ -133,6 +139,14 @@ impl Report {
         text
     }
 
+    fn shown_table(&self, text: &mut String) {
+        let _ = writeln!(text, "shown, by share of the best total and least relevance:");
+        let _ = writeln!(text, "{:<14}{:>12}{:>10}{:>10}", "share  least", "precision", "recall", "shown");
+        for Shown { share, floor, precision, recall, shown } in &self.shown {
+            let _ = writeln!(text, "{share:<7.2}{floor:<7.2}{precision:>12.1}{recall:>10.1}{shown:>10.1}");
+        }
+    }
+
     fn absence_table(&self, text: &mut String) {
         if self.absence.is_empty() {
             return;
@@ -145,6 +159,16 @@ impl Report {
             let _ = writeln!(text, "{support:<14.2}{precision:>12.1}{recall:>10.1}{denied:>18.1}");
         }
     }
+}
+
+fn shown(set: &str, answered: &[Answered]) -> Vec<Shown> {
+    let is_asked = |one: &&Answered| {
+        !one.ranked.gold.is_empty() && one.ranked.category != FOREIGN && !is_misleading(set, &one.ranked)
+    };
+    let asked = answered.iter().filter(is_asked);
+    let questions: Vec<(&[String], &[Found])> =
+        asked.map(|one| (one.ranked.gold.as_slice(), one.best.as_slice())).collect();
+    shown_by_each(&questions)
 }
 
 /// The curve over questions with an answer and foreign ones; empty where none were asked.

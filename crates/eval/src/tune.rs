@@ -193,7 +193,7 @@ mod tests {
             ranking: Vec::new(),
         };
         let candidates = vec![("other".to_owned(), with(other_has)), ("answer".to_owned(), with(answer_has))];
-        Answered { ranked, candidates, fit: MessageFit::default(), sessions: None }
+        Answered { ranked, candidates, best: Vec::new(), fit: MessageFit::default(), sessions: None }
     }
 
     #[test]

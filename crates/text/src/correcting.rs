@@ -129,6 +129,81 @@ const CHANGED_ZH: &[&str] = &[
     "戒了",
     "改成",
 ];
+/// What was so and need not be so now.
+const FORMERLY_EN: &[&str] = &[
+    "used to",
+    "back then",
+    "in those days",
+    "in the old days",
+    "formerly",
+    "when i lived",
+    "when we lived",
+    "when i was",
+    "when we were",
+    "when i worked",
+    "when i studied",
+    "when i still",
+    "as a child",
+    "as a kid",
+    "as a student",
+    "years ago",
+];
+const FORMERLY_ZH: &[&str] = &[
+    "以前",
+    "从前",
+    "曾经",
+    "当年",
+    "当初",
+    "那几年",
+    "那些年",
+    "那时候",
+    "的那段时间",
+    "小时候",
+    "年轻时",
+    "上学时",
+    "上学的时候",
+    "住的时候",
+    "工作的时候",
+    "多年前",
+];
+/// What holds now, also where the sentence tells of the past.
+const NOW_EN: &[&str] = &["now", "nowadays", "these days", "anymore", "any more", "no longer", "today"];
+const NOW_ZH: &[&str] = &["现在", "如今", "目前", "不再", "已经不", "今天"];
+/// What holds beside something else.
+const ADDED_EN: &[&str] = &[
+    "too",
+    "also",
+    "as well",
+    "another",
+    "a second",
+    "my second",
+    "additionally",
+    "besides",
+    "during the week",
+    "on weekdays",
+    "at weekends",
+    "on weekends",
+    "at the weekend",
+    "on the side",
+    "part of the year",
+];
+const ADDED_ZH: &[&str] = &[
+    "也",
+    "同时",
+    "另外",
+    "还有一",
+    "又养",
+    "又买",
+    "又多",
+    "第二只",
+    "第二个",
+    "第二份",
+    "周末",
+    "平时",
+    "工作日",
+    "兼职",
+    "副业",
+];
 const PAST_EN: &[&str] = &[
     "before",
     "used to",
@@ -167,6 +242,18 @@ const PAST_ZH: &[&str] = &[
     "最早",
     "一开始",
 ];
+
+/// Whether a sentence tells how something was, and not how it is.
+pub fn tells_of_the_past(sentence: &str) -> bool {
+    let words = words(sentence);
+    contains_one(sentence, &words, FORMERLY_EN, FORMERLY_ZH)
+        && !contains_one(sentence, &words, NOW_EN, NOW_ZH)
+}
+
+/// Whether a sentence tells of something beside what is known: "too", 也.
+pub fn tells_of_addition(sentence: &str) -> bool {
+    contains_one(sentence, &words(sentence), ADDED_EN, ADDED_ZH)
+}
 
 /// How the text corrects something; none where it doesn't.
 pub fn correction_cue(text: &str) -> Option<CorrectionCue> {

@@ -21,7 +21,9 @@ mod times;
 mod time_words;
 
 pub use borders::at_word_borders;
-pub use correcting::{CorrectionCue, asks_for_the_past, correction_cue, denied_value};
+pub use correcting::{
+    CorrectionCue, asks_for_the_past, correction_cue, denied_value, tells_of_addition, tells_of_the_past,
+};
 pub use function_words::{is_function_word, is_other_language};
 pub use grams::{QueryGram, index_grams, query_grams};
 pub use quote::find_quote;

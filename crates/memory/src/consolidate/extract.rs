@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
 use futures_util::{TryFutureExt, try_join};
-use jiff::SignedDuration;
 
 use super::entities::{KnownEntities, Named};
 use super::evidence::{CheckedEvent, EvidenceSources, check};
@@ -13,20 +12,19 @@ use super::known::{is_remembered, people_of};
 use super::merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 use super::reask::{reconcile, supplement};
 use super::vocatives::without_vocatives;
-use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, trace};
-use crate::corrections::contradicts;
+use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, replacing, trace};
 use crate::entities::{fold_name, name_stands_in};
 use crate::forget::{are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
 use crate::mood::Mood;
-use crate::nodes::{NewNode, Node, NodeKind, RejectedMemory};
+use crate::nodes::{NewNode, RejectedMemory};
 use crate::ports::{
     CommitOutcome, Corpus, Embedding, EvidenceFailure, Extraction, ExtractionCommit, ExtractionInput,
     MentionMerge, ProposedEvent, RefusedEvent, Supersession,
 };
 use crate::sessions::Session;
-use crate::text::{self, CorrectionCue};
+use crate::text;
 
 /// Events that one session may leave.
 const EVENTS_MAX: usize = 3;
@@ -34,9 +32,6 @@ const EVENTS_MAX: usize = 3;
 const MERGE_CANDIDATES: usize = 3;
 /// Longest summary of a session, in characters.
 const SUMMARY_LENGTH_MAX: usize = 400;
-
-/// A change this long before another memory was formed replaces it only where the words say that something changed.
-const LONG_BEFORE: SignedDuration = SignedDuration::from_hours(60 * 24);
 
 /// What passed the checks and what did not.
 struct CheckedExtraction {
@@ -131,12 +126,13 @@ impl Consolidator<'_> {
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         for checked in &mut accepted {
-            replace_contradicted(checked, &messages, &input.known_nodes);
+            // When it happened decides what it can replace.
             if let Some(note) =
                 event_time::correct_event_time(checked, &messages, &input.zone, self.recall.week_start)
             {
                 tracing::debug!(session = %session.id, "{note}");
             }
+            replacing::settle_replaced(checked, &messages, &input.known_nodes);
         }
         Ok(CheckedExtraction { accepted, rejected, answer, said })
     }
@@ -317,34 +313,6 @@ fn check_all(
         check(event, grounds)
     };
     answer.events.drain(..).map(event).collect()
-}
-
-/// Of two values that can't both be current the later told one is, whether the model saw it or not.
-fn replace_contradicted(checked: &mut CheckedEvent, messages: &[Message], known: &[Node]) {
-    let event = &mut checked.event;
-    if event.kind != NodeKind::Event {
-        return;
-    }
-    let is_evidence =
-        |message: &&Message| checked.evidence.iter().any(|proof| proof.message_id == message.id);
-    let corrects = messages.iter().filter(is_evidence).any(|message| {
-        let cue = text::correction_cue(&message.content);
-        matches!(cue, Some(CorrectionCue::Changed | CorrectionCue::Mistaken))
-    });
-    // What happened long before the other was remembered was so then.
-    let was_before = |node: &Node| {
-        let age = event.event_time.map(|time| node.created_at.duration_since(time.start));
-        !corrects && age.is_some_and(|age| age > LONG_BEFORE)
-    };
-    let contradicted = known.iter().filter(|node| {
-        node.kind == NodeKind::Event
-            && !was_before(node)
-            && node.subject == event.subject
-            && !event.supersedes.contains(&node.id)
-            && contradicts(&event.description, &node.description, corrects)
-    });
-    let contradicted: Vec<NodeId> = contradicted.map(|node| node.id).collect();
-    event.supersedes.extend(contradicted);
 }
 
 /// Leaves out the names that were only called out, and those that stand in forgotten words alone, unless a memory tells

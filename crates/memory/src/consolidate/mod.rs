@@ -19,6 +19,7 @@ mod merge;
 mod patterns;
 mod reflect;
 mod reask;
+mod replacing;
 mod slow_cycle;
 mod slow_cycle_answer;
 mod slow_cycle_input;

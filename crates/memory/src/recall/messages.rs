@@ -192,23 +192,26 @@ impl<'a> Ranking<'a> {
         ranked
     }
 
-    /// Ranks what the persona only repeated below the words of the user that it repeats.
+    /// Ranks what the persona only repeated below the words of the user that it repeats, unless its own words are asked for.
     fn put_repetitions_below(&self, ranked: &mut [RankedMessage]) {
+        if self.query.question.speaker == Some(Role::Persona) {
+            return;
+        }
         let terms = |seq: i64| -> BTreeSet<&str> { self.found.messages[&seq].terms.split(' ').collect() };
-        let of_user: Vec<(i64, f64, BTreeSet<&str>)> = ranked
+        let of_user: Vec<(Timestamp, f64, BTreeSet<&str>)> = ranked
             .iter()
             .filter(|one| one.message.role == Role::User)
-            .map(|one| (one.message.seq, one.total, terms(one.message.seq)))
+            .map(|one| (one.message.created_at, one.total, terms(one.message.seq)))
             .collect();
         for reply in ranked.iter_mut().filter(|one| one.message.role == Role::Persona) {
             let said = terms(reply.message.seq);
-            let is_repeated = |seq: i64, words: &BTreeSet<&str>| {
+            let is_repeated = |at: Timestamp, words: &BTreeSet<&str>| {
                 let shared = words.intersection(&said).count() as f64;
-                seq < reply.message.seq
+                at <= reply.message.created_at
                     && words.len() >= REPEATED_TERMS_MIN
                     && shared >= REPEATED_SHARE * words.len() as f64
             };
-            let repeated = of_user.iter().filter(|(seq, _, words)| is_repeated(*seq, words));
+            let repeated = of_user.iter().filter(|(at, _, words)| is_repeated(*at, words));
             let best = repeated.map(|(_, total, _)| *total).reduce(f64::max);
             if let Some(total) = best.filter(|total| *total <= reply.total) {
                 let below = total - REPEATED_DISTANCE;

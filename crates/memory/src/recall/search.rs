@@ -211,8 +211,9 @@ impl<'a> TextSearch<'a> {
         let weighted = self.terms.iter().map(|term| (term, 1.0));
         let words = find_words(self.store, self.scope, corpus, weighted, WORD_MATCHES_MAX).await?;
         let seqs: HashSet<i64> = words.seqs.iter().chain(near.keys()).copied().collect();
+        let weighed = words.statistics.weigh(&self.terms);
         let score = |row: &RowTerms| {
-            let said = words.statistics.relevance(&self.terms, &IndexedText::new(&row.terms));
+            let said = weighed.relevance(&IndexedText::new(&row.terms));
             said.max(near.get(&row.seq).copied().unwrap_or_default())
         };
         let mut found = self.rows(corpus, seqs.into_iter().collect(), score).await?;

@@ -240,16 +240,20 @@ fn merge_mention(
     Ok(())
 }
 
-/// Marks the older node, if both are there and it is current. Nothing ever replaces itself, not by way of others
-/// either.
+/// Marks the node that was said earlier, if both are there and it is current. Which one that is does not depend on when they were
+/// extracted: an import brings old words later. Nothing ever replaces itself, not by way of others either.
 fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersession) -> sql::Result<()> {
-    let Supersession { older, newer } = *supersession;
-    let (Some(older_seq), Some(newer_seq)) = (
+    let Supersession { mut older, mut newer } = *supersession;
+    let (Some(mut older_seq), Some(mut newer_seq)) = (
         new_nodes::number(connection, origin.scope, older)?,
         new_nodes::number(connection, origin.scope, newer)?,
     ) else {
         return Ok(());
     };
+    if said_at(connection, newer_seq)? < said_at(connection, older_seq)? {
+        std::mem::swap(&mut older, &mut newer);
+        std::mem::swap(&mut older_seq, &mut newer_seq);
+    }
     if leads_to(connection, newer, older)? {
         return Ok(());
     }
@@ -267,6 +271,19 @@ fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersessi
             .execute(params![older_seq, microseconds(origin.at), newer_seq])?;
     }
     Ok(())
+}
+
+/// When what a node says was said: the time of the newest message that proves it, or of a person's correction. In microseconds.
+fn said_at(connection: &Connection, node: i64) -> sql::Result<i64> {
+    connection
+        .prepare_cached(
+            "SELECT coalesce(max(t.at), (SELECT created_at FROM concept_nodes WHERE seq = ?1)) FROM (
+                 SELECT m.created_at AS at FROM node_evidence e JOIN recall_messages m ON m.seq = e.message_seq
+                 WHERE e.node_seq = ?1
+                 UNION ALL SELECT c.created_at FROM node_changes c
+                 WHERE c.node_seq = ?1 AND c.kind = 'correction' AND c.undone_at IS NULL) t",
+        )?
+        .query_row([node], |row| row.get(0))
 }
 
 /// Whether the line of those that replaced `from` comes to `to`.

@@ -113,6 +113,33 @@ pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
+/// Of two statements the one that was said later is current, whichever was extracted first.
+pub async fn what_was_said_earlier_never_replaces_what_was_said_later(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (said, session) = stage.claimed_of(stage.line("I live in Porto", 5_000)).await?;
+    let current = stage.event("lives in Porto", &said);
+    store.commit_extraction(stage.extraction(&session, 5_000, vec![current.clone()])).await?;
+    // An old chat, imported afterwards.
+    let (said, session) = stage.claimed_of(stage.line("I live in Hamburg", 100)).await?;
+    let former = stage.event("lives in Hamburg", &said);
+    let mut commit = stage.extraction(&session, 6_000, vec![former.clone()]);
+    commit.supersessions = vec![Supersession { older: current.id, newer: former.id }];
+    store.commit_extraction(commit).await?;
+    let replaced_by = async |id| -> Result<_, Box<dyn std::error::Error>> {
+        Ok(store.node(id).await?.ok_or("the node is not there")?.node.superseded_by)
+    };
+    assert_eq!(replaced_by(current.id).await?, None);
+    assert_eq!(replaced_by(former.id).await?, Some(current.id));
+    let (said, session) = stage.claimed_of(stage.line("I live in Bern", 6_500)).await?;
+    let later = stage.event("lives in Bern", &said);
+    let mut commit = stage.extraction(&session, 6_600, vec![later.clone()]);
+    commit.supersessions = vec![Supersession { older: current.id, newer: later.id }];
+    store.commit_extraction(commit).await?;
+    assert_eq!(replaced_by(current.id).await?, Some(later.id));
+    assert_eq!(replaced_by(later.id).await?, None);
+    Ok(())
+}
+
 /// The older node leaves recall and stays in history and in the index.
 pub async fn a_superseded_node_stays_in_history(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;

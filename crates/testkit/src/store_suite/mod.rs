@@ -45,7 +45,7 @@ pub use entities::{
 pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
     a_taken_name_stays_where_it_is, an_extraction_is_written_once, an_extraction_needs_a_claim,
-    evidence_that_is_gone_is_left_out,
+    evidence_that_is_gone_is_left_out, what_was_said_earlier_never_replaces_what_was_said_later,
 };
 pub use forgetting::{
     a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
@@ -124,7 +124,7 @@ macro_rules! store_suite {
             quiet_sessions_end_unless_a_reply_is_due, a_person_can_end_a_session,
             sessions_are_claimed_once_and_in_order, a_failed_session_can_be_retried, sessions_are_listed,
             an_extraction_is_written_once, an_extraction_needs_a_claim, evidence_that_is_gone_is_left_out,
-            a_superseded_node_stays_in_history, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
+            a_superseded_node_stays_in_history, what_was_said_earlier_never_replaces_what_was_said_later, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
             a_refused_memory_waits_for_a_person,
             a_correction_keeps_the_old_text_and_can_be_taken_back, texts_find_what_they_say_that_was_replaced, a_pin_is_set_and_taken_away,
             a_merge_taken_back_makes_two_memories_again,

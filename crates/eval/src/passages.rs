@@ -1,0 +1,85 @@
+//! Which of the messages that are found would be shown: the right ones and nothing else.
+
+use memory::recall::RankedMessage;
+use serde::{Deserialize, Serialize};
+
+/// Most passages in a prompt.
+const PASSAGES: usize = 5;
+/// Shares of the best total from which on a message is shown.
+const SHARES: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
+/// Least relevance of a message that is shown.
+const FLOORS: [f64; 3] = [0.0, 0.2, 0.4];
+
+/// What decides whether a message is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The unit.
+    pub id: String,
+    /// The sum by which it is ranked.
+    pub total: f64,
+    /// The larger of its relevances.
+    pub relevance: f64,
+}
+
+impl Found {
+    /// The unit of this id, as it was ranked.
+    pub fn new(id: String, ranked: &RankedMessage) -> Self {
+        Self { id, total: ranked.total, relevance: ranked.vector.max(ranked.words) }
+    }
+}
+
+/// What would be shown by one rule. In percent, the mean over questions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Share of the best total.
+    pub share: f64,
+    /// Least relevance.
+    pub floor: f64,
+    /// How much of what is shown is gold; a question to which nothing is shown counts 0.
+    pub precision: f64,
+    /// How much of the gold is shown.
+    pub recall: f64,
+    /// Messages that are shown to a question.
+    pub shown: f64,
+}
+
+/// Each rule, over questions with their gold and what was found, best first.
+pub fn shown_by_each(questions: &[(&[String], &[Found])]) -> Vec<Shown> {
+    let rules = SHARES.iter().flat_map(|share| FLOORS.iter().map(move |floor| (*share, *floor)));
+    rules.map(|(share, floor)| shown(questions, share, floor)).collect()
+}
+
+fn shown(questions: &[(&[String], &[Found])], share: f64, floor: f64) -> Shown {
+    let (mut precision, mut recall, mut count) = (0.0, 0.0, 0);
+    for (gold, found) in questions {
+        let best = found.first().map_or(0.0, |found| found.total);
+        let is_shown = |found: &&Found| found.relevance >= floor && found.total >= share * best;
+        let ids: Vec<&String> = found.iter().filter(is_shown).take(PASSAGES).map(|found| &found.id).collect();
+        let hits = ids.iter().filter(|id| gold.contains(id)).count() as f64;
+        precision += hits / ids.len().max(1) as f64;
+        recall += hits / gold.len().max(1) as f64;
+        count += ids.len();
+    }
+    let mean = |sum: f64| 100.0 * sum / questions.len().max(1) as f64;
+    let shown = count as f64 / questions.len().max(1) as f64;
+    Shown { share, floor, precision: mean(precision), recall: mean(recall), shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worked_by_hand() {
+        let found = |id: &str, total, relevance| Found { id: id.to_owned(), total, relevance };
+        let gold = ["a".to_owned(), "b".to_owned()];
+        let ranked = [found("a", 2.0, 0.9), found("x", 1.6, 0.5), found("b", 1.5, 0.3), found("y", 1.0, 0.6)];
+        let rule = |share, floor| shown(&[(&gold, &ranked)], share, floor);
+        let figures = |rule: Shown| (rule.precision.round(), rule.recall, rule.shown);
+        assert_eq!(figures(rule(0.0, 0.0)), (50.0, 100.0, 4.0));
+        assert_eq!(figures(rule(0.75, 0.0)), (67.0, 100.0, 3.0));
+        assert_eq!(figures(rule(0.75, 0.4)), (50.0, 50.0, 2.0));
+        assert_eq!(figures(rule(0.9, 0.0)), (100.0, 50.0, 1.0));
+        assert_eq!(figures(shown(&[(&gold, &[])], 0.0, 0.0)), (0.0, 0.0, 0.0));
+    }
+}
