@@ -33,7 +33,7 @@ pub(super) fn settle_replaced(checked: &mut CheckedEvent, messages: &[Message], 
         proving.iter().any(|(message, _)| correction_cue(&message.content) == Some(wanted))
     };
     let event = &mut checked.event;
-    // Who says that it never was so speaks of whatever time.
+    // Who says that it never was so speaks of any time.
     let is_mistaken = has_cue(CorrectionCue::Mistaken);
     let said_at = proving.iter().map(|(message, _)| message.created_at).max();
     let time = event.event_time.map(|time| (time.start, time.end.unwrap_or(time.start)));

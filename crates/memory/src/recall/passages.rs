@@ -24,8 +24,8 @@ pub struct Passage {
     pub score: f64,
 }
 
-/// The best messages as passages, best first, and what became of each ranked message. A message enters only when it is
-/// relevant by itself or with the one before it; one that is in an earlier passage makes none of its own.
+/// The best messages as passages, best first, and what became of each ranked message. Those that are near the best enter, if any of
+/// them is relevant by itself or with the one before it; one that is in an earlier passage makes none of its own.
 pub(super) async fn choose_passages(
     store: &dyn Store,
     scope: &Scope,
@@ -33,11 +33,13 @@ pub(super) async fn choose_passages(
     window: &[i64],
     settings: &RecallSettings,
 ) -> Result<(Vec<Passage>, Vec<Candidate>), StoreError> {
+    let least = ranked.first().map_or(0.0, |best| best.total * settings.passage_share);
+    let is_near = |ranked: &&RankedMessage| ranked.total >= least;
     let relevance = |ranked: &RankedMessage| ranked.vector.max(ranked.words);
-    let relevant: Vec<&RankedMessage> =
-        ranked.iter().filter(|ranked| relevance(ranked) >= settings.min_relevance).collect();
-    let seqs: Vec<i64> =
-        relevant.iter().take(2 * settings.passages).map(|ranked| ranked.message.seq).collect();
+    let highest = ranked.iter().filter(is_near).map(relevance).fold(0.0, f64::max);
+    let is_answered = highest >= settings.min_relevance;
+    let near = ranked.iter().filter(is_near).filter(|_| is_answered);
+    let seqs: Vec<i64> = near.take(2 * settings.passages).map(|ranked| ranked.message.seq).collect();
     let mut around: HashMap<i64, Vec<Message>> = HashMap::new();
     if !seqs.is_empty() {
         for (seq, neighbours) in store.neighbours(scope, &seqs, NEIGHBOURS, NEIGHBOURS).await? {
@@ -50,8 +52,10 @@ pub(super) async fn choose_passages(
     let mut candidates = Vec::with_capacity(ranked.len());
     for ranked in ranked {
         let seq = ranked.message.seq;
-        let refusal = if relevance(ranked) < settings.min_relevance {
+        let refusal = if !is_answered {
             Some(format!("relevance {:.2} is below {}", relevance(ranked), settings.min_relevance))
+        } else if !is_near(&ranked) {
+            Some(format!("{:.2} is below {least:.2}, which is near the best", ranked.total))
         } else if shown.contains(&seq) {
             Some("stands in a better passage".to_owned())
         } else if passages.len() >= settings.passages {

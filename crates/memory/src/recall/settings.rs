@@ -22,6 +22,8 @@ pub struct RecallSettings {
     pub half_life_days: f64,
     /// Tokens that the recalled nodes may take together. Default 1,500.
     pub node_tokens: u32,
+    /// The share of the best message's total from which on another message is shown beside it. Default 0.75.
+    pub passage_share: f64,
     /// Verbatim passages that go into the prompt. Default 5.
     pub passages: usize,
     /// Tokens that the passages may take together. Default 1,500.
@@ -43,6 +45,7 @@ impl Default for RecallSettings {
             weights: NodeWeights::default(),
             half_life_days: 14.0,
             node_tokens: 1_500,
+            passage_share: 0.75,
             passages: 5,
             passage_tokens: 1_500,
             message_weights: MessageWeights::default(),
