@@ -34,7 +34,7 @@ test.each([
   ["discord", "Discord"],
   ["telegram", "Telegram"],
   ["openai", "OpenAI API"],
-  ["terminal", "terminal"],
+  ["terminal", "Terminal"],
 ])("a message on %s shows its channel", (channel, name) => {
   const pill = shown(messageOn(channel));
   expect(pill?.textContent).toBe(name);

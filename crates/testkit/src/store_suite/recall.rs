@@ -155,7 +155,7 @@ pub async fn rows_are_ranked_and_read_through(store: &dyn Store) -> Outcome {
         (Corpus::Nodes, "black te", vec![event]),
         (Corpus::Nodes, "bla tea", vec![]),
         (Corpus::Nodes, "ea", vec![]),
-        (Corpus::Messages, "earl", vec![message.seq]),
+        (Corpus::Messages, "Ear", vec![message.seq]),
     ] {
         assert_eq!(store.rows_beginning(&stage.scope, corpus, &phrase(text), 9).await?, found, "{text}");
         let of_other = store.rows_beginning(&stage.other, corpus, &phrase(text), 9).await?;
