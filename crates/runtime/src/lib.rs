@@ -35,6 +35,7 @@ mod forget;
 mod ledger;
 mod corrected;
 mod corrections;
+mod said_corrections;
 mod search;
 mod utility;
 mod persona_draft;

@@ -41,8 +41,8 @@ impl Runtime {
         now: Option<Timestamp>,
     ) -> Result<RecallResult, StoreError> {
         let (persona, user, request) = self.request(scope, text, now).await?;
-        let latest = self.runtime.latest_messages(&request.scope).await?;
         let now = request.now;
+        let latest = self.runtime.said_lately(&request.scope, now).await?;
         let scope = request.scope.clone();
         let mut recalled = self.runtime.recall_between(&persona, &user, request).await?;
         self.runtime.look_in_candidates(&scope, &mut recalled, &latest).await?;
@@ -54,7 +54,7 @@ impl Runtime {
     /// [`Self::recall`] at the present, with the mood, the core blocks and the documents of the shared self.
     pub async fn remembered(&self, scope: Scope, text: String) -> Result<Remembered, StoreError> {
         let (persona, user, request) = self.request(scope, text, None).await?;
-        let latest = self.runtime.latest_messages(&request.scope).await?;
+        let latest = self.runtime.said_lately(&request.scope, request.now).await?;
         let scope = request.scope.clone();
         let mut remembered = self.runtime.remembered(&persona, &user, request, &latest).await?;
         self.runtime.look_in_candidates(&scope, &mut remembered.recalled, &[]).await?;
@@ -116,6 +116,14 @@ impl RuntimeInner {
         let texts = recalled.candidates.iter().map(|candidate| candidate.text.clone());
         let texts = texts.chain(said.iter().map(|message| message.content.clone())).collect();
         recalled.corrected.look_for(self.store(), scope, texts).await
+    }
+
+    /// The recent window, behind what the user has corrected before it.
+    async fn said_lately(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Message>, StoreError> {
+        let latest = self.latest_messages(scope).await?;
+        let mut said = self.corrections_before(scope, &latest, now).await?;
+        said.extend(latest);
+        Ok(said)
     }
 
     /// The recent window, the oldest first.

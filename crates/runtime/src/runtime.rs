@@ -34,6 +34,7 @@ use crate::forget::ForgetEpochs;
 use crate::imports::Imports;
 use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
 use crate::metrics::Metrics;
+use crate::said_corrections::SaidCorrections;
 use crate::settings::RuntimeSettings;
 use crate::spending::Spending;
 use crate::turn::TurnEvent;
@@ -75,6 +76,7 @@ pub(crate) struct RuntimeInner {
     settings: ArcSwap<RuntimeSettings>,
     conversations: Mutex<HashMap<Scope, ScopeQueue>>,
     known: Mutex<HashSet<Scope>>,
+    pub(crate) said_corrections: SaidCorrections,
     numbers: AtomicU64,
     /// No new turns.
     pub(crate) stopping: CancellationToken,
@@ -124,6 +126,7 @@ impl Runtime {
             settings,
             conversations: Mutex::default(),
             known: Mutex::default(),
+            said_corrections: SaidCorrections::default(),
             numbers: AtomicU64::new(0),
             stopping: CancellationToken::new(),
             died: CancellationToken::new(),

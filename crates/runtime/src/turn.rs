@@ -238,8 +238,10 @@ async fn prepare(
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
     record.step(runtime, "recent_window", json!({"messages": window.len()}));
     let shown: Vec<Message> = window.iter().chain(&burst).cloned().collect();
+    let mut said = runtime.corrections_before(scope, &shown, now).await?;
+    said.extend(shown);
     let (remembered, facts) =
-        tokio::try_join!(runtime.remembered(&persona, &user, request, &shown), store.facts(&scope.persona),)?;
+        tokio::try_join!(runtime.remembered(&persona, &user, request, &said), store.facts(&scope.persona),)?;
     record.recalled(runtime, &remembered.recalled);
     record.step(runtime, "l1_load", json!({}));
     record.mood(runtime, remembered.mood.as_ref());

@@ -64,6 +64,16 @@ async fn status(daemon: &Daemon, channel: &str) -> Value {
     found.unwrap().clone()
 }
 
+/// Whether no reply waits for any platform.
+async fn is_delivered(daemon: &Daemon) -> bool {
+    for channel in ["discord", "telegram"] {
+        if status(daemon, channel).await["waiting"] != json!(0) {
+            return false;
+        }
+    }
+    true
+}
+
 async fn until_ready(daemon: &Daemon, channel: &str) {
     eventually("the channel is ready", async || {
         (status(daemon, channel).await["state"] == "ready").then_some(())
@@ -261,12 +271,7 @@ async fn killed_under_load_it_answers_every_line_once_and_delivers_no_reply_twic
             return None;
         }
         // Looked at last: a reply that is stored meanwhile waits in the outbox.
-        for channel in ["discord", "telegram"] {
-            if status(&daemon, channel).await["waiting"] != json!(0) {
-                return None;
-            }
-        }
-        Some(said)
+        is_delivered(&daemon).await.then_some(said)
     })
     .await;
     let of = |channel: &str, role: &str| -> Vec<String> {

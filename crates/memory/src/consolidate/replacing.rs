@@ -40,24 +40,25 @@ pub(super) fn settle_replaced(checked: &mut CheckedEvent, messages: &[Message], 
     let time = time.or_else(|| proving.iter().find_map(|(_, sentence)| year_in(sentence)));
     let is_plan = time.zip(said_at).is_some_and(|((start, _), at)| start.duration_since(at) > PLANNED_AFTER);
     let is_past = !proving.is_empty() && proving.iter().all(|(_, sentence)| tells_of_the_past(sentence));
-    if !is_mistaken && (is_plan || is_past) {
-        event.supersedes.clear();
+    // A plan is replaced by another plan.
+    if event.kind != NodeKind::Event {
         return;
     }
-    let was_before = |node: &Node| {
+    let stays = |node: &Node| {
         let age = time.map(|(_, end)| node.created_at.duration_since(end));
-        !is_mistaken && age.is_some_and(|age| age > LONG_BEFORE)
+        let was_before = age.is_some_and(|age| age > LONG_BEFORE);
+        let is_planned = node.event_time.is_some_and(|time| time.start > node.created_at);
+        !is_mistaken && (is_past || was_before || is_plan && !is_planned)
     };
-    let is_kept = |id: &_| !known.iter().any(|node| node.id == *id && was_before(node));
-    event.supersedes.retain(is_kept);
+    event.supersedes.retain(|id| !known.iter().any(|node| node.id == *id && stays(node)));
     let corrects = is_mistaken || has_cue(CorrectionCue::Changed);
     let adds = proving.iter().any(|(_, sentence)| tells_of_addition(sentence));
-    if event.kind != NodeKind::Event || adds && !is_mistaken {
+    if adds && !is_mistaken {
         return;
     }
     let contradicted = known.iter().filter(|node| {
         node.kind == NodeKind::Event
-            && !was_before(node)
+            && !stays(node)
             && node.subject == event.subject
             && !event.supersedes.contains(&node.id)
             && contradicts(&event.description, &node.description, corrects)
@@ -146,6 +147,31 @@ mod tests {
                 assert_eq!(replaces(words, description, older, time), [false, false], "{words}");
             }
         }
+    }
+
+    #[test]
+    fn a_plan_replaces_a_plan() {
+        let at = |day: &str| format!("{day}T12:00:00Z").parse::<Timestamp>().unwrap();
+        let time = |day: &str| Some(EventTime { start: at(day), end: None });
+        let exam = node(NodeKind::Event, "The user's exam is on Friday");
+        let older = Node { created_at: at("2026-03-01"), event_time: time("2026-03-06"), ..exam };
+        let message = Message { created_at: at("2026-03-04"), ..user_says("My exam is on Monday") };
+        let event = ProposedEvent {
+            kind: NodeKind::Event,
+            description: "The user's exam is on Monday".to_owned(),
+            emotional_impact: 2,
+            emotion_tags: Vec::new(),
+            relational_tags: Vec::new(),
+            subject: Subject::User,
+            event_time: time("2026-03-09"),
+            evidence: vec![ProposedQuote { message_id: message.id, quote: message.content.clone() }],
+            supersedes: vec![older.id],
+            entities: Vec::new(),
+        };
+        let messages = std::slice::from_ref(&message);
+        let mut checked = check(event, EvidenceSources { messages, recalled: &[], people: &[] });
+        settle_replaced(&mut checked, messages, std::slice::from_ref(&older));
+        assert_eq!(checked.event.supersedes, [older.id]);
     }
 
     #[test]

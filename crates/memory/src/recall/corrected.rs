@@ -111,6 +111,13 @@ pub struct Corrected {
     asks_for_the_past: bool,
 }
 
+/// Whether the user corrects something in a message that may not have become memory yet.
+pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
+    let age = now.duration_since(message.created_at);
+    let is_recent = !age.is_negative() && age < FRESH;
+    message.role == Role::User && is_recent && correction_cue(&message.content).is_some()
+}
+
 /// Takes out of what came to mind all that rested on a value which is no longer current, and notes the rest.
 pub(super) async fn hold_back(
     store: &dyn Store,
@@ -233,9 +240,7 @@ impl Corrected {
     pub fn note_window(&mut self, window: &[Message], now: Timestamp) {
         self.note_messages(window);
         for message in window {
-            let age = now.duration_since(message.created_at);
-            let is_recent = !age.is_negative() && age < FRESH;
-            if message.role == Role::User && is_recent && correction_cue(&message.content).is_some() {
+            if is_fresh_correction(message, now) {
                 let denied = denied_value(&message.content).map(str::to_owned);
                 let fresh = FreshCorrection { text: message.content.clone(), at: message.created_at, denied };
                 if !self.fresh.contains(&fresh) {

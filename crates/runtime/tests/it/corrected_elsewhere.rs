@@ -66,6 +66,25 @@ async fn other_programs_are_told_of_a_correction_that_is_minutes_old() {
 }
 
 #[tokio::test]
+async fn a_correction_holds_however_much_is_said_after_it() {
+    let mut world = World::with(short_window(), None).await;
+    live(&mut world, "我养了只猫叫小黑", "用户养了一只猫，叫小黑", None).await;
+    world.talk(WEB, "不是小黑，是小白").await;
+    for line in ["今天下雨了", "晚饭吃什么好呢", "地铁又晚点了", "周末去爬山", "好困"].repeat(3)
+    {
+        world.talk(WEB, line).await;
+    }
+    let denies = async |world: &World| {
+        let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
+        recalled.corrected.is_denied("用户养了一只猫，叫小黑")
+    };
+    assert!(denies(&world).await);
+    world.talk(WEB, "我的猫叫什么？").await;
+    let prompt = world.last_prompt();
+    assert!(prompt.contains("they have just said that this is wrong"), "{prompt}");
+}
+
+#[tokio::test]
 async fn search_in_documents_says_what_a_correction_replaced_since() {
     let mut world = World::with(short_window(), None).await;
     let hub = hub_of(&world).await;

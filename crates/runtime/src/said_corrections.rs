@@ -1,0 +1,78 @@
+//! Corrections in the open conversation: they hold from the moment they are said, however much is said after them, until they have
+//! become memory.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+use memory::Scope;
+use memory::messages::Message;
+use memory::ports::StoreError;
+use memory::recall::is_fresh_correction;
+
+use crate::runtime::RuntimeInner;
+
+/// Corrections of one scope that are remembered.
+const CORRECTIONS_MAX: usize = 10;
+/// Messages that are looked through for them when a scope is first asked for.
+const LOOKED_THROUGH: u32 = 200;
+/// Scopes that are remembered; beyond that all are looked through again.
+const SCOPES_MAX: usize = 10_000;
+
+/// Numbers of the latest messages that correct something, by scope. Their words stay in the store alone, so that nothing is said
+/// of what was erased meanwhile.
+#[derive(Default)]
+pub(crate) struct SaidCorrections(Mutex<HashMap<Scope, Vec<i64>>>);
+
+impl SaidCorrections {
+    fn of(&self, scope: &Scope) -> Option<Vec<i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(scope).cloned()
+    }
+
+    fn set(&self, scope: &Scope, seqs: Vec<i64>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= SCOPES_MAX {
+            all.clear();
+        }
+        all.insert(scope.clone(), seqs);
+    }
+}
+
+impl RuntimeInner {
+    /// Messages in which the user has corrected something lately and that are not among `shown`, the oldest first. Notes those of
+    /// `shown` for later.
+    pub(crate) async fn corrections_before(
+        &self,
+        scope: &Scope,
+        shown: &[Message],
+        now: Timestamp,
+    ) -> Result<Vec<Message>, StoreError> {
+        let in_these = |messages: &[Message]| -> Vec<i64> {
+            let corrections = messages.iter().filter(|message| is_fresh_correction(message, now));
+            corrections.map(|message| message.seq).collect()
+        };
+        let known = match self.said_corrections.of(scope) {
+            Some(known) => known,
+            None => in_these(&self.store().messages_before(scope, None, LOOKED_THROUGH).await?),
+        };
+        let mut seqs: Vec<i64> = known.iter().copied().chain(in_these(shown)).collect();
+        seqs.sort_unstable();
+        seqs.dedup();
+        let mut said = Vec::new();
+        let earlier: Vec<i64> =
+            seqs.iter().copied().filter(|seq| !shown.iter().any(|message| message.seq == *seq)).collect();
+        if !earlier.is_empty() {
+            let found = self.store().messages_numbered(scope, &earlier).await?;
+            said.extend(found.into_iter().map(|found| found.message));
+            said.retain(|message| is_fresh_correction(message, now));
+            said.sort_by_key(|message| message.seq);
+            seqs.retain(|seq| !earlier.contains(seq) || said.iter().any(|message| message.seq == *seq));
+        }
+        let surplus = seqs.len().saturating_sub(CORRECTIONS_MAX);
+        seqs.drain(..surplus);
+        if seqs != known || known.is_empty() {
+            self.said_corrections.set(scope, seqs);
+        }
+        Ok(said)
+    }
+}
