@@ -121,9 +121,7 @@ impl RuntimeInner {
     /// The recent window, behind what the user has corrected before it.
     async fn said_lately(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Message>, StoreError> {
         let latest = self.latest_messages(scope).await?;
-        let mut said = self.corrections_before(scope, &latest, now).await?;
-        said.extend(latest);
-        Ok(said)
+        self.with_corrections(scope, latest, now).await
     }
 
     /// The recent window, the oldest first.

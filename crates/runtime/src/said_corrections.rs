@@ -39,12 +39,12 @@ impl SaidCorrections {
 }
 
 impl RuntimeInner {
-    /// Messages in which the user has corrected something lately and that are not among `shown`, the oldest first. Notes those of
-    /// `shown` for later.
-    pub(crate) async fn corrections_before(
+    /// The messages, behind earlier ones in which the user has corrected something lately, the oldest first. Notes those that do so
+    /// for later.
+    pub(crate) async fn with_corrections(
         &self,
         scope: &Scope,
-        shown: &[Message],
+        shown: Vec<Message>,
         now: Timestamp,
     ) -> Result<Vec<Message>, StoreError> {
         let in_these = |messages: &[Message]| -> Vec<i64> {
@@ -55,7 +55,7 @@ impl RuntimeInner {
             Some(known) => known,
             None => in_these(&self.store().messages_before(scope, None, LOOKED_THROUGH).await?),
         };
-        let mut seqs: Vec<i64> = known.iter().copied().chain(in_these(shown)).collect();
+        let mut seqs: Vec<i64> = known.iter().copied().chain(in_these(&shown)).collect();
         seqs.sort_unstable();
         seqs.dedup();
         let mut said = Vec::new();
@@ -73,6 +73,7 @@ impl RuntimeInner {
         if seqs != known || known.is_empty() {
             self.said_corrections.set(scope, seqs);
         }
+        said.extend(shown);
         Ok(said)
     }
 }

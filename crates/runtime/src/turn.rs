@@ -237,9 +237,7 @@ async fn prepare(
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
     record.step(runtime, "recent_window", json!({"messages": window.len()}));
-    let shown: Vec<Message> = window.iter().chain(&burst).cloned().collect();
-    let mut said = runtime.corrections_before(scope, &shown, now).await?;
-    said.extend(shown);
+    let said = runtime.with_corrections(scope, window.iter().chain(&burst).cloned().collect(), now).await?;
     let (remembered, facts) =
         tokio::try_join!(runtime.remembered(&persona, &user, request, &said), store.facts(&scope.persona),)?;
     record.recalled(runtime, &remembered.recalled);
