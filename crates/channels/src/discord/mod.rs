@@ -292,6 +292,10 @@ impl Discord {
         if message.edited(bot).is_some() {
             self.read_pastes(inbound, &mut message).await?;
         }
+        // An event of an old message may come when its file is gone: what was read of it before stays.
+        if message.pastes().any(|paste| paste.text.is_none()) {
+            return Ok(());
+        }
         match message.edited(bot) {
             Some(update) => inbound.take(update).await,
             None => Ok(()),

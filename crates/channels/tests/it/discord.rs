@@ -384,7 +384,7 @@ async fn a_long_text_that_came_as_a_file_is_read() {
     world.discord.paste(7, "my diary:", "One day.\n\n第二天。\n");
     until_said(&world, "my diary:\n\nOne day.\n\n第二天。").await;
     let long = "Dear diary. ".repeat(1_500);
-    world.discord.paste(7, "", &long);
+    let id = world.discord.paste(7, "", &long);
     until_said(&world, long.trim()).await;
     world.discord.paste(7, "too long:", &"x".repeat(100_000));
     until_said(&world, "[file message.txt] too long:").await;
@@ -392,6 +392,11 @@ async fn a_long_text_that_came_as_a_file_is_read() {
         json!({"filename": "message.txt", "content_type": "text/plain", "url": "http://203.0.113.7/a"});
     world.discord.write_with(7, json!({"content": "elsewhere", "attachments": [other]}));
     until_said(&world, "[file message.txt] elsewhere").await;
+    world.discord.lose_files();
+    world.discord.edit(7, &id, "see below");
+    world.discord.write(7, "last");
+    until_said(&world, "last").await;
+    assert!(said_by_user(&world).await.contains(&long.trim().to_owned()), "its words stay");
 }
 
 #[tokio::test]
