@@ -234,12 +234,14 @@ impl<'a> TextSearch<'a> {
     async fn rows(
         &self,
         corpus: Corpus,
-        seqs: Vec<i64>,
+        mut seqs: Vec<i64>,
         score: impl Fn(&RowTerms) -> f64 + Send,
     ) -> Result<Vec<Match>, StoreError> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
+        // In their order, rows that stand together are read together.
+        seqs.sort_unstable();
         let rows = self.store.terms_numbered(self.scope, corpus, &seqs).await?;
         let found = |row: RowTerms| Match { seq: row.seq, score: score(&row), kind: row.kind };
         Ok(rows.into_iter().map(found).collect())
