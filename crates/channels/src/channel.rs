@@ -97,7 +97,7 @@ pub enum UpdateKind {
         text: String,
         /// How the platform names the recording of a voice message.
         recording: Option<String>,
-        /// When the platform received it, to the second. Only from platforms that can send one message under two positions.
+        /// Time at the platform, to the second. Set by platforms that can send one message under two positions.
         written_at: Option<Timestamp>,
     },
     /// A person changed a message.

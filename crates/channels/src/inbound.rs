@@ -173,8 +173,8 @@ impl ChannelInbox {
         if is_stored { Ok(()) } else { self.advance(position).await }
     }
 
-    /// Whether the message was stored before, under another position. Compares times too: another bot's message can have the same
-    /// chat and number, but was stored before this one was written.
+    /// Returns true if the message is stored already under another position. Another bot's message can have the same chat and number;
+    /// it was stored before this one was written.
     async fn is_repeated(&self, written: &Written) -> Result<bool, Stopped> {
         let Some(written_at) = written.written_at else { return Ok(false) };
         let (store, name) = (self.shared.store(), written.external.to_string());

@@ -142,12 +142,12 @@ impl Daemon {
     }
 }
 
-/// What became of something that was said.
+/// The end of a streamed reply.
 #[derive(Debug, Default)]
 pub(crate) struct SpokenReply {
-    /// The turn.
+    /// Id of the turn; none if the stream held no chunk.
     pub(crate) turn: Option<String>,
-    /// Whether the reply was cut off.
+    /// Set when the model stopped before the end.
     pub(crate) is_incomplete: bool,
 }
 

@@ -28,6 +28,8 @@ pub enum TelegramFault {
     Unauthorized,
     /// 403: the person has blocked the bot.
     Blocked,
+    /// 400: the formatting is refused.
+    Entities,
     /// 502.
     Broken,
     /// A page with this status, of a proxy before the platform.
@@ -378,6 +380,7 @@ fn failure(fault: TelegramFault) -> (u16, Value) {
         TelegramFault::Conflict => (409, refused(409, "Conflict: terminated by other getUpdates request")),
         TelegramFault::Unauthorized => (401, refused(401, "Unauthorized")),
         TelegramFault::Page(status) => (status, json!("<html>blocked</html>")),
+        TelegramFault::Entities => (400, refused(400, "Bad Request: can't parse entities")),
         TelegramFault::Blocked => (403, refused(403, "Forbidden: bot was blocked by the user")),
         _ => (502, refused(502, "Bad Gateway")),
     }

@@ -47,8 +47,10 @@ impl RuntimeInner {
         shown: Vec<Message>,
         now: Timestamp,
     ) -> Result<Vec<Message>, StoreError> {
+        // Who asks may ask as of another moment; what is noted depends on the present.
+        let present = self.clock().now();
         let in_these = |messages: &[Message]| -> Vec<i64> {
-            let corrections = messages.iter().filter(|message| is_fresh_correction(message, now));
+            let corrections = messages.iter().filter(|message| is_fresh_correction(message, present));
             corrections.map(|message| message.seq).collect()
         };
         let known = match self.said_corrections.of(scope) {
@@ -64,9 +66,12 @@ impl RuntimeInner {
         if !earlier.is_empty() {
             let found = self.store().messages_numbered(scope, &earlier).await?;
             said.extend(found.into_iter().map(|found| found.message));
+            let is_kept = |seq: &i64| {
+                said.iter().any(|message| message.seq == *seq && is_fresh_correction(message, present))
+            };
+            seqs.retain(|seq| !earlier.contains(seq) || is_kept(seq));
             said.retain(|message| is_fresh_correction(message, now));
             said.sort_by_key(|message| message.seq);
-            seqs.retain(|seq| !earlier.contains(seq) || said.iter().any(|message| message.seq == *seq));
         }
         let surplus = seqs.len().saturating_sub(CORRECTIONS_MAX);
         seqs.drain(..surplus);

@@ -167,8 +167,8 @@ const FORMERLY_ZH: &[&str] = &[
     "多年前",
 ];
 /// What holds now, also where the sentence tells of the past.
-const NOW_EN: &[&str] = &["now", "nowadays", "these days", "anymore", "any more", "no longer", "today"];
-const NOW_ZH: &[&str] = &["现在", "如今", "目前", "不再", "已经不", "今天"];
+const NOW_EN: &[&str] = &["now", "nowadays", "these days", "anymore", "any more", "no longer"];
+const NOW_ZH: &[&str] = &["现在", "如今", "目前", "不再", "已经不"];
 /// What holds beside something else.
 const ADDED_EN: &[&str] = &[
     "too",
@@ -246,8 +246,12 @@ const PAST_ZH: &[&str] = &[
 /// Whether a sentence tells how something was, and not how it is.
 pub fn tells_of_the_past(sentence: &str) -> bool {
     let words = words(sentence);
-    contains_one(sentence, &words, FORMERLY_EN, FORMERLY_ZH)
-        && !contains_one(sentence, &words, NOW_EN, NOW_ZH)
+    contains_one(sentence, &words, FORMERLY_EN, FORMERLY_ZH) && !tells_of_the_present(sentence)
+}
+
+/// Whether a sentence says that it tells how something is now.
+pub fn tells_of_the_present(sentence: &str) -> bool {
+    contains_one(sentence, &words(sentence), NOW_EN, NOW_ZH)
 }
 
 /// Whether a sentence tells of something beside what is known: "too", 也.

@@ -23,6 +23,7 @@ mod time_words;
 pub use borders::at_word_borders;
 pub use correcting::{
     CorrectionCue, asks_for_the_past, correction_cue, denied_value, tells_of_addition, tells_of_the_past,
+    tells_of_the_present,
 };
 pub use function_words::{is_function_word, is_other_language};
 pub use grams::{QueryGram, index_grams, query_grams};

@@ -87,7 +87,7 @@ struct Attachment {
     #[serde(default)]
     size: u64,
     url: Option<String>,
-    /// What the file says, where it was read.
+    /// The file's text; set for pastes that were fetched.
     #[serde(skip)]
     text: Option<String>,
 }
@@ -95,7 +95,7 @@ struct Attachment {
 /// A long text that came as a file.
 pub(super) struct Paste<'a> {
     pub(super) address: &'a str,
-    /// What the file says, once it was read.
+    /// Receives the file's text.
     pub(super) text: &'a mut Option<String>,
 }
 

@@ -48,7 +48,7 @@ const PAGES_MAX: usize = 50;
 const FIRST_GAP: SignedDuration = SignedDuration::from_hours(24);
 /// Most conversations that are begun at once: the platform takes many for spam.
 const OPENED_MAX: usize = 20;
-/// How often a file that holds a long text is asked for.
+/// Most attempts to fetch a paste.
 const PASTE_ATTEMPTS: u32 = 5;
 /// Waits between attempts to read a history or a file.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };

@@ -46,7 +46,7 @@ struct Formatter {
     open: Vec<OpenEntity>,
     /// For each list that is open, the number of its next item, if its items are numbered.
     lists: Vec<Option<u64>>,
-    /// Whether an empty line is due before the next block.
+    /// Set when a block has ended: the next one starts behind an empty line.
     is_block_over: bool,
 }
 

@@ -40,6 +40,9 @@ struct Poll {
     confirms: bool,
 }
 
+/// What the platform's refusals of a formatting name.
+const ENTITY: &str = "entit";
+
 /// What is needed to reach Telegram.
 pub struct TelegramSettings {
     /// Empty for the platform's own address.
@@ -196,7 +199,15 @@ impl Channel for Telegram {
         if text.text.trim().is_empty() || text.text.encode_utf16().count() > PIECE_LENGTH_MAX {
             text = FormattedText { text: piece.text.to_owned(), entities: Vec::new() };
         }
-        Ok(delivered(self.api.send_message(piece.conversation, &text).await?))
+        let sent = match self.api.send_message(piece.conversation, &text).await {
+            // Better with its marks than not at all.
+            Err(ApiError::Rejected { description }) if description.contains(ENTITY) => {
+                let plain = FormattedText { text: piece.text.to_owned(), entities: Vec::new() };
+                self.api.send_message(piece.conversation, &plain).await
+            }
+            sent => sent,
+        };
+        Ok(delivered(sent?))
     }
 
     async fn deliver_voice(

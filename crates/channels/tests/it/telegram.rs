@@ -360,6 +360,11 @@ async fn markdown_is_shown_and_not_spelled_out() {
     assert_eq!(world.platform.entities(), [json!(null), json!([bold, code])]);
     let said = world.messages("self").await;
     assert!(said[1].content.contains("**this**"), "memory keeps it as it was written");
+    world.platform.fail("sendMessage", TelegramFault::Entities);
+    world.listener.reply_with("And **that**.");
+    world.platform.write(7, "and then?");
+    world.until_sent(3).await;
+    assert_eq!(lines(&world, TO_ANN)[2], "And **that**.", "a refused formatting loses no reply");
 }
 
 async fn said_by_ann(world: &World) -> Vec<String> {

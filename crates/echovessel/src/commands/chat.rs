@@ -39,7 +39,7 @@ enum Listener {
     Program,
 }
 
-/// What was typed.
+/// A line of the terminal: words for the persona, or a command.
 #[derive(Debug, PartialEq, Eq)]
 enum Line<'a> {
     Words(&'a str),
@@ -91,7 +91,7 @@ struct Talk<'a> {
     user: &'a str,
     listener: Listener,
     lines: Lines<BufReader<Stdin>>,
-    /// The persona's name.
+    /// Display name of the persona, for the prompt.
     name: String,
     /// The turn of the last reply.
     last_turn: Option<String>,

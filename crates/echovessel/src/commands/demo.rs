@@ -27,7 +27,7 @@ const SENTENCE: [&str; 2] = [
     "I have a white cat called Pepper. He is cheeky and jumps on my face at midnight.",
 ];
 const QUESTION: [&str; 2] = ["你还记得我的猫吗", "Do you remember my cat?"];
-/// The cat's name.
+/// The name in [`SENTENCE`] that the reply's receipt must hold.
 const NAME: [&str; 2] = ["小黑", "Pepper"];
 /// Messages that have nothing to do with the cat: more than the recent window holds.
 const CHATTER_CHINESE: [&str; 11] = [

@@ -16,7 +16,7 @@ use crate::client::Daemon;
 use crate::config::Config;
 use crate::home::Home;
 
-/// Where memory is erased.
+/// Path of erasures and their dry runs.
 pub(super) const ERASE_PATH: &str = "/api/admin/memory/erase";
 /// Most characters of a memory on one line.
 const LINE_LENGTH: usize = 70;

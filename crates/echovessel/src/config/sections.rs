@@ -297,7 +297,7 @@ section!(
         k: usize = 10,
         /// Messages of the recent window.
         recent_window: u32 = 20,
-        /// Relevance below which a memory stays out.
+        /// Relevance below which a memory stays out, and that one of the verbatim passages must have.
         min_relevance: f64 = 0.4,
         /// Weight of recency.
         weight_recency: f64 = 0.5,

@@ -11,7 +11,10 @@ use super::evidence::CheckedEvent;
 use crate::corrections::contradicts;
 use crate::messages::Message;
 use crate::nodes::{Node, NodeKind};
-use crate::text::{CorrectionCue, correction_cue, split_sentences, tells_of_addition, tells_of_the_past};
+use crate::text::{
+    CorrectionCue, correction_cue, split_sentences, tells_of_addition, tells_of_the_past,
+    tells_of_the_present,
+};
 
 /// What happened this long before another memory was formed does not replace it.
 const LONG_BEFORE: SignedDuration = SignedDuration::from_hours(60 * 24);
@@ -39,6 +42,7 @@ pub(super) fn settle_replaced(checked: &mut CheckedEvent, messages: &[Message], 
     let time = event.event_time.map(|time| (time.start, time.end.unwrap_or(time.start)));
     let time = time.or_else(|| proving.iter().find_map(|(_, sentence)| year_in(sentence)));
     let is_plan = time.zip(said_at).is_some_and(|((start, _), at)| start.duration_since(at) > PLANNED_AFTER);
+    let is_present = proving.iter().any(|(_, sentence)| tells_of_the_present(sentence));
     let is_past = !proving.is_empty() && proving.iter().all(|(_, sentence)| tells_of_the_past(sentence));
     // A plan is replaced by another plan.
     if event.kind != NodeKind::Event {
@@ -48,7 +52,7 @@ pub(super) fn settle_replaced(checked: &mut CheckedEvent, messages: &[Message], 
         let age = time.map(|(_, end)| node.created_at.duration_since(end));
         let was_before = age.is_some_and(|age| age > LONG_BEFORE);
         let is_planned = node.event_time.is_some_and(|time| time.start > node.created_at);
-        !is_mistaken && (is_past || was_before || is_plan && !is_planned)
+        !is_mistaken && !is_present && (is_past || was_before || is_plan && !is_planned)
     };
     event.supersedes.retain(|id| !known.iter().any(|node| node.id == *id && stays(node)));
     let corrects = is_mistaken || has_cue(CorrectionCue::Changed);
@@ -72,12 +76,16 @@ fn sentence_around<'a>(text: &'a str, quote: &'a str) -> &'a str {
     split_sentences(text).into_iter().find(|sentence| sentence.contains(quote)).unwrap_or(quote)
 }
 
-/// The year that a sentence names, as "in 1999" or 2015年, from its first to its last moment.
+/// The year in which a sentence says that something happened, "in 1999" or 2015年, from its first to its last moment. Other numbers of
+/// four digits are none, and "since 1999" tells what is so now.
 fn year_in(sentence: &str) -> Option<(Timestamp, Timestamp)> {
-    let mut numbers = sentence.split(|letter: char| !letter.is_ascii_digit());
-    let year = numbers.find_map(|number| {
-        let year = number.parse::<i16>().ok().filter(|_| number.len() == 4)?;
-        (1900..2100).contains(&year).then_some(year)
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let year = sentence.match_indices(is_digit).find_map(|(start, _)| {
+        let (before, rest) = sentence.split_at(start);
+        let number = &rest[..rest.find(|letter| !is_digit(letter)).unwrap_or(rest.len())];
+        let is_said = before.to_lowercase().ends_with("in ") || rest[number.len()..].starts_with('年');
+        let is_whole = number.len() == 4 && !before.ends_with(is_digit);
+        number.parse::<i16>().ok().filter(|year| is_whole && is_said && (1900..2100).contains(year))
     })?;
     let moment = |day: jiff::civil::Date| day.to_zoned(TimeZone::UTC).ok().map(|moment| moment.timestamp());
     Some((moment(date(year, 1, 1))?, moment(date(year, 12, 31))?))
@@ -123,9 +131,16 @@ mod tests {
             ("I moved to Porto last week", "The user lives in Porto"),
             ("I used to live in Hamburg, now I live in Porto", "The user lives in Porto"),
             ("No, I live in Porto", "The user lives in Porto"),
+            ("I moved in 2015 and live in Porto now", "The user lives in Porto"),
         ] {
             let found = replaces(words, description, "The user lives in Hamburg", None);
             assert_eq!(found, [true, true], "{words}");
+        }
+        for words in ["My flat is at 2000 Hill Street", "I live in Porto since 2010", "I pay 1950 in Porto"] {
+            assert!(
+                replaces(words, "The user lives in Porto", "The user lives in Hamburg", None)[0],
+                "{words}"
+            );
         }
         let found = replaces("我搬到上海了", "用户住在上海", "用户住在北京", None);
         assert!(found[0], "{found:?}");

@@ -6,7 +6,7 @@ use hub::api::identity::IdentityText;
 use hub::api::memories::{MemoryCreate, MemorySearch};
 use hub::{Caller, WorkingHours};
 use memory::nodes::NodeKind;
-use memory::ports::{NodeStore as _, PersonaStore as _};
+use memory::ports::{Clock, NodeStore as _, PersonaStore as _};
 use runtime::{ProactiveSettings, RuntimeSettings};
 use serde_json::json;
 use testkit::Reply;
@@ -78,6 +78,11 @@ async fn a_correction_holds_however_much_is_said_after_it() {
         let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
         recalled.corrected.is_denied("用户养了一只猫，叫小黑")
     };
+    assert!(denies(&world).await);
+    // Somebody asks as of another day: what was noted stays.
+    let later = Some(Clock::now(&world.clock) + jiff::SignedDuration::from_hours(48));
+    let then = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), later).await.unwrap();
+    assert_eq!(then.corrected.fresh, []);
     assert!(denies(&world).await);
     world.talk(WEB, "我的猫叫什么？").await;
     let prompt = world.last_prompt();
