@@ -3,10 +3,9 @@
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unicode_normalization::UnicodeNormalization;
 
 use crate::identifiers::EntityId;
-use crate::text::at_word_borders;
+pub use crate::text::{fold_name, name_stands_in};
 
 /// What an entity is.
 #[derive(
@@ -205,63 +204,9 @@ pub struct Entity {
     pub updated_at: Timestamp,
 }
 
-/// The form in which names are compared: NFKC, case folded, the typographic apostrophe as the plain one, inner white
-/// space as one blank.
-pub fn fold_name(name: &str) -> String {
-    if name.is_ascii() {
-        return name.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
-    }
-    // By way of the upper case, as in Unicode's case folding: `ß` is `ss`, a final sigma is a sigma. `ẞ` is an upper case
-    // already, and is made a lower one first.
-    let lower = name.nfkc().flat_map(char::to_lowercase);
-    let folded = lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase);
-    let plain: String = folded.map(|c| if c == '\u{2019}' { '\'' } else { c }).nfkc().collect();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Whether a folded name is in a folded text: anywhere for scripts without blanks between words, at word borders
-/// for the others, so that `ann` is not found in `planning`.
-pub fn name_stands_in(text: &str, name: &str) -> bool {
-    !name.is_empty()
-        && text.match_indices(name).any(|(start, found)| at_word_borders(text, start, start + found.len()))
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[test]
-    fn names_are_compared_after_normalisation() {
-        assert_eq!(fold_name("Ｔｏｍ  Brown "), "tom brown");
-        assert_eq!(fold_name("小黑"), "小黑");
-    }
-
-    #[test]
-    fn case_is_folded_in_every_script() {
-        assert_eq!(fold_name("STRASSE"), fold_name("Straße"));
-        assert_eq!(fold_name("STRA\u{1e9e}E"), fold_name("Straße"));
-        assert_eq!(fold_name("ΟΔΥΣΣΕΥΣ"), fold_name("Οδυσσευς"));
-        assert_eq!(fold_name("O\u{2019}Brien"), fold_name("o'brien"));
-        assert_eq!(fold_name("Иван"), "иван");
-    }
-
-    #[test]
-    fn folding_any_character_twice_changes_nothing() {
-        for character in '\0'..=char::MAX {
-            let folded = fold_name(character.encode_utf8(&mut [0; 4]));
-            assert_eq!(fold_name(&folded), folded, "{character:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn folding_twice_changes_nothing(name in "\\PC{0,12}") {
-            let folded = fold_name(&name);
-            prop_assert_eq!(fold_name(&folded), folded);
-        }
-    }
 
     #[test]
     fn the_thresholds_are_the_seeds() {

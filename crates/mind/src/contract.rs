@@ -6,6 +6,7 @@
 
 use memory::entities::EntityKind;
 use memory::nodes::{NodeKind, RelationalTag, Subject};
+use memory::ports::PairVerdict;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -213,6 +214,33 @@ pub struct MoodAnswer {
     /// What the user seemed to feel at the end, in a few words.
     #[schemars(with = "Option<String>")]
     pub last_user_signal: Member<String>,
+}
+
+/// The answer to `reconciliation`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct ReconciliationAnswer {
+    /// One for each pair.
+    pub pairs: List<PairAnswer>,
+}
+
+/// What the newer statement of a pair is to the older one.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct PairAnswer {
+    /// The number of the pair.
+    #[schemars(with = "u32")]
+    pub pair: Member<f64>,
+    /// One of the six words.
+    #[schemars(schema_with = "verdict_schema")]
+    pub verdict: Member<String>,
+    /// The part of their words that shows it, copied character for character.
+    pub quote: Member<String>,
+    /// What stays true of the older statement, if only a part of it does.
+    #[schemars(with = "Option<String>")]
+    pub still_true: Member<String>,
 }
 
 /// The answer to `reflection`.
@@ -442,6 +470,10 @@ fn relational_tags_schema(_: &mut SchemaGenerator) -> Schema {
         "items": {"type": "string", "enum": RelationalTag::ALL.map(RelationalTag::as_str)},
         "maxItems": RELATIONAL_TAGS_MAX,
     })
+}
+
+fn verdict_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": PairVerdict::ALL.map(PairVerdict::as_str)})
 }
 
 fn subject_schema(_: &mut SchemaGenerator) -> Schema {

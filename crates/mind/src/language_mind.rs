@@ -7,18 +7,18 @@ use llm::{AnswerFormat, LlmError, OFFLINE, Provider, Request, Tier};
 use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::TokenUsage;
 use memory::ports::{
-    Clock, Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput, SlowCycle,
-    SlowCycleInput,
+    Clock, Extraction, ExtractionInput, Mind, MindError, Reconciliation, ReconciliationInput, Reflection,
+    ReflectionInput, SlowCycle, SlowCycleInput,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::answer::Malformed;
-use crate::contract::{self, ExtractionAnswer, ReflectionAnswer, SlowCycleAnswer};
+use crate::contract::{self, ExtractionAnswer, ReconciliationAnswer, ReflectionAnswer, SlowCycleAnswer};
 use crate::observer::{CallInFlight, CallObserver, MALFORMED, OK, Purpose};
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
-use crate::{extraction, persona_draft, reflection, slow_cycle};
+use crate::{extraction, persona_draft, reconciliation, reflection, slow_cycle};
 
 /// Temperature of tasks that copy and judge.
 const EXTRACTION_TEMPERATURE: f32 = 0.2;
@@ -27,6 +27,7 @@ const REFLECTION_TEMPERATURE: f32 = 0.6;
 const SLOW_CYCLE_TEMPERATURE: f32 = 0.5;
 /// Upper bound on the answers' tokens. Models that think first spend from the same purse.
 const EXTRACTION_TOKENS_MAX: u32 = 4_096;
+const RECONCILIATION_TOKENS_MAX: u32 = 2_048;
 const REFLECTION_TOKENS_MAX: u32 = 2_048;
 const DRAFT_TEMPERATURE: f32 = 0.5;
 const DRAFT_TOKENS_MAX: u32 = 4_096;
@@ -47,6 +48,7 @@ pub struct LanguageMind {
     observer: Arc<dyn CallObserver>,
     prompts: Prompts,
     extraction_schema: Value,
+    reconciliation_schema: Value,
     reflection_schema: Value,
     slow_cycle_schema: Value,
 }
@@ -73,6 +75,7 @@ impl LanguageMind {
             observer,
             prompts,
             extraction_schema: contract::schema::<ExtractionAnswer>(),
+            reconciliation_schema: contract::schema::<ReconciliationAnswer>(),
             reflection_schema: contract::schema::<ReflectionAnswer>(),
             slow_cycle_schema: contract::schema::<SlowCycleAnswer>(),
         }
@@ -259,6 +262,16 @@ impl Mind for LanguageMind {
         };
         let session = input.messages.first().map(|message| message.session_id);
         self.ask(session, request, |answer| question.read(answer)).await.map(|(value, _)| value)
+    }
+
+    async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError> {
+        let question = reconciliation::ReconciliationTask::new(&input);
+        let asked = self.task_prompt(PromptName::Reconciliation, question.context(), question.data())?;
+        let schema = &self.reconciliation_schema;
+        let request = self.structured(asked, schema, EXTRACTION_TEMPERATURE, RECONCILIATION_TOKENS_MAX);
+        let purpose = Purpose { session_id: Some(input.session_id), ..Purpose::default() };
+        let (answer, _) = self.attempt(purpose, request, &|answer: &str| question.read(answer)).await?;
+        answer.map(|parsed| parsed.value).map_err(|Malformed(problem)| MindError::Transient(problem))
     }
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {

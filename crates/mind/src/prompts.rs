@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::extraction::ExtractionContext;
 use crate::persona_draft::PersonaDraftContext;
 use crate::proactive::ProactiveContext;
+use crate::reconciliation::ReconciliationContext;
 use crate::reflection::ReflectionContext;
 use crate::relations::RelationContext;
 use crate::reply::{SystemContext, UserContext};
@@ -47,6 +48,8 @@ pub enum PromptError {
 pub enum PromptName {
     /// What is worth remembering of a session.
     Extraction,
+    /// What newer statements are to older ones.
+    Reconciliation,
     /// What to make of recent events.
     Reflection,
     /// What to think of between two talks.
@@ -67,8 +70,9 @@ pub enum PromptName {
 
 impl PromptName {
     /// All templates.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Extraction,
+        Self::Reconciliation,
         Self::Reflection,
         Self::SlowCycle,
         Self::PersonaDraft,
@@ -83,6 +87,7 @@ impl PromptName {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
+            Self::Reconciliation => "reconciliation",
             Self::Reflection => "reflection",
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
@@ -97,6 +102,7 @@ impl PromptName {
     fn built_in(self) -> &'static str {
         match self {
             Self::Extraction => include_str!("../prompts/extraction.md"),
+            Self::Reconciliation => include_str!("../prompts/reconciliation.md"),
             Self::Reflection => include_str!("../prompts/reflection.md"),
             Self::SlowCycle => include_str!("../prompts/slow_cycle.md"),
             Self::PersonaDraft => include_str!("../prompts/persona_draft.md"),
@@ -112,6 +118,7 @@ impl PromptName {
     fn task(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
+            Self::Reconciliation => "reconciliation",
             Self::Reflection => "reflection",
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
@@ -126,6 +133,7 @@ impl PromptName {
     fn schema(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
+            Self::Reconciliation => "reconciliation",
             Self::Reflection => "reflection",
             Self::SlowCycle => "slow_cycle",
             Self::PersonaDraft => "persona_draft",
@@ -141,6 +149,7 @@ impl PromptName {
         matches!(
             self,
             Self::Extraction
+                | Self::Reconciliation
                 | Self::Reflection
                 | Self::SlowCycle
                 | Self::PersonaDraft
@@ -154,6 +163,9 @@ impl PromptName {
     fn sample_inputs(self) -> [Value; 2] {
         match self {
             Self::Extraction => pair(ExtractionContext::sample_input(), ExtractionContext::default()),
+            Self::Reconciliation => {
+                pair(ReconciliationContext::rehearsal(), ReconciliationContext::default())
+            }
             Self::Reflection => pair(ReflectionContext::rehearsal(), ReflectionContext::default()),
             Self::SlowCycle => pair(SlowCycleContext::rehearsal(), SlowCycleContext::default()),
             Self::PersonaDraft => pair(PersonaDraftContext::rehearsal(), PersonaDraftContext::default()),

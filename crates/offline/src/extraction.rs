@@ -1,6 +1,6 @@
 //! `extraction`: from what was said to events, with exact quotes as evidence.
 
-mod corrections;
+pub(crate) mod corrections;
 mod drafts;
 #[cfg(test)]
 mod tests;

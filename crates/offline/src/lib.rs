@@ -1,7 +1,7 @@
 //! The offline provider: a [`Provider`] that answers by rules, without a language model or a network. Deterministic.
 //!
 //! It answers from [`Request::inputs`], never from the prompt's text. `reply` answers from what was
-//! recalled; `extraction` distils by rules over word lists; `reflection` and `slow_cycle` give an impression by rule;
+//! recalled; `extraction` distils by rules over word lists; `reconciliation` compares plain clauses; `reflection` and `slow_cycle` give an impression by rule;
 //! `persona_draft` sorts the writer's own sentences.
 //! `proactive` says a promise or an expectation that is due, and else nothing.
 //! `rollup` copies lines of its sources and says so. `graph` gives the names in the lines of a document and no
@@ -14,6 +14,7 @@ mod self_questions;
 mod ailments;
 
 mod extraction;
+mod reconciliation;
 mod reflection;
 mod impressions;
 mod rollup;
@@ -85,6 +86,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
     match request.task.as_str() {
         "reply" => Ok(reply::reply(&inputs(request)?)),
         "extraction" => written(&extraction::extract(&inputs(request)?)),
+        "reconciliation" => written(&reconciliation::reconcile(&inputs(request)?)),
         "reflection" => written(&reflection::reflect(&inputs(request)?)),
         "rollup" => written(&rollup::roll_up(&inputs(request)?)),
         "graph" => written(&document_names::names(&inputs(request)?)),

@@ -187,7 +187,7 @@ impl Bench {
                 links: Vec::new(),
                 identities: Vec::new(),
                 mentions: Vec::new(),
-                supersessions: Vec::new(),
+                pairs: Vec::new(),
                 mood: None,
                 summary: None,
             };

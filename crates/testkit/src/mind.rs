@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use memory::ports::{
-    Extraction, ExtractionInput, Mind, MindError, Reflection, ReflectionInput, SlowCycle, SlowCycleInput,
+    Extraction, ExtractionInput, Mind, MindError, PairVerdict, ProposedVerdict, Reconciliation,
+    ReconciliationInput, Reflection, ReflectionInput, SlowCycle, SlowCycleInput,
 };
 
 /// A [`Mind`] with scripted answers. Each question takes the next queued answer; when none is left, the function
@@ -13,6 +14,7 @@ use memory::ports::{
 #[derive(Default)]
 pub struct FixedMind {
     extraction: Mutex<Script<ExtractionInput, Extraction>>,
+    reconciliation: Mutex<Script<ReconciliationInput, Reconciliation>>,
     reflection: Mutex<Script<ReflectionInput, Reflection>>,
     slow_cycle: Mutex<Script<SlowCycleInput, SlowCycle>>,
 }
@@ -43,6 +45,28 @@ impl FixedMind {
         function: impl FnMut(&ExtractionInput) -> Result<Extraction, MindError> + Send + 'static,
     ) {
         locked(&self.extraction).function = Some(Box::new(function));
+    }
+
+    /// Answers every reconciliation.
+    pub fn reconcile_with(
+        &self,
+        function: impl FnMut(&ReconciliationInput) -> Result<Reconciliation, MindError> + Send + 'static,
+    ) {
+        locked(&self.reconciliation).function = Some(Box::new(function));
+    }
+
+    /// Gives every pair of every reconciliation this verdict, with the words that it was shown as the quote.
+    pub fn reconcile_as(&self, verdict: PairVerdict) {
+        self.reconcile_with(move |input| {
+            let pairs = input.pairs.iter().enumerate();
+            let verdicts = pairs.map(|(pair, asked)| ProposedVerdict {
+                pair,
+                verdict,
+                quote: asked.words.clone(),
+                still_true: None,
+            });
+            Ok(Reconciliation { verdicts: verdicts.collect(), notes: Vec::new() })
+        });
     }
 
     /// Queues the answer to one reflection.
@@ -77,6 +101,12 @@ impl FixedMind {
         locked(&self.extraction).asked.clone()
     }
 
+    /// What reconciliation was asked, in order.
+    #[must_use]
+    pub fn reconciliations(&self) -> Vec<ReconciliationInput> {
+        locked(&self.reconciliation).asked.clone()
+    }
+
     /// What reflection was asked, in order.
     #[must_use]
     pub fn reflections(&self) -> Vec<ReflectionInput> {
@@ -94,6 +124,10 @@ impl FixedMind {
 impl Mind for FixedMind {
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
         locked(&self.extraction).ask(input, "extraction")
+    }
+
+    async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError> {
+        locked(&self.reconciliation).ask(input, "reconciliation")
     }
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {

@@ -8,6 +8,7 @@ mod grams;
 mod segment;
 mod stem;
 mod names;
+mod folded_names;
 mod variants;
 mod function_words;
 mod borders;
@@ -15,6 +16,7 @@ mod quote;
 mod replies;
 mod correcting;
 mod statements;
+mod values;
 mod sentences;
 mod tokens;
 mod times;
@@ -25,6 +27,7 @@ pub use correcting::{
     CorrectionCue, asks_for_the_past, correction_cue, denied_value, tells_of_addition, tells_of_the_past,
     tells_of_the_present,
 };
+pub use folded_names::{fold_name, name_stands_in};
 pub use function_words::{is_function_word, is_other_language};
 pub use grams::{QueryGram, index_grams, query_grams};
 pub use quote::find_quote;
@@ -36,3 +39,4 @@ pub use terms::{Phrase, QueryTerm, border_terms, content_terms, index_terms, que
 pub use time_words::{asks_when, names_time_ahead, tells_when};
 pub use times::{TimePhrase, moments, named_times, names_due_time, time_phrases};
 pub use tokens::estimate_tokens;
+pub use values::{CommonValue, Values, common_value, contradicts, puts_in_doubt};

@@ -10,18 +10,19 @@ use super::entities::{KnownEntities, Named};
 use super::evidence::{CheckedEvent, EvidenceSources, check};
 use super::known::{is_remembered, people_of};
 use super::merge::{MERGE_COSINE_MIN, Mention, says_the_same};
+use super::pairs::NewMemory;
 use super::reask::{reconcile, supplement};
 use super::vocatives::without_vocatives;
-use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, replacing, trace};
+use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, trace};
 use crate::entities::{fold_name, name_stands_in};
 use crate::forget::{are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
 use crate::mood::Mood;
-use crate::nodes::{NewNode, RejectedMemory};
+use crate::nodes::{Evidence, NewNode, RejectedMemory};
 use crate::ports::{
     CommitOutcome, Corpus, Embedding, EvidenceFailure, Extraction, ExtractionCommit, ExtractionInput,
-    MentionMerge, ProposedEvent, RefusedEvent, Supersession,
+    MentionMerge, ProposedEvent, RefusedEvent,
 };
 use crate::sessions::Session;
 use crate::text;
@@ -38,6 +39,8 @@ struct CheckedExtraction {
     accepted: Vec<CheckedEvent>,
     rejected: Vec<RejectedMemory>,
     answer: Extraction,
+    /// The session's messages, without what was forgotten.
+    messages: Vec<Message>,
     /// All that was said in the session.
     said: String,
 }
@@ -54,7 +57,7 @@ impl Consolidator<'_> {
         let sifted = self.ask(session, messages, parties).await?;
         let named = self.name_entities(session, &sifted.answer, &sifted.said).await?;
         let notes = trace::ModelNotes::of(&sifted.answer);
-        let commit = self.compose(session, sifted, &named).await?;
+        let commit = self.compose(session, sifted, &named, parties).await?;
         if self.store.commit_extraction(commit.clone()).await? != CommitOutcome::Committed {
             return Ok(None);
         }
@@ -126,15 +129,13 @@ impl Consolidator<'_> {
         accepted.sort_by_key(|checked| std::cmp::Reverse(checked.event.emotional_impact.unsigned_abs()));
         accepted.truncate(EVENTS_MAX);
         for checked in &mut accepted {
-            // When it happened decides what it can replace.
             if let Some(note) =
                 event_time::correct_event_time(checked, &messages, &input.zone, self.recall.week_start)
             {
                 tracing::debug!(session = %session.id, "{note}");
             }
-            replacing::settle_replaced(checked, &messages, &input.known_nodes);
         }
-        Ok(CheckedExtraction { accepted, rejected, answer, said })
+        Ok(CheckedExtraction { accepted, rejected, answer, messages: input.messages, said })
     }
 
     fn rejection(&self, session: &Session, checked: &CheckedEvent) -> RejectedMemory {
@@ -170,6 +171,7 @@ impl Consolidator<'_> {
         session: &Session,
         sifted: CheckedExtraction,
         named: &Named,
+        parties: &Participants,
     ) -> Result<ExtractionCommit, ConsolidateError> {
         let at = self.clock.now();
         let texts = sifted.accepted.iter().map(|checked| checked.event.description.clone()).collect();
@@ -192,6 +194,9 @@ impl Consolidator<'_> {
         )?;
         commit.mood = mood.filter(|_| is_recent);
         commit.summary = sifted.answer.summary.map(|text| text.chars().take(SUMMARY_LENGTH_MAX).collect());
+        let used: Vec<Evidence> =
+            sifted.accepted.iter().flat_map(|checked| checked.evidence.clone()).collect();
+        let mut supersedes = Vec::new();
         let found = near.into_iter().zip(about);
         for ((checked, embedding), (near, about)) in sifted.accepted.into_iter().zip(embeddings).zip(found) {
             let entities = about.iter().map(|hit| hit.entity.id).collect();
@@ -202,14 +207,18 @@ impl Consolidator<'_> {
                 commit.mentions.push(MentionMerge { node_id, merged });
                 continue;
             }
-            let supersedes = checked.event.supersedes.clone();
+            supersedes.push(checked.event.supersedes.clone());
             let node = new_event(self.new_node_id(at), checked, embedding);
             commit.links.extend(about.into_iter().map(|hit| (node.id, hit.named)));
-            commit
-                .supersessions
-                .extend(supersedes.into_iter().map(|older| Supersession { older, newer: node.id }));
             commit.nodes.push(node);
         }
+        let new: Vec<NewMemory<'_>> = commit
+            .nodes
+            .iter()
+            .zip(supersedes)
+            .map(|(node, supersedes)| NewMemory { node, supersedes })
+            .collect();
+        commit.pairs = self.pairs(session, &new, &sifted.messages, &used, parties).await?;
         Ok(commit)
     }
 
@@ -266,7 +275,8 @@ impl Consolidator<'_> {
                 readability: older.readability.unwrap_or(0.0),
             };
             let cosine = near.iter().find(|hit| hit.0 == older.node.seq).map_or(0.0, |hit| hit.1);
-            if older.node.kind == checked.event.kind && says_the_same(&new, &mention, cosine) {
+            let is_current = older.node.superseded_by.is_none();
+            if is_current && older.node.kind == checked.event.kind && says_the_same(&new, &mention, cosine) {
                 return Ok(Some(older.node.id));
             }
         }

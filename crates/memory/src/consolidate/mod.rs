@@ -16,10 +16,11 @@ mod event_time;
 mod fixtures;
 mod gate;
 mod merge;
+mod pairs;
 mod patterns;
 mod reflect;
 mod reask;
-mod replacing;
+mod reconcile;
 mod slow_cycle;
 mod slow_cycle_answer;
 mod slow_cycle_input;
@@ -38,6 +39,7 @@ use std::time::Duration;
 use futures_util::{FutureExt as _, join};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde_json::Value;
 
 use self::reflect::Reflected;
 use crate::entities::Entity;
@@ -274,6 +276,10 @@ impl Consolidator<'_> {
                 extraction = extracted?;
             }
         }
+        let compared = self.reconcile(session, parties).await?;
+        if let (Some(Value::Object(detail)), Some(compared)) = (&mut extraction, compared) {
+            detail.insert("reconciliation".to_owned(), compared);
+        }
         // What a phase did is noted while the next one works: the two share their flush to the disk.
         let reflected = async {
             match trivial || session.reflected {
@@ -295,7 +301,7 @@ impl Consolidator<'_> {
         Ok(())
     }
 
-    async fn note_if_any(&self, session: SessionId, phase: char, detail: Option<serde_json::Value>) {
+    async fn note_if_any(&self, session: SessionId, phase: char, detail: Option<Value>) {
         if let Some(detail) = detail {
             self.note_phase(session, phase, detail).await;
         }
@@ -315,7 +321,7 @@ impl Consolidator<'_> {
             links: Vec::new(),
             identities: Vec::new(),
             mentions: Vec::new(),
-            supersessions: Vec::new(),
+            pairs: Vec::new(),
             mood: None,
             summary: None,
         }
@@ -327,7 +333,7 @@ impl Consolidator<'_> {
         session: &Session,
         trivial: bool,
         thoughts: u32,
-    ) -> Result<Option<serde_json::Value>, ConsolidateError> {
+    ) -> Result<Option<Value>, ConsolidateError> {
         let Some(closed) = self.store.finish_session(session.id, self.clock.now()).await? else {
             return Ok(None);
         };

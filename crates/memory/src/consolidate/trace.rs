@@ -78,14 +78,12 @@ pub(super) fn extraction(
         .iter()
         .map(|mention| json!({"node_id": mention.node_id, "description": mention.merged.description}))
         .collect();
-    let superseded: Vec<Value> =
-        commit.supersessions.iter().map(|pair| json!({"older": pair.older, "newer": pair.newer})).collect();
     json!({
         "extract_prompt": null, "extract_response_raw": null,
         "events_created": created, "entities_resolved": resolved, "junction_writes": links,
         "junction_rejects": [], "session_mood_signal": commit.mood, "commitments_extracted": commitments,
         "rejected": commit.rejected.iter().map(rejected).collect::<Vec<_>>(),
-        "merged": merged, "superseded": superseded, "session_summary": commit.summary, "self_check_notes": notes.self_check,
+        "merged": merged, "session_summary": commit.summary, "self_check_notes": notes.self_check,
         "notes": notes.dropped,
         "started_at": started, "duration_ms": milliseconds(commit.at.duration_since(started)),
     })

@@ -6,15 +6,12 @@
 mod correct;
 mod approve;
 mod replaced;
-mod slots;
-mod statements;
 mod value_words;
 mod word_keys;
 
 pub use approve::{ApproveError, Edits};
 pub use correct::{CorrectError, Corrector};
 pub use replaced::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
-pub use statements::{contradicts, has_hedge, puts_in_doubt};
 pub use value_words::ValueWords;
 pub use word_keys::WordKey;
 

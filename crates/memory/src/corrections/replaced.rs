@@ -56,10 +56,12 @@ pub struct ReplacedValue {
     pub node: NodeId,
     /// What it said.
     pub text: String,
-    /// When it was written.
+    /// When it was said.
     pub since: Timestamp,
-    /// When it was replaced.
+    /// When what took its place was said.
     pub until: Timestamp,
+    /// When it was replaced: later than `until`, by as long as it took to notice.
+    pub changed_at: Timestamp,
     /// The node at the end of the line, which is current.
     pub current: NodeId,
     /// What that one says.

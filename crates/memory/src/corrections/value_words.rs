@@ -1,9 +1,8 @@
 //! The words by which a text says a value again.
 
 use super::WordKey;
-use super::statements::{CommonValue, Parsed, common_value};
 use crate::entities::{fold_name, name_stands_in};
-use crate::text::{content_terms, is_unspaced};
+use crate::text::{CommonValue, Values, common_value, content_terms, is_unspaced};
 
 /// The words of a value that another one took the place of, or that took its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,13 +75,13 @@ fn written_names(text: &str) -> impl Iterator<Item = &str> {
 
 /// One of two texts that are compared.
 struct Side {
-    parsed: Parsed,
+    parsed: Values,
     folded: String,
 }
 
 impl Side {
     fn new(text: &str) -> Self {
-        Self { parsed: Parsed::new(text), folded: fold_name(text.trim_end_matches(['.', '。'])) }
+        Self { parsed: Values::new(text), folded: fold_name(text.trim_end_matches(['.', '。'])) }
     }
 
     /// The words of this text that the other one does not have: `names` are added to the places, days and the like that it

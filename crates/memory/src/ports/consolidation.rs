@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::identifiers::{EntityId, NodeId, ReflectionId, SessionId};
 use crate::mood::Mood;
 use crate::nodes::{Evidence, NewNode, Node, RejectedMemory};
-use crate::ports::{NewEntity, SettledIdentity, StoreError};
+use crate::ports::{NewEntity, NewPair, SettledIdentity, StoreError};
 use crate::scope::Scope;
 use crate::sessions::Session;
 
@@ -40,15 +40,6 @@ pub struct MentionMerge {
     pub merged: NewNode,
 }
 
-/// An older node gives way to a newer one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Supersession {
-    /// Leaves default recall, stays in history.
-    pub older: NodeId,
-    /// Replaces it.
-    pub newer: NodeId,
-}
-
 /// All that one extraction writes, in one transaction.
 #[derive(Clone, Debug)]
 pub struct ExtractionCommit {
@@ -77,8 +68,8 @@ pub struct ExtractionCommit {
     pub identities: Vec<SettledIdentity>,
     /// Repeated mentions.
     pub mentions: Vec<MentionMerge>,
-    /// Replaced nodes.
-    pub supersessions: Vec<Supersession>,
+    /// Pairs of statements to be asked about.
+    pub pairs: Vec<NewPair>,
     /// The mood it leaves.
     pub mood: Option<Mood>,
     /// What the session was about.

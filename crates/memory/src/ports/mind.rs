@@ -8,7 +8,7 @@ use crate::entities::{Entity, EntityKind};
 use crate::identifiers::{MessageId, NodeId, SessionId};
 use crate::messages::Message;
 use crate::nodes::{EventTime, Node, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
-use crate::ports::{SlowCycle, SlowCycleInput};
+use crate::ports::{Reconciliation, ReconciliationInput, SlowCycle, SlowCycleInput};
 
 /// What extraction reads.
 #[derive(Clone, Debug)]
@@ -208,6 +208,9 @@ impl MindError {
 pub trait Mind: Send + Sync {
     /// What is worth remembering of a closed session.
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError>;
+
+    /// What newer statements are to older ones. Asked once: a pair without a usable answer is asked about again later.
+    async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError>;
 
     /// What to make of recent events.
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError>;

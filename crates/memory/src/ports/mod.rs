@@ -11,6 +11,7 @@ mod turns;
 mod messages;
 mod sessions;
 mod consolidation;
+mod reconciliation;
 mod nodes;
 mod recall;
 mod vector_index;
@@ -38,7 +39,7 @@ pub use channels::{
 pub use clock::{Backoff, Clock, IdGenerator};
 pub use consolidation::{
     CommitOutcome, ConsolidationStore, ExtractionCommit, FailedAttempt, MentionMerge, ReflectionCommit,
-    Supersession, UsedQuote,
+    UsedQuote,
 };
 pub use corrections::{CorrectionStore, MessageEdit, MessageEditResult};
 pub use embedder::{EmbedError, Embedder, Embedding};
@@ -64,6 +65,11 @@ pub use proactive::ProactiveStore;
 pub use recall::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
     NodeQuery, PhraseHits, RecallStore, RowSelection, RowTerms,
+};
+pub use reconciliation::{
+    Counterpart, NewPair, OlderStatement, OpenPair, PAIR_ATTEMPTS_MAX, PairOutcome, PairQuestion,
+    PairVerdict, ProposedVerdict, Reconciliation, ReconciliationCommit, ReconciliationInput,
+    ReconciliationStore, WaitingPair,
 };
 pub use sessions::{SessionFilter, SessionStore};
 pub use slow_cycle::{

@@ -2,8 +2,8 @@
 
 use crate::ports::{
     CaptureStore, ConsolidationStore, CorrectionStore, EmbeddingStore, EntityStore, ForgetStore, LedgerStore,
-    MessageStore, NodeStore, PersonaStore, RecallStore, SessionStore, SlowCycleStore, StatusStore,
-    TraceStore, TurnStore, UserStore, VectorIndexStore,
+    MessageStore, NodeStore, PersonaStore, RecallStore, ReconciliationStore, SessionStore, SlowCycleStore,
+    StatusStore, TraceStore, TurnStore, UserStore, VectorIndexStore,
 };
 
 /// Why storage did not do what was asked. Nothing was half-written.
@@ -32,6 +32,7 @@ pub trait Store:
     + MessageStore
     + SessionStore
     + ConsolidationStore
+    + ReconciliationStore
     + NodeStore
     + RecallStore
     + VectorIndexStore
@@ -54,6 +55,7 @@ impl<T> Store for T where
         + MessageStore
         + SessionStore
         + ConsolidationStore
+        + ReconciliationStore
         + NodeStore
         + RecallStore
         + VectorIndexStore

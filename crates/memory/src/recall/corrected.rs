@@ -265,12 +265,20 @@ impl Corrected {
         values
     }
 
-    /// What else was said with a doubt, or for certain before a doubt, of what a memory says.
+    /// What else was said of what a memory says, where it is not clear which holds.
     pub fn doubt_of(&self, node: NodeId) -> Option<&str> {
         self.doubts.iter().find_map(|doubt| match node {
-            node if node == doubt.certain => Some(doubt.doubted_text.as_str()),
-            node if node == doubt.doubted => Some(doubt.certain_text.as_str()),
+            node if node == doubt.older => Some(doubt.newer_text.as_str()),
+            node if node == doubt.newer => Some(doubt.older_text.as_str()),
             _ => None,
+        })
+    }
+
+    /// The same of what a message says.
+    pub fn doubt_of_message(&self, message: MessageId) -> Option<&str> {
+        self.doubts.iter().find_map(|doubt| {
+            let (_, is_newer) = doubt.messages.iter().find(|(id, _)| *id == message)?;
+            Some(if *is_newer { doubt.older_text.as_str() } else { doubt.newer_text.as_str() })
         })
     }
 
@@ -376,7 +384,7 @@ impl Corrected {
         }
         let is_conclusion = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation);
         self.of_text(&node.description).filter(|value| {
-            let is_earlier = value.current != node.id && node.created_at < value.until;
+            let is_earlier = value.current != node.id && node.created_at < value.changed_at;
             is_earlier && (is_conclusion || repeats(&node.description, &value.text))
         })
     }

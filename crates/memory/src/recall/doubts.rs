@@ -1,48 +1,51 @@
-//! Two memories of which the later one says with a doubt what the other says for certain: neither is given as certain, and
-//! the persona asks once.
-
-use std::collections::BTreeMap;
+//! Two memories of which it is not clear whether both are true: neither is given as certain, and the persona asks once.
 
 use super::RecallResult;
-use crate::corrections::{has_hedge, puts_in_doubt};
-use crate::identifiers::NodeId;
-use crate::nodes::{Node, NodeKind};
+use crate::identifiers::{MessageId, NodeId};
+use crate::ports::{OpenPair, Store, StoreError};
+use crate::scope::Scope;
 
 /// A value of which it is not clear whether it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// The memory that says it for certain.
-    pub certain: NodeId,
+    /// The memory that says it.
+    pub older: NodeId,
     /// What it says.
-    pub certain_text: String,
-    /// The later memory that says otherwise, with a doubt.
-    pub doubted: NodeId,
+    pub older_text: String,
+    /// The later memory that may say otherwise.
+    pub newer: NodeId,
     /// What that one says.
-    pub doubted_text: String,
-    /// No reply has been written from the later one yet: the persona may ask now, and only now.
+    pub newer_text: String,
+    /// The messages that either was said in, with whether they say the newer one.
+    pub messages: Vec<(MessageId, bool)>,
+    /// No reply has been written from either since the question was opened: the persona may ask now, and only now.
     pub may_be_asked: bool,
 }
 
-/// The doubts among what was recalled. What is said for certain after a doubt settles it when it is formed.
-pub(super) fn find_doubts(found: &RecallResult) -> Vec<Doubt> {
-    let recalled = found.nodes.iter().map(|scored| &scored.node).chain(&found.pinned.events);
-    let events: BTreeMap<i64, &Node> =
-        recalled.filter(|node| node.kind == NodeKind::Event).map(|node| (node.seq, node)).collect();
-    let mut doubts = Vec::new();
-    for (seq, newer) in events.iter().filter(|(_, newer)| has_hedge(&newer.description)) {
-        let mut earlier = events.range(..seq).map(|(_, older)| *older);
-        let same = |older: &&Node| {
-            older.subject == newer.subject && puts_in_doubt(&newer.description, &older.description)
-        };
-        if let Some(older) = earlier.find(same) {
-            doubts.push(Doubt {
-                certain: older.id,
-                certain_text: older.description.clone(),
-                doubted: newer.id,
-                doubted_text: newer.description.clone(),
-                may_be_asked: newer.access_count == 0,
-            });
+impl Doubt {
+    fn new(pair: OpenPair) -> Self {
+        let is_used = |last: Option<jiff::Timestamp>| last.is_some_and(|at| at >= pair.opened_at);
+        Self {
+            may_be_asked: !is_used(pair.older.last_accessed_at) && !is_used(pair.newer.last_accessed_at),
+            older: pair.older.id,
+            older_text: pair.older.description,
+            newer: pair.newer.id,
+            newer_text: pair.newer.description,
+            messages: pair.messages,
         }
     }
-    doubts
+}
+
+/// The open questions about what was recalled.
+pub(super) async fn find_doubts(
+    store: &dyn Store,
+    scope: &Scope,
+    found: &RecallResult,
+) -> Result<Vec<Doubt>, StoreError> {
+    let recalled = found.nodes.iter().map(|scored| scored.node.seq);
+    let nodes: Vec<i64> = recalled.chain(found.pinned.events.iter().map(|node| node.seq)).collect();
+    let passages = found.passages.iter().flat_map(|passage| &passage.messages);
+    let messages: Vec<i64> = passages.map(|message| message.seq).collect();
+    let open = store.open_pairs(scope, &nodes, &messages).await?;
+    Ok(open.into_iter().map(Doubt::new).collect())
 }

@@ -170,7 +170,7 @@ pub async fn recall(
         elapsed,
     };
     corrected::hold_back(store, &request, &mut found).await?;
-    found.corrected.doubts = doubts::find_doubts(&found);
+    found.corrected.doubts = doubts::find_doubts(store, &request.scope, &found).await?;
     Ok(found)
 }
 

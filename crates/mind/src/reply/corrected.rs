@@ -17,7 +17,10 @@ const LENGTH_MAX: usize = 240;
 pub(super) fn noted(line: String, message: MessageId, input: &ReplyInput) -> String {
     match input.corrected.messages.get(&message) {
         Some(value) => line + &note(value, &input.user_zone),
-        None => line,
+        None => match input.corrected.doubt_of_message(message) {
+            Some(other) => line + &uncertain(other),
+            None => line,
+        },
     }
 }
 
@@ -29,7 +32,7 @@ pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
             " (they have just said that this is wrong)".to_owned()
         }
         None => match input.corrected.doubt_of(node.id) {
-            Some(other) => format!(" (not certain; they have also said: {})", quoted(other)),
+            Some(other) => uncertain(other),
             None => String::new(),
         },
     }
@@ -38,8 +41,12 @@ pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
 /// Questions that the persona may ask once.
 pub(super) fn questions(input: &ReplyInput) -> Vec<String> {
     let open = input.corrected.doubts.iter().filter(|doubt| doubt.may_be_asked);
-    open.map(|doubt| format!("\"{}\" or \"{}\"", quoted(&doubt.certain_text), quoted(&doubt.doubted_text)))
+    open.map(|doubt| format!("\"{}\" or \"{}\"", quoted(&doubt.older_text), quoted(&doubt.newer_text)))
         .collect()
+}
+
+fn uncertain(other: &str) -> String {
+    format!(" (not certain; they have also said: {})", quoted(other))
 }
 
 fn note(value: &ReplacedValue, zone: &TimeZone) -> String {

@@ -239,7 +239,9 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
             && !corrected.is_denied(&node.description)
             && corrected.doubt_of(node.id).is_none()
     };
-    let is_said_so = |message: &MessageId| !corrected.messages.contains_key(message);
+    let is_said_so = |message: &MessageId| {
+        !corrected.messages.contains_key(message) && corrected.doubt_of_message(*message).is_none()
+    };
     let recalled = input.recalled.iter().filter(|node| nodes.contains(&node.id)).filter(is_current);
     let former = corrected.former.iter().map(|value| {
         let description = corrected::dated(value, zone);

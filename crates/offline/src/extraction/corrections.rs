@@ -3,7 +3,7 @@
 use text::{CorrectionCue, content_terms, correction_cue, denied_value, names_time_ahead};
 
 use super::drafts::Event;
-use super::{Finding, Known, KnownNode, Message};
+use super::{Finding, Known, Message};
 use crate::lexicon;
 use crate::rewrite::quoted;
 use crate::sentences::{Clause, Language, clauses, has_part, has_phrase, words};
@@ -21,17 +21,43 @@ pub(super) fn takes_back_what_was_said(text: &str) -> bool {
     correction_cue(text) == Some(CorrectionCue::Retracted) && text.chars().count() <= RETRACTION_LENGTH_MAX
 }
 
+/// Whether a sentence that takes something back says the content words of this memory.
+pub(crate) fn takes_back(sentence: &str, older: &str) -> bool {
+    let said = content_terms(sentence);
+    let mut terms = content_terms(older);
+    terms.retain(|term| !USER_TERMS.contains(&term.as_str()));
+    let named = terms.iter().filter(|term| said.contains(*term)).count();
+    named >= NAMED_TERMS_MIN && named as f64 >= NAMED_SHARE * terms.len() as f64
+}
+
+/// Whether a sentence tells of a move or a new job of the user where this memory tells of their home or work, or denies a value
+/// that it has. Only an explicit change replaces anything.
+pub(crate) fn changes(sentence: &str, older: &str) -> bool {
+    let english = words(sentence);
+    let about_others = has_part(sentence, lexicon::FAMILY_ZH) || has_part(sentence, lexicon::ACQUAINTANCE_ZH);
+    let own = (sentence.contains('我') && !about_others) || has_phrase(&english, lexicon::Words::I);
+    let of_user = older.starts_with("用户") && !older.starts_with("用户的")
+        || older.to_lowercase().starts_with("the user ");
+    let older_words = words(older);
+    let fields = [
+        (lexicon::MOVED_ZH, lexicon::MOVED_EN, lexicon::HOME_ZH, lexicon::HOME_EN),
+        (lexicon::NEW_JOB_ZH, lexicon::NEW_JOB_EN, lexicon::JOB_ZH, lexicon::JOB_EN),
+    ];
+    denied_value(sentence).is_some_and(|value| older.contains(value))
+        || own
+            && of_user
+            && clauses(sentence).iter().any(Clause::states)
+            && fields.iter().any(|(new_zh, new_en, old_zh, old_en)| {
+                (has_part(sentence, *new_zh) || has_phrase(&english, *new_en))
+                    && (has_part(older, *old_zh) || has_phrase(&older_words, *old_en))
+            })
+}
+
 impl Known<'_> {
     /// A joke or a denial that names what is remembered takes its place; another one leaves nothing.
     pub(super) fn retraction(&self, message: &Message, sentence: &str, language: Language) -> Option<Event> {
-        let said = content_terms(sentence);
-        let is_meant = |node: &&KnownNode| {
-            let mut terms = content_terms(&node.text);
-            terms.retain(|term| !USER_TERMS.contains(&term.as_str()));
-            let named = terms.iter().filter(|term| said.contains(*term)).count();
-            named >= NAMED_TERMS_MIN && named as f64 >= NAMED_SHARE * terms.len() as f64
-        };
-        let meant = self.nodes.iter().filter(is_meant).map(|node| node.handle.clone());
+        let meant =
+            self.nodes.iter().filter(|node| takes_back(sentence, &node.text)).map(|node| node.handle.clone());
         let meant: Vec<String> = if names_time_ahead(sentence) { Vec::new() } else { meant.collect() };
         let mut event = Event::of_user("event", quoted(sentence, language, false));
         let mut finding = Finding::default();
@@ -41,33 +67,9 @@ impl Known<'_> {
         (!event.supersedes.is_empty()).then_some(event)
     }
 
-    /// Older memories of the user's home or work that a move or a new job replaces. Only an explicit
-    /// change replaces anything.
+    /// Older memories that a sentence changes.
     pub(super) fn superseded_by(&self, sentence: &str) -> Vec<String> {
-        let english = words(sentence);
-        let about_others =
-            has_part(sentence, lexicon::FAMILY_ZH) || has_part(sentence, lexicon::ACQUAINTANCE_ZH);
-        let own = (sentence.contains('我') && !about_others) || has_phrase(&english, lexicon::Words::I);
-        let states = clauses(sentence).iter().any(Clause::states);
-        let changes = [
-            (lexicon::MOVED_ZH, lexicon::MOVED_EN, lexicon::HOME_ZH, lexicon::HOME_EN),
-            (lexicon::NEW_JOB_ZH, lexicon::NEW_JOB_EN, lexicon::JOB_ZH, lexicon::JOB_EN),
-        ];
-        let replaced = |node: &KnownNode| {
-            let of_user = node.text.starts_with("用户") && !node.text.starts_with("用户的")
-                || node.text.to_lowercase().starts_with("the user ");
-            let node_words = words(&node.text);
-            let denied = denied_value(sentence).is_some_and(|value| node.text.contains(value));
-            denied
-                || own
-                    && states
-                    && of_user
-                    && changes.iter().any(|(new_zh, new_en, old_zh, old_en)| {
-                        (has_part(sentence, *new_zh) || has_phrase(&english, *new_en))
-                            && (has_part(&node.text, *old_zh) || has_phrase(&node_words, *old_en))
-                    })
-        };
-        let nodes = self.nodes.iter().filter(|node| replaced(node));
+        let nodes = self.nodes.iter().filter(|node| changes(sentence, &node.text));
         nodes.map(|node| node.handle.clone()).collect()
     }
 }

@@ -218,7 +218,7 @@ impl Home {
             aliases: cat.iter().map(|&id| (id, name.clone(), name.clone())).collect(),
             identities: Vec::new(),
             mentions: Vec::new(),
-            supersessions: Vec::new(),
+            pairs: Vec::new(),
             mood: None,
             summary: Some("They talked.".to_owned()),
         }

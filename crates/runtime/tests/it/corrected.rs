@@ -6,7 +6,7 @@ use memory::recall::HeldBackValue;
 use runtime::RuntimeSettings;
 use serde_json::{Value, json};
 use testkit::Reply;
-use testkit::scripted_model::RecordedRequest;
+use testkit::scripted_model::{AskedPair, RecordedRequest, reconciled};
 
 use crate::diary::{diary, hub_of};
 use crate::world::{HOUR, WEB, World, scope, section, settings};
@@ -57,6 +57,21 @@ pub(crate) async fn live_with(
         }
         Reply::json(answer)
     });
+    let verdict = move |pair: &AskedPair| {
+        let is_replaced = replaces.is_some_and(|older| pair.older == older && pair.newer == description);
+        if is_replaced { "replaces" } else { "adds" }
+    };
+    talk_and_remember(world, line, description, verdict).await
+}
+
+/// A session of one line that the model takes down as it was told to, with these answers about what it may replace.
+pub(crate) async fn talk_and_remember(
+    world: &mut World,
+    line: &str,
+    description: &str,
+    verdict: impl Fn(&AskedPair) -> &'static str + Copy + Send + Sync + 'static,
+) -> Node {
+    world.model.on("reconciliation", move |request| reconciled(request, verdict));
     world.talk(WEB, line).await;
     world.silence().await;
     let nodes = world.nodes(NodeKind::Event).await;
@@ -299,16 +314,6 @@ async fn diary_line_of_a_replaced_event_is_dated_and_undo_takes_the_date_away() 
     world.runtime.undo_node(lyon.id).await.unwrap().unwrap();
     assert_eq!(hub.correct_diary().await.unwrap(), 1);
     assert!(diary(&world).contains(&format!("{BERLIN} [chat:")), "{}", diary(&world));
-}
-
-#[tokio::test]
-async fn contradiction_is_found_when_the_event_is_formed() {
-    let mut world = World::with(short_window(), None).await;
-    let older = live(&mut world, "i have settled, i live in Berlin", "The user lives in Berlin", None).await;
-    world.pass(HOUR).await;
-    let newer = live(&mut world, "i have settled, i live in Lyon", "The user lives in Lyon", None).await;
-    let older = world.store.node(older.id).await.unwrap().unwrap().node;
-    assert_eq!(older.superseded_by, Some(newer.id), "though the model replaced nothing");
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use testkit::Reply;
 
 use crate::corrected::{
     BERLIN, BERLIN_SAID, HAPPENED, LYON, LYON_SAID, NO_LONGER, live, live_with, moved, short_window, stale,
+    talk_and_remember,
 };
 use crate::diary::hub_of;
 use crate::plans::{Plan, commit_plan};
@@ -222,7 +223,13 @@ async fn where_it_is_not_clear_what_holds_neither_is_certain_and_the_persona_ask
         let mut world = World::with(short_window(), None).await;
         let first = live(&mut world, certain_said, certain, None).await;
         world.pass(HOUR).await;
-        live(&mut world, doubted_said, doubted, None).await;
+        world.model.on("extraction", move |_| {
+            Reply::json(json!({"self_check_notes": "", "events": [{
+                "type": "event", "description": doubted, "emotional_impact": 2,
+                "evidence": [{"message": "m1", "quote": doubted_said}],
+            }]}))
+        });
+        talk_and_remember(&mut world, doubted_said, doubted, |_| "unsure").await;
         let first = world.store.node(first.id).await.unwrap().unwrap().node;
         assert_eq!(first.superseded_by, None, "a doubt replaces nothing");
         world.talk(WEB, asked).await;
@@ -250,7 +257,7 @@ async fn where_it_is_not_clear_what_holds_neither_is_certain_and_the_persona_ask
         } else {
             "用户的生日是五月三日，没有变"
         };
-        live(&mut world, settled, certain_again, None).await;
+        live(&mut world, settled, certain_again, Some(doubted)).await;
         world.talk(WEB, asked).await;
         let prompt = world.last_prompt();
         assert!(!prompt.contains("not certain;"), "{prompt}");

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use memory::nodes::NodeKind;
 use serde_json::json;
 use testkit::Reply;
+use testkit::scripted_model::reconciled;
 
 use crate::corrected::{handle_of, stale};
 use crate::facts_of_lives::{CHINESE, ENGLISH, Fact, Language};
@@ -27,9 +28,22 @@ struct Expected {
 type Script = Arc<Mutex<Option<Expected>>>;
 
 fn follow(world: &World, script: &Script) {
-    let script = Arc::clone(script);
+    let (script, latest) = (Arc::clone(script), Script::default());
+    let reconciling = Arc::clone(&latest);
+    world.model.on("reconciliation", move |request| {
+        let expected = reconciling.lock().unwrap().clone();
+        reconciled(request, |pair| match &expected {
+            Some(expected) if expected.replaces.as_ref() == Some(&pair.older) => match expected.mistaken {
+                true => "corrects",
+                false => "replaces",
+            },
+            _ => "adds",
+        })
+    });
     world.model.on("extraction", move |request| {
-        let Some(expected) = script.lock().unwrap().take() else {
+        let expected = script.lock().unwrap().take();
+        latest.lock().unwrap().clone_from(&expected);
+        let Some(expected) = expected else {
             return Reply::json(json!({"events": [], "self_check_notes": ""}));
         };
         let older = expected.replaces.iter().filter_map(|older| handle_of(request, older));

@@ -2,7 +2,7 @@
 
 use memory::messages::Role;
 use memory::nodes::{EventTime, NodeKind, Proposal, Subject};
-use memory::ports::{Extraction, MindError, NodeStore, ProposedQuote, RefusedEvent};
+use memory::ports::{Extraction, MindError, NodeStore, PairVerdict, ProposedQuote, RefusedEvent};
 use memory::sessions::SessionStatus;
 use serde_json::{Value, json};
 use testkit::Reply;
@@ -232,6 +232,7 @@ async fn only_what_the_model_was_shown_can_be_replaced() {
         coffee.supersedes = ids.to_vec();
         Ok(Extraction { events: vec![coffee], ..Extraction::default() })
     });
+    workshop.mind.reconcile_as(PairVerdict::Replaces);
     workshop.said("我不再喝绿茶了,我叫小明").await;
     workshop.consolidate().await;
     let nodes = workshop.nodes(NodeKind::Event).await;

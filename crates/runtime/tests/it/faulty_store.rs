@@ -31,12 +31,12 @@ use memory::ports::{
     EmbeddingStore, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
     ExtractionCommit, FailedAttempt, FillingEdge, FirstPersona, ForgetStore, IndexedMessage, IndexedNode,
     KnownUser, LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage,
-    NodeOutline, NodeQuery, NodeStore, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits,
-    ProactiveStore, RecallStore, ReflectionCandidate, ReflectionCommit, RowSelection, RowTerms,
-    SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
-    SlowCycleStore, StatusStore, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary,
-    TurnStore, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage,
-    VectorIndexStore,
+    NodeOutline, NodeQuery, NodeStore, OpenPair, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits,
+    ProactiveStore, RecallStore, ReconciliationCommit, ReconciliationStore, ReflectionCandidate,
+    ReflectionCommit, RowSelection, RowTerms, SessionFilter, SessionStore, SettledExpectation,
+    SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore, StoreError, StoredVector,
+    TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace, UnembeddedEntity,
+    UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore, WaitingPair,
 };
 use memory::proactive::{ListedDecision, ProactiveDecision, ProactiveQuery, ProactiveView, TriggerUse};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
@@ -171,6 +171,12 @@ passing_on!(SessionStore:
     retry_session(id: SessionId) -> Option<Session>;
     session(id: SessionId) -> Option<Session>;
     sessions(filter: SessionFilter) -> Vec<Session>;
+);
+
+passing_on!(ReconciliationStore:
+    waiting_pairs(scope: &Scope, session: SessionId, limit: u32) -> Vec<WaitingPair>;
+    commit_reconciliation(commit: ReconciliationCommit) -> ();
+    open_pairs(scope: &Scope, nodes: &[i64], messages: &[i64]) -> Vec<OpenPair>;
 );
 
 passing_on!(ConsolidationStore:

@@ -5,7 +5,9 @@ use memory::entities::EntityKind;
 use memory::forget::{ForgetMode, ForgetRequest, Selection};
 use memory::messages::Role;
 use memory::nodes::{NodeKind, RelationalTag};
-use memory::ports::{CorrectionStore, Extraction, ForgetStore, MessageEdit, MessageStore, NodeStore};
+use memory::ports::{
+    CorrectionStore, Extraction, ForgetStore, MessageEdit, MessageStore, NodeStore, PairVerdict,
+};
 use memory::sessions::{Session, SessionStatus};
 use memory::text::{estimate_tokens, index_terms};
 
@@ -249,6 +251,7 @@ async fn what_a_session_may_replace_is_shown_however_early_it_was_said() {
     let mut lines = vec![(Role::User, "我搬家了,不在波恩的老城住了")];
     lines.extend([(Role::User, "今天下雨"), (Role::Persona, "嗯")].repeat(8));
     workshop.session(&lines).await;
+    workshop.mind.reconcile_as(PairVerdict::Replaces);
     workshop.mind.extract_with(move |input| {
         let mut moved = event(input, "用户从波恩搬走了", "我搬家了", 3);
         moved.supersedes = vec![home.id];

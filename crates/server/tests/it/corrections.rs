@@ -3,7 +3,7 @@
 use axum::http::Method;
 use memory::identifiers::{NodeId, RejectedId, SessionId};
 use memory::nodes::{NodeKind, Proposal, RejectedMemory, RejectedQuote, Subject};
-use memory::ports::{IdGenerator, MentionMerge, MessageStore, NodeStore, Supersession};
+use memory::ports::{Clock as _, IdGenerator, MentionMerge, MessageStore, NodeStore, SessionStore as _};
 use runtime::WireEvent;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -141,10 +141,12 @@ async fn supersessions_and_merges_are_taken_back() {
     let (newer_id, merged_id) = (newer.id, merged.id);
     extracted(&home, again, |commit| {
         commit.nodes = vec![newer];
-        commit.supersessions = vec![Supersession { older: events[0], newer: newer_id }];
+        commit.pairs = vec![testkit::pair(newer_id, events[0])];
         commit.mentions = vec![MentionMerge { node_id: events[1], merged }];
     })
     .await;
+    let session = home.store.session(again).await.unwrap().unwrap();
+    testkit::replace_waiting(&*home.store, &session, home.clock.now()).await.unwrap();
     assert_eq!(said.id, home.store.node(events[0]).await.unwrap().unwrap().evidence[0].message_id);
     let history = home.get(&format!("{}/history", path(newer_id))).await.json();
     assert_eq!(history["versions"][1]["superseded_by"], json!(newer_id));

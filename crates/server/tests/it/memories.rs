@@ -37,7 +37,7 @@ pub(crate) async fn extracted(home: &Home, session_id: SessionId, fill: impl FnO
         links: Vec::new(),
         identities: Vec::new(),
         mentions: Vec::new(),
-        supersessions: Vec::new(),
+        pairs: Vec::new(),
         mood: None,
         summary: None,
     };

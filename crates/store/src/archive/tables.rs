@@ -59,6 +59,7 @@ pub(super) const TABLES: &[Table] = &[
     of("mention_merges", "node_seq", "concept_nodes", "seq"),
     of("mention_evidence", "merge_number", "mention_merges", "number"),
     of("node_changes", "node_seq", "concept_nodes", "seq"),
+    table("statement_pairs", Scope("scope")),
     of("settled_expectations", "node_seq", "concept_nodes", "seq"),
     table("rejected_memories", Scope("scope")),
     table("reflections", Scope("scope")),

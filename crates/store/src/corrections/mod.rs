@@ -26,7 +26,7 @@ use crate::engine::writer::UnitOfWork;
 use crate::forgetting::{message_edits, withdraw};
 use crate::index::vectors;
 use crate::rows::{self, microseconds, node_columns, to_json};
-use crate::sessions::commits;
+use crate::sessions::{commits, reconciliation};
 use crate::{entities, graph, hub};
 
 #[async_trait]
@@ -146,6 +146,7 @@ pub(crate) fn live_node(connection: &Connection, id: NodeId) -> Result<Option<No
 fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Result<Option<Node>, Failure> {
     let connection = unit.connection;
     let Some(node) = live_node(connection, correction.node_id)? else { return Ok(None) };
+    reconciliation::remove_of_node(connection, node.seq)?;
     connection
         .prepare_cached(
             "INSERT INTO node_changes (node_seq, kind, author, created_at, description, relational_tags, entities)

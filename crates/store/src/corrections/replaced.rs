@@ -10,6 +10,7 @@ use super::changes_by_word::ChangesByWord;
 use crate::corrections;
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
+use crate::sessions::reconciliation;
 
 /// Most nodes of one line of memories that replaced one another.
 const LINE_MAX: usize = 100;
@@ -18,7 +19,7 @@ macro_rules! changes {
     ($rest:expr) => {
         concat!(
             "SELECT c.number, c.kind, c.created_at, coalesce(c.description, n.description), n.id, n.seq, n.created_at,
-                 n.source_session_id, c.entities
+                 n.source_session_id, c.entities, c.mistaken, c.newer_seq
              FROM replaced_values r CROSS JOIN node_changes c ON c.number = r.change
                  CROSS JOIN concept_nodes n ON n.seq = c.node_seq
              WHERE r.scope = ?1 AND n.deleted_at IS NULL
@@ -65,6 +66,10 @@ struct Change {
     is_correction: bool,
     value: ReplacedValue,
     node: i64,
+    /// Whether it never was so, where the change tells.
+    is_mistaken: Option<bool>,
+    /// Of a supersession: the node that took its place.
+    newer: Option<i64>,
     /// The entities that the text was about, where the change keeps them.
     entities: Option<Vec<EntityId>>,
 }
@@ -119,6 +124,7 @@ fn change(row: &Row<'_>) -> Result<Change> {
         text: row.get(3)?,
         since: rows::time(row, 6)?,
         until: rows::time(row, 2)?,
+        changed_at: rows::time(row, 2)?,
         current: node,
         current_text: String::new(),
         mistaken: false,
@@ -131,13 +137,15 @@ fn change(row: &Row<'_>) -> Result<Change> {
         is_correction: row.get_ref(1)?.as_str()? == "correction",
         value,
         node: row.get(5)?,
+        is_mistaken: row.get(9)?,
+        newer: row.get(10)?,
         entities: entities.map(|_| rows::json(row, 8)).transpose()?,
     })
 }
 
 /// The value with what is current instead. None where the line has come back to the same text.
 fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedValue>> {
-    let Change { is_correction, mut value, node, entities, .. } = change;
+    let Change { is_correction, mut value, node, is_mistaken, newer: replaced_by, entities, .. } = change;
     let Some(first) = corrections::live_node(connection, value.node)? else { return Ok(None) };
     let mut newer = first.superseded_by;
     let mut current = first;
@@ -154,7 +162,12 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
     let says_it_was_wrong = |node: &Node| {
         node.relational_tags.contains(&RelationalTag::Correction) && node.superseded_by != Some(node.id)
     };
-    value.mistaken = is_correction || next.as_ref().is_some_and(says_it_was_wrong);
+    let is_told = || is_mistaken.unwrap_or_else(|| next.as_ref().is_some_and(says_it_was_wrong));
+    value.mistaken = is_correction || is_told();
+    if let Some(newer) = replaced_by {
+        value.since = reconciliation::said_at(connection, node)?;
+        value.until = reconciliation::said_at(connection, newer)?;
+    }
     value.current = current.id;
     value.current_text = current.description;
     let names = names(connection, node, entities.as_deref())?;

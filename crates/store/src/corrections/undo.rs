@@ -100,6 +100,13 @@ fn part(connection: &Connection, change: &Change, at: Timestamp) -> sql::Result<
              WHERE seq = ?1 AND superseded_by = (SELECT id FROM concept_nodes WHERE seq = ?2)",
         )?
         .execute(params![change.node, change.newer])?;
+    // The older one says again what was kept of it.
+    connection
+        .prepare_cached(
+            "UPDATE concept_nodes SET superseded_by = (SELECT id FROM concept_nodes WHERE seq = ?1)
+             WHERE superseded_by IS NULL AND seq = (SELECT rest_seq FROM node_changes WHERE number = ?2)",
+        )?
+        .execute([change.node, change.number])?;
     connection
         .prepare_cached("UPDATE node_changes SET undone_at = ?2 WHERE number = ?1")?
         .execute(params![change.number, microseconds(at)])?;

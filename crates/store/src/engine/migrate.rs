@@ -81,6 +81,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 17, name: "access", sql: include_str!("../../migrations/sqlite/0017_access.sql") },
     Migration { number: 18, name: "logins", sql: include_str!("../../migrations/sqlite/0018_logins.sql") },
+    Migration {
+        number: 19,
+        name: "reconciliation",
+        sql: include_str!("../../migrations/sqlite/0019_reconciliation.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -14,6 +14,7 @@ use crate::forgetting::{spans, withdraw};
 use crate::index::vectors;
 use crate::messages;
 use crate::rows::{self, microseconds};
+use crate::sessions::reconciliation;
 
 /// What the index knows of a message, and where it belongs.
 struct Stored {
@@ -60,6 +61,7 @@ pub(crate) fn edit(
         };
         going.changed.insert(old.seq, changed);
         withdrawn = withdraw_words(unit, going, old.session, edit.at)?;
+        reconciliation::remove_of_message(connection, old.seq)?;
         spans::follow_edit(connection, old.seq, &old.content, &edit.content)?;
     }
     let message = messages::by_id(connection, edit.id)?;

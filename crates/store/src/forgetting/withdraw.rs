@@ -102,6 +102,7 @@ pub(super) fn mark_node(connection: &Connection, seq: i64, id: NodeId, at: i64) 
         "UPDATE rejected_memories SET approved_node = NULL WHERE approved_node = ?1",
         "DELETE FROM settled_expectations WHERE node_seq = ?1",
         "DELETE FROM slow_cycle_events WHERE node_seq = ?1",
+        "DELETE FROM statement_pairs WHERE newer_seq = ?1 OR older_seq = ?1",
     ] {
         connection.prepare_cached(statement)?.execute([seq])?;
     }

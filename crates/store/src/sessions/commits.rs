@@ -3,11 +3,9 @@
 use jiff::Timestamp;
 use memory::Scope;
 use memory::entities::{ChangedBy, EntityChange};
-use memory::identifiers::{NodeId, RejectedId, SessionId};
+use memory::identifiers::{RejectedId, SessionId};
 use memory::nodes::{NewNode, RejectedMemory};
-use memory::ports::{
-    CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, SettledIdentity, Supersession,
-};
+use memory::ports::{CommitOutcome, ExtractionCommit, MentionMerge, ReflectionCommit, SettledIdentity};
 use memory::sessions::{Session, SessionStatus};
 
 use crate::corrections::undo;
@@ -19,6 +17,7 @@ use crate::index::vectors;
 use crate::nodes::new_nodes::{self, Origin};
 use crate::people::moods;
 use crate::rows::{microseconds, to_json};
+use crate::sessions::reconciliation;
 use crate::{scopes, sessions};
 
 /// Writes an extraction. Evidence that was deleted meanwhile is left out, and a node that rested on nothing else with
@@ -56,8 +55,8 @@ pub(crate) fn commit_extraction(
     for mention in &commit.mentions {
         merge_mention(connection, &origin, commit.session_id, mention)?;
     }
-    for supersession in &commit.supersessions {
-        supersede(connection, &origin, supersession)?;
+    for pair in &commit.pairs {
+        reconciliation::insert(connection, origin.scope, pair)?;
     }
     if let Some(mood) = &commit.mood {
         moods::add(connection, origin.scope, commit.session_id, mood)?;
@@ -237,63 +236,5 @@ fn merge_mention(
              VALUES (?1, 'mention_merge', 'extraction', ?2, ?3)",
         )?
         .execute(params![node, microseconds(origin.at), merge])?;
-    Ok(())
-}
-
-/// Marks the node that was said earlier, if both are there and it is current. Which one that is does not depend on when they were
-/// extracted: an import brings old words later. Nothing ever replaces itself, not by way of others either.
-fn supersede(connection: &Connection, origin: &Origin, supersession: &Supersession) -> sql::Result<()> {
-    let Supersession { mut older, mut newer } = *supersession;
-    let (Some(mut older_seq), Some(mut newer_seq)) = (
-        new_nodes::number(connection, origin.scope, older)?,
-        new_nodes::number(connection, origin.scope, newer)?,
-    ) else {
-        return Ok(());
-    };
-    if said_at(connection, newer_seq)? < said_at(connection, older_seq)? {
-        std::mem::swap(&mut older, &mut newer);
-        std::mem::swap(&mut older_seq, &mut newer_seq);
-    }
-    if leads_to(connection, newer, older)? {
-        return Ok(());
-    }
-    let changed = connection
-        .prepare_cached(
-            "UPDATE concept_nodes SET superseded_by = ?2 WHERE seq = ?1 AND superseded_by IS NULL",
-        )?
-        .execute(params![older_seq, newer.0.into_bytes()])?;
-    if changed > 0 {
-        connection
-            .prepare_cached(
-                "INSERT INTO node_changes (node_seq, kind, author, created_at, newer_seq)
-                 VALUES (?1, 'supersession', 'extraction', ?2, ?3)",
-            )?
-            .execute(params![older_seq, microseconds(origin.at), newer_seq])?;
-    }
-    Ok(())
-}
-
-/// When what a node says was said: the time of the newest message that proves it, or of a person's correction. In microseconds.
-fn said_at(connection: &Connection, node: i64) -> sql::Result<i64> {
-    connection
-        .prepare_cached(
-            "SELECT coalesce(max(t.at), (SELECT created_at FROM concept_nodes WHERE seq = ?1)) FROM (
-                 SELECT m.created_at AS at FROM node_evidence e JOIN recall_messages m ON m.seq = e.message_seq
-                 WHERE e.node_seq = ?1
-                 UNION ALL SELECT c.created_at FROM node_changes c
-                 WHERE c.node_seq = ?1 AND c.kind = 'correction' AND c.undone_at IS NULL) t",
-        )?
-        .query_row([node], |row| row.get(0))
-}
-
-/// Whether the line of those that replaced `from` comes to `to`.
-fn leads_to(connection: &Connection, from: NodeId, to: NodeId) -> sql::Result<bool> {
-    connection
-        .prepare_cached(
-            "WITH RECURSIVE line (id) AS (
-                 SELECT ?1 UNION SELECT n.superseded_by FROM concept_nodes n JOIN line l ON n.id = l.id
-                 WHERE n.superseded_by IS NOT NULL)
-             SELECT EXISTS (SELECT 1 FROM line WHERE id = ?2)",
-        )?
-        .query_row(params![from.0.into_bytes(), to.0.into_bytes()], |row| row.get(0))
+    reconciliation::said_again(connection, node)
 }

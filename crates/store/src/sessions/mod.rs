@@ -1,6 +1,7 @@
 //! Sessions, from open to closed. The two commits of consolidation are in `consolidation`.
 
 mod consolidation;
+pub(crate) mod reconciliation;
 pub(crate) mod commits;
 
 use async_trait::async_trait;

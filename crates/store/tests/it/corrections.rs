@@ -8,7 +8,7 @@ use memory::messages::Message;
 use memory::nodes::{Evidence, NewNode, NodeKind, Subject};
 use memory::ports::{
     CaptureStore, ConsolidationStore, CorrectionStore, Embedding, EvidencedNode, ExtractionCommit,
-    MentionMerge, NodeStore, SessionStore, Supersession,
+    MentionMerge, NodeStore, SessionStore,
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use proptest::prelude::*;
@@ -87,7 +87,7 @@ impl Life {
         let message = self.home.store.capture(line, SessionPolicy::default(), None).await.unwrap().message;
         let id: SessionId = message.session_id;
         self.home.store.end_session(id, CloseTrigger::Explicit).await.unwrap();
-        self.home.store.claim_closing_session(at(number)).await.unwrap().unwrap();
+        let session = self.home.store.claim_closing_session(at(number)).await.unwrap().unwrap();
         let mut commit = ExtractionCommit {
             session_id: id,
             scope: self.home.scope.clone(),
@@ -101,12 +101,13 @@ impl Life {
             links: Vec::new(),
             identities: Vec::new(),
             mentions: Vec::new(),
-            supersessions: Vec::new(),
+            pairs: Vec::new(),
             mood: None,
             summary: None,
         };
         fill(self, &message, &mut commit);
         self.home.store.commit_extraction(commit).await.unwrap();
+        testkit::replace_waiting(&self.home.store, &session, at(number)).await.unwrap();
         self.home.store.finish_session(id, at(number)).await.unwrap();
     }
 
@@ -132,7 +133,7 @@ impl Life {
             Happening::Supersede(older, newer) => {
                 let (older, newer) =
                     (self.nodes[older % self.nodes.len()], self.nodes[newer % self.nodes.len()]);
-                self.session(|_, _, commit| commit.supersessions = vec![Supersession { older, newer }]).await;
+                self.session(|_, _, commit| commit.pairs = vec![testkit::pair(newer, older)]).await;
             }
             Happening::Correct(place) => {
                 let number = self.tick();

@@ -13,7 +13,7 @@ use memory::mood::Mood;
 use memory::nodes::{Evidence, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, Subject};
 use memory::ports::{
     CaptureStore, ConsolidationStore, Embedding, ExtractionCommit, ForgetStore, MentionMerge, NewEntity,
-    NewMessage, PersonaStore, ReflectionCommit, SessionStore, Supersession, UserStore,
+    NewMessage, PersonaStore, ReflectionCommit, SessionStore, UserStore,
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::text::index_terms;
@@ -122,7 +122,7 @@ impl Life {
         }
         let session_id = said[0].session_id;
         self.store.end_session(session_id, CloseTrigger::Explicit).await.unwrap();
-        self.store.claim_closing_session(at(2)).await.unwrap().unwrap();
+        let session = self.store.claim_closing_session(at(2)).await.unwrap().unwrap();
         let everything =
             said.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join(" and ");
         let earlier = self.nodes.first().copied();
@@ -149,7 +149,7 @@ impl Life {
             commit.mentions.push(MentionMerge { node_id, merged });
         }
         if let (Some(older), Some(newer)) = (earlier, commit.nodes.first()) {
-            commit.supersessions.push(Supersession { older, newer: newer.id });
+            commit.pairs.push(testkit::pair(newer.id, older));
         }
         commit.rejected.push(RejectedMemory {
             id: RejectedId(self.id()),
@@ -165,6 +165,7 @@ impl Life {
         commit.mood = Some(Mood::from_signal("calm", 5, Some("at ease"), at(3)));
         let events: Vec<NodeId> = commit.nodes.iter().map(|node| node.id).collect();
         self.store.commit_extraction(commit).await.unwrap();
+        testkit::replace_waiting(&self.store, &session, at(3)).await.unwrap();
         let mut thought = self.node(NodeKind::Thought, "The user notices things");
         thought.filling = events.into_iter().chain(earlier).collect();
         let reflection = ReflectionCommit {
@@ -269,7 +270,7 @@ fn extraction(session_id: SessionId, scope: &Scope) -> ExtractionCommit {
         links: Vec::new(),
         identities: Vec::new(),
         mentions: Vec::new(),
-        supersessions: Vec::new(),
+        pairs: Vec::new(),
         mood: None,
         summary: None,
     }

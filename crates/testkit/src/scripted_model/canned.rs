@@ -23,7 +23,7 @@ const BULLETS_MAX: usize = 12;
 const ECHO_LENGTH_MAX: usize = 80;
 
 /// Makes `model` answer like a dull but well-behaved one: a reply repeats the last line it was told; an extraction
-/// remembers each of the user's messages, up to three, by a verbatim quote; a reflection has one thought, on `e1`; a slow
+/// remembers each of the user's messages, up to three, by a verbatim quote; every statement adds to the older ones; a reflection has one thought, on `e1`; a slow
 /// cycle finds nothing new; memories tell of no lasting ties; a message that nobody asked for asks how it went; a drafted persona is the last line of its description; a roll-up
 /// keeps the first bullets as they are.
 pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
@@ -31,6 +31,8 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.recognise("extraction", |request| asks_for(request, "self_check_notes"));
     model.recognise("reflection", |request| asks_for(request, "\"thoughts\""));
     model.on("extraction", move |request| paced(Reply::json(extraction(&request.user()))));
+    model.recognise("reconciliation", |request| asks_for(request, "\"still_true\""));
+    model.on("reconciliation", move |request| paced(reconciled(request, |_| "adds")));
     model.on("reflection", move |_| paced(Reply::json(reflection())));
     model.recognise("slow_cycle", |request| asks_for(request, "\"salient_questions\""));
     model.on("slow_cycle", move |_| paced(Reply::json(slow_cycle())));
@@ -49,6 +51,47 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
 /// Whether the texts of a request without a schema speak of this member of the answer.
 fn asks_for(request: &RecordedRequest, member: &str) -> bool {
     request.system().contains(member) || request.user().contains(member)
+}
+
+/// A pair of statements as a model is asked about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AskedPair {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The older statement.
+    pub older: String,
+    /// The newer one.
+    pub newer: String,
+    /// The words that prove the newer one.
+    pub words: String,
+}
+
+/// The pairs of a request for a reconciliation.
+#[must_use]
+pub fn asked_pairs(request: &RecordedRequest) -> Vec<AskedPair> {
+    let user = request.user();
+    let mut pairs: Vec<AskedPair> = Vec::new();
+    for line in user.lines() {
+        if let Some(number) = line.strip_prefix("PAIR ") {
+            pairs.push(AskedPair { number: number.parse().unwrap_or_default(), ..AskedPair::default() });
+        }
+        let Some(pair) = pairs.last_mut() else { continue };
+        let text_of = |name| Some(line.strip_prefix(name)?.split_once("): ")?.1.to_owned());
+        if let Some(text) = text_of("older (") {
+            pair.older = text;
+        } else if let Some(text) = text_of("newer (") {
+            pair.newer = text;
+        } else if let Some(text) = line.strip_prefix("their words: ") {
+            text.clone_into(&mut pair.words);
+        }
+    }
+    pairs
+}
+
+/// An answer to a reconciliation that quotes the words that were shown.
+pub fn reconciled(request: &RecordedRequest, verdict: impl Fn(&AskedPair) -> &'static str) -> Reply {
+    let answer = |pair: &AskedPair| json!({"pair": pair.number, "verdict": verdict(pair), "quote": pair.words, "still_true": null});
+    Reply::json(json!({"pairs": asked_pairs(request).iter().map(answer).collect::<Vec<_>>()}))
 }
 
 fn echo(user: &str) -> String {

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-pub use canned::{Pace, answer_plausibly};
+pub use canned::{AskedPair, Pace, answer_plausibly, asked_pairs, reconciled};
 pub use reply::Reply;
 pub use request::RecordedRequest;
 

@@ -4,10 +4,11 @@ use memory::corrections::{Approval, Author, ChangeKind, Correction, ReplacedQuer
 use memory::entities::EntityKind;
 use memory::identifiers::RejectedId;
 use memory::nodes::{NewNode, NodeKind, Proposal, RejectedMemory, RelationalTag};
-use memory::ports::{CommitOutcome, Corpus, MentionMerge, NewEntity, Store, Supersession};
+use memory::ports::{CommitOutcome, Corpus, MentionMerge, NewEntity, Store};
 
 use super::Outcome;
 use super::stage::{MODEL, Stage, at, embedding, phrase, whole};
+use crate::{pair, replace_waiting};
 
 fn correction(node: &NewNode, text: &str, seconds: i64) -> Correction {
     Correction {
@@ -182,16 +183,12 @@ pub async fn a_supersession_is_taken_back_and_never_goes_in_a_circle(store: &dyn
         let node = stage.event(text, &message);
         let mut commit = stage.extraction(&session, seconds + 1, vec![node.clone()]);
         if let Some(older) = line.last() {
-            let older = older.id;
-            commit.supersessions = vec![
-                Supersession { older, newer: node.id },
-                Supersession { older: node.id, newer: older },
-                Supersession { older: node.id, newer: node.id },
-            ];
+            commit.pairs = vec![pair(node.id, older.id), pair(older.id, node.id), pair(node.id, node.id)];
             // By way of others.
-            commit.supersessions.push(Supersession { older: node.id, newer: line[0].id });
+            commit.pairs.push(pair(line[0].id, node.id));
         }
         store.commit_extraction(commit).await?;
+        replace_waiting(store, &session, at(seconds + 1)).await?;
         store.finish_session(session.id, at(seconds + 2)).await?;
         line.push(node);
     }

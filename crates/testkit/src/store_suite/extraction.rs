@@ -6,10 +6,11 @@ use memory::mood::Mood;
 use memory::nodes::{
     EventTime, NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote, RelationalTag, Subject,
 };
-use memory::ports::{CommitOutcome, Corpus, MentionMerge, NewEntity, Store, StoreError, Supersession};
+use memory::ports::{CommitOutcome, Corpus, MentionMerge, NewEntity, Store, StoreError};
 
 use super::Outcome;
 use super::stage::{Stage, at, phrase, whole};
+use crate::{pair, replace_waiting};
 
 /// Everything is there after the commit, and a retry after a crash adds nothing.
 pub async fn an_extraction_is_written_once(store: &dyn Store) -> Outcome {
@@ -100,8 +101,9 @@ pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     let mut commit = stage.extraction(&session, 1, vec![half.clone(), unproven.clone()]);
     commit.entities = vec![NewEntity::settled(somebody, "Kim", EntityKind::Person)];
     commit.links = vec![(unproven.id, somebody), (half.id, stage.entity_id()), (half.id, somebody)];
-    commit.supersessions = vec![Supersession { older: half.id, newer: unproven.id }];
+    commit.pairs = vec![pair(unproven.id, half.id)];
     assert_eq!(store.commit_extraction(commit).await?, CommitOutcome::Committed);
+    replace_waiting(store, &session, at(1)).await?;
 
     let half = store.node(half.id).await?.ok_or("it has a proof")?;
     assert_eq!(half.evidence, [whole(&message)]);
@@ -123,8 +125,9 @@ pub async fn what_was_said_earlier_never_replaces_what_was_said_later(store: &dy
     let (said, session) = stage.claimed_of(stage.line("I live in Hamburg", 100)).await?;
     let former = stage.event("lives in Hamburg", &said);
     let mut commit = stage.extraction(&session, 6_000, vec![former.clone()]);
-    commit.supersessions = vec![Supersession { older: current.id, newer: former.id }];
+    commit.pairs = vec![pair(former.id, current.id)];
     store.commit_extraction(commit).await?;
+    replace_waiting(store, &session, at(6_000)).await?;
     let replaced_by = async |id| -> Result<_, Box<dyn std::error::Error>> {
         Ok(store.node(id).await?.ok_or("the node is not there")?.node.superseded_by)
     };
@@ -133,8 +136,9 @@ pub async fn what_was_said_earlier_never_replaces_what_was_said_later(store: &dy
     let (said, session) = stage.claimed_of(stage.line("I live in Bern", 6_500)).await?;
     let later = stage.event("lives in Bern", &said);
     let mut commit = stage.extraction(&session, 6_600, vec![later.clone()]);
-    commit.supersessions = vec![Supersession { older: current.id, newer: later.id }];
+    commit.pairs = vec![pair(later.id, current.id)];
     store.commit_extraction(commit).await?;
+    replace_waiting(store, &session, at(6_600)).await?;
     assert_eq!(replaced_by(current.id).await?, Some(later.id));
     assert_eq!(replaced_by(later.id).await?, None);
     Ok(())
@@ -147,8 +151,9 @@ pub async fn a_superseded_node_stays_in_history(store: &dyn Store) -> Outcome {
     let (message, session) = stage.claimed("I moved to Ulm", 10).await?;
     let newer = stage.event("user lives in Ulm", &message);
     let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
-    commit.supersessions = vec![Supersession { older: older.id, newer: newer.id }];
+    commit.pairs = vec![pair(newer.id, older.id)];
     store.commit_extraction(commit).await?;
+    replace_waiting(store, &session, at(11)).await?;
 
     let (old, new) = (stage.seq(older.id).await?, stage.seq(newer.id).await?);
     assert_eq!(store.node(older.id).await?.and_then(|found| found.node.superseded_by), Some(newer.id));

@@ -10,15 +10,14 @@ use memory::identifiers::{EntityId, ErasureId, RejectedId};
 use memory::messages::{Message, Role, TurnStatus};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote};
-use memory::ports::{
-    CommitOutcome, Corpus, MentionMerge, NewEntity, NewMessage, Store, StoreError, Supersession,
-};
+use memory::ports::{CommitOutcome, Corpus, MentionMerge, NewEntity, NewMessage, Store, StoreError};
 use memory::recall::{Candidate, CandidateKind};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::text::index_terms;
 
 use super::Outcome;
 use super::stage::{MODEL, Stage, at, embedding, phrase, receipt, whole};
+use crate::{pair, replace_waiting};
 
 /// An act in the stage's scope.
 fn act(stage: &Stage<'_>, selection: Selection, thoughts: ForgetMode) -> ForgetRequest {
@@ -268,12 +267,13 @@ pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
         proposal: Proposal::default(),
     }];
     store.commit_extraction(commit).await?;
-    let replaced = Supersession { older: horse.id, newer: seen.id };
+    let replaced = pair(seen.id, horse.id);
     store.finish_session(session.id, at(3)).await?;
     let (_, second) = talk(&stage, &["nothing new"], 5).await?;
     let mut commit = stage.extraction(&second, 6, Vec::new());
-    commit.supersessions = vec![replaced];
+    commit.pairs = vec![replaced];
     store.commit_extraction(commit).await?;
+    replace_waiting(store, &second, at(6)).await?;
     store.finish_session(second.id, at(7)).await?;
     store.write_core_block(&stage.scope, CoreBlockLabel::User, "likes zebras", "owner", at(8)).await?;
 

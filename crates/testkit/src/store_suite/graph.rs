@@ -7,13 +7,14 @@ use memory::corrections::Correction;
 use memory::entities::EntityKind;
 use memory::forget::{ForgetMode, Selection};
 use memory::identifiers::NodeId;
-use memory::ports::{NewEntity, Store, Supersession};
+use memory::ports::{NewEntity, Store};
 use serde_json::Map;
 
 use super::Outcome;
 use super::forgetting::forget;
 use super::hub::{commit, put, write};
 use super::stage::{Stage, at};
+use crate::{pair, replace_waiting};
 
 impl Stage<'_> {
     fn graph_node(&self, node_type: &str, label: &str, memory: Option<&str>) -> NewGraphNode {
@@ -202,8 +203,9 @@ pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(
     let (message, session) = stage.claimed("I moved away from Ulm", 10).await?;
     let newer = stage.event("user once lived in Ulm", &message);
     let mut extraction = stage.extraction(&session, 11, vec![newer.clone()]);
-    extraction.supersessions = vec![Supersession { older: older.id, newer: newer.id }];
+    extraction.pairs = vec![pair(newer.id, older.id)];
     store.commit_extraction(extraction).await?;
+    replace_waiting(store, &session, at(11)).await?;
     store.finish_session(session.id, at(12)).await?;
     assert_eq!(holding(&stage, store, 13).await?, [], "also before the newer memory is read");
     assert_eq!(holding(&stage, store, 10).await?, [("lives_in".to_owned(), 1)], "it did hold");

@@ -7,11 +7,12 @@ use memory::forget::{ForgetMode, ForgetRequest, Selection, ThoughtPolicy};
 use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{
     Corpus, MessageEdit, MessageOutline, NewEntity, NewMessage, NodeOutline, NodeQuery, Phrase, RowSelection,
-    RowTerms, Store, StoreError, Supersession,
+    RowTerms, Store, StoreError,
 };
 
 use super::Outcome;
 use super::stage::{MODEL, Stage, at, phrase};
+use crate::{pair, replace_waiting};
 
 /// Two users with the same words: neither rows nor frequencies nor vectors of one are seen by the other.
 pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
@@ -374,8 +375,9 @@ pub async fn events_of_identity_are_found(store: &dyn Store) -> Outcome {
     let (moved, session) = stage.claimed("I moved", 100).await?;
     let newer = NewNode { relational_tags: vec![identity], ..stage.event("the user lives in Oslo", &moved) };
     let mut commit = stage.extraction(&session, 150, vec![newer.clone()]);
-    commit.supersessions = vec![Supersession { older: events[4].id, newer: newer.id }];
+    commit.pairs = vec![pair(newer.id, events[4].id)];
     store.commit_extraction(commit).await?;
+    replace_waiting(store, &session, at(150)).await?;
     let oslo = stage.seq(newer.id).await?;
     assert_eq!(found(&stage.scope, 9).await?, [seqs[0], seqs[2], oslo]);
     assert_eq!(found(&stage.scope, 1).await?, [seqs[0], oslo]);

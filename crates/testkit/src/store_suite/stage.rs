@@ -161,7 +161,7 @@ impl<'a> Stage<'a> {
             links: Vec::new(),
             identities: Vec::new(),
             mentions: Vec::new(),
-            supersessions: Vec::new(),
+            pairs: Vec::new(),
             mood: None,
             summary: None,
         }

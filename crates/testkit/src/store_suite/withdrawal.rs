@@ -6,11 +6,12 @@ use memory::entities::EntityKind;
 use memory::forget::{ForgetMode, ForgetRequest, ForgottenSpan, Selection, ThoughtPolicy};
 use memory::messages::{Message, TurnStatus};
 use memory::nodes::{Evidence, NewNode};
-use memory::ports::{Corpus, MessageEdit, NewEntity, NewMessage, Store, Supersession};
+use memory::ports::{Corpus, MessageEdit, NewEntity, NewMessage, Store};
 use memory::sessions::{CloseTrigger, SessionStatus};
 
 use super::Outcome;
 use super::stage::{Stage, at, phrase, receipt, whole};
+use crate::{pair, replace_waiting};
 
 fn edit(message: &Message, content: &str, seconds: i64) -> MessageEdit {
     MessageEdit {
@@ -30,9 +31,10 @@ pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Ou
     let (message, session) = stage.claimed("I moved to Ulm", 10).await?;
     let newer = stage.event("user lives in Ulm", &message);
     let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
-    commit.supersessions = vec![Supersession { older: older.id, newer: newer.id }];
+    commit.pairs = vec![pair(newer.id, older.id)];
     commit.summary = Some("about a move to Ulm".to_owned());
     store.commit_extraction(commit).await?;
+    replace_waiting(store, &session, at(11)).await?;
     let thoughts = vec![
         stage.thought("Ulm will be good", &[newer.id]),
         stage.thought("they move a lot", &[older.id, newer.id]),

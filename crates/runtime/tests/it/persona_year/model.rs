@@ -90,6 +90,7 @@ impl State {
         let wrong = self.dice.chance(self.errs);
         let whole = match request.task.as_str() {
             "extraction" => self.extraction(&request.inputs, wrong).to_string(),
+            "reconciliation" => self.reconciliation(&request.inputs, wrong).to_string(),
             "reflection" => self.reflection(&request.inputs, wrong).to_string(),
             "slow_cycle" => self.slow_cycle(&request.inputs, wrong).to_string(),
             _ => self.reply(request),
@@ -118,6 +119,18 @@ impl State {
         // A dull one says back what it was told last.
         let last = request.user.lines().rev().find(|line| line.chars().any(char::is_alphanumeric));
         format!("I heard: {}", last.unwrap_or("…").chars().take(60).collect::<String>())
+    }
+
+    fn reconciliation(&mut self, inputs: &Value, wrong: bool) -> Value {
+        let verdicts = ["same", "replaces", "corrects", "adds", "unrelated", "unsure"];
+        let pairs = inputs["pairs"].as_array().cloned().unwrap_or_default();
+        let answer = |pair: Value| {
+            let verdict: &&str = self.dice.pick(&verdicts);
+            let number = if wrong { json!(77) } else { pair["pair"].clone() };
+            let rest = self.dice.chance(10).then_some("The user keeps a part of it");
+            json!({"pair": number, "verdict": verdict, "quote": pair["words"], "still_true": rest})
+        };
+        json!({"pairs": pairs.into_iter().map(answer).collect::<Vec<_>>()})
     }
 
     fn extraction(&mut self, inputs: &Value, wrong: bool) -> Value {

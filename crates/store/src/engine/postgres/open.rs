@@ -35,6 +35,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "logins",
         sql: include_str!("../../../migrations/postgres/0018_logins.sql"),
     },
+    Migration {
+        number: 19,
+        name: "reconciliation",
+        sql: include_str!("../../../migrations/postgres/0019_reconciliation.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

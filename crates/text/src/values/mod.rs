@@ -1,10 +1,11 @@
 //! What plain clauses say of whom, and whether two texts give the same thing different values.
 
+mod slots;
+
 use std::collections::BTreeSet;
 
-use super::slots::{is_one_of_several, slot};
-use crate::entities::{fold_name, name_stands_in};
-use crate::text::content_terms;
+use self::slots::{is_one_of_several, slot};
+use super::{content_terms, fold_name, name_stands_in};
 
 /// Words between whom a clause is about and a value that one has once only, by what they say. A longer form stands before
 /// the shorter one that it contains.
@@ -159,16 +160,16 @@ struct Statement {
     value: String,
 }
 
-/// A text, read once for all that is asked of it.
-pub(super) struct Parsed {
+/// What a text plainly says, read once for all that is asked of it.
+pub struct Values {
     statements: Vec<Statement>,
     /// Folded clauses that say what is so.
     pub(super) plain: Vec<String>,
 }
 
-impl Parsed {
+impl Values {
     /// A text that quotes or asks says nothing plain.
-    pub(super) fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let text = own_words(text);
         let mut parsed = Self { statements: Vec::new(), plain: Vec::new() };
         if text.contains(NOT_PLAIN) {
@@ -194,12 +195,12 @@ impl Parsed {
     }
 
     /// The clauses that say what is so.
-    pub(super) fn plain_clauses(&self) -> String {
+    pub fn plain_clauses(&self) -> String {
         self.plain.join("\n")
     }
 
     /// Values that are names of places, of people and animals, or days.
-    pub(super) fn named_values(&self) -> impl Iterator<Item = &String> {
+    pub fn named_values(&self) -> impl Iterator<Item = &String> {
         let named = self.statements.iter().filter(|said| !said.is_hedged && NAMED.contains(&said.relation));
         named.map(|said| &said.value)
     }
@@ -209,7 +210,7 @@ impl Parsed {
 /// `corrects` its words say that something has changed or was wrong; then any clause that is the same but for one value
 /// counts.
 pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
-    let (newer, older) = (Parsed::new(newer), Parsed::new(older));
+    let (newer, older) = (Values::new(newer), Values::new(older));
     let differs = |newer: &Statement| {
         let same = |older: &&Statement| is_of_the_same(newer, older, corrects);
         // What is said for certain settles a doubt, also where it says the same.
@@ -222,15 +223,10 @@ pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
             && slot(&newer, &older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
 }
 
-/// Whether a text has words of doubt.
-pub fn has_hedge(text: &str) -> bool {
-    without_hedges(&fold_name(&in_third_person(own_words(text)))).is_some()
-}
-
 /// Whether the newer text says with a doubt what the older one says for certain, and says it differently: then it is not
 /// clear which of them holds.
 pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
-    let (newer, older) = (Parsed::new(newer), Parsed::new(older));
+    let (newer, older) = (Values::new(newer), Values::new(older));
     newer.statements.iter().filter(|newer| newer.is_hedged).any(|newer| {
         let certain = older.statements.iter().filter(|older| !older.is_hedged);
         let mut same = certain.filter(|older| is_of_the_same(newer, older, false));
@@ -255,14 +251,15 @@ fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool
 
 /// A value in common words, and the words of its clause that say what it is the value of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CommonValue {
+pub struct CommonValue {
     /// Folded.
-    pub(super) value: String,
-    pub(super) beside: BTreeSet<String>,
+    pub value: String,
+    /// Content terms of its clause.
+    pub beside: BTreeSet<String>,
 }
 
 /// What the text says in a clause that the other one says with another value.
-pub(super) fn common_value(text: &Parsed, other: &Parsed) -> Option<CommonValue> {
+pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
     let is_replaced = |said: &&Statement| {
         let mut same = other.statements.iter().filter(|other| other.relation == said.relation);
         !NAMED.contains(&said.relation) && same.any(|other| are_different(&said.value, &other.value))

@@ -1,8 +1,7 @@
 //! Clauses that are the same but for one value.
 
-use super::statements::{AROUND, ARTICLES, Parsed, without_article};
-use crate::entities::name_stands_in;
-use crate::text::is_unspaced;
+use super::{AROUND, ARTICLES, Values, without_article};
+use crate::{is_unspaced, name_stands_in};
 
 /// One may do or be many of these at once: another value behind them replaces nothing.
 const MANY_EN: &[&str] = &[
@@ -93,7 +92,7 @@ pub(super) struct Slot {
 }
 
 /// The first clause of a text that is the same as one of the other but for one value.
-pub(super) fn slot(text: &Parsed, other: &Parsed) -> Option<Slot> {
+pub(super) fn slot(text: &Values, other: &Values) -> Option<Slot> {
     text.plain.iter().find_map(|clause| other.plain.iter().find_map(|other| differing(clause, other)))
 }
 

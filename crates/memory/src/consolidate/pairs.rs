@@ -1,0 +1,199 @@
+//! Which statements may be about the same matter as a new memory: current memories near to it, other new ones, and words of the
+//! session that no memory depends on.
+
+use std::collections::BTreeSet;
+
+use super::reconcile::PAIRS_MAX;
+use super::{ConsolidateError, Consolidator, Participants};
+use crate::identifiers::NodeId;
+use crate::messages::{Message, Role};
+use crate::nodes::{Evidence, NewNode, NodeKind};
+use crate::ports::{Counterpart, Embedding, NewPair};
+use crate::recall::score::vector_relevance;
+use crate::recall::{NodeWeights, RecallRequest, RecallSettings, recall_nodes};
+use crate::sessions::Session;
+use crate::text::{content_terms, split_sentences};
+use crate::vector_index::{READABILITY_MIN, cosine};
+
+/// Current memories that each new one is compared with.
+const NEAR_MEMORIES: usize = 6;
+/// Relevance of vectors from which two statements may be about the same matter. Of 18 pairs that are, in both languages, the
+/// multilingual model puts all at 0.51 and more, all-MiniLM-L6-v2 the English ones at 0.48 and more; of 10 that are not, 7 and all
+/// English ones lie below 0.47.
+const VECTOR_MIN: f64 = 0.47;
+/// The same by words: the share of the content words of the shorter one that both have.
+const WORDS_MIN: f64 = 0.3;
+/// The same where there are no vectors: "we moved to Lyon" shares little with the memory of the old home.
+const WORDS_ALONE_MIN: f64 = 0.15;
+/// Sentences of the session that are looked at, the newest.
+const SENTENCES_MAX: usize = 24;
+/// Pairs with such sentences.
+const SENTENCE_PAIRS_MAX: usize = 4;
+
+/// A new memory, with what the model says that it replaces.
+pub(super) struct NewMemory<'a> {
+    pub(super) node: &'a NewNode,
+    pub(super) supersedes: Vec<NodeId>,
+}
+
+/// A text that is compared, with its vector where the model can read it.
+struct Compared {
+    terms: BTreeSet<String>,
+    vector: Option<Vec<f32>>,
+}
+
+impl Compared {
+    fn new(text: &str, embedding: Option<&Embedding>) -> Self {
+        let readable = embedding.filter(|embedding| embedding.readability >= READABILITY_MIN);
+        // That both are about the user tells nothing.
+        let said = text.replace("用户", " ").replace("The user", " ").replace("the user", " ");
+        Self { terms: content_terms(&said), vector: readable.map(|embedding| embedding.vector.clone()) }
+    }
+
+    /// How near the two are; none where they are not about the same matter.
+    fn nearness(&self, other: &Self) -> Option<f64> {
+        let shared = self.shared_words(other);
+        let vectors = self.vector.as_ref().zip(other.vector.as_ref());
+        let relevance = vectors.map(|(a, b)| vector_relevance(f64::from(cosine(a, b))));
+        let is_near = shared >= WORDS_MIN || relevance.is_some_and(|near| near >= VECTOR_MIN);
+        is_near.then(|| relevance.unwrap_or_default().max(shared))
+    }
+
+    fn shared_words(&self, other: &Self) -> f64 {
+        let shared = self.terms.intersection(&other.terms).count() as f64;
+        shared / self.terms.len().min(other.terms.len()).max(1) as f64
+    }
+}
+
+impl Consolidator<'_> {
+    /// The pairs to be asked about: those that the model named first, then those within the session, then the nearest memories.
+    pub(super) async fn pairs(
+        &self,
+        session: &Session,
+        new: &[NewMemory<'_>],
+        messages: &[Message],
+        used: &[Evidence],
+        parties: &Participants,
+    ) -> Result<Vec<NewPair>, ConsolidateError> {
+        let pair = |node: &NewNode, other: Counterpart| NewPair { node: node.id, other };
+        let mut pairs = Vec::new();
+        for memory in new {
+            let named = memory.supersedes.iter().map(|older| pair(memory.node, Counterpart::Node(*older)));
+            pairs.extend(named);
+        }
+        let compared: Vec<Compared> = new
+            .iter()
+            .map(|memory| Compared::new(&memory.node.description, memory.node.embedding.as_ref()))
+            .collect();
+        for (place, memory) in new.iter().enumerate() {
+            for (other, text) in new.iter().zip(&compared).take(place) {
+                if other.node.kind == memory.node.kind && text.nearness(&compared[place]).is_some() {
+                    pairs.push(pair(memory.node, Counterpart::Node(other.node.id)));
+                }
+            }
+        }
+        pairs.extend(self.sentence_pairs(new, &compared, messages, used).await);
+        pairs.extend(self.near_memories(session, new, &compared, parties).await?);
+        let mut distinct: Vec<NewPair> = Vec::new();
+        for pair in pairs {
+            if !distinct.contains(&pair) && distinct.len() < PAIRS_MAX {
+                distinct.push(pair);
+            }
+        }
+        Ok(distinct)
+    }
+
+    /// Current memories near to each new one, the nearest of each first.
+    async fn near_memories(
+        &self,
+        session: &Session,
+        new: &[NewMemory<'_>],
+        compared: &[Compared],
+        parties: &Participants,
+    ) -> Result<Vec<NewPair>, ConsolidateError> {
+        let look = |memory: &NewMemory<'_>| RecallRequest {
+            scope: session.scope.clone(),
+            text: memory.node.description.clone(),
+            now: self.clock.now(),
+            zone: parties.zone.clone(),
+            window: Vec::new(),
+        };
+        let looks: Vec<RecallRequest> = new.iter().map(look).collect();
+        let settings = RecallSettings {
+            k: NEAR_MEMORIES,
+            min_relevance: WORDS_ALONE_MIN,
+            weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
+            ..self.recall.clone()
+        };
+        let found = recall_nodes(self.store, self.index, self.embedder, &settings, looks).await?;
+        let mut pairs = Vec::new();
+        for place in 0..NEAR_MEMORIES {
+            for ((memory, text), found) in new.iter().zip(compared).zip(&found) {
+                let kind = memory.node.kind;
+                let mut near = found.iter().filter(|scored| {
+                    let is_near = text.vector.is_none()
+                        || scored.score.vector >= VECTOR_MIN
+                        || text.shared_words(&Compared::new(&scored.node.description, None)) >= WORDS_MIN;
+                    scored.node.kind == kind && is_near
+                });
+                let near = near.nth(place).map(|scored| Counterpart::Node(scored.node.id));
+                pairs.extend(near.map(|other| NewPair { node: memory.node.id, other }));
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// Sentences that the user said before what is new, and that nothing was remembered of: "I live in Hamburg", and later "no, in
+    /// Porto".
+    async fn sentence_pairs(
+        &self,
+        new: &[NewMemory<'_>],
+        compared: &[Compared],
+        messages: &[Message],
+        used: &[Evidence],
+    ) -> Vec<NewPair> {
+        let said = unused_sentences(messages, used);
+        if said.is_empty() || new.iter().all(|memory| memory.node.kind != NodeKind::Event) {
+            return Vec::new();
+        }
+        let embeddings = self.embed(said.iter().map(|words| words.quote.clone()).collect()).await;
+        let place_of = |words: &Evidence| {
+            (messages.iter().position(|message| message.id == words.message_id), words.start)
+        };
+        let mut found = Vec::new();
+        for (words, embedding) in said.iter().zip(&embeddings) {
+            let sentence = Compared::new(&words.quote, embedding.as_ref());
+            for (memory, text) in new.iter().zip(compared) {
+                let is_earlier = memory.node.evidence.iter().any(|other| place_of(words) < place_of(other));
+                let nearness = text.nearness(&sentence).filter(|_| is_earlier);
+                let pair = || NewPair { node: memory.node.id, other: Counterpart::Words(words.clone()) };
+                found.extend(nearness.map(|near| (near, pair())));
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        found.into_iter().take(SENTENCE_PAIRS_MAX).map(|(_, pair)| pair).collect()
+    }
+}
+
+/// The newest sentences of the user that state something and that no event of the answer depends on.
+fn unused_sentences(messages: &[Message], used: &[Evidence]) -> Vec<Evidence> {
+    let is_used = |message: &Message, start: u32, end: u32| {
+        used.iter().any(|quote| quote.message_id == message.id && quote.start < end && start < quote.end)
+    };
+    let mut found = Vec::new();
+    for message in messages.iter().rev().filter(|message| message.role == Role::User) {
+        for sentence in split_sentences(&message.content).into_iter().rev() {
+            let Some(at) = message.content.find(sentence) else { continue };
+            let start = u32::try_from(message.content[..at].chars().count()).unwrap_or(u32::MAX);
+            let end = start.saturating_add(u32::try_from(sentence.chars().count()).unwrap_or(u32::MAX));
+            let states = !sentence.ends_with(['?', '？']) && content_terms(sentence).len() > 1;
+            if states && !is_used(message, start, end) {
+                found.push(Evidence { message_id: message.id, quote: sentence.to_owned(), start, end });
+            }
+            if found.len() == SENTENCES_MAX {
+                return found;
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,185 @@
+//! After phase B: whether what is new takes the place of what was said before. The model decides, in a question of its own; an
+//! answer that does not quote the newer words replaces nothing.
+
+use jiff::civil::date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::{ConsolidateError, Consolidator, Participants};
+use crate::nodes::{DESCRIPTION_LENGTH_MAX, NewNode, Node, NodeKind, Subject};
+use crate::ports::{
+    OlderStatement, PairOutcome, PairQuestion, PairVerdict, ProposedVerdict, Reconciliation,
+    ReconciliationCommit, ReconciliationInput, WaitingPair,
+};
+use crate::sessions::Session;
+use crate::text::{self, find_quote, split_sentences};
+
+/// Pairs that are asked about in one question.
+pub(super) const PAIRS_MAX: usize = 12;
+/// Shortest quote that shows anything, in characters without white space.
+const QUOTE_LENGTH_MIN: usize = 2;
+/// What happened this long before the older statement was made does not replace it.
+const LONG_BEFORE: SignedDuration = SignedDuration::from_hours(60 * 24);
+/// What happens this long after it was said is a plan.
+const PLANNED_AFTER: SignedDuration = SignedDuration::from_hours(24);
+
+impl Consolidator<'_> {
+    /// Asks about the pairs that wait and writes what the answers do; says what is to be noted of it, nothing where no pair waits.
+    /// A model that gives no answer holds nothing up: these pairs are asked about again.
+    pub(super) async fn reconcile(
+        &self,
+        session: &Session,
+        parties: &Participants,
+    ) -> Result<Option<Value>, ConsolidateError> {
+        let limit = u32::try_from(PAIRS_MAX).unwrap_or(u32::MAX);
+        let pairs = self.store.waiting_pairs(&session.scope, session.id, limit).await?;
+        if pairs.is_empty() {
+            return Ok(None);
+        }
+        let input = ReconciliationInput {
+            session_id: session.id,
+            pairs: pairs.iter().map(question).collect(),
+            zone: parties.zone.clone(),
+        };
+        let answer = self.mind.reconcile(input).await.unwrap_or_else(|error| {
+            tracing::warn!(session = %session.id, "what is new could not be compared with what was said before: {}", error.for_the_log());
+            Reconciliation::default()
+        });
+        let at = self.clock.now();
+        let verdict_of = |place: usize| answer.verdicts.iter().find(|verdict| verdict.pair == place);
+        let outcome =
+            |(place, pair): (usize, &WaitingPair)| (pair.number, self.outcome(pair, verdict_of(place), at));
+        let outcomes: Vec<(i64, PairOutcome)> = pairs.iter().enumerate().map(outcome).collect();
+        let detail = trace(&pairs, &answer, &outcomes);
+        let commit =
+            ReconciliationCommit { session_id: session.id, scope: session.scope.clone(), at, outcomes };
+        self.store.commit_reconciliation(commit).await?;
+        Ok(Some(detail))
+    }
+
+    fn outcome(&self, pair: &WaitingPair, proposed: Option<&ProposedVerdict>, at: Timestamp) -> PairOutcome {
+        let Some(proposed) = proposed else { return PairOutcome::Unanswered };
+        let is_quoted = quotes_the_newer(pair, &proposed.quote);
+        match proposed.verdict {
+            PairVerdict::Same | PairVerdict::Adds | PairVerdict::Unrelated => PairOutcome::BothStand,
+            PairVerdict::Replaces | PairVerdict::Corrects | PairVerdict::Unsure if !is_quoted => {
+                PairOutcome::Unanswered
+            }
+            PairVerdict::Unsure => PairOutcome::Open,
+            PairVerdict::Replaces if is_of_another_time(pair) => PairOutcome::BothStand,
+            PairVerdict::Replaces | PairVerdict::Corrects => PairOutcome::Replaced {
+                is_mistaken: proposed.verdict == PairVerdict::Corrects,
+                former: self.former(pair, at),
+                rest: self.rest(pair, proposed.still_true.as_deref(), at),
+            },
+        }
+    }
+
+    /// The memory that words without one become, only to be a former one.
+    fn former(&self, pair: &WaitingPair, at: Timestamp) -> Option<Box<NewNode>> {
+        let OlderStatement::Words(words) = &pair.older else { return None };
+        Some(Box::new(NewNode {
+            id: self.new_node_id(at),
+            kind: NodeKind::Event,
+            terms: text::index_terms(&words.quote),
+            description: words.quote.clone(),
+            emotional_impact: 0,
+            emotion_tags: Vec::new(),
+            relational_tags: Vec::new(),
+            subject: Subject::User,
+            event_time: None,
+            evidence: vec![words.clone()],
+            filling: Vec::new(),
+            embedding: None,
+        }))
+    }
+
+    /// What stays true of the older memory. What only says the whole of it again, or the newer one, is no rest.
+    fn rest(&self, pair: &WaitingPair, still_true: Option<&str>, at: Timestamp) -> Option<Box<NewNode>> {
+        let OlderStatement::Node(older, evidence) = &pair.older else { return None };
+        let text: String = still_true?.trim().chars().take(DESCRIPTION_LENGTH_MAX).collect();
+        if text.is_empty() || text == older.description || text == pair.newer.description {
+            return None;
+        }
+        Some(Box::new(NewNode {
+            id: self.new_node_id(at),
+            terms: text::index_terms(&text),
+            description: text,
+            evidence: evidence.clone(),
+            embedding: None,
+            ..NewNode::of(older)
+        }))
+    }
+}
+
+fn question(pair: &WaitingPair) -> PairQuestion {
+    let words = pair.newer_evidence.first().map(|evidence| evidence.quote.clone());
+    PairQuestion {
+        older: pair.older.text().to_owned(),
+        older_at: pair.older_at,
+        newer: pair.newer.description.clone(),
+        newer_at: pair.newer_at,
+        words: words.or_else(|| pair.newer_texts.last().cloned()).unwrap_or_default(),
+    }
+}
+
+fn quotes_the_newer(pair: &WaitingPair, quote: &str) -> bool {
+    quote.chars().filter(|character| !character.is_whitespace()).count() >= QUOTE_LENGTH_MIN
+        && pair.newer_texts.iter().any(|text| find_quote(text, quote).is_some())
+}
+
+/// Whether the newer statement speaks of another time than the older one: what happened long before it was said, or a plan beside
+/// what is so. Neither makes the older one untrue. A plan is replaced by a plan.
+fn is_of_another_time(pair: &WaitingPair) -> bool {
+    let time = pair.newer.event_time.map(|time| (time.start, time.end.unwrap_or(time.start)));
+    let Some((start, end)) = time.or_else(|| proving_sentences(pair).find_map(year_in)) else { return false };
+    let is_planned = |node: &Node| node.event_time.is_some_and(|time| time.start > pair.older_at);
+    let is_about_plan = matches!(&pair.older, OlderStatement::Node(older, _) if is_planned(older));
+    let is_plan = start.duration_since(pair.newer_at) > PLANNED_AFTER;
+    pair.older_at.duration_since(end) > LONG_BEFORE || is_plan && !is_about_plan
+}
+
+/// The sentences in which the newer statement was said.
+fn proving_sentences(pair: &WaitingPair) -> impl Iterator<Item = &str> {
+    let quotes = pair.newer_evidence.iter().map(|evidence| evidence.quote.as_str());
+    quotes.filter_map(|quote| {
+        let mut sentences = pair.newer_texts.iter().flat_map(|text| split_sentences(text));
+        sentences.find(|sentence| sentence.contains(quote))
+    })
+}
+
+/// The year in which a sentence says that something happened, "in 1999" or 2015年, from its first to its last moment. Other numbers of
+/// four digits are none, and "since 1999" tells what is so now.
+fn year_in(sentence: &str) -> Option<(Timestamp, Timestamp)> {
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let year = sentence.match_indices(is_digit).find_map(|(start, _)| {
+        let (before, rest) = sentence.split_at(start);
+        let number = &rest[..rest.find(|letter| !is_digit(letter)).unwrap_or(rest.len())];
+        let is_said = before.to_lowercase().ends_with("in ") || rest[number.len()..].starts_with('年');
+        let is_whole = number.len() == 4 && !before.ends_with(is_digit);
+        number.parse::<i16>().ok().filter(|year| is_whole && is_said && (1900..2100).contains(year))
+    })?;
+    let moment = |day: jiff::civil::Date| day.to_zoned(TimeZone::UTC).ok().map(|moment| moment.timestamp());
+    Some((moment(date(year, 1, 1))?, moment(date(year, 12, 31))?))
+}
+
+fn trace(pairs: &[WaitingPair], answer: &Reconciliation, outcomes: &[(i64, PairOutcome)]) -> Value {
+    let told = |(place, pair): (usize, &WaitingPair)| {
+        let proposed = answer.verdicts.iter().find(|verdict| verdict.pair == place);
+        let older = match &pair.older {
+            OlderStatement::Node(node, _) => json!(node.id),
+            OlderStatement::Words(words) => json!({"message_id": words.message_id, "quote": words.quote}),
+        };
+        let outcome = outcomes.get(place).map(|(_, outcome)| match outcome {
+            PairOutcome::BothStand => "both stand",
+            PairOutcome::Replaced { .. } => "replaced",
+            PairOutcome::Open => "open",
+            PairOutcome::Unanswered => "to be asked again",
+        });
+        json!({"older": older, "newer": pair.newer.id, "verdict": proposed.map(|verdict| verdict.verdict.as_str()),
+            "outcome": outcome})
+    };
+    let pairs: Vec<Value> = pairs.iter().enumerate().map(told).collect();
+    json!({"pairs": pairs, "notes": answer.notes})
+}

@@ -1,0 +1,123 @@
+//! Reconciliation: what newer statements are to older ones.
+
+use memory::ports::{PairVerdict, ProposedVerdict, Reconciliation, ReconciliationInput};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::answer::{self, List, Malformed, Notes, snippet};
+use crate::calendar;
+use crate::contract::{PairAnswer, ReconciliationAnswer};
+use crate::language_mind::Parsed;
+use crate::quoted::{as_written, one_line};
+
+/// Longest quote, in characters.
+const QUOTE_LENGTH_MAX: usize = 2_000;
+
+/// What the template is rendered from.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ReconciliationContext {
+    pairs: Vec<PairLines>,
+}
+
+#[derive(Debug, Serialize)]
+struct PairLines {
+    number: usize,
+    older_day: String,
+    older: String,
+    newer_day: String,
+    newer: String,
+    words: String,
+}
+
+impl ReconciliationContext {
+    /// One of everything, to try a template out.
+    pub(crate) fn rehearsal() -> Self {
+        let text = || "text".to_owned();
+        Self {
+            pairs: vec![PairLines {
+                number: 1,
+                older_day: text(),
+                older: text(),
+                newer_day: text(),
+                newer: text(),
+                words: text(),
+            }],
+        }
+    }
+}
+
+/// One reconciliation being asked.
+pub(crate) struct ReconciliationTask<'a> {
+    input: &'a ReconciliationInput,
+}
+
+impl<'a> ReconciliationTask<'a> {
+    pub(crate) fn new(input: &'a ReconciliationInput) -> Self {
+        Self { input }
+    }
+
+    /// What the prompt is rendered from.
+    pub(crate) fn context(&self) -> ReconciliationContext {
+        let zone = &self.input.zone;
+        let pairs = self.input.pairs.iter().enumerate().map(|(place, pair)| PairLines {
+            number: place + 1,
+            older_day: calendar::day(pair.older_at, zone),
+            older: one_line(&pair.older),
+            newer_day: calendar::day(pair.newer_at, zone),
+            newer: one_line(&pair.newer),
+            words: one_line(&pair.words),
+        });
+        ReconciliationContext { pairs: pairs.collect() }
+    }
+
+    /// The same as data, for a provider that answers without a model.
+    pub(crate) fn data(&self) -> Value {
+        let pairs = self.input.pairs.iter().enumerate().map(|(place, pair)| {
+            json!({"pair": place + 1, "older": pair.older, "newer": pair.newer, "words": pair.words})
+        });
+        json!({"pairs": pairs.collect::<Vec<_>>()})
+    }
+
+    /// Reads an answer; a bad item never costs the good ones.
+    ///
+    /// # Errors
+    /// [`Malformed`] when there is no object with a list of pairs at all.
+    pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Reconciliation>, Malformed> {
+        let mut answer = answer::read(answer, &["pairs"])?;
+        let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
+        let ReconciliationAnswer { pairs } = answer.contents()?;
+        if matches!(pairs, List::Missing | List::Null | List::Wrong(_)) {
+            return Err(Malformed("`pairs` must be a list of objects, one for each pair.".to_owned()));
+        }
+        let mut verdicts: Vec<ProposedVerdict> = Vec::new();
+        for proposed in pairs.read("an object", "pairs", &mut notes) {
+            match self.verdict(proposed) {
+                Ok(verdict) if verdicts.iter().any(|known| known.pair == verdict.pair) => {
+                    notes.add(format!("a second answer about pair {}, dropped", verdict.pair + 1));
+                }
+                Ok(verdict) => verdicts.push(verdict),
+                Err(reason) => notes.add(reason),
+            }
+        }
+        let value = Reconciliation { verdicts, notes: notes.into_list() };
+        Ok(Parsed { value, whole, missing: None })
+    }
+
+    fn verdict(&self, proposed: &PairAnswer) -> Result<ProposedVerdict, String> {
+        let number = proposed.pair.get().copied().unwrap_or(0.0);
+        let places = 0..self.input.pairs.len();
+        let pair = places.into_iter().find(|place| (place + 1) as f64 == number);
+        let pair = pair.ok_or_else(|| format!("an answer about the unknown pair {number}, dropped"))?;
+        let word = proposed.verdict.word().unwrap_or_default();
+        let verdict = PairVerdict::ALL.into_iter().find(|verdict| verdict.as_str() == word);
+        let verdict =
+            verdict.ok_or_else(|| format!("the verdict \"{}\" is unknown, dropped", snippet(&word)))?;
+        let quote = as_written(proposed.quote.text().unwrap_or_default());
+        Ok(ProposedVerdict {
+            pair,
+            verdict,
+            quote: quote.chars().take(QUOTE_LENGTH_MAX).collect(),
+            still_true: proposed.still_true.text().map(str::to_owned),
+        })
+    }
+}

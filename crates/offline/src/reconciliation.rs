@@ -1,0 +1,68 @@
+//! What newer statements are to older ones, by plain clauses that differ in one value. What the rules can't tell is left alone.
+
+use serde::{Deserialize, Serialize};
+use text::{
+    CorrectionCue, contradicts, correction_cue, puts_in_doubt, split_sentences, tells_of_addition,
+    tells_of_the_past,
+};
+
+use super::extraction::corrections::{changes, takes_back};
+
+#[derive(Deserialize)]
+pub(super) struct ReconciliationInputs {
+    pairs: Vec<Pair>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    pair: usize,
+    older: String,
+    newer: String,
+    words: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Reconciliation {
+    pairs: Vec<Verdict>,
+}
+
+#[derive(Serialize)]
+struct Verdict {
+    pair: usize,
+    verdict: &'static str,
+    quote: String,
+    still_true: Option<String>,
+}
+
+pub(super) fn reconcile(inputs: &ReconciliationInputs) -> Reconciliation {
+    let verdict = |pair: &Pair| Verdict {
+        pair: pair.pair,
+        verdict: verdict(pair),
+        quote: pair.words.clone(),
+        still_true: None,
+    };
+    Reconciliation { pairs: inputs.pairs.iter().map(verdict).collect() }
+}
+
+fn verdict(pair: &Pair) -> &'static str {
+    let cue = correction_cue(&pair.words);
+    if matches!(cue, Some(CorrectionCue::Retracted | CorrectionCue::Denied)) {
+        return if takes_back(&pair.words, &pair.older) { "corrects" } else { "unrelated" };
+    }
+    let is_mistaken = cue == Some(CorrectionCue::Mistaken);
+    let sentences = || split_sentences(&pair.words).into_iter();
+    let is_past = sentences().all(tells_of_the_past);
+    if !is_mistaken && (is_past || sentences().any(tells_of_addition)) {
+        return "adds";
+    }
+    if puts_in_doubt(&pair.newer, &pair.older) {
+        return "unsure";
+    }
+    let corrects = is_mistaken || cue == Some(CorrectionCue::Changed);
+    let is_other = changes(&pair.words, &pair.older) || contradicts(&pair.newer, &pair.older, corrects);
+    match is_other {
+        true if is_mistaken => "corrects",
+        true => "replaces",
+        false => "unrelated",
+    }
+}
