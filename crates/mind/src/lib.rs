@@ -1,7 +1,7 @@
 //! Every question asked of a language model: prompts, contracts, parsing, repair.
 //!
 //! [`LanguageMind`] asks in three ways. As a [`memory::ports::Mind`] it is asked what is worth remembering of a
-//! session, what is no longer so because of it, what to make of recent events and what to think of between talks; for a turn it renders the reply's prompt
+//! session, what it replaces, what to make of recent events and what to think of between talks; for a turn it renders the reply's prompt
 //! ([`LanguageMind::render_reply`]) and streams the reply ([`LanguageMind::stream_reply`]).
 //!
 //! What holds for each question:

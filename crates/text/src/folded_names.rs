@@ -1,4 +1,4 @@
-//! Names as they are compared, whatever their case and form.
+//! Names as they are compared, in any case and form.
 
 use unicode_normalization::UnicodeNormalization;
 

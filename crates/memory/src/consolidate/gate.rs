@@ -26,6 +26,8 @@ pub enum GateDecision {
     Substance,
     /// Short, and the user corrected something.
     Correction,
+    /// Short, and the user stated something that is near to a memory: it may not be so any more.
+    Remembered,
 }
 
 /// Weighs a session. Short means fewer messages **or** fewer tokens than the settings ask; a short one still counts

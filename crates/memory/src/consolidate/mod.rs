@@ -265,7 +265,12 @@ impl Consolidator<'_> {
         let mut extraction = None;
         if !session.extracted {
             let messages = self.store.session_messages(session.id).await?;
-            let worth = weigh(&messages, self.settings);
+            let worth = match weigh(&messages, self.settings) {
+                GateDecision::Trivial if self.is_near_a_memory(session, &messages, parties).await? => {
+                    GateDecision::Remembered
+                }
+                worth => worth,
+            };
             trivial = worth == GateDecision::Trivial;
             let noted = self.note_phase(session.id, 'a', trace::gate(worth));
             if trivial {

@@ -10,7 +10,7 @@ use crate::messages::{Message, Role};
 use crate::nodes::{Evidence, NewNode, NodeKind};
 use crate::ports::{Counterpart, Embedding, NewPair};
 use crate::recall::score::vector_relevance;
-use crate::recall::{NodeWeights, RecallRequest, RecallSettings, recall_nodes};
+use crate::recall::{NodeWeights, RecallRequest, RecallSettings, ScoredNode, recall_nodes};
 use crate::sessions::Session;
 use crate::text::{content_terms, split_sentences};
 use crate::vector_index::{READABILITY_MIN, cosine};
@@ -25,6 +25,10 @@ const VECTOR_MIN: f64 = 0.47;
 const WORDS_MIN: f64 = 0.3;
 /// The same where there are no vectors: "we moved to Lyon" shares little with the memory of the old home.
 const WORDS_ALONE_MIN: f64 = 0.15;
+/// The same of a sentence that stands alone: "the wedding was put off, it is on 4 September".
+const SENTENCE_WORDS_MIN: f64 = 0.2;
+/// Sentences of a short session that memories are looked for by.
+const SENTENCES_COMPARED: usize = 4;
 /// Sentences of the session that are looked at, the newest.
 const SENTENCES_MAX: usize = 24;
 /// Pairs with such sentences.
@@ -103,6 +107,53 @@ impl Consolidator<'_> {
         Ok(distinct)
     }
 
+    /// Whether the user states something that may be about the same matter as a current memory.
+    pub(super) async fn is_near_a_memory(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        parties: &Participants,
+    ) -> Result<bool, ConsolidateError> {
+        let mut said = unused_sentences(messages, &[]);
+        said.truncate(SENTENCES_COMPARED);
+        let said: Vec<String> = said.into_iter().map(|words| words.quote).collect();
+        let found = self.nearest_memories(session, said.iter().map(String::as_str), parties).await?;
+        let is_near = |(sentence, found): (&String, &Vec<ScoredNode>)| {
+            let sentence = Compared::new(sentence, None);
+            found.iter().any(|scored| {
+                let described = Compared::new(&scored.node.description, None);
+                let is_event = matches!(scored.node.kind, NodeKind::Event | NodeKind::Intention);
+                let shared = sentence.shared_words(&described);
+                is_event && (scored.score.vector >= VECTOR_MIN || shared >= SENTENCE_WORDS_MIN)
+            })
+        };
+        Ok(said.iter().zip(&found).any(is_near))
+    }
+
+    /// The memories nearest to each of these texts.
+    async fn nearest_memories(
+        &self,
+        session: &Session,
+        texts: impl Iterator<Item = &str>,
+        parties: &Participants,
+    ) -> Result<Vec<Vec<ScoredNode>>, ConsolidateError> {
+        let look = |text: &str| RecallRequest {
+            scope: session.scope.clone(),
+            text: text.to_owned(),
+            now: self.clock.now(),
+            zone: parties.zone.clone(),
+            window: Vec::new(),
+        };
+        let settings = RecallSettings {
+            k: NEAR_MEMORIES,
+            min_relevance: WORDS_ALONE_MIN,
+            weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
+            ..self.recall.clone()
+        };
+        let looks = texts.map(look).collect();
+        Ok(recall_nodes(self.store, self.index, self.embedder, &settings, looks).await?)
+    }
+
     /// Current memories near to each new one, the nearest of each first.
     async fn near_memories(
         &self,
@@ -111,21 +162,8 @@ impl Consolidator<'_> {
         compared: &[Compared],
         parties: &Participants,
     ) -> Result<Vec<NewPair>, ConsolidateError> {
-        let look = |memory: &NewMemory<'_>| RecallRequest {
-            scope: session.scope.clone(),
-            text: memory.node.description.clone(),
-            now: self.clock.now(),
-            zone: parties.zone.clone(),
-            window: Vec::new(),
-        };
-        let looks: Vec<RecallRequest> = new.iter().map(look).collect();
-        let settings = RecallSettings {
-            k: NEAR_MEMORIES,
-            min_relevance: WORDS_ALONE_MIN,
-            weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
-            ..self.recall.clone()
-        };
-        let found = recall_nodes(self.store, self.index, self.embedder, &settings, looks).await?;
+        let texts = new.iter().map(|memory| memory.node.description.as_str());
+        let found = self.nearest_memories(session, texts, parties).await?;
         let mut pairs = Vec::new();
         for place in 0..NEAR_MEMORIES {
             for ((memory, text), found) in new.iter().zip(compared).zip(&found) {

@@ -95,7 +95,7 @@ impl Consolidator<'_> {
         }))
     }
 
-    /// What stays true of the older memory. What only says the whole of it again, or the newer one, is no rest.
+    /// What stays true of the older memory. A text that repeats the whole of it or the newer one is left out.
     fn rest(&self, pair: &WaitingPair, still_true: Option<&str>, at: Timestamp) -> Option<Box<NewNode>> {
         let OlderStatement::Node(older, evidence) = &pair.older else { return None };
         let text: String = still_true?.trim().chars().take(DESCRIPTION_LENGTH_MAX).collect();
@@ -165,7 +165,7 @@ fn year_in(sentence: &str) -> Option<(Timestamp, Timestamp)> {
 }
 
 fn trace(pairs: &[WaitingPair], answer: &Reconciliation, outcomes: &[(i64, PairOutcome)]) -> Value {
-    let told = |(place, pair): (usize, &WaitingPair)| {
+    let entry = |(place, pair): (usize, &WaitingPair)| {
         let proposed = answer.verdicts.iter().find(|verdict| verdict.pair == place);
         let older = match &pair.older {
             OlderStatement::Node(node, _) => json!(node.id),
@@ -180,6 +180,6 @@ fn trace(pairs: &[WaitingPair], answer: &Reconciliation, outcomes: &[(i64, PairO
         json!({"older": older, "newer": pair.newer.id, "verdict": proposed.map(|verdict| verdict.verdict.as_str()),
             "outcome": outcome})
     };
-    let pairs: Vec<Value> = pairs.iter().enumerate().map(told).collect();
+    let pairs: Vec<Value> = pairs.iter().enumerate().map(entry).collect();
     json!({"pairs": pairs, "notes": answer.notes})
 }

@@ -21,6 +21,7 @@ pub(super) fn gate(worth: GateDecision) -> Value {
         GateDecision::StrongEmotion => "short, but a word of loss, crisis or a milestone stands in it",
         GateDecision::Substance => "short, but the user told something",
         GateDecision::Correction => "short, but the user corrected something",
+        GateDecision::Remembered => "short, but it is about something that is remembered",
     };
     json!({"is_trivial": worth == GateDecision::Trivial, "reason": reason})
 }

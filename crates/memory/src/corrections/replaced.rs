@@ -36,7 +36,7 @@ pub struct Replaced {
     pub descriptions: Vec<EntityId>,
 }
 
-/// Words of a message from which a node was written that is no longer current.
+/// Words of a message from which a node was written that is no longer current. A reply has those of the message that it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplacedSpan {
     /// Number of the message.

@@ -156,7 +156,7 @@ pub struct WaitingPair {
 pub enum PairOutcome {
     /// Both stay as they are.
     BothStand,
-    /// The older one is no longer current.
+    /// The older one becomes a former one.
     Replaced {
         /// It never was so; else it was so until then.
         is_mistaken: bool,

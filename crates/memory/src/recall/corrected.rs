@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::former_values::FormerValues;
+use super::former_values::{FormerValue, FormerValues};
 use super::{Candidate, CandidateKind, Doubt, RecallRequest, RecallResult};
 use crate::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
 use crate::entities::{fold_name, name_stands_in};
@@ -43,39 +43,6 @@ pub struct HeldBackValue {
     /// Where it was left out or noted: `message`, `event`, `thought`, `intention`, `expectation`,
     /// `summary`, `description`, `mood`, `document`.
     pub places: BTreeSet<String>,
-}
-
-/// A former value beside what says it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FormerValue {
-    /// The memory that said it.
-    pub node_id: NodeId,
-    /// What it said.
-    pub text: String,
-    /// When it was written.
-    pub since: Timestamp,
-    /// When it was replaced.
-    pub until: Timestamp,
-    /// The memory that is current instead.
-    pub current: NodeId,
-    /// What that one says.
-    pub current_text: String,
-    /// It never was so; else it was so until then.
-    pub mistaken: bool,
-}
-
-impl From<&ReplacedValue> for FormerValue {
-    fn from(value: &ReplacedValue) -> Self {
-        Self {
-            node_id: value.node,
-            text: value.text.clone(),
-            since: value.since,
-            until: value.until,
-            current: value.current,
-            current_text: value.current_text.clone(),
-            mistaken: value.mistaken,
-        }
-    }
 }
 
 /// A correction in the user's latest words, not yet a memory.
@@ -155,10 +122,11 @@ pub(super) async fn hold_back(
     let said: Vec<Message> = found.passages.iter().flat_map(|passage| passage.messages.clone()).collect();
     corrected.note_messages(&said);
     let outdated: BTreeMap<i64, NodeId> = replaced.outdated.into_iter().collect();
-    corrected.hold_back_nodes(found, &outdated);
-    corrected.hold_back_texts(found, &replaced.descriptions);
     let asks = asks_for_the_past(&request.text);
     corrected.asks_for_the_past = asks;
+    corrected.hold_back_nodes(found, &outdated);
+    corrected.hold_back_replies(found);
+    corrected.hold_back_texts(found, &replaced.descriptions);
     let current: BTreeSet<NodeId> = about.nodes.into_iter().collect();
     let is_past = |value: &&ReplacedValue| asks && !value.mistaken && current.contains(&value.current);
     let mut former: Vec<ReplacedValue> = corrected.values.iter().filter(is_past).cloned().collect();
@@ -426,6 +394,28 @@ impl Corrected {
         for value in self.nodes.values().cloned().collect::<Vec<_>>() {
             self.hold(&value, "event");
         }
+    }
+
+    /// Leaves out what the persona said of a former value, unless the past is asked for: its own words prove nothing.
+    fn hold_back_replies(&mut self, found: &mut RecallResult) {
+        let is_shown = |message: &Message| {
+            let value = self.messages.get(&message.id).filter(|_| message.role == Role::Persona);
+            value.is_none_or(|value| self.asks_for_the_past && !value.mistaken)
+        };
+        let mut removed = BTreeSet::new();
+        for passage in &mut found.passages {
+            let said = passage.messages.iter().filter(|message| !is_shown(message));
+            removed.extend(said.map(|message| message.id));
+            passage.messages.retain(is_shown);
+        }
+        found.passages.retain(|passage| !passage.messages.is_empty());
+        for candidate in &mut found.candidates {
+            if candidate.used && removed.contains(&MessageId(candidate.id)) {
+                candidate.used = false;
+                "the persona repeated what has changed since".clone_into(&mut candidate.reason);
+            }
+        }
+        self.messages.retain(|id, _| !removed.contains(id));
     }
 
     /// Summaries lose what is no longer current; so do descriptions, but for those that a person wrote.

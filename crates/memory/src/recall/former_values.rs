@@ -2,9 +2,46 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::corrections::{ReplacedValue, WordKey};
 use crate::entities::fold_name;
 use crate::identifiers::NodeId;
+
+/// A former value beside what says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FormerValue {
+    /// The memory that said it.
+    pub node_id: NodeId,
+    /// What it said.
+    pub text: String,
+    /// When it was written.
+    pub since: Timestamp,
+    /// When it was replaced.
+    pub until: Timestamp,
+    /// The memory that is current instead.
+    pub current: NodeId,
+    /// What that one says.
+    pub current_text: String,
+    /// It never was so; else it was so until then.
+    pub mistaken: bool,
+}
+
+impl From<&ReplacedValue> for FormerValue {
+    fn from(value: &ReplacedValue) -> Self {
+        Self {
+            node_id: value.node,
+            text: value.text.clone(),
+            since: value.since,
+            until: value.until,
+            current: value.current,
+            current_text: value.current_text.clone(),
+            mistaken: value.mistaken,
+        }
+    }
+}
 
 /// The latest change first.
 #[derive(Clone, Debug, Default)]

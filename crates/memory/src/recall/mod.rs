@@ -41,10 +41,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use absence::{MessageFit, SAID_MIN};
-pub use corrected::{
-    Corrected, FormerValue, FreshCorrection, HeldBackValue, is_fresh_correction, outdated_nodes,
-};
+pub use corrected::{Corrected, FreshCorrection, HeldBackValue, is_fresh_correction, outdated_nodes};
 pub use doubts::Doubt;
+pub use former_values::FormerValue;
 pub use identity::IdentityQuestion;
 pub use message_query::MessageQuery;
 pub use messages::{RankedMessage, rank_messages};

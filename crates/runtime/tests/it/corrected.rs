@@ -64,7 +64,7 @@ pub(crate) async fn live_with(
     talk_and_remember(world, line, description, verdict).await
 }
 
-/// A session of one line that the model takes down as it was told to, with these answers about what it may replace.
+/// A session of one line that becomes this memory, with these answers about what it may replace.
 pub(crate) async fn talk_and_remember(
     world: &mut World,
     line: &str,

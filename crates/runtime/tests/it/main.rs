@@ -18,6 +18,7 @@ mod corrected;
 mod corrected_elsewhere;
 mod corrected_names;
 mod correction_chains;
+mod reconciliation;
 mod defects;
 mod reflection;
 mod slow_cycle;

@@ -35,13 +35,16 @@ const CHANGES_OF_NODES: &str = changes!(
 const CHANGES: &str = changes!(" AND r.change IN (SELECT value FROM json_each(?2))");
 const ANY: &str = "SELECT EXISTS (SELECT 1 FROM replaced_values WHERE scope = ?1)";
 const SPANS: &str = "
-    SELECT e.message_seq, e.span_start, e.span_end, n.id, n.seq
-    FROM json_each(?2) j CROSS JOIN node_evidence e ON e.message_seq = j.value
+    SELECT j.value, e.span_start, e.span_end, n.id, n.seq
+    FROM json_each(?2) j CROSS JOIN recall_messages m ON m.seq = j.value
+        CROSS JOIN node_evidence e ON e.message_seq = CASE m.role WHEN 'user' THEN m.seq ELSE (
+            SELECT max(a.seq) FROM recall_messages a
+            WHERE a.session_id = m.session_id AND a.role = 'user' AND a.seq < m.seq) END
         CROSS JOIN concept_nodes n ON n.seq = e.node_seq
     WHERE n.scope = ?1 AND n.deleted_at IS NULL AND EXISTS (
         SELECT 1 FROM node_changes c CROSS JOIN replaced_values r ON r.scope = ?1 AND r.change = c.number
         WHERE c.node_seq = n.seq)
-    ORDER BY e.message_seq, e.span_start";
+    ORDER BY j.value, e.span_start";
 const OUTDATED: &str = "
     SELECT DISTINCT t.seq, e.id, e.seq
     FROM json_each(?2) j CROSS JOIN concept_nodes t ON t.seq = j.value
@@ -162,8 +165,8 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
     let says_it_was_wrong = |node: &Node| {
         node.relational_tags.contains(&RelationalTag::Correction) && node.superseded_by != Some(node.id)
     };
-    let is_told = || is_mistaken.unwrap_or_else(|| next.as_ref().is_some_and(says_it_was_wrong));
-    value.mistaken = is_correction || is_told();
+    let says_so = || is_mistaken.unwrap_or_else(|| next.as_ref().is_some_and(says_it_was_wrong));
+    value.mistaken = is_correction || says_so();
     if let Some(newer) = replaced_by {
         value.since = reconciliation::said_at(connection, node)?;
         value.until = reconciliation::said_at(connection, newer)?;

@@ -218,31 +218,6 @@ impl VectorIndexStore for FakeStore {
 }
 
 #[async_trait]
-impl ReconciliationStore for FakeStore {
-    async fn waiting_pairs(
-        &self,
-        _scope: &Scope,
-        _session: SessionId,
-        _limit: u32,
-    ) -> Result<Vec<WaitingPair>, StoreError> {
-        refused()
-    }
-
-    async fn commit_reconciliation(&self, _commit: ReconciliationCommit) -> Result<(), StoreError> {
-        refused()
-    }
-
-    async fn open_pairs(
-        &self,
-        _scope: &Scope,
-        _nodes: &[i64],
-        _messages: &[i64],
-    ) -> Result<Vec<OpenPair>, StoreError> {
-        Ok(Vec::new())
-    }
-}
-
-#[async_trait]
 impl ConsolidationStore for FakeStore {
     async fn claim_closing_session(&self, _now: Timestamp) -> Result<Option<Session>, StoreError> {
         refused()

@@ -1,9 +1,10 @@
 //! The slow cycle and traces, which recall has no business with.
 
-use memory::identifiers::CycleId;
+use memory::identifiers::{CycleId, SessionId};
 use memory::ports::{
-    PhaseTrace, ReflectionCandidate, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
-    SlowCycleStore, TraceStore, TranscriptSummary, TurnSummary, TurnTrace,
+    OpenPair, PhaseTrace, ReconciliationCommit, ReconciliationStore, ReflectionCandidate, SettledExpectation,
+    SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, TraceStore, TranscriptSummary,
+    TurnSummary, TurnTrace, WaitingPair,
 };
 use serde_json::Value;
 
@@ -89,5 +90,30 @@ impl TraceStore for FakeStore {
     }
     async fn drop_traces(&self, _before: Timestamp) -> Result<u32, StoreError> {
         refused()
+    }
+}
+
+#[async_trait]
+impl ReconciliationStore for FakeStore {
+    async fn waiting_pairs(
+        &self,
+        _scope: &Scope,
+        _session: SessionId,
+        _limit: u32,
+    ) -> Result<Vec<WaitingPair>, StoreError> {
+        refused()
+    }
+
+    async fn commit_reconciliation(&self, _commit: ReconciliationCommit) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn open_pairs(
+        &self,
+        _scope: &Scope,
+        _nodes: &[i64],
+        _messages: &[i64],
+    ) -> Result<Vec<OpenPair>, StoreError> {
+        Ok(Vec::new())
     }
 }
