@@ -3,25 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::former_values::{FormerValue, FormerValues};
-use super::{Candidate, CandidateKind, Doubt, RecallRequest, RecallResult};
+use super::{Candidate, CandidateKind, Doubt, FreshCorrection, RecallRequest, RecallResult};
 use crate::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue};
-use crate::entities::{fold_name, name_stands_in};
 use crate::identifiers::{EntityId, MessageId, NodeId};
 use crate::messages::{Message, Role};
 use crate::nodes::{Node, NodeKind};
 use crate::ports::{CorrectionStore, Store, StoreError};
 use crate::scope::Scope;
-use crate::text::{asks_for_the_past, content_terms, correction_cue, denied_value, split_sentences};
+use crate::text::{Values, asks_for_the_past, content_terms, correction_cue, split_sentences};
 
 /// Values that one prompt tells of as no longer current.
 const TOLD_MAX: usize = 10;
-/// How long a correction in words may wait until its session becomes memory.
-const FRESH: SignedDuration = SignedDuration::from_hours(24);
 /// The share of a former value's words from which a text only says it again.
 const REPEATS: f64 = 0.6;
 
@@ -45,17 +42,6 @@ pub struct HeldBackValue {
     pub places: BTreeSet<String>,
 }
 
-/// A correction in the user's latest words, not yet a memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FreshCorrection {
-    /// The words.
-    pub text: String,
-    /// When they were said.
-    pub at: Timestamp,
-    /// The value that they deny, where they name it.
-    pub denied: Option<String>,
-}
-
 /// What recall found to be no longer current.
 #[derive(Clone, Debug, Default)]
 pub struct Corrected {
@@ -74,15 +60,10 @@ pub struct Corrected {
     /// What was held back.
     pub held_back: Vec<HeldBackValue>,
     values: FormerValues,
+    /// What the fresh corrections say, in the same order.
+    pub(super) fresh_values: Vec<Values>,
     spans: Vec<ReplacedSpan>,
     asks_for_the_past: bool,
-}
-
-/// Whether the user corrects something in a message that may not have become memory yet.
-pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
-    let age = now.duration_since(message.created_at);
-    let is_recent = !age.is_negative() && age < FRESH;
-    message.role == Role::User && is_recent && correction_cue(&message.content).is_some()
 }
 
 /// Takes out of what came to mind all that rested on a value which is no longer current, and notes the rest.
@@ -201,24 +182,8 @@ impl Corrected {
             let value = known.or_else(|| self.of_text(&candidate.text));
             let value = value.filter(|value| value.current.0 != candidate.id);
             candidate.no_longer_current = value.map(FormerValue::from);
+            candidate.denied = self.denial_of(&candidate.text, candidate.created_at).cloned();
         }
-    }
-
-    /// Notes which of these messages say what is no longer current, and which correct something themselves.
-    pub fn note_window(&mut self, window: &[Message], now: Timestamp) {
-        self.note_messages(window);
-        for message in window {
-            if is_fresh_correction(message, now) {
-                let denied = denied_value(&message.content).map(str::to_owned);
-                let fresh = FreshCorrection { text: message.content.clone(), at: message.created_at, denied };
-                if !self.fresh.contains(&fresh) {
-                    self.fresh.push(fresh);
-                }
-            }
-        }
-        self.fresh.sort_by_key(|fresh| fresh.at);
-        let surplus = self.fresh.len().saturating_sub(TOLD_MAX);
-        self.fresh.drain(..surplus);
     }
 
     /// The values that a prompt has to tell as no longer current: those asked for, then those that stand in it.
@@ -250,14 +215,7 @@ impl Corrected {
         })
     }
 
-    /// Whether the user's latest words say that a text is wrong.
-    pub fn is_denied(&self, text: &str) -> bool {
-        let mut denied = self.fresh.iter().filter_map(|fresh| fresh.denied.as_deref());
-        let folded = fold_name(text);
-        denied.any(|value| name_stands_in(&folded, &fold_name(value)))
-    }
-
-    fn note_messages(&mut self, messages: &[Message]) {
+    pub(super) fn note_messages(&mut self, messages: &[Message]) {
         for message in messages {
             let quoted = self.spans.iter().find(|span| span.message == message.seq);
             let by_span = quoted.and_then(|span| self.values.of_node(span.node));

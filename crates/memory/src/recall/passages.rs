@@ -125,5 +125,6 @@ fn receipt(ranked: &RankedMessage, refusal: Option<String>) -> Candidate {
         used: refusal.is_none(),
         reason: refusal.unwrap_or_else(|| "says what is asked for".to_owned()),
         no_longer_current: None,
+        denied: None,
     }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::FormerValue;
+use super::{FormerValue, FreshCorrection};
 
 /// What a candidate is a row of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +63,9 @@ pub struct Candidate {
     /// What it says that is no longer current, and what is so now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_longer_current: Option<FormerValue>,
+    /// The user's latest words after which it is wrong, where they are no memory yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<FreshCorrection>,
 }
 
 /// Where the time went, in milliseconds.

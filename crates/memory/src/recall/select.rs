@@ -167,6 +167,7 @@ fn receipt(scored: &Scored, refusal: Option<String>) -> Candidate {
         used: refusal.is_none(),
         reason: refusal.unwrap_or_else(|| used_reason(score)),
         no_longer_current: None,
+        denied: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is no longer so: notes where it is said, and lines that tell it with its dates.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::corrections::ReplacedValue;
 use memory::identifiers::MessageId;
@@ -10,17 +11,28 @@ use super::input::ReplyInput;
 use crate::calendar;
 use crate::quoted::one_line;
 
+/// Behind what the user's latest words correct.
+pub(super) const DENIED: &str = " (they have just said that this is wrong)";
 /// Longest former or current text that is quoted, in characters.
 const LENGTH_MAX: usize = 240;
 
-/// The line with a note, if the message says what is no longer so.
-pub(super) fn noted(line: String, message: MessageId, input: &ReplyInput) -> String {
-    match input.corrected.messages.get(&message) {
-        Some(value) => line + &note(value, &input.user_zone),
-        None => match input.corrected.doubt_of_message(message) {
-            Some(other) => line + &uncertain(other),
-            None => line,
-        },
+/// The line with a note, if the message with this text says what is no longer so, or what is in doubt.
+pub(super) fn noted(
+    line: String,
+    message: MessageId,
+    text: &str,
+    at: Timestamp,
+    input: &ReplyInput,
+) -> String {
+    let corrected = &input.corrected;
+    if let Some(value) = corrected.messages.get(&message) {
+        line + &note(value, &input.user_zone)
+    } else if corrected.denial_of(text, at).is_some() {
+        line + DENIED
+    } else if let Some(other) = corrected.doubt_of_message(message) {
+        line + &uncertain(other)
+    } else {
+        line
     }
 }
 
@@ -28,9 +40,7 @@ pub(super) fn noted(line: String, message: MessageId, input: &ReplyInput) -> Str
 pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
     match input.corrected.nodes.get(&node.id) {
         Some(value) => note(value, &input.user_zone),
-        None if input.corrected.is_denied(&node.description) => {
-            " (they have just said that this is wrong)".to_owned()
-        }
+        None if input.corrected.denial_of(&node.description, node.created_at).is_some() => DENIED.to_owned(),
         None => match input.corrected.doubt_of(node.id) {
             Some(other) => uncertain(other),
             None => String::new(),

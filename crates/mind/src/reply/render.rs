@@ -236,7 +236,7 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
     // Who speaks by rules can't weigh a note: what is no longer so is said with its date when it is asked for, and else not.
     let is_current = |node: &&Node| {
         !corrected.nodes.contains_key(&node.id)
-            && !corrected.is_denied(&node.description)
+            && corrected.denial_of(&node.description, node.created_at).is_none()
             && corrected.doubt_of(node.id).is_none()
     };
     let is_said_so = |message: &MessageId| {

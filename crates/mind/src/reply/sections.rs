@@ -211,7 +211,9 @@ impl Sections {
         let summaries = sessions.into_iter().filter_map(|session| {
             let summary = session.summary.as_deref().map(one_line).filter(|text| !text.is_empty())?;
             let bucket = DayBucket::of(session.last_message_at, input.now, zone).heading();
-            Some(Item::new(Shown::Line(format!("[{bucket}] {summary}"))))
+            let denial = input.corrected.denial_of(&summary, session.last_message_at);
+            let note = if denial.is_some() { corrected::DENIED } else { "" };
+            Some(Item::new(Shown::Line(format!("[{bucket}] {summary}{note}"))))
         });
         self.extend(Name::Sessions, summaries);
         self.extend(Name::Passages, input.passages.iter().map(|passage| passage_item(passage, input)));
@@ -220,7 +222,16 @@ impl Sections {
         let window = newest_first(input.window.iter().filter(|message| !burst.contains(&message.id)));
         let talk = window.into_iter().map(|message| {
             let bucket = DayBucket::of(message.created_at, input.now, zone);
-            Item::new(Shown::Dated(bucket, corrected::noted(said_earlier(message), message.id, input)))
+            Item::new(Shown::Dated(
+                bucket,
+                corrected::noted(
+                    said_earlier(message),
+                    message.id,
+                    &message.content,
+                    message.created_at,
+                    input,
+                ),
+            ))
         });
         self.extend(Name::Conversation, talk);
         let burst = newest_first(input.burst.iter());
@@ -263,7 +274,7 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
     let lines = passage.lines.iter();
     let shown = lines.clone().map(|line| {
         let label = format!("[{}] {}", calendar::minute(line.at, zone), label(line.speaker));
-        corrected::noted(after_label(&label, &line.text), line.message_id, input)
+        corrected::noted(after_label(&label, &line.text), line.message_id, &line.text, line.at, input)
     });
     let messages = lines.clone().map(|line| line.message_id).collect();
     Item { messages, ..Item::new(Shown::Lines(shown.collect())) }

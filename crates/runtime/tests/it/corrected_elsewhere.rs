@@ -60,7 +60,11 @@ async fn other_programs_are_told_of_a_correction_that_is_minutes_old() {
     live(&mut world, "我养了只猫叫小黑", "用户养了一只猫，叫小黑", None).await;
     world.talk(WEB, "不是小黑，是小白").await;
     let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
-    assert!(recalled.corrected.is_denied("用户养了一只猫，叫小黑"), "{:?}", recalled.corrected);
+    assert!(
+        recalled.corrected.denial_of("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH).is_some(),
+        "{:?}",
+        recalled.corrected
+    );
     world.pass(25 * HOUR).await;
     let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
     assert_eq!(recalled.corrected.fresh, [], "then it has become memory");
@@ -77,7 +81,7 @@ async fn a_correction_holds_however_much_is_said_after_it() {
     }
     let denies = async |world: &World| {
         let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
-        recalled.corrected.is_denied("用户养了一只猫，叫小黑")
+        recalled.corrected.denial_of("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH).is_some()
     };
     assert!(denies(&world).await);
     // Somebody asks as of another day: what was noted stays.
@@ -264,5 +268,38 @@ async fn where_it_is_not_clear_what_holds_neither_is_certain_and_the_persona_ask
         let events = world.nodes(NodeKind::Event).await;
         let doubt = events.iter().find(|event| event.description == doubted).unwrap();
         assert!(doubt.superseded_by.is_some(), "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_correction_marks_every_line_with_the_old_value_until_it_is_memory() {
+    for (said, known, corrected, asked, value) in [
+        (
+            "i live in Hamburg in a flat",
+            "The user lives in Hamburg in a flat",
+            "no, i live in Porto now",
+            "where do i live, in which flat?",
+            "Hamburg",
+        ),
+        ("我住在北京的公寓", "用户住在北京的公寓", "我搬到了上海", "我住在哪个公寓？", "北京"),
+    ] {
+        let mut world = World::with(short_window(), None).await;
+        live(&mut world, said, known, None).await;
+        world.pass(HOUR).await;
+        world.talk(WEB, corrected).await;
+        for line in ["今天下雨了", "the train was late again"].repeat(6) {
+            world.talk(WEB, line).await;
+        }
+        world.talk(WEB, asked).await;
+        let prompt = world.last_prompt();
+        let lines = prompt
+            .lines()
+            .filter(|line| line.contains(value) && !line.contains("just said that this is wrong"));
+        assert_eq!(lines.collect::<Vec<_>>(), Vec::<&str>::new(), "{prompt}");
+        assert!(prompt.contains(value), "{prompt}");
+        let recalled = world.runtime.recall(scope("ann"), asked.to_owned(), None).await.unwrap();
+        let saying = recalled.candidates.iter().filter(|found| found.text.contains(value));
+        let unmarked: Vec<_> = saying.filter(|found| found.denied.is_none()).collect();
+        assert!(unmarked.is_empty(), "{unmarked:?}");
     }
 }

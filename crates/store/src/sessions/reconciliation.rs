@@ -406,7 +406,8 @@ fn leads_to(connection: &Connection, from: i64, to: i64) -> Result<bool> {
     connection
         .prepare_cached(
             "WITH RECURSIVE line (seq) AS (
-                 SELECT ?1 UNION SELECT n.seq FROM line l JOIN concept_nodes f ON f.seq = l.seq
+                 SELECT seq FROM concept_nodes WHERE seq = ?1
+                 UNION SELECT n.seq FROM line l JOIN concept_nodes f ON f.seq = l.seq
                      JOIN concept_nodes n ON n.id = f.superseded_by)
              SELECT EXISTS (SELECT 1 FROM line WHERE seq = ?2)",
         )?

@@ -380,6 +380,7 @@ pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
         used: true,
         reason: "words".to_owned(),
         no_longer_current: None,
+        denied: None,
     };
     let other = Candidate { id: stage.id(), text: "harmless".to_owned(), ..candidate.clone() };
     let mut proof = receipt(turn, 2);

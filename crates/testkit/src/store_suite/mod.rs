@@ -13,6 +13,7 @@ mod hub;
 mod people;
 mod personas;
 mod recall;
+mod reconciliation;
 mod reflection;
 mod sessions;
 mod slow_cycle;
@@ -80,6 +81,10 @@ pub use recall::{
     rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, scopes_never_meet,
     touching_counts_a_recall,
 };
+pub use reconciliation::{
+    a_pair_is_asked_about_until_it_is_answered, an_answer_leaves_former_memories_and_what_stays_true,
+    an_open_pair_is_found_until_it_is_asked_again,
+};
 pub use reflection::{
     a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
     edges_join_thoughts_and_their_events, the_timeline_is_merged,
@@ -137,6 +142,8 @@ macro_rules! store_suite {
             a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
             doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
             of_many_links_the_newest_and_the_weightiest_are_given,
+            a_pair_is_asked_about_until_it_is_answered, an_open_pair_is_found_until_it_is_asked_again,
+            an_answer_leaves_former_memories_and_what_stays_true,
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
             scopes_never_meet, phrases_are_found_where_they_stand, a_word_of_any_length_is_found, frequencies_follow_what_comes_and_goes, messages_are_outlined_and_found_by_time, rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, nodes_are_found_by_entity_and_time,

@@ -144,7 +144,7 @@ pub(super) const ARTICLES: &[&str] = &["a", "an", "the"];
 /// A value ends before these.
 const AFTER_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的"];
 /// Whom a plain clause is about, what of it, and the value.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Statement {
     /// Empty where the clause says nothing or a pronoun: then the clauses before it say it.
     subject: String,
@@ -161,6 +161,7 @@ struct Statement {
 }
 
 /// What a text plainly says, read once for all that is asked of it.
+#[derive(Clone, Debug)]
 pub struct Values {
     statements: Vec<Statement>,
     /// Folded clauses that say what is so.
@@ -194,6 +195,20 @@ impl Values {
         parsed
     }
 
+    /// [`contradicts`] of texts that were read before.
+    pub fn contradict(&self, older: &Self, corrects: bool) -> bool {
+        let differs = |newer: &Statement| {
+            let same = |older: &&Statement| is_of_the_same(newer, older, corrects);
+            // What is said for certain settles a doubt, also where it says the same.
+            let replaces = |older: &Statement| older.is_hedged || are_different(&newer.value, &older.value);
+            older.statements.iter().filter(same).any(replaces)
+        };
+        self.statements.iter().filter(|newer| !newer.is_hedged).any(differs)
+            || corrects
+                && !is_one_of_several(&self.plain_clauses())
+                && slot(self, older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
+    }
+
     /// The clauses that say what is so.
     pub fn plain_clauses(&self) -> String {
         self.plain.join("\n")
@@ -210,17 +225,7 @@ impl Values {
 /// `corrects` its words say that something has changed or was wrong; then any clause that is the same but for one value
 /// counts.
 pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
-    let (newer, older) = (Values::new(newer), Values::new(older));
-    let differs = |newer: &Statement| {
-        let same = |older: &&Statement| is_of_the_same(newer, older, corrects);
-        // What is said for certain settles a doubt, also where it says the same.
-        let replaces = |older: &Statement| older.is_hedged || are_different(&newer.value, &older.value);
-        older.statements.iter().filter(same).any(replaces)
-    };
-    newer.statements.iter().filter(|newer| !newer.is_hedged).any(differs)
-        || corrects
-            && !is_one_of_several(&newer.plain_clauses())
-            && slot(&newer, &older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
+    Values::new(newer).contradict(&Values::new(older), corrects)
 }
 
 /// Whether the newer text says with a doubt what the older one says for certain, and says it differently: then it is not

@@ -1,4 +1,4 @@
-//! Lives as data: something is said, then something else, and later it is asked for. Corrections must not be told as current, and
+//! Lives as data: something is said, then something else, and later it is asked for. Corrections must not be given as current, and
 //! what corrects nothing must not take anything away, whatever the model is like.
 
 use memory::nodes::NodeKind;
@@ -101,10 +101,10 @@ async fn live(number: usize, life: &Life, model: Model) -> Found {
         Model::Rules => World::by_rules(short_window()).await,
         _ => World::with(short_window(), None).await,
     };
-    let told = life.clone();
-    world.model.on("extraction", move |request| Reply::json(extraction(&told, model, request)));
-    let told = life.clone();
-    world.model.on("reconciliation", move |request| reconciliation(number, &told, model, request));
+    let script = life.clone();
+    world.model.on("extraction", move |request| Reply::json(extraction(&script, model, request)));
+    let script = life.clone();
+    world.model.on("reconciliation", move |request| reconciliation(number, &script, model, request));
     for line in [life.said.as_str(), "the rain has stopped at last", life.then.as_str(), "so tired today"] {
         world.talk(WEB, line).await;
         world.silence().await;

@@ -20,7 +20,6 @@ const PARTS: &[(&str, &str)] = &[
     ("BEGIN DEFERRED", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
     (" AS INTEGER)", " AS BIGINT)"),
     ("SELECT ?1, 0", "SELECT ?1::bytea, 0"),
-    ("SELECT ?1 UNION", "SELECT ?1::bytea UNION"),
     ("e.value ->> 'message_id'", "e.atom::json ->> 'message_id'"),
     ("char(9, 10, 13, 32)", "E'\\t\\n\\r '"),
     ("length(CAST(transcript AS BLOB))", "octet_length(transcript)"),
