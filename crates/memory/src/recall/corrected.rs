@@ -172,6 +172,34 @@ impl Corrected {
         Ok(earlier.collect())
     }
 
+    /// What each of these nodes says that is no longer current: the node was replaced, or says what was.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn in_nodes(
+        store: &dyn CorrectionStore,
+        scope: &Scope,
+        nodes: &[Node],
+    ) -> Result<BTreeMap<NodeId, FormerValue>, StoreError> {
+        let about = ReplacedQuery {
+            nodes: nodes.iter().map(|node| node.id).collect(),
+            citing: nodes.iter().map(|node| node.seq).collect(),
+            texts: nodes.iter().map(|node| node.description.clone()).collect(),
+            ..ReplacedQuery::default()
+        };
+        let Replaced { values, outdated, .. } = store.replaced(scope, &about).await?;
+        let corrected = Self { values: FormerValues::new(values), ..Self::default() };
+        let outdated = outdated.into_iter().collect();
+        let former = nodes.iter().filter_map(|node| {
+            let own = corrected.values.of_node(node.id).filter(|_| node.superseded_by.is_some());
+            let value = own
+                .or_else(|| corrected.rests_on_former(node, &outdated))
+                .or_else(|| corrected.of_text(&node.description).filter(|value| value.current != node.id))?;
+            Some((node.id, FormerValue::from(value)))
+        });
+        Ok(former.collect())
+    }
+
     /// Says of each candidate which former value it tells, also of those that no prompt shows.
     pub fn note_candidates(&self, candidates: &mut [Candidate]) {
         for candidate in candidates {

@@ -25,6 +25,9 @@ pub struct FormerValue {
     pub current: NodeId,
     /// What that one says.
     pub current_text: String,
+    /// The same: what is so now.
+    #[serde(default)]
+    pub now: String,
     /// It never was so; else it was so until then.
     pub mistaken: bool,
 }
@@ -38,6 +41,7 @@ impl From<&ReplacedValue> for FormerValue {
             until: value.until,
             current: value.current,
             current_text: value.current_text.clone(),
+            now: value.current_text.clone(),
             mistaken: value.mistaken,
         }
     }

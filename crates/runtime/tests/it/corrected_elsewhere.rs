@@ -303,3 +303,18 @@ async fn a_correction_marks_every_line_with_the_old_value_until_it_is_memory() {
         assert!(unmarked.is_empty(), "{unmarked:?}");
     }
 }
+
+#[tokio::test]
+async fn a_value_to_which_the_user_has_returned_is_current() {
+    const AGAIN: &str = "The user lives in the flat in Berlin by the river again";
+    let mut world = World::with(short_window(), None).await;
+    moved(&mut world).await;
+    live(&mut world, "i live in Berlin by the river again, in the old flat", AGAIN, Some(LYON)).await;
+    world.pass(48 * HOUR).await;
+    world.talk(WEB, "what is my flat by the river like?").await;
+    let prompt = world.last_prompt();
+    assert!(section(&prompt, HAPPENED).contains(AGAIN), "{prompt}");
+    let noted = prompt.lines().filter(|line| line.contains("no longer so since") && !line.contains("Lyon"));
+    assert_eq!(noted.collect::<Vec<_>>(), Vec::<&str>::new(), "{prompt}");
+    assert_eq!(stale(&prompt, "Lyon"), Vec::<&str>::new(), "{prompt}");
+}

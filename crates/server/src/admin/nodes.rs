@@ -9,6 +9,7 @@ use memory::Scope;
 use memory::identifiers::{NodeId, SessionId, TurnId};
 use memory::nodes::{EventTime, Evidence, Node, NodeKind, RejectedMemory, RelationalTag, Subject};
 use memory::ports::Store;
+use memory::recall::{Corrected, FormerValue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +69,9 @@ pub(crate) struct NodeBody {
     superseded_by: Option<NodeId>,
     pinned: bool,
     evidence: Vec<Evidence>,
+    /// What it says that is no longer current, and what is so now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_longer_current: Option<FormerValue>,
 }
 
 /// `GET /api/admin/memory/events`
@@ -132,12 +136,10 @@ async fn list(
         (subject, _) => about(store, scope, kind, subject, below, reach as usize).await?,
     };
     let mut rows = rows.into_iter().skip(skip as usize);
-    let (mut items, mut last) = (Vec::new(), None);
-    for node in rows.by_ref().take(limit as usize) {
-        last = Some(Cursor(node.seq));
-        items.push(item(store, node).await?);
-    }
+    let shown: Vec<Node> = rows.by_ref().take(limit as usize).collect();
+    let last = shown.last().map(|node| Cursor(node.seq));
     let next_cursor = rows.next().and(last).map(|place| place.written());
+    let items = items(store, scope, shown).await?;
     let (offset, subject) = (page.offset, page.subject);
     Ok(Json(NodeList { node_type: kind, limit, offset, total, subject, items, next_cursor }))
 }
@@ -185,6 +187,21 @@ async fn seq_of(store: &dyn Store, scope: &Scope, id: NodeId) -> Result<i64, Pro
     own.first().filter(|node| node.id == id).map(|node| node.seq).ok_or_else(unknown)
 }
 
+/// The bodies of nodes of one scope, with what each says that is no longer current.
+pub(super) async fn items(
+    store: &dyn Store,
+    scope: &Scope,
+    nodes: Vec<Node>,
+) -> Result<Vec<NodeBody>, Problem> {
+    let mut former = Corrected::in_nodes(store, scope, &nodes).await?;
+    let mut items = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let no_longer_current = former.remove(&node.id);
+        items.push(NodeBody { no_longer_current, ..item(store, node).await? });
+    }
+    Ok(items)
+}
+
 pub(super) async fn item(store: &dyn Store, node: Node) -> Result<NodeBody, Problem> {
     let (evidence, filling) = match store.node(node.id).await? {
         Some(found) => (found.evidence, found.filling),
@@ -224,6 +241,7 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<NodeBody, Prob
         superseded_by: node.superseded_by,
         pinned: node.pinned,
         evidence,
+        no_longer_current: None,
     })
 }
 

@@ -4,13 +4,15 @@ use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId, SessionId};
-use memory::messages::Role;
+use memory::messages::{Message, Role};
 use memory::nodes::NodeKind;
-use memory::recall::{MessageHit, SearchPage, SearchPlace, SearchQuery, SearchResults};
+use memory::recall::{
+    Corrected, FormerValue, MessageHit, SearchPage, SearchPlace, SearchQuery, SearchResults,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::nodes::{NodeBody, item};
+use super::nodes::{NodeBody, items};
 use crate::auth::Admin;
 use crate::cursor::Cursor;
 use crate::extract::{Query, ScopeParam, page_size};
@@ -93,6 +95,9 @@ struct MessageFound {
     score: f64,
     /// HTML whose only marks are `<b>`.
     snippet: String,
+    /// What it says that is no longer current, and what is so now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_longer_current: Option<FormerValue>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -143,11 +148,20 @@ pub(crate) async fn search(
     let (memories, messages) = tokio::try_join!(memories, messages)?;
     let written = |place: Option<SearchPlace>| place.map(|place| Cursor(place).written());
     let next_messages_cursor = written(messages.next);
-    let (mut items, mut matched_snippets) = (Vec::new(), Vec::new());
+    let (mut nodes, mut matched_snippets) = (Vec::new(), Vec::new());
     for found in memories.hits {
         matched_snippets.push(Snippet { node_id: found.node.id, snippet: found.snippet });
-        items.push(item(app.runtime().store(), found.node).await?);
+        nodes.push(found.node);
     }
+    let store = app.runtime().store();
+    let items = items(store, &scope, nodes).await?;
+    let said: Vec<Message> = messages.hits.iter().map(|hit| hit.message.clone()).collect();
+    let mut former = Corrected::in_messages(store, &scope, &said).await?;
+    let found = messages
+        .hits
+        .into_iter()
+        .map(|hit| MessageFound { no_longer_current: former.remove(&hit.message.id), ..message_found(hit) });
+    let found = found.collect();
     let is_of_messages = matches!(asked.kind, SearchKind::Messages);
     Ok(Json(SearchResponse {
         q: asked.q,
@@ -159,7 +173,7 @@ pub(crate) async fn search(
         items,
         matched_snippets,
         next_cursor: if is_of_messages { next_messages_cursor.clone() } else { written(memories.next) },
-        messages: messages.hits.into_iter().map(message_found).collect(),
+        messages: found,
         messages_total: messages.total,
         next_messages_cursor,
     }))
@@ -174,5 +188,6 @@ fn message_found(hit: MessageHit) -> MessageFound {
         created_at: hit.message.created_at,
         score: hit.score,
         snippet: hit.snippet,
+        no_longer_current: None,
     }
 }

@@ -1,6 +1,7 @@
 //! What became memory, and when.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
@@ -11,8 +12,9 @@ use memory::Scope;
 use memory::entities::{EntityKind, MergeStatus};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::mood::MoodShift;
-use memory::nodes::{NodeKind, Subject};
+use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::TimelineItem;
+use memory::recall::{Corrected, FormerValue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +65,9 @@ enum TimelineData {
         description: String,
         emotional_impact: i8,
         session_id: Option<SessionId>,
+        /// What it says that is no longer current, and what is so now.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        no_longer_current: Option<FormerValue>,
     },
     EntityDescribed {
         entity_id: EntityId,
@@ -119,9 +124,15 @@ pub(crate) async fn timeline(
     });
     let (rows, has_more) = rows_behind(&app, &scope, before, last.as_ref(), limit).await?;
     let next = rows.last().filter(|_| has_more).map(|(at, item)| Cursor(sort_key(*at, item)).written());
+    let nodes = rows.iter().filter_map(|(_, item)| match item {
+        TimelineItem::Node(node) => Some(Node::clone(node)),
+        _ => None,
+    });
+    let nodes: Vec<Node> = nodes.collect();
+    let former = Corrected::in_nodes(app.runtime().store(), &scope, &nodes).await?;
     Ok(Json(Timeline {
         oldest_timestamp: rows.last().map(|(at, _)| *at),
-        items: rows.into_iter().map(|(timestamp, item)| timeline_entry(timestamp, item)).collect(),
+        items: rows.into_iter().map(|(timestamp, item)| timeline_entry(timestamp, item, &former)).collect(),
         limit,
         next_cursor: next,
     }))
@@ -164,7 +175,11 @@ fn sort_key(at: Timestamp, item: &TimelineItem) -> SortKey {
     (at.as_microsecond(), Reverse(rank), name)
 }
 
-fn timeline_entry(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
+fn timeline_entry(
+    timestamp: Timestamp,
+    item: TimelineItem,
+    former: &BTreeMap<NodeId, FormerValue>,
+) -> TimelineEntry {
     let (kind, data) = match item {
         TimelineItem::Node(node) => (
             if node.kind == NodeKind::Event { "event" } else { "thought" },
@@ -175,6 +190,7 @@ fn timeline_entry(timestamp: Timestamp, item: TimelineItem) -> TimelineEntry {
                 description: node.description,
                 emotional_impact: node.emotional_impact,
                 session_id: node.source_session_id,
+                no_longer_current: former.get(&node.id).cloned(),
             },
         ),
         TimelineItem::Entity(entity) => (

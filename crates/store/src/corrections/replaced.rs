@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory::corrections::{Replaced, ReplacedQuery, ReplacedSpan, ReplacedValue, ValueWords};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::{Node, RelationalTag};
+use memory::text::content_terms;
 
 use super::changes_by_word::ChangesByWord;
 use crate::corrections;
@@ -12,6 +13,8 @@ use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 use crate::sessions::reconciliation;
 
+/// The share of the content words of a former text, or of the current one, from which the user has returned to it.
+const RETURNED_SHARE: f64 = 0.6;
 /// Most nodes of one line of memories that replaced one another.
 const LINE_MAX: usize = 100;
 
@@ -153,6 +156,7 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
     let mut newer = first.superseded_by;
     let mut current = first;
     let mut next: Option<Node> = None;
+    let mut steps = 0;
     for _ in 0..LINE_MAX {
         let Some(found) = newer.map(|id| corrections::live_node(connection, id)).transpose()?.flatten()
         else {
@@ -161,6 +165,7 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
         newer = found.superseded_by;
         next.get_or_insert_with(|| found.clone());
         current = found;
+        steps += 1;
     }
     let says_it_was_wrong = |node: &Node| {
         node.relational_tags.contains(&RelationalTag::Correction) && node.superseded_by != Some(node.id)
@@ -176,7 +181,15 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
     let names = names(connection, node, entities.as_deref())?;
     let names = names.iter().map(String::as_str);
     (value.words, value.current_words) = ValueWords::of_both(&value.text, &value.current_text, names);
-    Ok((value.text != value.current_text).then_some(value))
+    let is_current = value.text == value.current_text || steps > 1 && is_returned_to(&value);
+    Ok((!is_current).then_some(value))
+}
+
+/// Whether a text says a former one again that another one had replaced: it has all its names and most of its words.
+fn is_returned_to(value: &ReplacedValue) -> bool {
+    let (former, current) = (content_terms(&value.text), content_terms(&value.current_text));
+    let shared = former.intersection(&current).count() as f64;
+    value.words.is_nameless() && shared >= RETURNED_SHARE * former.len().min(current.len()).max(1) as f64
 }
 
 /// The names of the entities that a text was about.
