@@ -81,7 +81,7 @@ impl<'a> ReconciliationTask<'a> {
     /// Reads an answer; a bad item never costs the good ones.
     ///
     /// # Errors
-    /// [`Malformed`] when there is no object with a list of pairs at all.
+    /// [`Malformed`] when the answer has no object with a list of pairs.
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Reconciliation>, Malformed> {
         let mut answer = answer::read(answer, &["pairs"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);

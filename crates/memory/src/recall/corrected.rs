@@ -172,7 +172,7 @@ impl Corrected {
         Ok(earlier.collect())
     }
 
-    /// What each of these nodes says that is no longer current: the node was replaced, or says what was.
+    /// What each of these nodes says that was replaced: the node itself, or what it says.
     ///
     /// # Errors
     /// When storage fails.

@@ -69,7 +69,7 @@ pub(crate) struct NodeBody {
     superseded_by: Option<NodeId>,
     pinned: bool,
     evidence: Vec<Evidence>,
-    /// What it says that is no longer current, and what is so now.
+    /// What it says that was replaced, and what is so now.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_longer_current: Option<FormerValue>,
 }
@@ -187,7 +187,7 @@ async fn seq_of(store: &dyn Store, scope: &Scope, id: NodeId) -> Result<i64, Pro
     own.first().filter(|node| node.id == id).map(|node| node.seq).ok_or_else(unknown)
 }
 
-/// The bodies of nodes of one scope, with what each says that is no longer current.
+/// The bodies of nodes of one scope, with what each says that was replaced.
 pub(super) async fn items(
     store: &dyn Store,
     scope: &Scope,

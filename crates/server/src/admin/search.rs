@@ -95,7 +95,7 @@ struct MessageFound {
     score: f64,
     /// HTML whose only marks are `<b>`.
     snippet: String,
-    /// What it says that is no longer current, and what is so now.
+    /// What it says that was replaced, and what is so now.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_longer_current: Option<FormerValue>,
 }

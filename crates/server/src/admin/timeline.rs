@@ -65,7 +65,7 @@ enum TimelineData {
         description: String,
         emotional_impact: i8,
         session_id: Option<SessionId>,
-        /// What it says that is no longer current, and what is so now.
+        /// What it says that was replaced, and what is so now.
         #[serde(skip_serializing_if = "Option::is_none")]
         no_longer_current: Option<FormerValue>,
     },

@@ -105,11 +105,13 @@ async fn live(number: usize, life: &Life, model: Model) -> Found {
     world.model.on("extraction", move |request| Reply::json(extraction(&script, model, request)));
     let script = life.clone();
     world.model.on("reconciliation", move |request| reconciliation(number, &script, model, request));
-    for line in [life.said.as_str(), "the rain has stopped at last", life.then.as_str(), "so tired today"] {
+    for line in [life.said.as_str(), "the rain has stopped at last", life.then.as_str()] {
         world.talk(WEB, line).await;
         world.silence().await;
-        world.pass(30 * HOUR).await;
     }
+    // Until then a correction counts as one of the open conversation.
+    world.pass(25 * HOUR).await;
+    world.talk(WEB, "so tired today").await;
     world.talk(WEB, &life.asked).await;
     let mut found = Found::default();
     let is_stale = |line: &str| line.contains(&life.old_value) && !line.contains(&life.new_value);
@@ -137,10 +139,19 @@ async fn live(number: usize, life: &Life, model: Model) -> Found {
     found
 }
 
-/// Stale and lost lives of all.
+/// Stale and lost lives, of those that tell something about this model; of all with `ECHOVESSEL_LIVES`.
 async fn count(model: Model) -> (usize, usize) {
     let (mut stale, mut lost) = (0, 0);
+    let is_all = std::env::var_os("ECHOVESSEL_LIVES").is_some();
     for (number, life) in lives().iter().enumerate() {
+        let is_counted = match model {
+            Model::Reporting => life.is_correction(),
+            Model::Quiet => true,
+            Model::Careless | Model::Rules => !life.is_correction(),
+        };
+        if !is_all && !is_counted {
+            continue;
+        }
         let found = live(number, life, model).await;
         if !found.stale.is_empty() || found.is_lost {
             println!("{model:?}: {} / {}: {found:?}", life.known, life.new);
