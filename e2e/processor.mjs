@@ -26,6 +26,38 @@ export async function processorTime(page, act) {
   return mainThread(events);
 }
 
+/** Processor time that a calm machine takes for the work of {@link slowness}, in milliseconds. */
+const REFERENCE_MS = 550;
+
+/**
+ * How much longer this machine takes than a calm one for the same work of a page, at least 1: bounds of processor time are
+ * multiplied by it. A virtual processor that is shared with others is counted as busy while it waits.
+ */
+export async function slowness(context) {
+  const page = await context.newPage();
+  const { tasks } = await processorTime(page, () =>
+    page.evaluate(async () => {
+      const box = document.body.appendChild(document.createElement("div"));
+      for (let frame = 0; frame < 40; frame++) {
+        box.replaceChildren(
+          ...Array.from({ length: 400 }, (_, row) => {
+            const item = document.createElement("p");
+            item.textContent = `row ${row} of frame ${frame}, some words of a talk `.repeat(3);
+            return item;
+          }),
+        );
+        box.getBoundingClientRect();
+        await new Promise(requestAnimationFrame);
+      }
+      box.remove();
+    }),
+  );
+  await page.close();
+  const took = tasks.reduce((all, task) => all + task, 0);
+  console.log(`the reference took ${took.toFixed(0)} ms of work`);
+  return Math.max(1, took / REFERENCE_MS);
+}
+
 function mainThread(events) {
   const threads = new Set(
     events.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(({ pid, tid }) => `${pid} ${tid}`),
