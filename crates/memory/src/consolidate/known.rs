@@ -11,7 +11,7 @@ use crate::messages::{Message, Role};
 use crate::mood::MOOD_LIFETIME;
 use crate::nodes::{Node, NodeKind};
 use crate::ports::{Extraction, ExtractionInput, StoreError, UsedQuote};
-use crate::recall::{CandidateKind, NodeWeights, RecallRequest, RecallSettings, ScoredNode, recall_nodes};
+use crate::recall::{CandidateKind, ScoredNode};
 use crate::sessions::Session;
 
 /// Existing nodes that the model is shown as what it may replace.
@@ -22,9 +22,6 @@ const KNOWN_NODES_PER_LOOK_MIN: usize = 8;
 const LINES_PER_LOOK: usize = 4;
 /// How often existing nodes are looked for, from the newest lines backwards.
 const LOOKS_MAX: usize = 5;
-/// Relevance from which a memory may be what a session replaces. A move shares one name with the memory of the old
-/// home, so this is far below what recall asks for; the nearest come first, and there are few places.
-const RELEVANCE_MIN: f64 = 0.15;
 /// Replies of a session whose receipts are read, the newest.
 const RECEIPTS_MAX: usize = 100;
 /// Pinned nodes whose texts are read.
@@ -41,22 +38,11 @@ impl Consolidator<'_> {
     ) -> Result<Vec<Node>, ConsolidateError> {
         let said: Vec<&str> =
             messages.iter().filter(|m| m.role == Role::User).map(|m| m.content.as_str()).collect();
-        let look = |lines: &[&str]| RecallRequest {
-            scope: session.scope.clone(),
-            text: lines.join("\n"),
-            now: self.clock.now(),
-            zone: parties.zone.clone(),
-            window: Vec::new(),
-        };
-        let looks: Vec<RecallRequest> = said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX).map(look).collect();
-        let settings = RecallSettings {
-            // Impressions take some of the places, and so does what several looks find.
-            k: (2 * KNOWN_NODES_MAX / looks.len().max(1)).max(KNOWN_NODES_PER_LOOK_MIN),
-            min_relevance: RELEVANCE_MIN,
-            weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
-            ..self.recall.clone()
-        };
-        let found = recall_nodes(self.store, self.index, self.embedder, &settings, looks).await?;
+        let looks: Vec<String> =
+            said.rchunks(LINES_PER_LOOK).take(LOOKS_MAX).map(|lines| lines.join("\n")).collect();
+        // Impressions take some of the places, and so does what several looks find.
+        let k = (2 * KNOWN_NODES_MAX / looks.len().max(1)).max(KNOWN_NODES_PER_LOOK_MIN);
+        let found = self.nearest_memories(session, looks, k, parties).await?;
         // An impression is not made untrue by an event; the next reflection forms another one.
         let told = |node: &Node| matches!(node.kind, NodeKind::Event | NodeKind::Intention);
         let nodes =

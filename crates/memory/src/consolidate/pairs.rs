@@ -23,8 +23,9 @@ const NEAR_MEMORIES: usize = 6;
 const VECTOR_MIN: f64 = 0.47;
 /// The same by words: the share of the content words of the shorter one that both have.
 const WORDS_MIN: f64 = 0.3;
-/// The same where there are no vectors: "we moved to Lyon" shares little with the memory of the old home.
-const WORDS_ALONE_MIN: f64 = 0.15;
+/// Relevance from which a memory is looked at. A move shares one name with the memory of the old home, so this is far below what
+/// recall asks for; the nearest come first, and there are few places.
+const RELEVANCE_MIN: f64 = 0.15;
 /// The same of a sentence that stands alone: "the wedding was put off, it is on 4 September".
 const SENTENCE_WORDS_MIN: f64 = 0.2;
 /// Sentences of a short session that memories are looked for by.
@@ -54,7 +55,7 @@ impl Compared {
         Self { terms: content_terms(&said), vector: readable.map(|embedding| embedding.vector.clone()) }
     }
 
-    /// How near the two are; none where they are not about the same matter.
+    /// Similarity of the two texts, 0 to 1; `None` below the thresholds.
     fn nearness(&self, other: &Self) -> Option<f64> {
         let shared = self.shared_words(other);
         let vectors = self.vector.as_ref().zip(other.vector.as_ref());
@@ -107,7 +108,7 @@ impl Consolidator<'_> {
         Ok(distinct)
     }
 
-    /// Whether the user states something that may be about the same matter as a current memory.
+    /// Whether a statement of the user is close to a current memory.
     pub(super) async fn is_near_a_memory(
         &self,
         session: &Session,
@@ -117,7 +118,7 @@ impl Consolidator<'_> {
         let mut said = unused_sentences(messages, &[]);
         said.truncate(SENTENCES_COMPARED);
         let said: Vec<String> = said.into_iter().map(|words| words.quote).collect();
-        let found = self.nearest_memories(session, said.iter().map(String::as_str), parties).await?;
+        let found = self.nearest_memories(session, said.clone(), NEAR_MEMORIES, parties).await?;
         let is_near = |(sentence, found): (&String, &Vec<ScoredNode>)| {
             let sentence = Compared::new(sentence, None);
             found.iter().any(|scored| {
@@ -131,26 +132,27 @@ impl Consolidator<'_> {
     }
 
     /// The memories nearest to each of these texts.
-    async fn nearest_memories(
+    pub(super) async fn nearest_memories(
         &self,
         session: &Session,
-        texts: impl Iterator<Item = &str>,
+        texts: Vec<String>,
+        k: usize,
         parties: &Participants,
     ) -> Result<Vec<Vec<ScoredNode>>, ConsolidateError> {
-        let look = |text: &str| RecallRequest {
+        let look = |text: String| RecallRequest {
             scope: session.scope.clone(),
-            text: text.to_owned(),
+            text,
             now: self.clock.now(),
             zone: parties.zone.clone(),
             window: Vec::new(),
         };
         let settings = RecallSettings {
-            k: NEAR_MEMORIES,
-            min_relevance: WORDS_ALONE_MIN,
+            k,
+            min_relevance: RELEVANCE_MIN,
             weights: NodeWeights { recency: 0.1, impact: 0.0, relational: 0.0, ..self.recall.weights },
             ..self.recall.clone()
         };
-        let looks = texts.map(look).collect();
+        let looks = texts.into_iter().map(look).collect();
         Ok(recall_nodes(self.store, self.index, self.embedder, &settings, looks).await?)
     }
 
@@ -162,8 +164,8 @@ impl Consolidator<'_> {
         compared: &[Compared],
         parties: &Participants,
     ) -> Result<Vec<NewPair>, ConsolidateError> {
-        let texts = new.iter().map(|memory| memory.node.description.as_str());
-        let found = self.nearest_memories(session, texts, parties).await?;
+        let texts = new.iter().map(|memory| memory.node.description.clone()).collect();
+        let found = self.nearest_memories(session, texts, NEAR_MEMORIES, parties).await?;
         let mut pairs = Vec::new();
         for place in 0..NEAR_MEMORIES {
             for ((memory, text), found) in new.iter().zip(compared).zip(&found) {
@@ -181,8 +183,7 @@ impl Consolidator<'_> {
         Ok(pairs)
     }
 
-    /// Sentences that the user said before what is new, and that nothing was remembered of: "I live in Hamburg", and later "no, in
-    /// Porto".
+    /// Earlier sentences of the user that became no memory, as "I live in Hamburg" before "no, in Porto".
     async fn sentence_pairs(
         &self,
         new: &[NewMemory<'_>],

@@ -19,9 +19,9 @@ use crate::text::{self, find_quote, split_sentences};
 pub(super) const PAIRS_MAX: usize = 12;
 /// Shortest quote that shows anything, in characters without white space.
 const QUOTE_LENGTH_MIN: usize = 2;
-/// What happened this long before the older statement was made does not replace it.
+/// An event that ended this long before the older statement was made does not replace it.
 const LONG_BEFORE: SignedDuration = SignedDuration::from_hours(60 * 24);
-/// What happens this long after it was said is a plan.
+/// An event that starts this long after it was said is a plan.
 const PLANNED_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
 impl Consolidator<'_> {
@@ -95,7 +95,7 @@ impl Consolidator<'_> {
         }))
     }
 
-    /// What stays true of the older memory. A text that repeats the whole of it or the newer one is left out.
+    /// The memory that is written of the part that stays true. None if the answer repeats the older or the newer text.
     fn rest(&self, pair: &WaitingPair, still_true: Option<&str>, at: Timestamp) -> Option<Box<NewNode>> {
         let OlderStatement::Node(older, evidence) = &pair.older else { return None };
         let text: String = still_true?.trim().chars().take(DESCRIPTION_LENGTH_MAX).collect();
@@ -129,8 +129,8 @@ fn quotes_the_newer(pair: &WaitingPair, quote: &str) -> bool {
         && pair.newer_texts.iter().any(|text| find_quote(text, quote).is_some())
 }
 
-/// Whether the newer statement speaks of another time than the older one: what happened long before it was said, or a plan beside
-/// what is so. Neither makes the older one untrue. A plan is replaced by a plan.
+/// Whether the newer statement is about the distant past, or a plan while the older one is not. Neither ends what the older one
+/// says.
 fn is_of_another_time(pair: &WaitingPair) -> bool {
     let time = pair.newer.event_time.map(|time| (time.start, time.end.unwrap_or(time.start)));
     let Some((start, end)) = time.or_else(|| proving_sentences(pair).find_map(year_in)) else { return false };
@@ -169,7 +169,9 @@ fn trace(pairs: &[WaitingPair], answer: &Reconciliation, outcomes: &[(i64, PairO
         let proposed = answer.verdicts.iter().find(|verdict| verdict.pair == place);
         let older = match &pair.older {
             OlderStatement::Node(node, _) => json!(node.id),
-            OlderStatement::Words(words) => json!({"message_id": words.message_id, "quote": words.quote}),
+            OlderStatement::Words(words) => {
+                json!({"message_id": words.message_id, "start": words.start, "end": words.end})
+            }
         };
         let outcome = outcomes.get(place).map(|(_, outcome)| match outcome {
             PairOutcome::BothStand => "both stand",

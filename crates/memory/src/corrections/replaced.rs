@@ -56,11 +56,11 @@ pub struct ReplacedValue {
     pub node: NodeId,
     /// What it said.
     pub text: String,
-    /// When it was said.
+    /// Time of the newest message that proves it.
     pub since: Timestamp,
-    /// When what took its place was said.
+    /// Time of the newest message that proves its replacement.
     pub until: Timestamp,
-    /// When it was replaced: later than `until`, by as long as it took to notice.
+    /// When the replacement was stored; later than `until`.
     pub changed_at: Timestamp,
     /// The node at the end of the line, which is current.
     pub current: NodeId,

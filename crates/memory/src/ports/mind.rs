@@ -209,7 +209,7 @@ pub trait Mind: Send + Sync {
     /// What is worth remembering of a closed session.
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError>;
 
-    /// What newer statements are to older ones. Asked once: a pair without a usable answer is asked about again later.
+    /// How newer statements relate to older ones. A malformed answer is an error and is not repaired: the caller asks again later.
     async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError>;
 
     /// What to make of recent events.

@@ -9,10 +9,10 @@ use crate::nodes::{Evidence, NewNode, Node};
 use crate::ports::StoreError;
 use crate::scope::Scope;
 
-/// How often a pair is asked about before both statements stay as they are.
+/// Attempts to get an answer about a pair; after the last one both statements stay.
 pub const PAIR_ATTEMPTS_MAX: u32 = 3;
 
-/// What a newer statement is to an older one.
+/// How a newer statement relates to an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairVerdict {
     /// It says the same.
@@ -25,7 +25,7 @@ pub enum PairVerdict {
     Adds,
     /// They are about different matters.
     Unrelated,
-    /// Whether both are true has to be asked.
+    /// It is unclear whether both are true; the persona asks.
     Unsure,
 }
 
