@@ -250,7 +250,7 @@ pub fn tells_of_the_past(sentence: &str) -> bool {
 }
 
 /// Whether a sentence says that it tells how something is now.
-pub fn tells_of_the_present(sentence: &str) -> bool {
+fn tells_of_the_present(sentence: &str) -> bool {
     contains_one(sentence, &words(sentence), NOW_EN, NOW_ZH)
 }
 

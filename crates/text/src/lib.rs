@@ -25,7 +25,6 @@ mod time_words;
 pub use borders::at_word_borders;
 pub use correcting::{
     CorrectionCue, asks_for_the_past, correction_cue, denied_value, tells_of_addition, tells_of_the_past,
-    tells_of_the_present,
 };
 pub use folded_names::{fold_name, name_stands_in};
 pub use function_words::{is_function_word, is_other_language};
