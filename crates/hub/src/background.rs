@@ -10,6 +10,8 @@ use crate::service::Hub;
 
 /// How often the tree is looked at for files that a person has edited.
 const READ_EVERY: Duration = Duration::from_secs(30);
+/// How often lines of corrected events are rewritten at most, so that a row of corrections makes one version of a day.
+const CORRECT_EVERY: SignedDuration = SignedDuration::from_mins(1);
 
 /// When the hub works by itself.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,13 @@ pub struct WorkingHours {
     pub rollup_at: Time,
     /// Whether what was missed is told at the start.
     pub catch_up: bool,
+}
+
+/// What the background work did last, and does next.
+struct Progress {
+    next_roll_up: Timestamp,
+    last_read: Timestamp,
+    last_correction: Option<Timestamp>,
 }
 
 impl Hub {
@@ -49,15 +58,15 @@ impl Hub {
 
     /// Works until it is dropped. What fails is logged and tried again.
     pub async fn work(&self, hours: WorkingHours) {
-        let mut last_read = self.now();
-        let mut next_roll_up = if hours.catch_up { self.now() } else { self.next(hours.rollup_at).await };
+        let next_roll_up = if hours.catch_up { self.now() } else { self.next(hours.rollup_at).await };
+        let mut progress = Progress { next_roll_up, last_read: self.now(), last_correction: None };
         loop {
-            if let Err(error) = self.work_once(&mut next_roll_up, &mut last_read, hours.rollup_at).await {
+            if let Err(error) = self.work_once(&mut progress, hours.rollup_at).await {
                 tracing::warn!(%error, "the hub's work is tried again");
             }
-            let retry =
-                self.inner().failures.next().map_or(SignedDuration::MAX, |at| at.duration_since(self.now()));
-            let due = next_roll_up.duration_since(self.now()).min(retry).max(SignedDuration::from_secs(1));
+            let until = |at: Timestamp| at.duration_since(self.now());
+            let retry = self.inner().failures.next().map_or(SignedDuration::MAX, until);
+            let due = until(progress.next_roll_up).min(retry).max(SignedDuration::from_secs(1));
             let wait = Duration::try_from(due).unwrap_or(READ_EVERY).min(READ_EVERY);
             tokio::select! {
                 () = self.inner().written.notified() => {}
@@ -76,24 +85,23 @@ impl Hub {
         self.inner().unembedded.notified().await;
     }
 
-    async fn work_once(
-        &self,
-        next_roll_up: &mut Timestamp,
-        last_read: &mut Timestamp,
-        rollup_at: Time,
-    ) -> Result<(), HubError> {
-        self.correct_diary().await?;
+    async fn work_once(&self, progress: &mut Progress, rollup_at: Time) -> Result<(), HubError> {
+        let now = self.now();
+        let may_correct = progress.last_correction.is_none_or(|at| now.duration_since(at) >= CORRECT_EVERY);
+        if may_correct && self.correct_diary().await? > 0 {
+            progress.last_correction = Some(now);
+        }
         self.write_diary().await?;
-        let since = self.now().duration_since(*last_read);
+        let since = self.now().duration_since(progress.last_read);
         if Duration::try_from(since).is_ok_and(|since| since >= READ_EVERY) {
             self.read_tree().await?;
-            *last_read = self.now();
+            progress.last_read = self.now();
         }
         let now = self.now();
-        if now >= *next_roll_up {
+        if now >= progress.next_roll_up {
             self.prune_snapshots().await?;
             self.roll_up().await?;
-            *next_roll_up = self.next(rollup_at).await;
+            progress.next_roll_up = self.next(rollup_at).await;
         } else if self.inner().failures.next().is_some_and(|at| at <= now) {
             self.roll_up().await?;
         }

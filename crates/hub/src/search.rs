@@ -13,7 +13,8 @@ use std::collections::HashMap;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use memory::Scope;
-use memory::recall::{Corrected, FormerValue, IndexedText, WordStatistics};
+use memory::recall::score::vector_relevance;
+use memory::recall::{Corrected, FormerValue, IndexedText, RecallSettings, WordStatistics};
 use memory::text::{QueryTerm, query_terms, split_sentences};
 use memory::vector_index::READABILITY_MIN;
 
@@ -81,6 +82,8 @@ impl Hub {
                 best.insert(piece.name.id(), (relevance, piece));
             }
         }
+        let by_recall = |piece: &DiaryChunk| candidates.relevance_by(piece, vector_relevance);
+        let meaning = best.iter().map(|(id, (_, piece))| (id.clone(), by_recall(piece))).collect();
         let mut found: Vec<(FoundMemory, &DiaryChunk)> = Vec::with_capacity(best.len());
         for (id, (relevance, piece)) in best {
             let linked = links.get(&id).copied().unwrap_or(0).max(mentioned(&named, piece));
@@ -100,6 +103,7 @@ impl Hub {
             let excerpt = excerpt::excerpt(memory.granularity, content, piece.place);
             results.push(FoundMemory { excerpt, ..memory });
         }
+        mark_meant(&mut results, &meaning);
         let texts = results.iter().map(|found| found.excerpt.clone()).collect();
         let corrections = self.inner().parts.corrections.as_ref();
         let corrected = Corrected::in_texts(corrections, &caller.scope, texts).await?;
@@ -152,6 +156,16 @@ fn mentioned(named: &[Vec<String>], chunk: &DiaryChunk) -> u32 {
     named.iter().map(|names| u32::from(names.iter().any(is_mentioned))).sum()
 }
 
+/// Marks what is about the query, by the relevance of each memory on the scale of recall, as recall chooses passages.
+fn mark_meant(results: &mut [FoundMemory], meaning: &HashMap<String, f64>) {
+    let RecallSettings { passage_share, min_relevance, .. } = RecallSettings::default();
+    let relevance = |found: &FoundMemory| meaning.get(&found.id).copied().unwrap_or(0.0);
+    let best = results.iter().map(relevance).fold(0.0, f64::max);
+    for found in results {
+        found.is_meant = best >= min_relevance && relevance(found) >= passage_share * best;
+    }
+}
+
 /// What a memory's score is made of beside its own name.
 struct Parts {
     relevance: f64,
@@ -186,6 +200,7 @@ fn found_memory(id: String, piece: &DiaryChunk, input: &MemorySearch, parts: Par
         graph_score,
         instance_score,
         method: parts.method,
+        is_meant: false,
         no_longer_current: None,
     }
 }

@@ -13,7 +13,7 @@ use memory::messages::Message;
 use memory::mood::Mood;
 use memory::nodes::Node;
 use memory::ports::{PersonaRecord, StoreError, UserRecord};
-use memory::recall::{RecallRequest, RecallResult, RecallSettings, SpeakerNames, recall};
+use memory::recall::{RecallRequest, RecallResult, RecallSettings, SpeakerNames, mask_silenced, recall};
 use mind::{Passage, PassageLine, ReplyInput, UncertainPair};
 
 use crate::corrected;
@@ -120,15 +120,19 @@ impl RuntimeInner {
 
     /// The recent window, behind what the user has corrected before it.
     async fn said_lately(&self, scope: &Scope, now: Timestamp) -> Result<Vec<Message>, StoreError> {
-        let latest = self.latest_messages(scope).await?;
+        let latest = self.latest_messages(scope, self.settings().recent_window).await?;
         self.with_corrections(scope, latest, now).await
     }
 
-    /// The recent window, the oldest first.
-    pub(crate) async fn latest_messages(&self, scope: &Scope) -> Result<Vec<Message>, StoreError> {
-        let mut latest = self.store().messages_before(scope, None, self.settings().recent_window).await?;
+    /// The latest messages without silenced words, the oldest first.
+    pub(crate) async fn latest_messages(
+        &self,
+        scope: &Scope,
+        count: u32,
+    ) -> Result<Vec<Message>, StoreError> {
+        let mut latest = self.store().messages_before(scope, None, count).await?;
         latest.reverse();
-        Ok(latest)
+        mask_silenced(self.store(), scope, latest).await
     }
 
     async fn recall_between(

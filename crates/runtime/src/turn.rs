@@ -225,8 +225,7 @@ async fn prepare(
     record.burst(&burst);
     let wide =
         runtime.settings().recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
-    let mut window = store.messages_before(scope, None, wide).await?;
-    window.reverse();
+    let mut window = runtime.latest_messages(scope, wide).await?;
     let zone = runtime.zone_in(&user);
     let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));

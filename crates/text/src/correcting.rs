@@ -16,262 +16,99 @@ pub enum CorrectionCue {
     Denied,
 }
 
-const DENIED_EN: &[&str] =
-    &["i never said", "i didn't say", "i did not say", "i never told you", "i haven't said"];
-const DENIED_ZH: &[&str] =
-    &["我没说过", "我没有说过", "我从没说过", "我从来没说过", "我可没说", "我没这么说", "我没这样说"];
-const RETRACTED_EN: &[&str] = &[
-    "scratch that",
-    "forget what i said",
-    "forget i said",
-    "ignore what i said",
-    "i take that back",
-    "i take it back",
-    "that was a joke",
-    "it was a joke",
-    "i was joking",
-    "i was just joking",
-    "i was only joking",
-    "just kidding",
-    "i was kidding",
-    "never mind what i said",
-];
-const RETRACTED_ZH: &[&str] = &[
-    "当我没说",
-    "就当我没说",
-    "不算数",
-    "开玩笑的",
-    "我开玩笑",
-    "开个玩笑",
-    "逗你玩",
-    "逗你的",
-    "我收回",
-    "别当真",
-    "忘了我说的",
-];
-const MISTAKEN_EN: &[&str] = &[
-    "i got that wrong",
-    "i got it wrong",
-    "i was wrong",
-    "i made a mistake",
-    "i misspoke",
-    "i misremembered",
-    "i meant",
-    "that's wrong",
-    "that is wrong",
-    "that's not right",
-    "you got that wrong",
-    "you've got that wrong",
-    "correction",
-];
-const MISTAKEN_ZH: &[&str] = &[
-    "我记错",
-    "记错了",
-    "说错了",
-    "我搞错",
-    "搞错了",
-    "弄错了",
-    "更正一下",
-    "纠正一下",
-    "你记错",
-    "不对，",
-    "不对,",
-    "其实是",
-];
-const CHANGED_EN: &[&str] = &[
-    "no longer",
-    "not anymore",
-    "not any more",
-    "isn't anymore",
-    "don't anymore",
-    "doesn't anymore",
-    "we moved",
-    "i moved",
-    "have moved",
-    "we've moved",
-    "i've moved",
-    "used to",
-    "changed my",
-    "changed his",
-    "changed her",
-    "renamed",
-    "quit my",
-    "switched to",
-    "these days",
-    "has moved",
-    "new job",
-    "now live",
-    "now work",
-];
-const CHANGED_ZH: &[&str] = &[
-    "早就不",
-    "已经不",
-    "不再",
-    "改名",
-    "改叫",
-    "现在叫",
-    "现在是",
-    "现在的",
-    "现在最",
-    "现在每",
-    "现在住",
-    "现在在",
-    "搬到",
-    "搬去",
-    "搬来",
-    "搬家",
-    "换了",
-    "换成",
-    "改主意",
-    "变成",
-    "跳槽",
-    "辞职",
-    "戒了",
-    "改成",
-];
+const DENIED: &str = "\
+    i never said|i didn't say|i did not say|i never told you|i haven't said|我没说过|我没有说过|\
+    我从没说过|我从来没说过|我可没说|我没这么说|我没这样说";
+const RETRACTED: &str = "\
+    scratch that|forget what i said|forget i said|ignore what i said|i take that back|i take it back|\
+    that was a joke|it was a joke|i was joking|i was just joking|i was only joking|just kidding|\
+    i was kidding|never mind what i said|当我没说|就当我没说|不算数|开玩笑的|我开玩笑|开个玩笑|逗你玩|\
+    逗你的|我收回|别当真|忘了我说的";
+const MISTAKEN: &str = "\
+    i got that wrong|i got it wrong|i was wrong|i made a mistake|i misspoke|i misremembered|i meant|\
+    that's wrong|that is wrong|that's not right|you got that wrong|you've got that wrong|correction|\
+    我记错|记错了|说错了|我搞错|搞错了|弄错了|更正一下|纠正一下|你记错|不对，|不对,|其实是";
+const CHANGED: &str = "\
+    no longer|not anymore|not any more|isn't anymore|don't anymore|doesn't anymore|we moved|i moved|\
+    have moved|we've moved|i've moved|used to|changed my|changed his|changed her|renamed|quit my|\
+    switched to|these days|has moved|new job|now live|now work|早就不|已经不|不再|改名|改叫|现在叫|\
+    现在是|现在的|现在最|现在每|现在住|现在在|搬到|搬去|搬来|搬家|换了|换成|改主意|变成|跳槽|辞职|戒了|\
+    改成";
 /// What was so and need not be so now.
-const FORMERLY_EN: &[&str] = &[
-    "used to",
-    "back then",
-    "in those days",
-    "in the old days",
-    "formerly",
-    "when i lived",
-    "when we lived",
-    "when i was",
-    "when we were",
-    "when i worked",
-    "when i studied",
-    "when i still",
-    "as a child",
-    "as a kid",
-    "as a student",
-    "years ago",
-];
-const FORMERLY_ZH: &[&str] = &[
-    "以前",
-    "从前",
-    "曾经",
-    "当年",
-    "当初",
-    "那几年",
-    "那些年",
-    "那时候",
-    "的那段时间",
-    "小时候",
-    "年轻时",
-    "上学时",
-    "上学的时候",
-    "住的时候",
-    "工作的时候",
-    "多年前",
-];
+const FORMERLY: &str = "\
+    used to|back then|in those days|in the old days|formerly|when i lived|when we lived|when i was|\
+    when we were|when i worked|when i studied|when i still|as a child|as a kid|as a student|years ago|\
+    以前|从前|曾经|当年|当初|那几年|那些年|那时候|的那段时间|小时候|年轻时|上学时|上学的时候|住的时候|\
+    工作的时候|多年前";
 /// What holds now, also where the sentence tells of the past.
-const NOW_EN: &[&str] = &["now", "nowadays", "these days", "anymore", "any more", "no longer"];
-const NOW_ZH: &[&str] = &["现在", "如今", "目前", "不再", "已经不"];
+const NOW: &str = "now|nowadays|these days|anymore|any more|no longer|现在|如今|目前|不再|已经不";
 /// What holds beside something else.
-const ADDED_EN: &[&str] = &[
-    "too",
-    "also",
-    "as well",
-    "another",
-    "a second",
-    "my second",
-    "additionally",
-    "besides",
-    "during the week",
-    "on weekdays",
-    "at weekends",
-    "on weekends",
-    "at the weekend",
-    "on the side",
-    "part of the year",
-];
-const ADDED_ZH: &[&str] = &[
-    "也",
-    "同时",
-    "另外",
-    "还有一",
-    "又养",
-    "又买",
-    "又多",
-    "第二只",
-    "第二个",
-    "第二份",
-    "周末",
-    "平时",
-    "工作日",
-    "兼职",
-    "副业",
-];
-const PAST_EN: &[&str] = &[
-    "before",
-    "used to",
-    "formerly",
-    "former",
-    "previously",
-    "previous",
-    "originally",
-    "earlier",
-    "back then",
-    "at first",
-    "in the past",
-    "once",
-    "old",
-    "was",
-    "were",
-    "did",
-    "had",
-];
-const PAST_ZH: &[&str] = &[
-    "以前",
-    "之前",
-    "原来",
-    "原先",
-    "过去",
-    "曾经",
-    "曾",
-    "从前",
-    "当初",
-    "先前",
-    "当时",
-    "那时",
-    "早先",
-    "旧",
-    "老家",
-    "最早",
-    "一开始",
-];
+const ADDED: &str = "\
+    too|also|as well|another|a second|my second|additionally|besides|during the week|on weekdays|\
+    at weekends|on weekends|at the weekend|on the side|part of the year|也|同时|另外|还有一|又养|又买|\
+    又多|第二只|第二个|第二份|周末|平时|工作日|兼职|副业";
+const PAST: &str = "\
+    before|used to|formerly|former|previously|previous|originally|earlier|back then|at first|\
+    in the past|once|old|was|were|did|had|以前|之前|原来|原先|过去|曾经|曾|从前|当初|先前|当时|那时|\
+    早先|旧|老家|最早|一开始";
+
+/// A text in which phrases are looked for: English ones as whole words in any case, others anywhere.
+struct Heard<'a> {
+    text: &'a str,
+    /// The folded words with one blank on each side.
+    words: String,
+}
+
+impl<'a> Heard<'a> {
+    fn new(text: &'a str) -> Self {
+        let folded = fold(text);
+        let plain = folded.chars().map(|c| match c {
+            '\u{2019}' => '\'',
+            c if c.is_alphanumeric() || c == '\'' => c,
+            _ => ' ',
+        });
+        let plain: String = plain.collect();
+        Self { text, words: format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" ")) }
+    }
+
+    /// Whether one of the phrases is said, which a list has between bars.
+    fn says(&self, phrases: &str) -> bool {
+        phrases.split('|').any(|phrase| match phrase.is_ascii() {
+            true => self.says_words(phrase),
+            false => self.text.contains(phrase),
+        })
+    }
+
+    fn says_words(&self, phrase: &str) -> bool {
+        let is_blank = |at: usize| self.words.as_bytes().get(at) == Some(&b' ');
+        let mut found = self.words.match_indices(phrase);
+        found.any(|(at, _)| at > 0 && is_blank(at - 1) && is_blank(at + phrase.len()))
+    }
+}
 
 /// Whether a sentence tells how something was, and not how it is.
 pub fn tells_of_the_past(sentence: &str) -> bool {
-    let words = words(sentence);
-    contains_one(sentence, &words, FORMERLY_EN, FORMERLY_ZH) && !tells_of_the_present(sentence)
-}
-
-/// Whether a sentence says that it tells how something is now.
-fn tells_of_the_present(sentence: &str) -> bool {
-    contains_one(sentence, &words(sentence), NOW_EN, NOW_ZH)
+    let heard = Heard::new(sentence);
+    heard.says(FORMERLY) && !heard.says(NOW)
 }
 
 /// Whether a sentence tells of something beside what is known: "too", 也.
 pub fn tells_of_addition(sentence: &str) -> bool {
-    contains_one(sentence, &words(sentence), ADDED_EN, ADDED_ZH)
+    Heard::new(sentence).says(ADDED)
 }
 
 /// How the text corrects something; none where it doesn't.
 pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
-    let words = words(text);
-    let says = |english, chinese| contains_one(text, &words, english, chinese);
-    if says(DENIED_EN, DENIED_ZH) {
+    let heard = Heard::new(text);
+    if heard.says(DENIED) {
         return Some(CorrectionCue::Denied);
     }
-    if says(RETRACTED_EN, RETRACTED_ZH) {
+    if heard.says(RETRACTED) {
         return Some(CorrectionCue::Retracted);
     }
-    let begins_with_no = words.starts_with(" no ") && words.split_whitespace().count() > 2;
-    if says(MISTAKEN_EN, MISTAKEN_ZH) || denied_value(text).is_some() || begins_with_no {
-        let changes = says(CHANGED_EN, CHANGED_ZH) || words.contains(" now ");
+    let begins_with_no = heard.words.starts_with(" no ") && heard.words.split_whitespace().count() > 2;
+    if heard.says(MISTAKEN) || denied_value(text).is_some() || begins_with_no {
+        let changes = heard.says(CHANGED) || heard.says_words("now");
         return Some(if changes { CorrectionCue::Changed } else { CorrectionCue::Mistaken });
     }
     let mut sentences = folded_sentences(text).into_iter();
@@ -280,15 +117,14 @@ pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
 }
 
 fn tells_of_change(sentence: &str) -> bool {
-    let words = words(sentence);
-    let named_now = words.contains(" called ") && words.trim_end().ends_with(" now");
-    named_now || contains_one(sentence, &words, CHANGED_EN, CHANGED_ZH)
+    let heard = Heard::new(sentence);
+    let is_named_now = heard.says_words("called") && heard.words.trim_end().ends_with(" now");
+    is_named_now || heard.says(CHANGED)
 }
 
-/// Whether the text, with these [`words`], has one of the phrases.
-fn contains_one(text: &str, words: &str, english: &[&str], chinese: &[&str]) -> bool {
-    english.iter().any(|cue| words.contains(&format!(" {cue} ")))
-        || chinese.iter().any(|cue| text.contains(cue))
+/// Whether a text asks how something was before.
+pub fn asks_for_the_past(text: &str) -> bool {
+    Heard::new(text).says(PAST)
 }
 
 /// The value that a text says is wrong, where it names it: 小黑 of 不是小黑，是小白, Berlin of "not Berlin, it's Lyon".
@@ -316,23 +152,6 @@ fn denied_in_english(text: &str) -> Option<&str> {
         rest[..end].trim().trim_start_matches("in ").trim_start_matches("at ").trim_start_matches("called ");
     let is_name = value.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
     (is_name && value.split_whitespace().count() <= 3).then_some(value)
-}
-
-/// Whether a text asks how something was before.
-pub fn asks_for_the_past(text: &str) -> bool {
-    contains_one(text, &words(text), PAST_EN, PAST_ZH)
-}
-
-/// The folded words with one blank on each side.
-fn words(text: &str) -> String {
-    let folded = fold(text);
-    let plain = folded.chars().map(|c| match c {
-        '\u{2019}' => '\'',
-        c if c.is_alphanumeric() || c == '\'' => c,
-        _ => ' ',
-    });
-    let plain: String = plain.collect();
-    format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]

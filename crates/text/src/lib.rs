@@ -38,4 +38,4 @@ pub use terms::{Phrase, QueryTerm, border_terms, content_terms, index_terms, que
 pub use time_words::{asks_when, names_time_ahead, tells_when};
 pub use times::{TimePhrase, moments, named_times, names_due_time, time_phrases};
 pub use tokens::estimate_tokens;
-pub use values::{CommonValue, Values, common_value, contradicts, puts_in_doubt};
+pub use values::{CommonValue, Values, common_value, contradicts, given_names, puts_in_doubt};

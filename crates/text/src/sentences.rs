@@ -45,7 +45,8 @@ impl Language {
 }
 
 /// Words after which a full stop ends nothing.
-const ABBREVIATIONS: [&str; 8] = ["Mr", "Mrs", "Ms", "Dr", "St", "Prof", "vs", "etc"];
+const ABBREVIATIONS: [&str; 14] =
+    ["Mr", "Mrs", "Ms", "Dr", "St", "Mt", "Ft", "Prof", "Rev", "Capt", "Lt", "Sgt", "vs", "etc"];
 
 /// The sentences of a text in order, trimmed, none empty, each an exact part of it with its end marks. A line break ends
 /// one too, an abbreviation or an initial does not.

@@ -32,9 +32,10 @@ export const getSources = (id: Id) =>
 
 export const previewDelete = (id: Id) => post("/api/admin/memory/preview-delete", { node_id: id });
 
-export function deleteNode(id: Id, type: string, choice: Choice): Promise<unknown> {
+/** `silence`: the words on which it rests are not brought up again either. */
+export function deleteNode(id: Id, type: string, choice: Choice, silence: boolean): Promise<unknown> {
   const list = type === "thought" || type === "expectation" ? "thoughts" : "events";
-  return remove(`/api/admin/memory/${list}/{id}`, { id, choice });
+  return remove(`/api/admin/memory/${list}/{id}`, { id, choice, silence });
 }
 
 export const erase = (asked: ToErase) => post("/api/admin/memory/erase", { ...asked, ...persona() });

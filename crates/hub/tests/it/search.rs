@@ -43,6 +43,23 @@ async fn the_score_is_the_sum_of_its_parts() {
 }
 
 #[tokio::test]
+async fn what_is_meant_is_told_from_what_is_only_near() {
+    let home = Home::open().await;
+    home.create("daily", "2026-07-05", "- we adopted a white cat [chat:c] [via:home]").await;
+    home.create("daily", "2026-07-14", "- the walls of the white house need paint [chat:d] [via:home]").await;
+    home.hub.embed_all(&home.caller.scope).await.unwrap();
+    let meant = async |asked: &str| -> Vec<(String, bool)> {
+        let found =
+            home.hub.memory_search(&home.caller, MemorySearch { min_score: Some(0.0), ..search(asked) });
+        found.await.unwrap().results.into_iter().map(|found| (found.id, found.is_meant)).collect()
+    };
+    let (cat, house) = ("daily-2026-07-05_home".to_owned(), "daily-2026-07-14_home".to_owned());
+    assert_eq!(meant("when did we adopt the white cat?").await, [(cat, true), (house, false)]);
+    let nothing = meant("who won the white marathon in Osaka yesterday evening?").await;
+    assert!(nothing.iter().all(|(_, is_meant)| !is_meant), "{nothing:?}");
+}
+
+#[tokio::test]
 async fn chinese_is_found_by_its_words() {
     let home = Home::open().await;
     home.create("daily", "2026-07-05", "- 用户养了一只白猫,叫小黑 [chat:c] [via:home]").await;

@@ -15,7 +15,7 @@ use super::reask::{reconcile, supplement};
 use super::vocatives::without_vocatives;
 use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, trace};
 use crate::entities::{fold_name, name_stands_in};
-use crate::forget::{are_quotes_forgotten, is_forgotten, without_forgotten};
+use crate::forget::{ForgottenSpan, are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
 use crate::mood::Mood;
@@ -39,8 +39,10 @@ struct CheckedExtraction {
     accepted: Vec<CheckedEvent>,
     rejected: Vec<RejectedMemory>,
     answer: Extraction,
-    /// The session's messages, without what was forgotten.
+    /// The session's messages, verbatim.
     messages: Vec<Message>,
+    /// Places in them that were forgotten.
+    forgotten: Vec<ForgottenSpan>,
     /// All that was said in the session.
     said: String,
 }
@@ -74,7 +76,7 @@ impl Consolidator<'_> {
         parties: &Participants,
     ) -> Result<CheckedExtraction, ConsolidateError> {
         let forgotten = self.store.forgotten_spans(session.id).await?;
-        let shown = without_forgotten(&messages, &forgotten);
+        let shown = without_forgotten(messages.clone(), &forgotten);
         let said = shown.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
         let (known_nodes, entities, core_blocks, recalled, remembered) = try_join!(
             self.known_nodes(session, &messages, parties),
@@ -135,7 +137,7 @@ impl Consolidator<'_> {
                 tracing::debug!(session = %session.id, "{note}");
             }
         }
-        Ok(CheckedExtraction { accepted, rejected, answer, messages: input.messages, said })
+        Ok(CheckedExtraction { accepted, rejected, answer, messages, forgotten, said })
     }
 
     fn rejection(&self, session: &Session, checked: &CheckedEvent) -> RejectedMemory {
@@ -194,8 +196,14 @@ impl Consolidator<'_> {
         )?;
         commit.mood = mood.filter(|_| is_recent);
         commit.summary = sifted.answer.summary.map(|text| text.chars().take(SUMMARY_LENGTH_MAX).collect());
-        let used: Vec<Evidence> =
+        let mut used: Vec<Evidence> =
             sifted.accepted.iter().flat_map(|checked| checked.evidence.clone()).collect();
+        used.extend(sifted.forgotten.iter().map(|span| Evidence {
+            message_id: span.message_id,
+            quote: String::new(),
+            start: span.start,
+            end: span.end,
+        }));
         let mut supersedes = Vec::new();
         let found = near.into_iter().zip(about);
         for ((checked, embedding), (near, about)) in sifted.accepted.into_iter().zip(embeddings).zip(found) {

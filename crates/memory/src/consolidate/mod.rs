@@ -21,6 +21,7 @@ mod patterns;
 mod reflect;
 mod reask;
 mod reconcile;
+mod corrected_names;
 mod slow_cycle;
 mod slow_cycle_answer;
 mod slow_cycle_input;

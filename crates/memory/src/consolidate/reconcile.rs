@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::corrected_names::corrected_names;
 use super::{ConsolidateError, Consolidator, Participants};
 use crate::nodes::{DESCRIPTION_LENGTH_MAX, NewNode, Node, NodeKind, Subject};
 use crate::ports::{
@@ -52,9 +53,11 @@ impl Consolidator<'_> {
             |(place, pair): (usize, &WaitingPair)| (pair.number, self.outcome(pair, verdict_of(place), at));
         let outcomes: Vec<(i64, PairOutcome)> = pairs.iter().enumerate().map(outcome).collect();
         let detail = trace(&pairs, &answer, &outcomes);
+        let names = corrected_names(&pairs, &outcomes);
         let commit =
             ReconciliationCommit { session_id: session.id, scope: session.scope.clone(), at, outcomes };
         self.store.commit_reconciliation(commit).await?;
+        self.join_corrected_names(session, names).await?;
         Ok(Some(detail))
     }
 

@@ -63,35 +63,72 @@ fn without(folded: &str, longer: &[String]) -> String {
     longer.iter().fold(folded.to_owned(), |text, name| text.replace(name, " "))
 }
 
-/// Words with a capital or with digits inside a sentence.
+/// Words with a capital or with digits inside a sentence, as far as one says a name by itself: York of New York, and 2015 of 2015年.
 fn written_names(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.skip(1).filter(|word| {
-        word.is_ascii()
-            && word.len() > 1
-            && word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let first = usize::from(text.starts_with(|c: char| c.is_ascii_alphanumeric()));
+    words.skip(first).filter(|word| {
+        word.len() > 1
+            && is_written_as_name(word)
+            && !PARTS_OF_NAMES.contains(&word.to_ascii_lowercase().as_str())
     })
 }
+
+/// Names of several words, each with a capital: New York.
+fn written_phrases(text: &str) -> Vec<String> {
+    let mut found: Vec<Vec<&str>> = vec![Vec::new()];
+    for word in text.split(' ') {
+        let bare = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+        match is_written_as_name(bare) {
+            true => found.last_mut().into_iter().for_each(|phrase| phrase.push(bare)),
+            false => found.push(Vec::new()),
+        }
+        if bare != word {
+            found.push(Vec::new());
+        }
+    }
+    found.iter().filter(|phrase| phrase.len() > 1).map(|phrase| fold_name(&phrase.join(" "))).collect()
+}
+
+fn is_written_as_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+}
+
+/// Parts of names that are no name by themselves.
+const PARTS_OF_NAMES: [&str; 20] = [
+    "new", "old", "north", "south", "east", "west", "great", "saint", "st", "san", "santa", "los", "las",
+    "the", "mr", "mrs", "ms", "dr", "prof", "mt",
+];
 
 /// One of two texts that are compared.
 struct Side {
     parsed: Values,
     folded: String,
+    /// Names of several words.
+    phrases: Vec<String>,
 }
 
 impl Side {
     fn new(text: &str) -> Self {
-        Self { parsed: Values::new(text), folded: fold_name(text.trim_end_matches(['.', '。'])) }
+        let folded = fold_name(text.trim_end_matches(['.', '。']));
+        Self { parsed: Values::new(text), folded, phrases: written_phrases(text) }
     }
 
     /// The words of this text that the other one does not have: `names` are added to the places, days and the like that it
     /// tells. Chinese shows no names: there it is also what changed behind a word that names.
     fn words(&self, other: &Self, mut names: Vec<String>) -> ValueWords {
         let values: Vec<&String> = self.parsed.named_values().collect();
-        let contains_one = |other: &&String| values.iter().any(|name| other != name && other.contains(*name));
-        let longer: Vec<String> = other.parsed.named_values().filter(contains_one).cloned().collect();
-        names.extend(values.iter().copied().cloned());
+        names.extend(values.iter().copied().chain(&self.phrases).cloned());
         names.extend(changed_name(&self.folded, &other.folded));
+        let contains_value =
+            |other: &&String| values.iter().any(|name| other != name && other.contains(*name));
+        // New York is not York, Berlin Mitte is Berlin.
+        let ends_with_name = |other: &&String| names.iter().any(|name| other.ends_with(&format!(" {name}")));
+        let changed = changed_name(&other.folded, &self.folded);
+        let contains_name = |other: &String| names.iter().any(|name| other != name && other.contains(name));
+        let longer = other.parsed.named_values().filter(contains_value);
+        let longer = longer.chain(other.phrases.iter().filter(ends_with_name)).cloned();
+        let longer: Vec<String> = longer.chain(changed.filter(contains_name)).collect();
         // 不是叫小黑，是叫小白 has the name, and says that it is not so.
         let so_now = without(&other.parsed.plain_clauses(), &longer);
         // "Carla left, the boss is called Dmitri now" has the name, and says something else of her.
@@ -120,7 +157,9 @@ fn changed_name(text: &str, other: &str) -> Option<String> {
     let start = text.get(..same)?.iter().rposition(|character| NAMING.contains(character))? + 1;
     let (text, other) = (text.get(start..)?, other.get(start..)?);
     let end = text.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
-    let changed = text.get(..text.len().saturating_sub(end))?;
+    // 李娜娜 contains 李娜, so that what they have in common tells nothing of where the name ends.
+    let contains = text.starts_with(other) || other.starts_with(text);
+    let changed = text.get(..if contains { text.len() } else { text.len().saturating_sub(end) })?;
     let is_name =
         (2..=CHANGED_LENGTH_MAX).contains(&changed.len()) && changed.iter().all(|c| is_unspaced(*c));
     is_name.then(|| changed.iter().collect())
@@ -165,6 +204,72 @@ mod tests {
         assert!(said("用户的猫叫小黑", "用户的猫叫小白", &[], "我养了一只猫，叫小黑"));
         assert!(!said("用户的猫叫小黑", "用户的猫叫小白", &[], "叫小白"));
         assert!(said("用户住在柏林的小公寓", "用户住在里昂的小公寓", &[], "柏林真冷"));
+    }
+
+    #[test]
+    fn names_that_contain_one_another_differ() {
+        for (former, current, former_said, current_said) in [
+            (
+                "The user lives in York",
+                "The user moved to New York",
+                "How is York today?",
+                "New York is loud",
+            ),
+            (
+                "The user was born in York",
+                "The user was born in New York, not York",
+                "i miss York",
+                "New York!",
+            ),
+            ("The user was born in New York", "The user was born in York", "New York is loud", "i miss York"),
+            ("用户的女儿叫李娜", "用户的女儿叫李娜娜", "李娜今天考试", "李娜娜今天考试"),
+            ("用户的女儿是李娜", "用户的女儿是李娜娜", "李娜今天考试", "李娜娜今天考试"),
+            ("用户的女儿叫李娜娜", "用户的女儿叫李娜", "李娜娜今天考试", "李娜今天考试"),
+            ("用户住在德里", "用户搬到了新德里", "德里真热", "新德里真热"),
+        ] {
+            assert!(said(former, current, &[], former_said), "{former} / {current}: {former_said}");
+            assert!(!said(former, current, &[], current_said), "{former} / {current}: {current_said}");
+        }
+    }
+
+    #[test]
+    fn full_stop_after_a_title_ends_no_value() {
+        for (former, current, former_said, current_said) in [
+            (
+                "The user's doctor is called Dr. Meier",
+                "The user's doctor is called Dr. Huber",
+                "Dr. Meier was late",
+                "Dr. Huber was late",
+            ),
+            (
+                "The user lives in St. Gallen",
+                "The user moved to St. Louis",
+                "St. Gallen is cold",
+                "St. Louis is cold",
+            ),
+            (
+                "The user's teacher is Mrs. Lind",
+                "The user's teacher is Mrs. Berg",
+                "ask Mrs. Lind",
+                "ask Mrs. Berg",
+            ),
+        ] {
+            assert!(said(former, current, &[], former_said), "{former} / {current}: {former_said}");
+            assert!(!said(former, current, &[], current_said), "{former} / {current}: {current_said}");
+        }
+    }
+
+    #[test]
+    fn digits_in_chinese_text_are_values() {
+        for (former, current, former_said, current_said) in [
+            ("用户2015年买了房子", "用户2016年买了房子", "我2015年买了房子", "我2016年买了房子"),
+            ("用户的房间号是305", "用户的房间号是315", "305号房", "315号房"),
+            ("用户的航班是MU5101", "用户的航班是MU5137", "MU5101几点起飞", "MU5137几点起飞"),
+        ] {
+            assert!(said(former, current, &[], former_said), "{former} / {current}: {former_said}");
+            assert!(!said(former, current, &[], current_said), "{former} / {current}: {current_said}");
+            assert!(!said(former, current, &[], "五月有5天假"), "a digit of it is not the value");
+        }
     }
 
     #[test]

@@ -4,11 +4,13 @@ use crate::consolidate::quote_of;
 use crate::identifiers::MessageId;
 use crate::messages::Message;
 use crate::nodes::{Evidence, RejectedQuote, Subject};
-use crate::text::{content_terms, find_quote};
+use crate::text::{content_terms, find_quote, split_sentences};
 
 /// What is in a transcript in place of words that are forgotten. Its brackets part a name beside it from the
 /// ellipsis, which would look like a pause after somebody was called.
 const GAP: &str = "[…]";
+/// The share of somebody's content terms from which a sentence says their words again.
+const REPEATED_SHARE: f64 = 0.5;
 
 /// A place in a message: words on which a memory rested that a person had forgotten. It holds no word of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,13 +60,18 @@ pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], span
     located.is_some_and(|evidence| is_forgotten(&evidence, spans))
 }
 
+/// Whether a message without its forgotten words says nothing any more.
+pub fn is_left_empty(message: &Message) -> bool {
+    message.content.contains(GAP) && content_terms(&message.content.replace(GAP, " ")).is_empty()
+}
+
 /// The messages as they are shown to whoever distils them: forgotten words give way to an ellipsis, so that neither a
 /// summary nor a mood nor a name can be made of them again.
-pub fn without_forgotten(messages: &[Message], spans: &[ForgottenSpan]) -> Vec<Message> {
-    let without = |message: &Message| {
+pub fn without_forgotten(messages: Vec<Message>, spans: &[ForgottenSpan]) -> Vec<Message> {
+    let without = |message: Message| {
         let own: Vec<&ForgottenSpan> = spans.iter().filter(|span| span.message_id == message.id).collect();
         if own.is_empty() {
-            return message.clone();
+            return message;
         }
         let mut content = String::with_capacity(message.content.len());
         for (position, character) in (0_u32..).zip(message.content.chars()) {
@@ -74,9 +81,34 @@ pub fn without_forgotten(messages: &[Message], spans: &[ForgottenSpan]) -> Vec<M
                 true => content.push_str(GAP),
             }
         }
-        Message { content, ..message.clone() }
+        Message { content, ..message }
     };
-    messages.iter().map(without).collect()
+    messages.into_iter().map(without).collect()
+}
+
+/// The sentences of a text that say these words again, as their first character and the one behind their last: where the
+/// persona has repeated what is not to be brought up again.
+pub fn sentences_repeating(words: &str, text: &str) -> Vec<(u32, u32)> {
+    let terms = content_terms(words);
+    let repeats = |sentence: &str| {
+        let said = content_terms(sentence);
+        let again = terms.intersection(&said).count();
+        again > 0 && again as f64 >= REPEATED_SHARE * terms.len() as f64
+    };
+    let mut found = Vec::new();
+    let (mut bytes, mut characters) = (0, 0);
+    for sentence in split_sentences(text) {
+        let Some(before) = text[bytes..].find(sentence) else { continue };
+        let start = characters + text[bytes..bytes + before].chars().count();
+        characters = start + sentence.chars().count();
+        bytes += before + sentence.len();
+        if repeats(sentence)
+            && let (Ok(start), Ok(end)) = (u32::try_from(start), u32::try_from(characters))
+        {
+            found.push((start, end));
+        }
+    }
+    found
 }
 
 fn is_quote_forgotten(quote: &Evidence, spans: &[ForgottenSpan]) -> bool {
@@ -185,7 +217,7 @@ mod tests {
                         false => {}
                     }
                 }
-                let shown = without_forgotten(&[message(&said)], spans).remove(0).content;
+                let shown = without_forgotten(vec![message(&said)], spans).remove(0).content;
                 prop_assert_eq!(shown.matches(GAP).count(), gaps);
                 prop_assert_eq!(shown.replace(GAP, ""), left);
             }

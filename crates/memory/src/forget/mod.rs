@@ -16,7 +16,9 @@ mod withdraw;
 
 pub use confirm::{CONFIRM_WITHIN, Confirmations};
 pub use erase::{EraseError, Eraser, ErasureRequest, TEXT_LENGTH_MIN};
-pub use forgotten_spans::{ForgottenSpan, are_quotes_forgotten, is_forgotten, without_forgotten};
+pub use forgotten_spans::{
+    ForgottenSpan, are_quotes_forgotten, is_forgotten, is_left_empty, sentences_repeating, without_forgotten,
+};
 pub use lost_words::holds_lost_words;
 pub use preview::{Dependent, Dependents};
 pub use support::{LossReason, Support, SupportingMention, SupportingQuote, Verdict, mention_count, proves};
@@ -59,6 +61,9 @@ pub struct Selection {
     pub text: Option<String>,
     /// Whether the messages that selected nodes quote, or that name selected entities, are selected too.
     pub with_messages: bool,
+    /// Whether the words on which selected nodes rest are silenced: their messages stay in the conversation, and nothing shows the
+    /// words to a model again.
+    pub silences: bool,
     /// Whether documents that all users of the persona share are left as they are.
     pub spares_shared: bool,
 }

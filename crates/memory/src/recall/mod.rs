@@ -33,6 +33,7 @@ mod receipt;
 mod search;
 mod snippet;
 mod settings;
+mod silenced;
 
 use std::time::Instant;
 
@@ -61,6 +62,7 @@ pub use search::{
 pub use select::ScoredNode;
 pub use settings::{NodeWeights, RecallSettings, SpeakerNames};
 pub use signals::{MessageWeights, Signal, Signals};
+pub use silenced::mask_silenced;
 pub use words::{IndexedText, Occurrences, WordStatistics};
 
 use self::candidate_sources::Breadth;
@@ -133,6 +135,7 @@ pub async fn recall(
     let passages = async {
         let (scope, window) = (&request.scope, &request.window);
         let ranked = rank_messages(store, index, scope, &query, window, settings, RANKED_MESSAGES).await?;
+        let ranked = silenced::without_silenced(store, scope, &request.text, ranked).await?;
         let fit = MessageFit::new(&ranked);
         let chosen = passages::choose_passages(store, scope, &ranked, window, settings).await?;
         Ok((chosen, fit))

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::messages::RankedMessage;
 use super::receipt::{Candidate, CandidateKind};
 use super::settings::RecallSettings;
+use crate::forget::{is_left_empty, without_forgotten};
 use crate::messages::{Message, Role};
 use crate::ports::{Store, StoreError};
 use crate::scope::Scope;
@@ -42,8 +43,15 @@ pub(super) async fn choose_passages(
     let seqs: Vec<i64> = near.take(2 * settings.passages).map(|ranked| ranked.message.seq).collect();
     let mut around: HashMap<i64, Vec<Message>> = HashMap::new();
     if !seqs.is_empty() {
-        for (seq, neighbours) in store.neighbours(scope, &seqs, NEIGHBOURS, NEIGHBOURS).await? {
-            around.insert(seq, neighbours.into_iter().map(|indexed| indexed.message).collect());
+        let found = store.neighbours(scope, &seqs, NEIGHBOURS, NEIGHBOURS).await?;
+        let each = found.iter().flat_map(|(_, neighbours)| neighbours);
+        let silenced =
+            store.silenced_spans(scope, &each.map(|indexed| indexed.message.seq).collect::<Vec<_>>()).await?;
+        for (seq, neighbours) in found {
+            let messages: Vec<Message> = neighbours.into_iter().map(|indexed| indexed.message).collect();
+            let mut messages = without_forgotten(messages, &silenced);
+            messages.retain(|message| message.seq == seq || !is_left_empty(message));
+            around.insert(seq, messages);
         }
     }
     let mut shown: HashSet<i64> = window.iter().copied().collect();

@@ -107,7 +107,7 @@ async fn input(
     let (store, scope, now) = (runtime.store(), &decision.scope, runtime.clock().now());
     let (persona, user) = tokio::try_join!(runtime.persona_of(scope), store.ensure_user(&scope.user, now))?;
     let zone = runtime.zone_in(&user);
-    let window = runtime.latest_messages(scope).await?;
+    let window = runtime.latest_messages(scope, runtime.settings().recent_window).await?;
     let last_words = || window.iter().rev().find(|message| message.role == Role::User);
     let text = match &occasion.node {
         Some(node) => node.description.clone(),

@@ -5,6 +5,7 @@ use memory::nodes::Node;
 use memory::ports::EntityStore as _;
 use serde_json::json;
 use testkit::Reply;
+use testkit::scripted_model::reconciled;
 
 use crate::corrected::{live_with, moved, short_window, stale};
 use crate::world::{HOUR, SECOND, WEB, World, scope, settings};
@@ -102,4 +103,63 @@ async fn fact_of_the_graph_ends_with_what_it_depends_on() {
     assert!(all[0].valid_until.is_some_and(|until| until > all[0].created_at), "it stays, dated: {all:?}");
     world.runtime.undo_node(newer.id).await.unwrap().unwrap();
     assert_eq!(valid(&world).await.len(), 1, "undo gives it back");
+}
+
+/// What was said, the memory of it, the correction, its memory, the wrong and the right name, and what they are.
+const WRONG_NAMES: [(&str, &str, &str, &str, &str, &str, &str); 2] = [
+    (
+        "my sister is called Lena, she plays the harp",
+        "The user's sister is called Lena and plays the harp",
+        "sorry, i mistyped, my sister is called Lina",
+        "The user's sister is called Lina",
+        "Lena",
+        "Lina",
+        "person",
+    ),
+    (
+        "我养了只猫，叫小黑",
+        "用户养了一只猫，叫小黑",
+        "我打错字了，我的猫叫小白",
+        "用户的猫叫小白",
+        "小黑",
+        "小白",
+        "pet",
+    ),
+];
+
+#[tokio::test]
+async fn a_wrong_name_is_another_name_of_the_right_one() {
+    for (said, known, corrected, new, wrong, right, kind) in WRONG_NAMES {
+        let named = |name: &str| json!({"mentioned_entities": [{"canonical_name": name, "kind": kind}]});
+        for other in [None, Some("Lena's exam in law is on Friday, Lena is a friend; 小黑是朋友的狗")]
+        {
+            let mut world = World::new().await;
+            live_with(&mut world, said, known, None, named(wrong)).await;
+            world.pass(24 * HOUR).await;
+            if let Some(other) = other {
+                live_with(&mut world, other, other, None, named(wrong)).await;
+                world.pass(24 * HOUR).await;
+            }
+            world.model.on("extraction", move |_| {
+                Reply::json(json!({"self_check_notes": "", "mentioned_entities": [{"canonical_name": right, "kind": kind}],
+                    "events": [{"type": "event", "description": new, "emotional_impact": 1,
+                        "evidence": [{"message": "m1", "quote": corrected}]}]}))
+            });
+            world.model.on("reconciliation", move |request| {
+                reconciled(request, move |pair| if pair.older == known { "corrects" } else { "unrelated" })
+            });
+            world.talk(WEB, corrected).await;
+            world.silence().await;
+            let entities = world.store.entities(&scope("ann"), 10).await.unwrap();
+            let names: Vec<&str> = entities.iter().map(|entity| entity.canonical_name.as_str()).collect();
+            match other {
+                None => {
+                    assert_eq!(names, [right], "{entities:?}");
+                    assert!(entities[0].aliases.iter().any(|alias| alias == wrong), "{entities:?}");
+                }
+                // Somebody else has the name as well.
+                Some(_) => assert_eq!(names.len(), 2, "{entities:?}"),
+            }
+        }
+    }
 }

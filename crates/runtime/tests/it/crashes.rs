@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use memory::nodes::NodeKind;
-use memory::ports::NodeStore;
-use memory::sessions::SessionStatus;
+use memory::ports::{LedgerStore as _, NodeStore};
+use memory::sessions::{Session, SessionStatus};
+use serde_json::json;
 use testkit::Reply;
+use testkit::scripted_model::reconciled;
 use tokio::sync::Notify;
 
+use crate::corrected::{BERLIN, BERLIN_SAID, LYON, LYON_SAID, live};
 use crate::faulty_store::Fault;
-use crate::world::{MINUTE, WEB, World, scope, soon};
+use crate::world::{HOUR, MINUTE, WEB, World, scope, soon};
 
 const CAT: &str = "我养了只白猫,叫小黑";
 
@@ -63,6 +66,49 @@ async fn a_death_at_any_step_loses_nothing_and_doubles_nothing() {
         everything_is_there_once(&world, &when).await;
         assert_eq!(world.model.requests_for("extraction").len(), extractions, "{when}");
         assert_eq!(world.model.requests_for("reflection").len(), reflections, "{when}");
+    }
+}
+
+#[tokio::test]
+async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
+    // Method, when in it, and how often it is asked in all.
+    let deaths = [
+        ("commit_extraction", Fault::DeathAfter, 1),
+        ("waiting_pairs", Fault::DeathAfter, 1),
+        ("commit_reconciliation", Fault::DeathBefore, 2),
+        ("commit_reconciliation", Fault::DeathAfter, 1),
+    ];
+    for (method, fault, questions) in deaths {
+        let when = format!("{fault:?} in {method}");
+        let mut world = World::new().await;
+        let berlin = live(&mut world, BERLIN_SAID, BERLIN, None).await;
+        world.model.on("extraction", |_| {
+            Reply::json(json!({"self_check_notes": "", "events": [{"type": "event", "description": LYON,
+                "emotional_impact": 2, "evidence": [{"message": "m1", "quote": LYON_SAID}]}]}))
+        });
+        world.model.on("reconciliation", |request| reconciled(request, |_| "replaces"));
+        world.pass(HOUR).await;
+        world.talk(WEB, LYON_SAID).await;
+        world.store.plan(method, fault);
+        let session =
+            world.sessions().await.into_iter().find(|session| session.status == SessionStatus::Open).unwrap();
+        world.runtime.close_session(session.id).await.unwrap();
+        world.until(&when, || async { world.store.is_dead() }).await;
+        world.restart_after(MINUTE).await;
+        let is_closed = |known: &Session| known.id == session.id && known.status == SessionStatus::Closed;
+        world.until(&when, || async { world.sessions().await.iter().any(is_closed) }).await;
+        world.settle().await;
+        let nodes = world.nodes(NodeKind::Event).await;
+        let lyon: Vec<_> = nodes.iter().filter(|node| node.description == LYON).collect();
+        assert_eq!(lyon.len(), 1, "{when}: {nodes:?}");
+        let former = world.store.node(berlin.id).await.unwrap().unwrap().node;
+        assert_eq!(former.superseded_by, Some(lyon[0].id), "{when}");
+        assert_eq!(world.model.requests_for("reconciliation").len(), questions, "{when}");
+        let calls = world.store.calls_of_session(session.id).await.unwrap();
+        assert!(
+            calls.iter().any(|call| call.task == "reconciliation" && call.outcome == "ok"),
+            "{when}: {calls:?}"
+        );
     }
 }
 

@@ -392,6 +392,7 @@ passing_on!(ForgetStore:
     preview_forgetting(act: ForgetRequest) -> ForgetSummary;
     forget(act: ForgetRequest, expected: Option<ForgetSummary>, receipt: Option<ErasureReceipt>) -> ForgetOutcome;
     forgotten_spans(session: SessionId) -> Vec<ForgottenSpan>;
+    silenced_spans(scope: &Scope, seqs: &[i64]) -> Vec<ForgottenSpan>;
     erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
     erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
     overwrite_freed(at: Timestamp) -> bool;

@@ -9,6 +9,7 @@
 mod inbox;
 mod turns;
 mod silence;
+mod silenced;
 mod crashes;
 mod retries;
 mod evidence;

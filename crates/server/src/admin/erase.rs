@@ -163,6 +163,7 @@ pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureReques
         entities: asked.entity_ids.unwrap_or_default(),
         text,
         with_messages: asked.include_messages,
+        silences: false,
         spares_shared: false,
     };
     if selected_by.is_empty() {

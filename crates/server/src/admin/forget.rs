@@ -34,6 +34,15 @@ pub(crate) struct ForgetModeQuery {
     pub(crate) choice: ForgetMode,
 }
 
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ForgetNodeQuery {
+    #[serde(default)]
+    choice: ForgetMode,
+    /// Whether the words on which it rests are not to be brought up again. Their messages stay in the conversation.
+    #[serde(default)]
+    silence: bool,
+}
+
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PreviewResponse {
     target_id: NodeId,
@@ -195,7 +204,7 @@ pub(crate) async fn delete_event(
     app: State<App>,
     admin: Admin,
     id: Id<NodeId>,
-    choice: Query<ForgetModeQuery>,
+    choice: Query<ForgetNodeQuery>,
 ) -> Result<Json<NodeDeleted>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Event, NodeKind::Intention]).await
 }
@@ -205,7 +214,7 @@ pub(crate) async fn delete_thought(
     app: State<App>,
     admin: Admin,
     id: Id<NodeId>,
-    choice: Query<ForgetModeQuery>,
+    choice: Query<ForgetNodeQuery>,
 ) -> Result<Json<NodeDeleted>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Thought, NodeKind::Expectation]).await
 }
@@ -215,7 +224,7 @@ pub(crate) async fn delete_intention(
     app: State<App>,
     admin: Admin,
     id: Id<NodeId>,
-    choice: Query<ForgetModeQuery>,
+    choice: Query<ForgetNodeQuery>,
 ) -> Result<Json<NodeDeleted>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Intention]).await
 }
@@ -225,7 +234,7 @@ pub(crate) async fn delete_expectation(
     app: State<App>,
     admin: Admin,
     id: Id<NodeId>,
-    choice: Query<ForgetModeQuery>,
+    choice: Query<ForgetNodeQuery>,
 ) -> Result<Json<NodeDeleted>, Problem> {
     delete_node(app, admin, id, choice, &[NodeKind::Expectation]).await
 }
@@ -234,11 +243,11 @@ async fn delete_node(
     State(app): State<App>,
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
-    Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
+    Query(ForgetNodeQuery { choice, silence }): Query<ForgetNodeQuery>,
     kinds: &[NodeKind],
 ) -> Result<Json<NodeDeleted>, Problem> {
     let found = visible(&app, &principal, id, kinds).await?;
-    let selection = Selection { nodes: [id].into(), ..Selection::default() };
+    let selection = Selection { nodes: [id].into(), silences: silence, ..Selection::default() };
     let taken =
         run_detached(async move { Ok(app.runtime().delete(found.scope, selection, choice).await?) }).await?;
     Ok(Json(NodeDeleted { deleted: true, node_id: id, choice, taken }))

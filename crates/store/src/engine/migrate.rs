@@ -86,6 +86,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "reconciliation",
         sql: include_str!("../../migrations/sqlite/0019_reconciliation.sql"),
     },
+    Migration {
+        number: 20,
+        name: "silenced_words",
+        sql: include_str!("../../migrations/sqlite/0020_silenced_words.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

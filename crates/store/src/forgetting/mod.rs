@@ -87,6 +87,11 @@ impl ForgetStore for SqliteStore {
         self.read(move |connection| Ok(spans::spans_of_session(connection, session)?)).await
     }
 
+    async fn silenced_spans(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<ForgottenSpan>, StoreError> {
+        let seqs = seqs.to_vec();
+        self.read_scope(scope, move |connection, scope| Ok(spans::silenced(connection, scope, &seqs)?)).await
+    }
+
     async fn erasure_receipts(
         &self,
         scope: &Scope,
@@ -169,6 +174,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     };
     let mut going = RemovalSet::new(scope, LossReason::Forgotten, act.thoughts.into());
     going.text.clone_from(&act.selection.text);
+    going.silences = act.selection.silences;
     going.spares_shared = act.selection.spares_shared;
     going.is_preview = is_preview;
     select::select(connection, &mut going, &act.selection)?;

@@ -59,6 +59,8 @@ pub(super) struct RemovalSet {
     pub(super) again: Option<RowKey>,
     /// Folded.
     pub(super) text: Option<String>,
+    /// Whether the words on which forgotten nodes rest are not to be brought up again.
+    pub(super) silences: bool,
     /// Whether documents that all users share are left as they are.
     pub(super) spares_shared: bool,
     /// Whether it is only counted what would go. Messages, memories, receipts and traces are not touched then; the few rows of names,
@@ -88,6 +90,7 @@ impl RemovalSet {
             thoughts,
             again: None,
             text: None,
+            silences: false,
             spares_shared: false,
             is_preview: false,
             messages: BTreeMap::new(),

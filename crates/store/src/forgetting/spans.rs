@@ -1,6 +1,6 @@
 //! Places of words that a person had forgotten in messages that stay.
 
-use memory::forget::ForgottenSpan;
+use memory::forget::{ForgottenSpan, sentences_repeating};
 use memory::identifiers::{MessageId, SessionId};
 
 use super::removal::RemovalSet;
@@ -17,11 +17,48 @@ pub(super) fn mark(connection: &Connection, going: &RemovalSet) -> Result<()> {
             .collect::<Result<_>>()?;
         for (message, start, end) in spans {
             if !going.messages.contains_key(&message) {
-                keep(connection, message, start, end)?;
+                keep(connection, message, start, end, going.silences)?;
+                if going.silences {
+                    silence_replies(connection, message, start, end)?;
+                }
             }
         }
     }
     Ok(())
+}
+
+/// Silences the sentences of the replies to a message that say these words of it again.
+fn silence_replies(connection: &Connection, message: i64, start: u32, end: u32) -> Result<()> {
+    let mut replies = connection.prepare_cached(
+        "SELECT said.content, reply.seq, reply.content
+         FROM recall_messages said JOIN recall_messages reply ON reply.turn_id = said.turn_id AND reply.role <> said.role
+         WHERE said.seq = ?1",
+    )?;
+    let replies: Vec<(String, i64, String)> = replies
+        .query_map([message], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_>>()?;
+    for (said, reply, content) in replies {
+        let words: String =
+            said.chars().skip(start as usize).take(end.saturating_sub(start) as usize).collect();
+        for (start, end) in sentences_repeating(&words, &content) {
+            keep(connection, reply, start, end, true)?;
+        }
+    }
+    Ok(())
+}
+
+/// Of these messages, the places of words that are not to be brought up again.
+pub(super) fn silenced(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<ForgottenSpan>> {
+    let mut of_message = connection.prepare_cached(
+        "SELECT m.id, s.span_start, s.span_end
+         FROM forgotten_spans s JOIN recall_messages m ON m.seq = s.message_seq
+         WHERE s.message_seq = ?1 AND m.scope = ?2 AND s.silenced = 1 ORDER BY s.span_start, s.span_end",
+    )?;
+    let mut found = Vec::new();
+    for seq in seqs {
+        found.extend(of_message.query_map(params![seq, scope], span)?.collect::<Result<Vec<_>>>()?);
+    }
+    Ok(found)
 }
 
 /// All of a session.
@@ -38,27 +75,31 @@ pub(super) fn spans_of_session(connection: &Connection, session: SessionId) -> R
 
 /// Has the places of a message that was given new words follow those that still stand there.
 pub(crate) fn follow_edit(connection: &Connection, message: i64, before: &str, after: &str) -> Result<()> {
-    let spans: Vec<ForgottenSpan> = connection
+    let spans: Vec<(ForgottenSpan, bool)> = connection
         .prepare_cached(
-            "SELECT m.id, s.span_start, s.span_end
+            "SELECT m.id, s.span_start, s.span_end, s.silenced
              FROM forgotten_spans s JOIN recall_messages m ON m.seq = s.message_seq WHERE s.message_seq = ?1",
         )?
-        .query_map([message], span)?
+        .query_map([message], |row| Ok((span(row)?, row.get(3)?)))?
         .collect::<Result<_>>()?;
     connection.prepare_cached("DELETE FROM forgotten_spans WHERE message_seq = ?1")?.execute([message])?;
-    for moved in spans.iter().filter_map(|span| span.moved(before, after)) {
-        keep(connection, message, moved.start, moved.end)?;
+    for (span, is_silenced) in spans {
+        if let Some(moved) = span.moved(before, after) {
+            keep(connection, message, moved.start, moved.end, is_silenced)?;
+        }
     }
     Ok(())
 }
 
-fn keep(connection: &Connection, message: i64, start: u32, end: u32) -> Result<()> {
+fn keep(connection: &Connection, message: i64, start: u32, end: u32, is_silenced: bool) -> Result<()> {
+    // What was silenced stays so when another memory of the same words goes.
     connection
         .prepare_cached(
-            "INSERT INTO forgotten_spans (message_seq, span_start, span_end) VALUES (?1, ?2, ?3)
-             ON CONFLICT DO NOTHING",
+            "INSERT INTO forgotten_spans (message_seq, span_start, span_end, silenced) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (message_seq, span_start, span_end)
+             DO UPDATE SET silenced = 1 WHERE excluded.silenced = 1",
         )?
-        .execute(params![message, start, end])?;
+        .execute(params![message, start, end, is_silenced])?;
     Ok(())
 }
 

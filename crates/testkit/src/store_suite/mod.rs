@@ -110,7 +110,8 @@ pub use withdrawal::{
     a_second_reply_takes_the_place_of_the_first, a_yes_goes_with_its_question,
     an_edit_takes_the_session_from_its_worker, an_edited_message_takes_its_memories_along,
     erasing_reaches_what_was_said_before_a_change, replies_that_give_way_together_take_all_that_is_theirs,
-    thoughts_are_orphaned_or_go_along, what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
+    silenced_words_are_known_by_message, thoughts_are_orphaned_or_go_along,
+    what_is_forgotten_leaves_its_places, what_rests_on_other_words_stays,
     words_that_were_unsaid_stand_in_no_memory,
 };
 
@@ -138,7 +139,7 @@ macro_rules! store_suite {
             what_rests_on_other_words_stays, thoughts_are_orphaned_or_go_along,
             a_second_reply_takes_the_place_of_the_first, replies_that_give_way_together_take_all_that_is_theirs,
             erasing_reaches_what_was_said_before_a_change,
-            what_is_forgotten_leaves_its_places, words_that_were_unsaid_stand_in_no_memory, a_yes_goes_with_its_question,
+            silenced_words_are_known_by_message, what_is_forgotten_leaves_its_places, words_that_were_unsaid_stand_in_no_memory, a_yes_goes_with_its_question,
             a_merge_loses_nothing_and_is_undone_exactly, defect_07_merging_two_settled_entities_has_an_effect,
             doubts_are_settled, an_owner_names_and_describes, entity_vectors_follow_their_text,
             of_many_links_the_newest_and_the_weightiest_are_given,

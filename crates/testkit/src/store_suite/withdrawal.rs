@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use memory::entities::EntityKind;
 use memory::forget::{ForgetMode, ForgetRequest, ForgottenSpan, Selection, ThoughtPolicy};
+use memory::identifiers::NodeId;
 use memory::messages::{Message, TurnStatus};
 use memory::nodes::{Evidence, NewNode};
 use memory::ports::{Corpus, MessageEdit, NewEntity, NewMessage, Store};
@@ -304,6 +305,40 @@ pub async fn what_is_forgotten_leaves_its_places(store: &dyn Store) -> Outcome {
     assert_eq!(store.forgotten_spans(session.id).await?, [place(6, 20)]);
     store.edit_message(edit(&message, "Well, I keep a horse", 31)).await?;
     assert_eq!(store.forgotten_spans(session.id).await?, []);
+    Ok(())
+}
+
+/// Words that are silenced are listed by message, with those of the reply that say them again; an edit takes them along, and another
+/// memory of the same words does not undo it.
+pub async fn silenced_words_are_known_by_message(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let turn = stage.turn_id();
+    let said = |line: NewMessage| NewMessage { turn_id: Some(turn), ..line };
+    let asked = stage.capture(said(stage.line("I keep a zebra. I like tea", 0))).await?.message;
+    let answer = said(stage.reply("Tea is fine. You keep a zebra, really?", 1));
+    let reply = store.capture(answer, stage.policy, Some(receipt(turn, 10))).await?.message;
+    store.end_session(asked.session_id, CloseTrigger::Explicit).await?;
+    let session = store.claim_closing_session(at(3)).await?.ok_or("it has ended")?;
+    let zebra = NewNode { evidence: vec![part(&asked, 0, 15)], ..stage.event("user keeps a zebra", &asked) };
+    let again = NewNode { evidence: vec![part(&asked, 0, 15)], ..stage.event("user has a zebra", &asked) };
+    store.commit_extraction(stage.extraction(&session, 4, vec![zebra.clone(), again.clone()])).await?;
+    store.finish_session(session.id, at(5)).await?;
+    let forget = async |node: NodeId, silences| {
+        let selection = Selection { nodes: [node].into(), silences, ..Selection::default() };
+        let scope = stage.scope.clone();
+        store
+            .forget(ForgetRequest { scope, selection, thoughts: ForgetMode::Orphan, at: at(6) }, None, None)
+            .await
+    };
+    let both = [reply.seq, asked.seq];
+    let place = |message: &Message, start, end| ForgottenSpan { message_id: message.id, start, end };
+    forget(zebra.id, true).await?;
+    forget(again.id, false).await?;
+    let silenced = [place(&reply, 13, 38), place(&asked, 0, 15)];
+    assert_eq!(store.silenced_spans(&stage.scope, &both).await?, silenced);
+    assert_eq!(store.silenced_spans(&stage.other, &both).await?, []);
+    store.edit_message(edit(&asked, "Well. I keep a zebra. I like coffee", 30)).await?;
+    assert_eq!(store.silenced_spans(&stage.scope, &[asked.seq]).await?, [place(&asked, 6, 21)]);
     Ok(())
 }
 

@@ -5,67 +5,25 @@ mod slots;
 use std::collections::BTreeSet;
 
 use self::slots::{is_one_of_several, slot};
-use super::{content_terms, fold_name, name_stands_in};
+use super::{content_terms, fold_name, is_unspaced, name_stands_in, split_sentences};
 
 /// Words between whom a clause is about and a value that one has once only, by what they say. A longer form stands before
 /// the shorter one that it contains.
-const RELATIONS: &[(&str, &[&str])] = &[
+const RELATIONS: [(&str, &str); 6] = [
     (
         HOME,
-        &[
-            " is now living in ",
-            " is living in ",
-            " now lives in ",
-            " lives in ",
-            " live in ",
-            " has moved to ",
-            " moved to ",
-            "现在住在",
-            "搬到了",
-            "搬去了",
-            "搬到",
-            "搬去",
-            "住在",
-        ],
+        " is now living in | is living in | now lives in | lives in | live in | has moved to | moved to |\
+         现在住在|搬到了|搬去了|搬到|搬去|住在",
     ),
     (
         NAME,
-        &[
-            " is now called ",
-            " is now named ",
-            " is called ",
-            " is named ",
-            "'s name is now ",
-            "'s name is ",
-            " called ",
-            " named ",
-            "改名叫",
-            "现在叫",
-            "的名字是",
-            "名字叫",
-            "名叫",
-            "叫做",
-            "叫",
-        ],
+        " is now called | is now named | is called | is named |'s name is now |'s name is | called | named |\
+         改名叫|现在叫|的名字是|名字叫|名叫|叫做|叫",
     ),
-    (
-        "work",
-        &[
-            " now works at ",
-            " works at ",
-            " work at ",
-            " now works for ",
-            " works for ",
-            "现在就职于",
-            "就职于",
-        ],
-    ),
-    (
-        "profession",
-        &[" now works as ", " is working as ", " works as ", " work as ", "现在的工作是", "的工作是"],
-    ),
-    (BIRTHDAY, &["'s birthday is on ", "'s birthday is ", "的生日是"]),
-    ("age", &[" is now aged ", " is aged "]),
+    ("work", " now works at | works at | work at | now works for | works for |现在就职于|就职于"),
+    ("profession", " now works as | is working as | works as | work as |现在的工作是|的工作是"),
+    (BIRTHDAY, "'s birthday is on |'s birthday is |的生日是"),
+    ("age", " is now aged | is aged "),
 ];
 const HOME: &str = "home";
 const NAME: &str = "name";
@@ -78,71 +36,31 @@ pub(super) const AROUND: &[&str] = &["now", "anymore", "these days", "现在", "
 const NOT_PLAIN: &[char] = &['"', '\u{201c}', '「', '?', '？'];
 const CLAUSE_ENDS: &[char] = &['，', ',', '：', ':', '；', ';', '。', '!', '！', '\n'];
 /// A clause with one of these says what is not, what may be, or what was.
-const NOT_SO_EN: &[&str] = &[
-    "no longer",
-    "not",
-    "never",
-    "isn't",
-    "doesn't",
-    "don't",
-    "could",
-    "would",
-    "wants to",
-    "plans to",
-    "if",
-    "still",
-    "used to",
-    "as a child",
-    "years ago",
-    "back then",
-    "formerly",
-    "previously",
-];
-const NOT_SO_ZH: &[&str] = &[
-    "不",
-    "没",
-    "想",
-    "打算",
-    "要不",
-    "如果",
-    "以为",
-    "还管",
-    "小时候",
-    "以前",
-    "曾",
-    "那时",
-    "当时",
-    "年前",
-];
-/// Words with which somebody says that they are not sure, and what is left of a clause without them.
-const HEDGES: &[(&str, &str)] = &[
-    ("the user thinks that ", ""),
-    ("the user thinks ", ""),
-    ("the user believes that ", ""),
-    ("the user believes ", ""),
-    ("the user guesses ", ""),
-    (" might be ", " is "),
-    (" may be ", " is "),
-    (" could be ", " is "),
-    ("maybe ", ""),
-    ("perhaps ", ""),
-    ("probably ", ""),
-    ("possibly ", ""),
-    ("可能", ""),
-    ("也许", ""),
-    ("好像", ""),
-    ("大概", ""),
-    ("似乎", ""),
-    ("应该", ""),
-];
+const NOT_SO: &str = "\
+    no longer|not|never|isn't|doesn't|don't|could|would|wants to|plans to|if|still|used to|as a child|\
+    years ago|back then|formerly|previously|不|没|想|打算|要不|如果|以为|还管|小时候|以前|曾|那时|当时|\
+    年前";
+/// Words with which somebody says that they are not sure. A clause says the same without them.
+const HEDGES: &str = "the user thinks that |the user thinks |the user believes that |the user believes |the user guesses |\
+    maybe |perhaps |probably |possibly |可能|也许|好像|大概|似乎|应该";
+/// What may be, as what is.
+const MAY_BE: &str = " might be | may be | could be ";
 const PRONOUNS: &[&str] = &["she", "he", "it", "they", "and she", "and he", "and it", "她", "他", "它"];
 /// Words with which a clause goes on about whom the one before was.
 const GOES_ON: &[&str] = &["是", "就是", "而是"];
 /// After what it is not, this says what it is, without a doubt: 不是叫小黑，应该是叫小白.
 const SHOULD_BE: &str = "应该是";
+/// Before the name of a town, these tell which part of it.
+const PARTS_OF_TOWN: &[&str] = &[
+    "central", "downtown", "inner", "greater", "north", "south", "east", "west", "northern", "southern",
+    "eastern", "western",
+];
 pub(super) const ARTICLES: &[&str] = &["a", "an", "the"];
 /// A value ends before these.
 const AFTER_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的"];
+/// A name ends before these as well.
+const AFTER_NAME: &[&str] = &[" and ", " but ", " who ", " because "];
+
 /// Whom a plain clause is about, what of it, and the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Statement {
@@ -176,9 +94,8 @@ impl Values {
         if text.contains(NOT_PLAIN) {
             return parsed;
         }
-        let folded = fold_name(&in_third_person(text));
         let mut before = String::new();
-        for clause in clauses(&folded) {
+        for clause in clauses(&in_third_person(text)) {
             let certain = without_hedges(&clause);
             let is_hedged = certain.is_some() && !(clause.starts_with(SHOULD_BE) && before.contains("不是"));
             let said = certain.as_ref().unwrap_or(&clause);
@@ -200,7 +117,7 @@ impl Values {
         let differs = |newer: &Statement| {
             let same = |older: &&Statement| is_of_the_same(newer, older, corrects);
             // What is said for certain settles a doubt, also where it says the same.
-            let replaces = |older: &Statement| older.is_hedged || are_different(&newer.value, &older.value);
+            let replaces = |older: &Statement| older.is_hedged || are_different(newer, older);
             older.statements.iter().filter(same).any(replaces)
         };
         self.statements.iter().filter(|newer| !newer.is_hedged).any(differs)
@@ -228,6 +145,20 @@ pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
     Values::new(newer).contradict(&Values::new(older), corrects)
 }
 
+/// The names that the older and the newer text give to the same one, folded; none where they give no name, or the same.
+pub fn given_names(older: &str, newer: &str) -> Option<(String, String)> {
+    let names = |text: &str| {
+        let mut statements = Values::new(text).statements;
+        statements.retain(|said| said.relation == NAME && !said.is_hedged);
+        statements
+    };
+    let (older, newer) = (names(older), names(newer));
+    let both = newer.iter().flat_map(|newer| older.iter().map(move |older| (older, newer)));
+    let mut same = both.filter(|(older, newer)| is_same_subject(newer, older, true));
+    let (older, newer) = same.find(|(older, newer)| are_different(older, newer))?;
+    Some((older.value.clone(), newer.value.clone()))
+}
+
 /// Whether the newer text says with a doubt what the older one says for certain, and says it differently: then it is not
 /// clear which of them holds.
 pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
@@ -235,7 +166,7 @@ pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
     newer.statements.iter().filter(|newer| newer.is_hedged).any(|newer| {
         let certain = older.statements.iter().filter(|older| !older.is_hedged);
         let mut same = certain.filter(|older| is_of_the_same(newer, older, false));
-        same.any(|older| are_different(&newer.value, &older.value))
+        same.any(|older| are_different(newer, older))
     })
 }
 
@@ -267,7 +198,7 @@ pub struct CommonValue {
 pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
     let is_replaced = |said: &&Statement| {
         let mut same = other.statements.iter().filter(|other| other.relation == said.relation);
-        !NAMED.contains(&said.relation) && same.any(|other| are_different(&said.value, &other.value))
+        !NAMED.contains(&said.relation) && same.any(|other| are_different(said, other))
     };
     let replaced = text.statements.iter().find(is_replaced).map(|said| {
         let clause = text.plain.iter().find(|clause| clause.contains(&said.value));
@@ -287,21 +218,28 @@ fn beside(clause: &str, value: &str) -> BTreeSet<String> {
     content_terms(&around.fold(rest, |rest, word| rest.replace(word, "")))
 }
 
-fn clauses(folded: &str) -> impl Iterator<Item = String> {
-    let ended = folded.replace(". ", "\n");
-    let each = ended.trim_end_matches('.').split(CLAUSE_ENDS).map(|clause| clause.trim().to_owned());
-    each.filter(|clause| !clause.is_empty()).collect::<Vec<_>>().into_iter()
+/// The folded clauses of all sentences.
+fn clauses(text: &str) -> Vec<String> {
+    let sentences = split_sentences(text).into_iter().map(fold_name);
+    let each = sentences.flat_map(|sentence| {
+        let clauses =
+            sentence.trim_end_matches('.').split(CLAUSE_ENDS).map(|clause| clause.trim().to_owned());
+        clauses.filter(|clause| !clause.is_empty()).collect::<Vec<_>>()
+    });
+    each.collect()
 }
 
 fn is_so(clause: &str) -> bool {
-    !NOT_SO_EN.iter().any(|word| name_stands_in(clause, word))
-        && (clause.is_ascii() || !NOT_SO_ZH.iter().any(|word| clause.contains(word)))
+    let is_ascii = clause.is_ascii();
+    let mut words = NOT_SO.split('|').filter(|word| !is_ascii || word.is_ascii());
+    !words.any(|word| name_stands_in(clause, word))
 }
 
 /// A folded clause without its words of doubt; none if it has none.
 fn without_hedges(clause: &str) -> Option<String> {
+    let hedges = HEDGES.split('|').map(|hedge| (hedge, ""));
     let mut left = None;
-    for (hedge, instead) in HEDGES {
+    for (hedge, instead) in hedges.chain(MAY_BE.split('|').map(|hedge| (hedge, " is "))) {
         let said = left.as_deref().unwrap_or(clause);
         if said.contains(hedge) {
             left = Some(said.replace(hedge, instead));
@@ -332,14 +270,16 @@ fn statement(clause: &str, before: &str) -> Option<Statement> {
     let padded = format!(" {clause}");
     let is_ascii = padded.is_ascii();
     RELATIONS.iter().find_map(|(relation, words)| {
-        let may_occur = |word: &&&str| !is_ascii || word.is_ascii();
-        let (whom, after) = words.iter().filter(may_occur).find_map(|word| padded.split_once(word))?;
+        let may_occur = |word: &&str| !is_ascii || word.is_ascii();
+        let (whom, after) = words.split('|').filter(may_occur).find_map(|word| padded.split_once(word))?;
         let value = match (*relation, after.rsplit_once(" in ")) {
             // `a small flat in berlin` is in Berlin.
             (HOME, Some((place, town))) if without_article(place) != place => town,
-            _ => AFTER_VALUE
-                .iter()
-                .fold(after, |value, word| value.split_once(word).map_or(value, |(value, _)| value)),
+            _ => {
+                let more = if *relation == NAME { AFTER_NAME } else { &[] };
+                let ends = AFTER_VALUE.iter().chain(more);
+                ends.fold(after, |value, word| value.split_once(word).map_or(value, |(value, _)| value))
+            }
         };
         let value = without_article(bare(value));
         let subject = bare(whom);
@@ -404,9 +344,35 @@ fn is_named_in(subject: &str, before: &str) -> bool {
     parts.all(|part| name_stands_in(before, part) || before.contains(&format!("{part}'s ")))
 }
 
-/// A value that says more of the same does not differ.
-fn are_different(one: &str, other: &str) -> bool {
-    !name_stands_in(one, other) && !name_stands_in(other, one)
+/// Whether two values of one relation can't both be so. One that says more of the same does not differ: a head nurse is a nurse.
+fn are_different(one: &Statement, other: &Statement) -> bool {
+    let (short, long) = match one.value.len() <= other.value.len() {
+        true => (&one.value, &other.value),
+        false => (&other.value, &one.value),
+    };
+    match one.relation {
+        HOME => !is_same_place(short, long),
+        NAME => !is_same_name(short, long),
+        _ => !name_stands_in(long, short),
+    }
+}
+
+/// Whether the longer one is the same place, named more exactly: its country or its quarter, not another town whose name ends alike, as
+/// New York and 都柏林 do.
+fn is_same_place(short: &str, long: &str) -> bool {
+    let Some(before) = long.strip_suffix(short) else { return name_stands_in(long, short) };
+    match before.contains(is_unspaced) {
+        // Who names the province first, uses its whole name.
+        true => before.chars().count() > 1,
+        false => {
+            before.split_whitespace().all(|word| PARTS_OF_TOWN.contains(&word)) && name_stands_in(long, short)
+        }
+    }
+}
+
+/// Whether the longer one is the same name with a family name behind it. In Chinese every character more is another name.
+fn is_same_name(short: &str, long: &str) -> bool {
+    short == long || long.strip_prefix(short).is_some_and(|rest| rest.starts_with(' '))
 }
 
 pub(super) fn without_article(value: &str) -> &str {
@@ -457,6 +423,12 @@ mod tests {
             ("The user works as a baker now", "The user works as a nurse in the town"),
             ("用户跳槽了，用户现在的工作是老师", "用户的工作是护士"),
             ("用户的猫不是叫小黑，应该是叫小白", "用户的猫叫小黑"),
+            ("The user lives in New York", "The user lives in York"),
+            ("The user lives in York", "The user lives in New York"),
+            ("The user lives in St. Louis", "The user lives in St. Gallen"),
+            ("用户的女朋友叫李娜娜", "用户的女朋友叫李娜"),
+            ("用户住在都柏林", "用户住在柏林"),
+            ("用户的生日是11月1日", "用户的生日是1月1日"),
         ] {
             assert!(contradicts(newer, older, false), "{newer} / {older}");
         }
@@ -467,6 +439,10 @@ mod tests {
         for (newer, older) in [
             ("The user lives in Berlin now", "The user lives in Berlin"),
             ("The user lives in Berlin, near the river", "The user lives in Berlin"),
+            ("The user lives in south London", "The user lives in London"),
+            ("The user works as a head nurse", "The user works as a nurse"),
+            ("用户住在北京市朝阳区", "用户住在北京"),
+            ("用户住在江苏苏州", "用户住在苏州"),
             ("The user's sister lives in Lyon", "The user lives in Berlin"),
             ("The user's dog is called Snow", "The user's cat is called Mochi"),
             ("The user works at a bank", "The user lives in Berlin"),
@@ -491,6 +467,27 @@ mod tests {
         ] {
             assert!(!contradicts(newer, older, false), "{newer} / {older}");
             assert!(!contradicts(newer, older, true), "{newer} / {older}");
+        }
+    }
+
+    #[test]
+    fn names_that_the_same_one_is_given_are_told() {
+        let pair = |wrong: &str, right: &str| Some((wrong.to_owned(), right.to_owned()));
+        for (older, newer, names) in [
+            ("The user's sister is called Lena", "The user's sister is called Lina", pair("lena", "lina")),
+            ("用户养了一只猫，叫小黑", "用户的猫叫小白", pair("小黑", "小白")),
+            ("用户的妹妹叫李娜", "用户的妹妹叫李娜娜", pair("李娜", "李娜娜")),
+            (
+                "The user's doctor is called Dr. Meier",
+                "The user's doctor is called Dr. Huber",
+                pair("dr. meier", "dr. huber"),
+            ),
+            ("The user's sister is called Lena", "The user's sister is called Lena Berg", None),
+            ("The user's sister is called Lena", "The user's brother is called Lino", None),
+            ("Ann came to dinner", "Bob came to dinner", None),
+            ("The user lives in Berlin", "The user lives in Lyon", None),
+        ] {
+            assert_eq!(given_names(older, newer), names, "{older} / {newer}");
         }
     }
 

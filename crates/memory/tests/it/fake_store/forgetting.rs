@@ -31,6 +31,9 @@ impl ForgetStore for FakeStore {
     async fn forgotten_spans(&self, _session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError> {
         refused()
     }
+    async fn silenced_spans(&self, _scope: &Scope, _seqs: &[i64]) -> Result<Vec<ForgottenSpan>, StoreError> {
+        Ok(Vec::new())
+    }
     async fn erasure_receipts(
         &self,
         _scope: &Scope,

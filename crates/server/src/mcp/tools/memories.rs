@@ -27,7 +27,7 @@ pub(super) fn tools() -> Vec<Tool> {
             memory_search,
             Reads,
             MemorySearch,
-            "Search memories by meaning and words, best first, with the parts of their score and an excerpt."
+            "Search memories by meaning and words, best first, with score and excerpt; isMeant tells which are about the query."
         ),
         of_hub!(
             memory_grep,

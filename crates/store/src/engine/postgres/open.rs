@@ -40,6 +40,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "reconciliation",
         sql: include_str!("../../../migrations/postgres/0019_reconciliation.sql"),
     },
+    Migration {
+        number: 20,
+        name: "silenced_words",
+        sql: include_str!("../../../migrations/postgres/0020_silenced_words.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

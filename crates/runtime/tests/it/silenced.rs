@@ -1,0 +1,96 @@
+//! "Don't bring this up again": a memory is deleted with its words, which stay in the conversation and come to mind no more.
+
+use memory::forget::{ForgetMode, Selection};
+use memory::nodes::{Node, NodeKind};
+use serde_json::json;
+use testkit::Reply;
+
+use crate::corrected::{live, short_window};
+use crate::world::{HOUR, WEB, World, scope};
+
+/// What was said, the sentence and the memory of it that is deleted, the rest, a question of each, and what the persona said to it.
+const LIVES: [(&str, &str, &str, &str, &str, &str, &str); 2] = [
+    (
+        "My marriage to Robert ended. I bought a red kayak.",
+        "My marriage to Robert ended.",
+        "The user's marriage to Robert ended",
+        "I bought a red kayak.",
+        "do you remember Robert and my marriage?",
+        "what kayak did i buy?",
+        "Your marriage to Robert ended, I'm so sorry. Tell me more!",
+    ),
+    (
+        "我和罗伯特的婚姻结束了。我买了一条红色皮划艇。",
+        "我和罗伯特的婚姻结束了。",
+        "用户和罗伯特的婚姻结束了",
+        "我买了一条红色皮划艇。",
+        "你还记得我和罗伯特的婚姻吗？",
+        "我买了什么皮划艇？",
+        "你和罗伯特的婚姻结束了，我很难过。再跟我说说吧！",
+    ),
+];
+
+async fn delete(world: &World, node: &Node, silences: bool) {
+    let selection = Selection { nodes: [node.id].into(), silences, ..Selection::default() };
+    world.runtime.delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
+}
+
+/// What a prompt says before the last words of the user.
+fn prompt_of(world: &World) -> String {
+    let prompt = world.last_prompt();
+    prompt.split_once("# What they just said").unwrap().0.to_owned()
+}
+
+#[tokio::test]
+async fn silenced_words_are_not_brought_up_and_stay_in_the_conversation() {
+    for (said, sentence, description, rest, asked, asked_of_the_rest, reply) in LIVES {
+        let mut world = World::with(short_window(), None).await;
+        world.model.on("reply", move |_| Reply::text(reply));
+        world.model.on("extraction", move |_| {
+            Reply::json(json!({"self_check_notes": "", "events": [{
+                "type": "event", "description": description, "emotional_impact": -6,
+                "evidence": [{"message": "m1", "quote": sentence}],
+            }]}))
+        });
+        world.talk(WEB, said).await;
+        world.silence().await;
+        let event = world.nodes(NodeKind::Event).await.remove(0);
+        world.model.on("reply", |_| Reply::text("Mm."));
+        world.model.on("extraction", |_| Reply::json(json!({"self_check_notes": "", "events": []})));
+        delete(&world, &event, true).await;
+        let kept: Vec<String> = world.messages().await.into_iter().map(|message| message.content).collect();
+        assert!(kept.iter().any(|content| content == said) && kept.iter().any(|content| content == reply));
+        // In the window first, then in passages.
+        for turns in 0..3 {
+            world.talk(WEB, asked).await;
+            assert!(!prompt_of(&world).contains(sentence), "{turns}: {}", prompt_of(&world));
+            let again = reply.split_once(['.', '。']).unwrap().0;
+            assert!(!prompt_of(&world).contains(again), "the persona's own words too: {}", prompt_of(&world));
+            let found = world.runtime.recall(scope("ann"), asked.to_owned(), None).await.unwrap();
+            let texts: Vec<&String> = found.candidates.iter().map(|candidate| &candidate.text).collect();
+            assert!(!texts.iter().any(|text| text.contains(sentence)), "{texts:?}");
+            world.pass(HOUR).await;
+        }
+        world.talk(WEB, asked_of_the_rest).await;
+        assert!(
+            prompt_of(&world).contains(rest) && !prompt_of(&world).contains(sentence),
+            "{}",
+            prompt_of(&world)
+        );
+        // Said again, it is known again.
+        let again = live(&mut world, sentence, description, None).await;
+        world.talk(WEB, asked).await;
+        assert!(prompt_of(&world).contains(&again.description), "{}", prompt_of(&world));
+    }
+}
+
+#[tokio::test]
+async fn a_memory_that_is_deleted_alone_leaves_its_words() {
+    let mut world = World::with(short_window(), None).await;
+    let (_, sentence, description, _, asked, ..) = LIVES[0];
+    let event = live(&mut world, sentence, description, None).await;
+    delete(&world, &event, false).await;
+    world.talk(WEB, "it rained").await;
+    world.talk(WEB, asked).await;
+    assert!(prompt_of(&world).contains(sentence), "{}", prompt_of(&world));
+}
