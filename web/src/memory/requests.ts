@@ -33,7 +33,7 @@ export const getSources = (id: Id) =>
 export const previewDelete = (id: Id) => post("/api/admin/memory/preview-delete", { node_id: id });
 
 /** `silence`: the words on which it rests are not brought up again either. */
-export function deleteNode(id: Id, type: string, choice: Choice, silence: boolean): Promise<unknown> {
+export function deleteNode(id: Id, type: string, choice: Choice, silence = false): Promise<unknown> {
   const list = type === "thought" || type === "expectation" ? "thoughts" : "events";
   return remove(`/api/admin/memory/${list}/{id}`, { id, choice, silence });
 }
