@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use testkit::Reply;
+use testkit::scripted_model::reconciled;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, command, eventually};
-use crate::scripts::{event, extraction, model};
+use crate::scripts::{event, extraction, first_line, model};
 
 /// Two afternoons of talk, as WhatsApp exports it.
 fn whatsapp(days: std::ops::Range<i8>) -> String {
@@ -177,6 +178,55 @@ async fn imported_talk_becomes_memory_and_undo_leaves_no_byte_of_it() {
     let left = messages(&home, &settings).await;
     assert_eq!(left.iter().map(|message| message.2.as_str()).collect::<Vec<_>>(), ["I like rain", "So do I"]);
     assert!(run(&home, &settings, &["doctor", "--json"]).await.out.contains("intact"));
+}
+
+/// The old chat is imported last. What it says is former, whichever of the two is taken back first.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_chat_that_is_imported_later_replaces_nothing_said_since() {
+    for is_old_undone_first in [true, false] {
+        let (home, model) = (Home::new(), model().await);
+        model.on("extraction", |request| {
+            let line = first_line(request);
+            Reply::json(extraction([event(&line.replace("I live", "The user lives"), &line)]))
+        });
+        // It is right about which of the two is the newer one.
+        model.on("reconciliation", |request| reconciled(request, |_| "replaces"));
+        let settings = Settings::talking_to(&model);
+        let _daemon = Daemon::start(&home, &settings).await;
+        let mut runs = Vec::new();
+        for (month, town) in [("06", "Porto"), ("03", "Hamburg")] {
+            let said = format!(
+                "[05.{month}.24, 10:00:00] Nora: I live in a flat in {town} and I like it\n\
+                 [05.{month}.24, 10:01:00] Milo: How nice\n"
+            );
+            let file = write(&home, &format!("{town}.txt"), &said);
+            let ran = import(&home, &settings, &file, &[]).await;
+            runs.push(ran["run_id"].as_str().unwrap().to_owned());
+            eventually("a memory of the import", async || {
+                events(&home, &settings).await.iter().any(|(text, _)| text.contains(town)).then_some(())
+            })
+            .await;
+        }
+        let is_former = async |town: &str| -> Option<bool> {
+            let events = events(&home, &settings).await;
+            events.iter().find(|(text, _)| text.contains(town)).map(|(_, is_former)| *is_former)
+        };
+        eventually("an answer", async || (is_former("Hamburg").await == Some(true)).then_some(())).await;
+        assert_eq!(is_former("Porto").await, Some(false));
+        let (first, left) = if is_old_undone_first { (1, "Porto") } else { (0, "Hamburg") };
+        run(&home, &settings, &["import", "undo", &runs[first], "--yes"]).await.well();
+        let events = events(&home, &settings).await;
+        assert!(events.len() == 1 && events[0].0.contains(left) && !events[0].1, "{events:?}");
+    }
+}
+
+/// Each event, and whether it is former.
+async fn events(home: &Home, settings: &Settings) -> Vec<(String, bool)> {
+    let listed = run(home, settings, &["memory", "list", "events", "--json"]).await.json();
+    let of = |event: &Value| {
+        (event["description"].as_str().unwrap().to_owned(), !event["no_longer_current"].is_null())
+    };
+    listed["items"].as_array().unwrap_or_else(|| panic!("{listed}")).iter().map(of).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

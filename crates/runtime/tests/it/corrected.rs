@@ -1,5 +1,6 @@
 //! What was corrected is never given as current: one test for each path into a prompt.
 
+use hub::WorkingHours;
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{EntityStore, LedgerStore, NodeStore, PersonaStore};
 use memory::recall::HeldBackValue;
@@ -9,7 +10,7 @@ use testkit::Reply;
 use testkit::scripted_model::{AskedPair, RecordedRequest, reconciled};
 
 use crate::diary::{diary, hub_of};
-use crate::world::{HOUR, WEB, World, scope, section, settings};
+use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, section, settings};
 
 pub(crate) const NO_LONGER: &str = "What is no longer so";
 const OWN_WORDS: &str = "Their own words";
@@ -314,6 +315,32 @@ async fn diary_line_of_a_replaced_event_is_dated_and_undo_takes_the_date_away() 
     world.runtime.undo_node(lyon.id).await.unwrap().unwrap();
     assert_eq!(hub.correct_diary().await.unwrap(), 1);
     assert!(diary(&world).contains(&format!("{BERLIN} [chat:")), "{}", diary(&world));
+}
+
+#[tokio::test]
+async fn corrections_in_a_row_rewrite_the_day_of_the_diary_once_a_minute() {
+    let mut world = World::with(short_window(), None).await;
+    let hub = hub_of(&world).await;
+    let berlin = live(&mut world, BERLIN_SAID, BERLIN, None).await;
+    hub.write_diary().await.unwrap();
+    let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
+    let working = tokio::spawn({
+        let hub = hub.clone();
+        async move { hub.work(hours).await }
+    });
+    let versions = async || hub.document_list(&scope("ann")).await.unwrap()[0].version;
+    let before = versions().await;
+    for number in 0..40 {
+        let text = format!("The user has {number} small flats");
+        world.runtime.correct_node(berlin.id, &text).await.unwrap().unwrap();
+        hub.wake();
+        world.pass(SECOND).await;
+    }
+    world.until("the first correction", || async { versions().await == before + 1 }).await;
+    world.pass(2 * MINUTE).await;
+    world.until("the others", || async { versions().await == before + 2 }).await;
+    assert!(diary(&world).contains("The user has 39 small flats"), "{}", diary(&world));
+    working.abort();
 }
 
 #[tokio::test]
