@@ -11,7 +11,14 @@ use crate::text;
 static STRONG_EMOTION: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::parse(include_str!("words/strong_emotion.txt")));
 static SUBSTANCE: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/substance.txt")));
+static OWN: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/own.txt")));
 static PLANS: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/plans.txt")));
+
+/// The share of the terms that make a session worth remembering from which one sentence does, if it is of the user's own life.
+const OWN_SENTENCE_SHARE: f64 = 1.0 / 3.0;
+/// The same of another sentence.
+const SENTENCE_SHARE: f64 = 5.0 / 12.0;
+const CHARACTER_WEIGHT: f64 = 0.8;
 
 /// Why a session goes to the model, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +73,24 @@ fn has_substance(messages: &[Message], terms_min: usize) -> bool {
         return true;
     }
     let terms: BTreeSet<String> = said().flat_map(text::content_terms).collect();
-    terms.len() >= terms_min
+    terms.len() >= terms_min || said().any(|content| states_something(content, terms_min as f64))
+}
+
+/// Whether one sentence says so much that it may be worth remembering: "i drive an old red Volvo to work", not "so tired today".
+fn states_something(content: &str, terms_min: f64) -> bool {
+    if text::statement_by_user(content) == text::Statement::Nothing {
+        return false;
+    }
+    text::split_sentences(content).into_iter().filter(|sentence| !text::asks(sentence)).any(|sentence| {
+        let share = if OWN.occur_as_words(sentence) { OWN_SENTENCE_SHARE } else { SENTENCE_SHARE };
+        let weight: f64 = text::content_terms(sentence).iter().map(|term| weight(term)).sum();
+        weight >= share * terms_min
+    })
+}
+
+/// A Chinese character says less than a word.
+fn weight(term: &str) -> f64 {
+    if term.chars().all(text::is_han) { CHARACTER_WEIGHT } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -81,6 +105,30 @@ mod tests {
     #[test]
     fn greetings_are_trivial_in_both_languages() {
         for text in ["hi", "hey, how's it going?", "在吗", "早上好呀", "哈哈哈", "ok thanks"] {
+            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_sentence_that_says_something_is_remembered_and_small_talk_is_not() {
+        for text in [
+            "i drive an old red Volvo to work",
+            "房子是2015年买的，在河边",
+            "我在出版社做编辑",
+            "We named the boat Albatross at Easter",
+        ] {
+            assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Substance, "{text}");
+        }
+        for text in [
+            "so tired today",
+            "it rained all day",
+            "had pasta for lunch",
+            "今天天气不错",
+            "刚吃完饭，好饱",
+            "晚安，做个好梦",
+            "what did you do on the weekend, my dear friend in the north?",
+            "你昨天晚上和朋友们一起去哪里吃饭了",
+        ] {
             assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
         }
     }
