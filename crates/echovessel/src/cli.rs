@@ -130,7 +130,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: StorageCommand,
     },
-    /// Exchange memory with other machines; print peers and instances
+    /// Print the programs that share the hub
     Sync {
         #[command(subcommand)]
         command: SyncCommand,
@@ -241,30 +241,8 @@ pub(crate) enum MemoryCommand {
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:\n  echovessel sync status\n  echovessel sync status --json")]
 pub(crate) enum SyncCommand {
-    /// Add a peer: another EchoVessel that is the same persona
-    #[command(
-        after_help = "On the other machine: echovessel token create --scope peer:laptop --name laptop\nExamples:\n  echovessel sync add https://home.example:7777\n  \
-                      echovessel sync add http://127.0.0.1:7778 --name kitchen --token-env KITCHEN_TOKEN"
-    )]
-    Add {
-        /// Address of the other daemon; plain HTTP on loopback only
-        url: String,
-        /// What it is called here; the host by default
-        #[arg(long)]
-        name: Option<String>,
-        /// Environment variable of this command that holds the token; without it the token is read from standard input
-        #[arg(long, value_name = "VAR")]
-        token_env: Option<String>,
-    },
-    /// Exchange changes with every peer now
-    Now,
-    /// Print peers, what waits for each, and the instances of the hub
+    /// Print the instances that have spoken with the hub
     Status,
-    /// Remove a peer
-    Remove {
-        /// Its name
-        name: String,
-    },
 }
 
 #[derive(Debug, Args)]

@@ -22,7 +22,7 @@ use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
     Broadcast, ImportParts, Ledger, Metrics, ProactiveSettings, ReloadableModel, Runtime, RuntimeParts,
-    RuntimeSettings, SyncParts, TraceSettings, VoiceParts,
+    RuntimeSettings, TraceSettings, VoiceParts,
 };
 use secrecy::SecretString;
 use server::ServerSettings;
@@ -32,7 +32,6 @@ use store::SqliteStore;
 use crate::config::{Config, ConfigError, LlmPrice, body_limit};
 use crate::embedding::EmbeddingSetup;
 use crate::home::Home;
-use crate::peers::HttpPeers;
 use crate::system::{SystemRetryTimer, random_bytes};
 use crate::voice_setup::{voice_hosts, voice_settings};
 
@@ -41,8 +40,6 @@ const PROMPT_TOKENS: u32 = 8_000;
 /// The same where the model says what it takes: at least and at most.
 const PROMPT_TOKENS_MIN: u32 = 1_000;
 const PROMPT_TOKENS_MAX: u32 = 32_000;
-/// What the peer of `sync.url` is called.
-const CONFIGURED_PEER: &str = "configured";
 
 /// The parts of a running EchoVessel that outlive each other in this order.
 pub(crate) struct Services {
@@ -162,7 +159,6 @@ pub(crate) async fn wire(
     hub.link(Arc::new(graph.clone()));
     runtime.attach_hub(hub.clone(), working_hours(config)?);
     runtime.attach_proactive(database.clone());
-    attach_sync(config, home, &database, &runtime).await?;
     if config.hub.graph_facts {
         runtime.draw_graph(graph.clone());
     }
@@ -178,28 +174,8 @@ pub(crate) async fn wire(
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
+    crate::former_peers::mention(config, home, &database).await?;
     Ok(Services { database, ledger, hub, graph, runtime, model, prices, embedding, voice_hosts })
-}
-
-/// Exchange with peers; the one that the configuration names is kept with the others.
-async fn attach_sync(
-    config: &Config,
-    home: &Home,
-    database: &Arc<SqliteStore>,
-    runtime: &Runtime,
-) -> anyhow::Result<()> {
-    runtime.attach_sync(SyncParts {
-        store: database.clone(),
-        transport: Arc::new(HttpPeers::new(home)?),
-        name: own_instance(config)?.to_string(),
-        push_every: config.sync.push_every.0,
-    });
-    if !config.sync.url.is_empty() {
-        let added =
-            runtime.add_peer(CONFIGURED_PEER, &config.sync.url, None, Some(&config.sync.token_env)).await;
-        added.map_err(|error| anyhow::anyhow!("sync.url in config.toml can't be used: {error}"))?;
-    }
-    Ok(())
 }
 
 /// The shared self on the home's database, with its files in the home.

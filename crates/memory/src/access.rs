@@ -32,8 +32,6 @@ pub enum AccessScope {
     Openai,
     /// The hub, in the name of this instance.
     Hub(String),
-    /// Exchange with the peer of this name, and nothing else.
-    Peer(String),
 }
 
 /// What the owner's acts are recorded under.
@@ -42,7 +40,7 @@ pub const OWNER: &str = "owner";
 /// A text that is no scope.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "`{0}` is not a scope; it can be chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE or peer:NAME"
+    "`{0}` is not a scope; it can be chat, chat:read, admin, admin:read, metrics, openai or hub:INSTANCE"
 )]
 pub struct InvalidAccessScope(String);
 
@@ -61,11 +59,7 @@ impl FromStr for AccessScope {
                 Some(instance) if is_plain(instance, INSTANCE_LENGTH_MAX) => {
                     Ok(Self::Hub(instance.to_owned()))
                 }
-                Some(_) => Err(InvalidAccessScope(text.to_owned())),
-                None => match text.strip_prefix("peer:") {
-                    Some(name) if is_plain(name, INSTANCE_LENGTH_MAX) => Ok(Self::Peer(name.to_owned())),
-                    _ => Err(InvalidAccessScope(text.to_owned())),
-                },
+                _ => Err(InvalidAccessScope(text.to_owned())),
             },
         }
     }
@@ -81,7 +75,6 @@ impl fmt::Display for AccessScope {
             Self::Metrics => formatter.write_str("metrics"),
             Self::Openai => formatter.write_str("openai"),
             Self::Hub(instance) => write!(formatter, "hub:{instance}"),
-            Self::Peer(name) => write!(formatter, "peer:{name}"),
         }
     }
 }
@@ -186,17 +179,9 @@ mod tests {
 
     #[test]
     fn scopes_are_read_as_they_are_written() {
-        for text in [
-            "chat",
-            "chat:read",
-            "admin",
-            "admin:read",
-            "metrics",
-            "openai",
-            "hub:laptop",
-            "hub:pi.local_2",
-            "peer:kitchen",
-        ] {
+        for text in
+            ["chat", "chat:read", "admin", "admin:read", "metrics", "openai", "hub:laptop", "hub:pi.local_2"]
+        {
             assert_eq!(text.parse::<AccessScope>().unwrap().to_string(), text);
         }
         for text in [
@@ -209,8 +194,7 @@ mod tests {
             "hub:",
             "hub:a b",
             "hub:../x",
-            "peer:",
-            "peer:a b",
+            "peer:kitchen",
             "owner",
             "chat,admin",
         ] {

@@ -34,33 +34,30 @@ pub struct Remembered {
 impl Runtime {
     /// What a text brings to mind, as a turn would see it at `now` (default: the present), with an empty recent window. Each
     /// candidate says what of it is no longer current; corrections in the latest words count, though they are no memory yet.
+    pub async fn remembered(
+        &self,
+        scope: Scope,
+        text: String,
+        now: Option<Timestamp>,
+    ) -> Result<Remembered, StoreError> {
+        let (persona, user, request) = self.request(scope, text, now).await?;
+        let latest = self.runtime.said_lately(&request.scope, request.now).await?;
+        let scope = request.scope.clone();
+        let mut remembered = self.runtime.remembered(&persona, &user, request, &latest).await?;
+        self.runtime.look_in_candidates(&scope, &mut remembered.recalled).await?;
+        let RecallResult { corrected, candidates, .. } = &mut remembered.recalled;
+        corrected.note_candidates(candidates);
+        Ok(remembered)
+    }
+
+    /// What of [`Self::remembered`] is found by the text.
     pub async fn recall(
         &self,
         scope: Scope,
         text: String,
         now: Option<Timestamp>,
     ) -> Result<RecallResult, StoreError> {
-        let (persona, user, request) = self.request(scope, text, now).await?;
-        let now = request.now;
-        let latest = self.runtime.said_lately(&request.scope, now).await?;
-        let scope = request.scope.clone();
-        let mut recalled = self.runtime.recall_between(&persona, &user, request).await?;
-        self.runtime.look_in_candidates(&scope, &mut recalled, &latest).await?;
-        recalled.corrected.note_window(&latest, now);
-        recalled.corrected.note_candidates(&mut recalled.candidates);
-        Ok(recalled)
-    }
-
-    /// [`Self::recall`] at the present, with the mood, the core blocks and the documents of the shared self.
-    pub async fn remembered(&self, scope: Scope, text: String) -> Result<Remembered, StoreError> {
-        let (persona, user, request) = self.request(scope, text, None).await?;
-        let latest = self.runtime.said_lately(&request.scope, request.now).await?;
-        let scope = request.scope.clone();
-        let mut remembered = self.runtime.remembered(&persona, &user, request, &latest).await?;
-        self.runtime.look_in_candidates(&scope, &mut remembered.recalled, &[]).await?;
-        let RecallResult { corrected, candidates, .. } = &mut remembered.recalled;
-        corrected.note_candidates(candidates);
-        Ok(remembered)
+        Ok(self.remembered(scope, text, now).await?.recalled)
     }
 
     async fn request(
@@ -106,15 +103,9 @@ impl RuntimeInner {
         Ok(Remembered { recalled, core_blocks, mood, documents })
     }
 
-    /// Reads what candidates and messages may say that is no longer current.
-    async fn look_in_candidates(
-        &self,
-        scope: &Scope,
-        recalled: &mut RecallResult,
-        said: &[Message],
-    ) -> Result<(), StoreError> {
-        let texts = recalled.candidates.iter().map(|candidate| candidate.text.clone());
-        let texts = texts.chain(said.iter().map(|message| message.content.clone())).collect();
+    /// Reads what candidates may say that is no longer current.
+    async fn look_in_candidates(&self, scope: &Scope, recalled: &mut RecallResult) -> Result<(), StoreError> {
+        let texts = recalled.candidates.iter().map(|candidate| candidate.text.clone()).collect();
         recalled.corrected.look_for(self.store(), scope, texts).await
     }
 

@@ -102,7 +102,6 @@ pub(crate) struct RuntimeInner {
     /// Decisions about messages that nobody asked for, where they are kept.
     pub(crate) proactive: OnceLock<Arc<dyn ProactiveStore>>,
     /// Other EchoVessels that are the same persona.
-    pub(crate) peers: OnceLock<crate::peers::Peers>,
     /// A session became memory: there may be facts to draw.
     pub(crate) remembered: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
@@ -140,7 +139,6 @@ impl Runtime {
             graph: OnceLock::new(),
             channels: OnceLock::new(),
             proactive: OnceLock::new(),
-            peers: OnceLock::new(),
             remembered: Notify::new(),
             turns_running: AtomicU64::new(0),
             told_of_cap_until: Mutex::default(),
@@ -177,7 +175,6 @@ impl Runtime {
         runtime.keep_running("hub", crate::diary::run(runtime.clone()));
         runtime.keep_running("graph", crate::relations::run(runtime.clone()));
         runtime.keep_running("proactive", crate::proactive::run(runtime.clone()));
-        runtime.keep_running("peers", crate::peers::run(runtime.clone()));
         Ok(())
     }
 

@@ -120,7 +120,6 @@ fn size_max(app: &App, path: &str) -> usize {
     let body_limit = app.parts.settings.load().body_limit;
     match path {
         mcp::http::PATH => mcp::MESSAGE_BYTES_MAX,
-        crate::sync::PATH => ::sync::PAGE_BYTES_MAX,
         avatar::PATH => body_limit.max(avatar::UPLOAD_SIZE_MAX),
         imports::PATH => imports::UPLOAD_SIZE_MAX,
         import_pipeline::UPLOAD_PATH | import_pipeline::TEXT_PATH => import_pipeline::BODY_SIZE_MAX,

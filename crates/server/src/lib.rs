@@ -25,7 +25,6 @@ mod cursor;
 mod problem;
 mod respond;
 mod upload;
-mod sync;
 mod routes;
 
 pub use admin::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};

@@ -24,6 +24,7 @@ mod imports;
 mod nodes;
 mod recall;
 mod entities;
+mod former_peers;
 mod corrections;
 mod slow_cycles;
 mod proactive;
@@ -36,7 +37,6 @@ mod graph;
 mod archive;
 mod home_copy;
 mod hub;
-mod sync;
 
 pub use archive::{archived_tables, look_at_archive, read_archive};
 pub use engine::{

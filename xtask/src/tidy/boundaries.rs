@@ -23,14 +23,13 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "offline", imports: &["text", "llm"], tests_import: &[] },
     CrateRule { name: "hub", imports: &["memory"], tests_import: &["store"] },
     CrateRule { name: "embed", imports: &["memory", "hub", "outgoing"], tests_import: &[] },
-    CrateRule { name: "sync", imports: &["memory"], tests_import: &[] },
-    CrateRule { name: "store", imports: &["memory", "hub", "sync"], tests_import: &[] },
+    CrateRule { name: "store", imports: &["memory", "hub"], tests_import: &[] },
     CrateRule { name: "mind", imports: &["memory", "hub", "llm"], tests_import: &["offline"] },
     CrateRule { name: "platforms", imports: &[], tests_import: &[] },
     CrateRule { name: "testkit", imports: &["memory", "hub", "platforms"], tests_import: &["outgoing"] },
     CrateRule {
         name: "runtime",
-        imports: &["memory", "hub", "mind", "llm", "import", "voice", "sync"],
+        imports: &["memory", "hub", "mind", "llm", "import", "voice"],
         tests_import: &["store", "embed", "offline"],
     },
     CrateRule {
@@ -41,7 +40,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "archive", imports: &["memory", "hub", "mind"], tests_import: &["store"] },
     CrateRule {
         name: "server",
-        imports: &["runtime", "memory", "hub", "import", "sync"],
+        imports: &["runtime", "memory", "hub", "import"],
         tests_import: &["store", "mind", "llm", "offline", "voice"],
     },
     CrateRule {
@@ -65,7 +64,6 @@ const ROOMS: &[CrateRule] = &[
             "server",
             "import",
             "voice",
-            "sync",
             "platforms",
             "outgoing",
         ],

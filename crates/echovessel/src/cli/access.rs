@@ -16,7 +16,7 @@ pub(crate) enum TokenCommand {
         after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat --for 30d"
     )]
     Create {
-        /// What the token permits: chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE, peer:NAME
+        /// What the token permits: chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE
         #[arg(long = "scope", required = true, value_delimiter = ',', value_name = "SCOPE")]
         scopes: Vec<AccessScope>,
         /// Name of the token in lists and in the audit log

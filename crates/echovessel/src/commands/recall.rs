@@ -33,7 +33,11 @@ pub(crate) async fn recall(
         return Ok(());
     }
     let candidates: Vec<Candidate> = serde_json::from_value(answer["candidates"].clone())?;
-    print(&candidates, asked.explain);
+    let documents = answer["documents"].as_array().map_or(&[][..], Vec::as_slice);
+    if documents.is_empty() || candidates.iter().any(|candidate| candidate.used || asked.explain) {
+        print(&candidates, asked.explain);
+    }
+    print_documents(documents);
     if answer["nothing_found"] == true && candidates.iter().any(|one| one.used || asked.explain) {
         println!("Nothing in memory is about this; what is shown is merely the nearest.");
     }
@@ -54,14 +58,28 @@ async fn alone(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<V
     let _lock = home.lock()?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
-    let recalled = wired.runtime.recall(scope, asked.text.clone(), None).await?;
+    let remembered = wired.runtime.remembered(scope, asked.text.clone(), None).await?;
+    let (recalled, documents) = (remembered.recalled, remembered.documents.related);
     wired.close().await?;
     Ok(json!({
         "candidates": recalled.candidates,
         "support": recalled.support,
-        "nothing_found": recalled.nothing_found,
+        "nothing_found": recalled.nothing_found && documents.is_empty(),
+        "documents": documents,
         "elapsed_ms": recalled.elapsed,
     }))
+}
+
+/// What documents of the shared self say about it.
+fn print_documents(documents: &[Value]) {
+    for document in documents {
+        let text = |field: &str| document[field].as_str().unwrap_or_default();
+        let relevance = document["relevance"].as_f64().unwrap_or_default();
+        println!("✓ {relevance:6.3}  {}/{}  by {}", text("kind"), text("filename"), text("source_instance"));
+        for line in text("excerpt").lines() {
+            println!("          {}", shorten(line, 100));
+        }
+    }
 }
 
 /// The table: one candidate a row, and with `explain` each term of its score and the reason it was used or fell.

@@ -71,7 +71,7 @@ section!(
         channels: Channels = Channels::default(),
         /// The shared self: documents, diary, roll-ups.
         hub: Hub = Hub::default(),
-        /// Exchange with other EchoVessels that are the same persona.
+        /// Documents that several instances write.
         sync: Sync = Sync::default(),
         /// Speaking and hearing.
         voice: Voice = Voice::default(),
@@ -438,13 +438,13 @@ section!(
 );
 
 section!(
-    /// Exchange with other EchoVessels that are the same persona.
+    /// Documents that several instances write.
     Sync {
-        /// A peer's address: HTTPS, or HTTP on loopback; empty means none. `echovessel sync add` adds others.
+        /// Not used: homes no longer exchange their rows.
         url: String = String::new(),
-        /// Environment variable that holds the token for it.
+        /// Not used.
         token_env: String = "ECHOVESSEL_HUB_TOKEN".to_owned(),
-        /// How often changes are exchanged; changes of this machine are sent at once.
+        /// Not used.
         push_every: ConfigDuration = minutes(5),
         /// Instances whose version is shown first among concurrent ones.
         instance_priority: Vec<String> = Vec::new(),

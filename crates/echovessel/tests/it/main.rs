@@ -3,7 +3,6 @@
 
 mod daemon;
 mod owner_api;
-mod peers;
 mod watcher;
 mod scripts;
 

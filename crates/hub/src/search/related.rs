@@ -41,12 +41,10 @@ pub struct RelatedMemory {
 }
 
 impl RelatedMemory {
-    /// What a prompt calls it: its date, with the instance that noted a daily, or the slug of a significant memory.
+    /// What a prompt calls it: its date, with the slug of a significant memory. Where it was written is no matter of the persona's.
     pub fn label(&self) -> String {
-        match self.name.slug() {
-            Some(slug) => format!("{} {slug}", self.name.date()),
-            None => format!("{} (noted by {})", self.name.date(), self.source_instance),
-        }
+        let date = self.name.date();
+        self.name.slug().map_or_else(|| date.to_string(), |slug| format!("{date} {slug}"))
     }
 }
 

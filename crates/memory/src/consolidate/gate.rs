@@ -127,7 +127,7 @@ mod tests {
             "刚吃完饭，好饱",
             "晚安，做个好梦",
             "what did you do on the weekend, my dear friend in the north?",
-            "你昨天晚上和朋友们一起去哪里吃饭了",
+            "你昨天去哪里吃饭了",
         ] {
             assert_eq!(weighed(&[user_says(text), persona_says("嗯")]), GateDecision::Trivial, "{text}");
         }

@@ -40,7 +40,7 @@ async fn other_programs_are_told_with_each_memory_what_is_no_longer_current() {
     let berlin = live_with(&mut world, BERLIN_SAID, BERLIN, None, mood).await;
     world.runtime.correct_node(berlin.id, LYON).await.unwrap().unwrap();
     world.talk(WEB, "it rained").await;
-    let remembered = world.runtime.remembered(scope("ann"), ASKED.to_owned()).await.unwrap();
+    let remembered = world.runtime.remembered(scope("ann"), ASKED.to_owned(), None).await.unwrap();
     let saying: Vec<_> =
         remembered.recalled.candidates.iter().filter(|found| found.text.contains("Berlin")).collect();
     assert!(!saying.is_empty(), "the words stay in the log");

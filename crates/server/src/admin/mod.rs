@@ -1,7 +1,6 @@
 //! What its owner can see and change: the program, the persona, its memory, its work.
 
 pub(crate) mod daemon;
-pub(crate) mod peers;
 pub(crate) mod persona;
 pub(crate) mod personas;
 pub(crate) mod style;

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use hub::RelatedMemory;
 use jiff::Timestamp;
 use memory::capture;
 use memory::recall::{Candidate, Corrected, FormerValue, FreshCorrection, HeldBackValue, RecallTimings};
@@ -25,6 +26,8 @@ pub(crate) struct RecallRequest {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RecallResponse {
     candidates: Vec<Candidate>,
+    /// Significant memories and days of other instances that are about the text, the most relevant first.
+    documents: Vec<RelatedMemory>,
     entities: Vec<EntitySummary>,
     /// How well the best memory fits, 0 to 1.
     support: f64,
@@ -64,13 +67,15 @@ pub(crate) async fn recall(
         ));
     }
     let scope = app.scope(&principal, question.persona_id, question.user_id).await?;
-    let recalled = app.runtime().recall(scope, question.text, question.now).await?;
+    let remembered = app.runtime().remembered(scope, question.text, question.now).await?;
+    let (recalled, documents) = (remembered.recalled, remembered.documents.related);
     let entities = recalled.entities.into_iter().map(EntitySummary::from).collect();
     Ok(Json(RecallResponse {
         candidates: recalled.candidates,
         entities,
         support: recalled.support,
-        nothing_found: recalled.nothing_found,
+        nothing_found: recalled.nothing_found && documents.is_empty(),
+        documents,
         corrected: recalled.corrected.into(),
         elapsed_ms: recalled.elapsed,
     }))

@@ -95,14 +95,6 @@ impl Principal {
         self.user.as_ref().is_none_or(|user| *user == scope.user)
     }
 
-    /// The peer whose token this is.
-    pub(crate) fn peer(&self) -> Option<&str> {
-        self.scopes.iter().flatten().find_map(|scope| match scope {
-            AccessScope::Peer(name) => Some(name.as_str()),
-            _ => None,
-        })
-    }
-
     /// Whether this is the owner, by token or by login.
     pub(crate) fn is_owner(&self) -> bool {
         self.scopes.is_none()
@@ -123,7 +115,6 @@ enum RequiredScope {
     Metrics,
     Openai,
     Hub,
-    Peer,
 }
 
 impl RequiredScope {
@@ -134,7 +125,6 @@ impl RequiredScope {
             Self::Metrics => *scope == AccessScope::Metrics,
             Self::Openai => *scope == AccessScope::Openai,
             Self::Hub => matches!(scope, AccessScope::Hub(_)),
-            Self::Peer => matches!(scope, AccessScope::Peer(_)),
         }
     }
 
@@ -145,14 +135,12 @@ impl RequiredScope {
             Self::Metrics => "metrics",
             Self::Openai => "openai",
             Self::Hub => "hub:INSTANCE",
-            Self::Peer => "peer:NAME",
         }
     }
 }
 
 /// Which scopes open the paths below these; any one of them is enough. Longer ones first.
-const OPENED_BY: [(&str, &[RequiredScope]); 7] = [
-    ("/api/sync", &[RequiredScope::Peer]),
+const OPENED_BY: [(&str, &[RequiredScope]); 6] = [
     ("/api/chat", &[RequiredScope::Chat]),
     ("/api/state", &[RequiredScope::Chat, RequiredScope::Admin]),
     ("/mcp", &[RequiredScope::Hub]),
@@ -370,11 +358,6 @@ mod tests {
         assert!(!with(&["admin"]).may(opened_by("/api/chat/send"), &Method::GET));
         assert!(!with(&["chat", "openai", "hub:pi"]).may(opened_by("/metrics"), &Method::GET));
         assert!(with(&["hub:pi"]).may(opened_by("/mcp"), &Method::GET));
-        assert!(with(&["peer:pi"]).may(opened_by("/api/sync/exchange"), &Method::GET));
-        assert!(!with(&["admin", "chat", "hub:pi"]).may(opened_by("/api/sync/exchange"), &Method::GET));
-        for path in ["/api/chat/send", "/api/admin/sync", "/mcp", "/v1/models", "/metrics", "/api/state"] {
-            assert!(!with(&["peer:pi"]).may(opened_by(path), &Method::GET), "{path}");
-        }
         let reads = with(&["chat:read", "admin:read"]);
         for path in ["/api/chat/history", "/api/chat/events", "/api/admin/config", "/metrics", "/v1/models"] {
             assert!(reads.may(opened_by(path), &Method::GET), "{path}");

@@ -111,8 +111,7 @@ fn check(
     let refused = |reason: String| Err(NewTokenError::Invalid(reason));
     if scopes.is_empty() {
         return refused(
-            "scopes: a token needs at least one of chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE, \
-             peer:NAME"
+            "scopes: a token needs at least one of chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE"
                 .to_owned(),
         );
     }
@@ -120,12 +119,6 @@ fn check(
         return refused(
             "user_id: admin sees everything, so a token with that scope can't be bound to one user"
                 .to_owned(),
-        );
-    }
-    let is_peer = scopes.iter().any(|scope| matches!(scope, AccessScope::Peer(_)));
-    if is_peer && (scopes.len() > 1 || user.is_some()) {
-        return refused(
-            "scopes: a token for a peer does nothing else; create another token for that".to_owned(),
         );
     }
     match name {

@@ -6,7 +6,6 @@ mod chat;
 mod hub;
 mod memory;
 pub(crate) mod not_implemented;
-mod peers;
 mod persona;
 mod program;
 mod work;
@@ -15,16 +14,8 @@ pub(crate) use route::{Route, Success};
 
 /// All routes in the order of the documentation page. `/login` and `/mcp`, which no API client calls, are in the router.
 pub(crate) fn all() -> Vec<Route> {
-    [
-        chat::routes(),
-        persona::routes(),
-        memory::routes(),
-        work::routes(),
-        hub::routes(),
-        peers::routes(),
-        program::routes(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [chat::routes(), persona::routes(), memory::routes(), work::routes(), hub::routes(), program::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

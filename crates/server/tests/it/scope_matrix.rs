@@ -77,7 +77,7 @@ async fn every_path_opens_to_whom_the_book_says_and_to_nobody_else() {
     let table = table_of_the_book();
     assert_eq!(
         table.keys().collect::<Vec<_>>(),
-        ["admin", "admin:read", "chat", "chat:read", "hub:INSTANCE", "metrics", "openai", "peer:NAME"]
+        ["admin", "admin:read", "chat", "chat:read", "hub:INSTANCE", "metrics", "openai"]
     );
     let mut tokens: Vec<(&str, String)> = Vec::new();
     for (row, scope) in [
@@ -88,7 +88,6 @@ async fn every_path_opens_to_whom_the_book_says_and_to_nobody_else() {
         ("metrics", "metrics"),
         ("openai", "openai"),
         ("hub:INSTANCE", "hub:pi"),
-        ("peer:NAME", "peer:pi"),
     ] {
         tokens.push((row, home.token(&scope.replace(':', "-"), &[scope], None).await));
     }
@@ -118,9 +117,8 @@ async fn every_path_opens_to_whom_the_book_says_and_to_nobody_else() {
             expect(row, &found, is_known && is_refused != is_opened(&table, row, path, method));
         }
         let found = ask(&home, path, method, Some(TOKEN)).await;
-        let is_for_peers = is_opened(&table, "peer:NAME", path, method);
         let is_let_in = found.0 != StatusCode::UNAUTHORIZED && found.0 != StatusCode::FORBIDDEN;
-        expect("the owner", &found, is_let_in != is_for_peers);
+        expect("the owner", &found, is_let_in);
     }
     assert_eq!(table["chat:read"], table["chat"], "the book says the same of both");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

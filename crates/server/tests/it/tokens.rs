@@ -90,7 +90,6 @@ async fn a_scope_opens_its_own_paths_and_the_refusal_names_what_is_needed() {
         ("metrics", home.token("m", &["metrics"], None).await),
         ("openai", home.token("o", &["openai"], None).await),
         ("hub", home.token("h", &["hub:laptop"], None).await),
-        ("peer", home.token("p", &["peer:laptop"], None).await),
     ];
     let opened = [
         ("/api/chat/history", vec!["chat"], "chat"),
@@ -101,7 +100,6 @@ async fn a_scope_opens_its_own_paths_and_the_refusal_names_what_is_needed() {
         ("/metrics", vec!["metrics", "admin"], "metrics or admin"),
         ("/v1/models", vec!["openai", "chat"], "openai or chat"),
         ("/mcp", vec!["hub"], "hub:INSTANCE"),
-        ("/api/sync/exchange", vec!["peer"], "peer:NAME"),
     ];
     for (path, scopes, sentence) in opened {
         for (scope, token) in &tokens {

@@ -137,14 +137,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("channel_strangers", OF_THE_HOME),
     ("channel_received", OF_THE_HOME),
     ("channel_last_sent", OF_THE_HOME),
-    ("sync_actors", OF_THE_HOME),
-    ("sync_state", OF_THE_HOME),
-    ("sync_noted", OF_THE_HOME),
-    ("sync_log", OF_THE_HOME),
-    ("sync_rows", OF_THE_HOME),
-    ("sync_waiting", OF_THE_HOME),
-    ("sync_conflicts", OF_THE_HOME),
-    ("sync_peers", OF_THE_HOME),
+    ("former_peers", OF_THE_HOME),
 ];
 
 impl Table {

@@ -91,6 +91,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "silenced_words",
         sql: include_str!("../../migrations/sqlite/0020_silenced_words.sql"),
     },
+    Migration {
+        number: 21,
+        name: "peers_removed",
+        sql: include_str!("../../migrations/sqlite/0021_peers_removed.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

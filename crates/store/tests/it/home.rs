@@ -32,11 +32,6 @@ impl Home {
         Self { folder, path, store, scope, made: AtomicU64::new(1) }
     }
 
-    /// Ids of this home are not those of another one.
-    pub(crate) fn number_from(&self, first: u64) {
-        self.made.store(first, Ordering::Relaxed);
-    }
-
     fn id(&self) -> Uuid {
         Uuid::from_u128(u128::from(self.made.fetch_add(1, Ordering::Relaxed)))
     }

@@ -45,6 +45,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "silenced_words",
         sql: include_str!("../../../migrations/postgres/0020_silenced_words.sql"),
     },
+    Migration {
+        number: 21,
+        name: "peers_removed",
+        sql: include_str!("../../../migrations/postgres/0021_peers_removed.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

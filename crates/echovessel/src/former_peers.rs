@@ -1,0 +1,28 @@
+//! What a home with peers is shown once, now that rows are not exchanged between homes any more.
+
+use store::SqliteStore;
+
+use crate::config::Config;
+use crate::home::Home;
+
+const REPLACEMENT: &str = "Homes no longer exchange their rows. All that came from other homes stays here, and so does all that is theirs there. \
+     To be one self on several machines, use this home from each of them, or let several programs share this home's hub; see \
+     docs/book/machines.md";
+
+/// Logs it where there were peers, and removes their tokens.
+pub(crate) async fn mention(config: &Config, home: &Home, database: &SqliteStore) -> anyhow::Result<()> {
+    let names = database.take_former_peers().await?;
+    if !names.is_empty() {
+        let folder = home.folder().join("peers");
+        if let Err(error) = std::fs::remove_dir_all(&folder)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "tokens of former peers could not be removed; delete {}", folder.display());
+        }
+        tracing::warn!(peers = names.join(", "), "{REPLACEMENT}");
+    }
+    if !config.sync.url.is_empty() {
+        tracing::warn!("sync.url is set and is not used. {REPLACEMENT}");
+    }
+    Ok(())
+}

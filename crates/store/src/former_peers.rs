@@ -1,0 +1,28 @@
+//! Peers of a home from before rows were no longer exchanged between homes.
+
+use memory::ports::StoreError;
+
+use crate::engine::SqliteStore;
+use crate::engine::sql::{self, Connection};
+
+impl SqliteStore {
+    /// Names of former peers. They are returned once: whoever asks tells the owner what replaced the exchange.
+    pub async fn take_former_peers(&self) -> Result<Vec<String>, StoreError> {
+        if self.read(|connection| Ok(names(connection)?)).await?.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.write(|unit| {
+            let names = names(unit.connection)?;
+            unit.connection.execute("DELETE FROM former_peers", [])?;
+            Ok(names)
+        })
+        .await
+    }
+}
+
+fn names(connection: &Connection) -> sql::Result<Vec<String>> {
+    connection
+        .prepare_cached("SELECT name FROM former_peers ORDER BY name")?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
