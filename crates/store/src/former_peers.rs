@@ -6,7 +6,7 @@ use crate::engine::SqliteStore;
 use crate::engine::sql::{self, Connection};
 
 impl SqliteStore {
-    /// Names of former peers. They are returned once: whoever asks tells the owner what replaced the exchange.
+    /// Names of former peers. They are returned once, for the log.
     pub async fn take_former_peers(&self) -> Result<Vec<String>, StoreError> {
         if self.read(|connection| Ok(names(connection)?)).await?.is_empty() {
             return Ok(Vec::new());

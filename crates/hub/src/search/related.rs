@@ -41,7 +41,7 @@ pub struct RelatedMemory {
 }
 
 impl RelatedMemory {
-    /// What a prompt calls it: its date, with the slug of a significant memory. Where it was written is no matter of the persona's.
+    /// What a prompt calls it: its date, with the slug of a significant memory. Where it was written is left out: the persona knows no programs.
     pub fn label(&self) -> String {
         let date = self.name.date();
         self.name.slug().map_or_else(|| date.to_string(), |slug| format!("{date} {slug}"))

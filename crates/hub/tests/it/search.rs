@@ -43,7 +43,7 @@ async fn the_score_is_the_sum_of_its_parts() {
 }
 
 #[tokio::test]
-async fn what_is_meant_is_told_from_what_is_only_near() {
+async fn what_is_meant_differs_from_what_is_only_near() {
     let home = Home::open().await;
     home.create("daily", "2026-07-05", "- we adopted a white cat [chat:c] [via:home]").await;
     home.create("daily", "2026-07-14", "- the walls of the white house need paint [chat:d] [via:home]").await;

@@ -1,4 +1,4 @@
-//! A name that never was right is another name of whoever has the right one, not somebody else's.
+//! A wrong name becomes an alias of the one with the right name, not a second person.
 
 use super::{ConsolidateError, ConsolidationEvent, Consolidator};
 use crate::entities::{ChangedBy, EntityChange, EntityChanged, kinds_agree};

@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_the_same_one_is_given_are_told() {
+    fn names_that_the_same_one_is_given_are_found() {
         let pair = |wrong: &str, right: &str| Some((wrong.to_owned(), right.to_owned()));
         for (older, newer, names) in [
             ("The user's sister is called Lena", "The user's sister is called Lina", pair("lena", "lina")),
