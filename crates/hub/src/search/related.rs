@@ -115,7 +115,7 @@ fn excerpt(candidates: &Candidates, chunk: &DiaryChunk, content: &str) -> String
     let Some(place) = chunks.get(chunk.place) else { return String::new() };
     let text = without_tags(&content[place.clone()]);
     let lines = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
-    let told: Vec<&str> = match chunk.name.granularity() {
+    let chosen: Vec<&str> = match chunk.name.granularity() {
         Granularity::Daily => {
             let lines: Vec<&str> = lines.filter(|line| !line.starts_with("# ")).collect();
             let about: Vec<&str> =
@@ -125,7 +125,7 @@ fn excerpt(candidates: &Candidates, chunk: &DiaryChunk, content: &str) -> String
         _ => lines.collect(),
     };
     let mut excerpt = String::new();
-    for line in told {
+    for line in chosen {
         if !excerpt.is_empty() && excerpt.chars().count() + line.chars().count() > EXCERPT_LENGTH {
             break;
         }
