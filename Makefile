@@ -31,7 +31,7 @@ run: tools $(PAGE) ## Fetches the model, builds everything, starts the daemon an
 	  if [ -d "$$folder" ]; then export ECHOVESSEL_MODEL_DIR="$$folder"; break; fi; done; exec $(PROGRAM) run --open
 
 .PHONY: test
-test: tools early-build setup-tests $(PAGE) $(BROWSER_TOOLS) $(CLIENT_TOOLS) ## Installs what the tests need, then runs every check and every test.
+test: tools setup-tests $(PAGE) $(BROWSER_TOOLS) $(CLIENT_TOOLS) ## Installs what the tests need, then runs every check and every test.
 	@scripts/stage "Embedding models" scripts/install-model
 	@scripts/run-tests
 
@@ -76,10 +76,6 @@ reference: tools ## Compares our tokenizer and our table of simplified character
 .PHONY: tools
 tools:
 	@scripts/check-tools
-
-.PHONY: early-build
-early-build: tools
-	@scripts/build-tests --early
 
 .PHONY: setup-tests
 setup-tests:
