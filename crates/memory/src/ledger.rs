@@ -128,6 +128,26 @@ pub struct TokenUsage {
     pub cached_tokens: u64,
 }
 
+/// A document of another instance that was in a prompt. It holds no word of the document, so that nothing of it is left here when it is
+/// erased.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UsedDocument {
+    /// `daily` or `significant`.
+    pub kind: String,
+    /// The day that it is about.
+    pub date: String,
+    /// The instance that wrote it.
+    pub source_instance: String,
+    /// How much it is about what was said, 0 to 1, on the scale of recall.
+    pub relevance: f64,
+    /// The document's file name, looked up when the receipt is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filename: Option<String>,
+    /// Its lines that are about what was said, looked up when the receipt is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+}
+
 /// Why the persona said that: stored with each reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplyReceipt {
@@ -143,6 +163,9 @@ pub struct ReplyReceipt {
     pub prompt_hash: String,
     /// The memories in the prompt, with each term of their scores.
     pub used: Vec<Candidate>,
+    /// Documents of other instances that were in the prompt because they are about what was said.
+    #[serde(default)]
+    pub documents: Vec<UsedDocument>,
     /// Nodes that were in the prompt whatever the text.
     pub pinned: Vec<NodeId>,
     /// Sections that the token budget cut or shortened.

@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 
+use hub::RelatedMemory;
 use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId, TurnId};
-use memory::ledger::{ReplyReceipt, TokenUsage};
-use memory::recall::{Candidate, CandidateKind, RecallResult};
+use memory::ledger::{ReplyReceipt, TokenUsage, UsedDocument};
+use memory::recall::{Candidate, CandidateKind};
 use mind::RenderedReply;
+
+use crate::recall::Remembered;
 
 /// What was really in the prompt, with its scores.
 pub(crate) fn receipt_of(
@@ -14,7 +17,7 @@ pub(crate) fn receipt_of(
     created_at: Timestamp,
     (model, usage): (String, TokenUsage),
     prompt: &RenderedReply,
-    recalled: &RecallResult,
+    Remembered { recalled, documents, .. }: &Remembered,
 ) -> ReplyReceipt {
     let nodes: HashSet<NodeId> = prompt.kept_nodes.iter().copied().collect();
     let messages: HashSet<MessageId> = prompt.kept_passages.iter().copied().collect();
@@ -32,7 +35,33 @@ pub(crate) fn receipt_of(
         prompt_hash: prompt.prompt_hash.clone(),
         pinned: prompt.kept_nodes.iter().filter(|id| !scored.contains(*id)).copied().collect(),
         used,
+        documents: documents
+            .related
+            .iter()
+            .filter(|memory| is_in_prompt(memory, prompt))
+            .map(used_document)
+            .collect(),
         cut: prompt.cut.clone(),
         held_back: recalled.corrected.held_back.clone(),
+    }
+}
+
+/// Whether the budget left it in: its first line stands there.
+fn is_in_prompt(memory: &RelatedMemory, prompt: &RenderedReply) -> bool {
+    memory
+        .excerpt
+        .lines()
+        .next()
+        .is_some_and(|line| prompt.system.contains(line) || prompt.user.contains(line))
+}
+
+fn used_document(memory: &RelatedMemory) -> UsedDocument {
+    UsedDocument {
+        kind: memory.kind.as_str().to_owned(),
+        date: memory.name.date().to_string(),
+        source_instance: memory.source_instance.to_string(),
+        relevance: memory.relevance,
+        filename: None,
+        excerpt: None,
     }
 }

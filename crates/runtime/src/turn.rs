@@ -13,7 +13,7 @@ use memory::identifiers::{MessageId, NodeId};
 use memory::ledger::TokenUsage;
 use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
 use memory::ports::StoreError;
-use memory::recall::{CandidateKind, RecallRequest, RecallResult};
+use memory::recall::{CandidateKind, RecallRequest};
 use mind::{LlmError, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -24,7 +24,7 @@ use crate::events::ServerEvent;
 use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
 use crate::own_line;
-use crate::recall::add_remembered;
+use crate::recall::{Remembered, add_remembered};
 use crate::receipt::receipt_of;
 use crate::reply_speech::{self, ReplySpeech};
 use crate::runtime::RuntimeInner;
@@ -116,7 +116,7 @@ type Interruption = Pin<Box<dyn Future<Output = TurnError> + Send>>;
 
 /// What the turn is about to say it from.
 struct Prepared {
-    recalled: RecallResult,
+    remembered: Remembered,
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
@@ -184,7 +184,7 @@ async fn answer(
 }
 
 fn count_preparation(runtime: &RuntimeInner, prepared: &Prepared, took: Duration) {
-    let (metrics, elapsed) = (runtime.metrics(), &prepared.recalled.elapsed);
+    let (metrics, elapsed) = (runtime.metrics(), &prepared.remembered.recalled.elapsed);
     metrics.turn_phase("prepare", took);
     for (phase, ms) in [("embed", elapsed.embed), ("fetch", elapsed.fetch), ("score", elapsed.score)] {
         metrics.turn_phase(phase, Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default());
@@ -255,7 +255,7 @@ async fn prepare(
     let prompt = runtime.mind().render_reply(&input, &budget)?;
     record.prompt(runtime, &prompt);
     let said = input.burst.last().map(|message| message.id);
-    Ok(Prepared { recalled: remembered.recalled, prompt, said, forgotten, own_line })
+    Ok(Prepared { remembered, prompt, said, forgotten, own_line })
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
@@ -347,7 +347,7 @@ async fn deliver(
         runtime.clock().now(),
         (spoken.model.clone(), spoken.usage),
         &prepared.prompt,
-        &prepared.recalled,
+        &prepared.remembered,
     );
     let used: Vec<NodeId> = receipt
         .used
@@ -396,7 +396,7 @@ async fn deliver(
     }
     let (usage, model) = (spoken.usage, spoken.model);
     turn.notify_channel(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
-    let fulfilled = prepared.recalled.pinned.fulfilled.iter().map(|node| node.id);
+    let fulfilled = prepared.remembered.recalled.pinned.fulfilled.iter().map(|node| node.id);
     let shown: Vec<NodeId> = fulfilled.filter(|id| prepared.prompt.kept_nodes.contains(id)).collect();
     after_turn::settle_expectations(runtime, &turn.scope, &shown, prepared.said).await;
     after_turn::count_recalls(runtime, used);

@@ -121,6 +121,7 @@ impl Talk {
             usage: TokenUsage::default(),
             prompt_hash: String::new(),
             used: Vec::new(),
+            documents: Vec::new(),
             pinned: Vec::new(),
             cut: Vec::new(),
             held_back: Vec::new(),

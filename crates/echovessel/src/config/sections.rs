@@ -265,7 +265,7 @@ section!(
         trivial_message_count: usize = 3,
         /// Fewer tokens than this make a session short.
         trivial_token_count: u64 = 200,
-        /// Distinct content words of the user from which a short session still counts.
+        /// Distinct content words of the user from which a short session still counts; a third of them in one sentence do too.
         trivial_user_terms: usize = 12,
         /// Reflections in 24 hours at which no more are made.
         reflection_hard_gate_24h: usize = 3,

@@ -1,10 +1,12 @@
 //! Memories that other programs wrote and that a reply should know.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use memory::Scope;
+use memory::ledger::UsedDocument;
 use memory::recall::score::vector_relevance;
+use memory::text::content_terms;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -102,6 +104,53 @@ impl Hub {
         }
         Ok(related)
     }
+}
+
+impl Hub {
+    /// Documents of a receipt with their file names and what they say about `text` now. Those that are gone are left out.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn look_up_used(
+        &self,
+        scope: &Scope,
+        used: Vec<UsedDocument>,
+        text: &str,
+    ) -> Result<Vec<UsedDocument>, HubError> {
+        if used.is_empty() {
+            return Ok(used);
+        }
+        let names = self.inner().parts.store.memory_names(scope).await?;
+        let asked = content_terms(text);
+        let mut found = Vec::new();
+        for document in used {
+            let is_it = |name: &&DiaryName| {
+                name.granularity().as_str() == document.kind && name.date().to_string() == document.date
+            };
+            for name in names.iter().filter(is_it) {
+                let known = self.document(scope, &DocumentName::Diary(name.clone())).await?;
+                let Some((shown, content)) =
+                    known.as_ref().and_then(|known| Some((known.shown()?, known.content()?)))
+                else {
+                    continue;
+                };
+                if shown_instance(name, &shown.author).as_str() == document.source_instance {
+                    let filename = Some(format!("{}.md", name.stem()));
+                    let excerpt = Some(lines_about(&without_tags(content), &asked));
+                    found.push(UsedDocument { filename, excerpt, ..document.clone() });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The lines that say some of these terms, or all where none does; at most [`EXCERPT_LENGTH`] characters.
+fn lines_about(content: &str, asked: &BTreeSet<String>) -> String {
+    let lines = || content.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("# "));
+    let about: Vec<&str> = lines().filter(|line| !content_terms(line).is_disjoint(asked)).collect();
+    let chosen = if about.is_empty() { lines().collect() } else { about };
+    chosen.join("\n").chars().take(EXCERPT_LENGTH).collect()
 }
 
 fn most_relevant_first(one: &(f64, &DiaryChunk), other: &(f64, &DiaryChunk)) -> Ordering {

@@ -8,14 +8,14 @@ use memory::identifiers::TurnId;
 use memory::messages::Role;
 use memory::ports::{ProactiveStore, StoreError};
 use memory::proactive::{ProactiveDecision, ProactiveGate, ProactiveOutcome, ProactiveView};
-use memory::recall::{RecallRequest, RecallResult};
+use memory::recall::RecallRequest;
 use mind::{ProactiveDraft, ProactiveError, ProactiveInput, ReplyBudget, ReplyInput};
 
 use super::gates::outcome_of;
 use super::triggers::Occasion;
 use crate::after_turn;
 use crate::events::ServerEvent;
-use crate::recall::add_remembered;
+use crate::recall::{Remembered, add_remembered};
 use crate::receipt::receipt_of;
 use crate::runtime::RuntimeInner;
 
@@ -25,7 +25,7 @@ const SEARCHED_MAX: usize = 500;
 /// A draft with the memories behind it.
 struct Written {
     draft: ProactiveDraft,
-    recalled: RecallResult,
+    remembered: Remembered,
 }
 
 /// Writes a message for the occasion and sends it, unless there is nothing to say or a gate has closed meanwhile. The
@@ -86,7 +86,7 @@ async fn write(
     view: &ProactiveView,
 ) -> Result<Written, ProactiveError> {
     let storage = |error: StoreError| memory::ports::MindError::Transient(error.to_string());
-    let (input, recalled) = input(runtime, decision, occasion).await.map_err(storage)?;
+    let (input, remembered) = input(runtime, decision, occasion).await.map_err(storage)?;
     let input = ProactiveInput {
         reply: input,
         trigger: occasion.reference.trigger,
@@ -95,7 +95,7 @@ async fn write(
     };
     let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
     let draft = runtime.mind().write_first(&input, &budget).await?;
-    Ok(Written { draft, recalled })
+    Ok(Written { draft, remembered })
 }
 
 /// What a reply would be written from, with the occasion in the place of what the user says.
@@ -103,7 +103,7 @@ async fn input(
     runtime: &Arc<RuntimeInner>,
     decision: &ProactiveDecision,
     occasion: &Occasion,
-) -> Result<(ReplyInput, RecallResult), StoreError> {
+) -> Result<(ReplyInput, Remembered), StoreError> {
     let (store, scope, now) = (runtime.store(), &decision.scope, runtime.clock().now());
     let (persona, user) = tokio::try_join!(runtime.persona_of(scope), store.ensure_user(&scope.user, now))?;
     let zone = runtime.zone_in(&user);
@@ -129,7 +129,7 @@ async fn input(
     add_remembered(&mut input, &remembered);
     // Nobody has asked for anything that might be missing.
     input.nothing_found = false;
-    Ok((input, remembered.recalled))
+    Ok((input, remembered))
 }
 
 /// Makes the message durable, then tells that it is there; unless a gate has closed meanwhile.
@@ -175,7 +175,7 @@ async fn send(
         message.created_at,
         (runtime.mind().reply_model(), draft.usage),
         &draft.prompt,
-        &written.recalled,
+        &written.remembered,
     );
     decision.outcome = Some(ProactiveOutcome::Sent);
     decision.channel_id = Some(channel_id.clone());

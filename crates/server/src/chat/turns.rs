@@ -27,7 +27,14 @@ pub(crate) async fn receipt(
         None => drop(visible(&app, &principal, id).await?),
     }
     let receipt = store.receipt(id).await?;
-    receipt.map(Json).ok_or_else(|| Problem::not_found("this turn has no reply yet, so it has no receipt"))
+    let mut receipt =
+        receipt.ok_or_else(|| Problem::not_found("this turn has no reply yet, so it has no receipt"))?;
+    if let (Some(hub), Some(scope)) = (app.runtime().hub(), store.scope_of_receipt(id).await?) {
+        let said = store.turn_messages(id).await?;
+        let said: Vec<&str> = said.iter().map(|message| message.content.as_str()).collect();
+        receipt.documents = hub.look_up_used(&scope, receipt.documents, &said.join("\n")).await?;
+    }
+    Ok(Json(receipt))
 }
 
 /// Names the turn whose reply is on its way or is being stopped.

@@ -307,11 +307,27 @@ async fn what_another_program_wrote_reaches_the_reply() {
     assert!(baked.contains("How you remember 2026-04-11 almond-cake"), "{baked}");
     assert!(baked.contains("Grandmother Rosa taught us") && !baked.contains("bicycle"), "{baked}");
     let repaired = prompt("Who repaired the bicycle?").await;
+    let receipt = async || -> Value {
+        let history = home.get("/api/chat/history").await.json();
+        // The newest comes first.
+        let turn = history["messages"].as_array().unwrap().iter().find_map(|said| said["turn_id"].as_str());
+        home.get(&format!("/api/chat/turns/{}/receipt", turn.unwrap())).await.json()["documents"].clone()
+    };
+    let shown = receipt().await;
+    assert_eq!(shown[0]["filename"], "2026-04-12_phone.md", "{shown}");
+    assert_eq!((&shown[0]["kind"], &shown[0]["source_instance"]), (&json!("daily"), &json!("phone")));
+    assert_eq!(shown[0]["excerpt"], "- Ann repaired the bicycle", "{shown}");
+    let day = json!({"granularity": "daily", "date": "2026-04-12", "instanceId": "phone"});
+    answer(&home, TOKEN, "memory_delete", day).await;
+    assert_eq!(receipt().await, json!([]), "a receipt keeps no word of a document");
     assert!(repaired.contains("How you remember 2026-04-12") && !repaired.contains("phone"), "{repaired}");
     assert!(repaired.contains("Ann repaired the bicycle") && !repaired.contains("it rained"), "{repaired}");
     let unrelated = prompt("Shall we watch a film tonight?").await;
     assert!(!unrelated.contains("How you remember"), "{unrelated}");
 
+    let by_http =
+        home.post("/api/admin/memory/recall", json!({"text": "Who taught us the almond cake?"})).await.json();
+    assert_eq!(by_http["documents"][0]["filename"], "2026-04-11_almond-cake.md", "{by_http}");
     let recalled = answer(&home, TOKEN, "recall", json!({"text": "Who taught us the almond cake?"})).await;
     assert_eq!(recalled["documents"][0]["filename"], "2026-04-11_almond-cake.md", "{recalled}");
     assert_eq!(recalled["documents"][0]["source_instance"], "phone");

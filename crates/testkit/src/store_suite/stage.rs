@@ -223,6 +223,7 @@ pub(super) fn receipt(turn_id: TurnId, seconds: i64) -> ReplyReceipt {
         usage: TokenUsage { input_tokens: 100, output_tokens: 20, cached_tokens: 0 },
         prompt_hash: "digest".to_owned(),
         used: Vec::new(),
+        documents: Vec::new(),
         pinned: Vec::new(),
         cut: vec!["passages".to_owned()],
         held_back: Vec::new(),
