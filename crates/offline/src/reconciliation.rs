@@ -1,4 +1,5 @@
 //! What newer statements are to older ones, by plain clauses that differ in one value. What the rules can't tell is left alone.
+//! Of 46 lives of our own they leave 18 of 24 corrections unnoticed and take nothing away that is true (`docs/evaluation.md`).
 
 use serde::{Deserialize, Serialize};
 use text::{

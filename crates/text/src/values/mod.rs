@@ -1,4 +1,7 @@
 //! What plain clauses say of whom, and whether two texts give the same thing different values.
+//!
+//! Where a model answers, it decides nothing but which of two names was wrong. It serves the open conversation and the offline
+//! provider, whose figures are in `docs/evaluation.md`.
 
 mod slots;
 
