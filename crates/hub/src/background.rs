@@ -10,7 +10,7 @@ use crate::service::Hub;
 
 /// How often the tree is looked at for files that a person has edited.
 const READ_EVERY: Duration = Duration::from_secs(30);
-/// How often lines of corrected events are rewritten at most, so that a row of corrections makes one version of a day.
+/// Shortest time between two rewrites of corrected events in the diary: many corrections in a row make one version of a day.
 const CORRECT_EVERY: SignedDuration = SignedDuration::from_mins(1);
 
 /// When the hub works by itself.
@@ -22,7 +22,7 @@ pub struct WorkingHours {
     pub catch_up: bool,
 }
 
-/// What the background work did last, and does next.
+/// When each part of the background work ran last, or is due.
 struct Progress {
     next_roll_up: Timestamp,
     last_read: Timestamp,

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::messages::Message;
 use memory::ports::StoreError;
-use memory::recall::is_fresh_correction;
+use memory::recall::{is_fresh_correction, mask_silenced};
 
 use crate::runtime::RuntimeInner;
 
@@ -65,7 +65,8 @@ impl RuntimeInner {
             seqs.iter().copied().filter(|seq| !shown.iter().any(|message| message.seq == *seq)).collect();
         if !earlier.is_empty() {
             let found = self.store().messages_numbered(scope, &earlier).await?;
-            said.extend(found.into_iter().map(|found| found.message));
+            let found = found.into_iter().map(|found| found.message).collect();
+            said.extend(mask_silenced(self.store(), scope, found).await?);
             let is_kept = |seq: &i64| {
                 said.iter().any(|message| message.seq == *seq && is_fresh_correction(message, present))
             };

@@ -70,7 +70,7 @@ async fn alone(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<V
     }))
 }
 
-/// What documents of the shared self say about it.
+/// Prints each document with its relevance, its author and the lines that are about the text.
 fn print_documents(documents: &[Value]) {
     for document in documents {
         let text = |field: &str| document[field].as_str().unwrap_or_default();

@@ -440,11 +440,11 @@ section!(
 section!(
     /// Documents that several instances write.
     Sync {
-        /// Not used: homes no longer exchange their rows.
+        /// Ignored: homes no longer exchange their rows.
         url: String = String::new(),
-        /// Not used.
+        /// Ignored, as `url` is.
         token_env: String = "ECHOVESSEL_HUB_TOKEN".to_owned(),
-        /// Not used.
+        /// Ignored, as `url` is.
         push_every: ConfigDuration = minutes(5),
         /// Instances whose version is shown first among concurrent ones.
         instance_priority: Vec<String> = Vec::new(),

@@ -105,8 +105,8 @@ pub struct FoundMemory {
     pub instance_score: f64,
     /// How it was found.
     pub method: SearchMethod,
-    /// Whether it is about what is asked, and not only near to it: its relevance, on the scale of recall, is at least 0.75 of the
-    /// best one's, which is at least 0.4. It is false for all where nothing is about it.
+    /// Whether it is about the query. True if its relevance, on the scale of recall, is at least 0.75 of the best one's, and the best
+    /// one's is at least 0.4.
     pub is_meant: bool,
     /// What the excerpt says that a correction has replaced since, and what is so now. The memory itself stays as it was
     /// written.

@@ -43,7 +43,7 @@ pub struct RelatedMemory {
 }
 
 impl RelatedMemory {
-    /// What a prompt calls it: its date, with the slug of a significant memory. Where it was written is left out: the persona knows no programs.
+    /// What a prompt calls it: its date, with the slug of a significant memory. Never the instance: a prompt names no program.
     pub fn label(&self) -> String {
         let date = self.name.date();
         self.name.slug().map_or_else(|| date.to_string(), |slug| format!("{date} {slug}"))

@@ -76,7 +76,8 @@ fn has_substance(messages: &[Message], terms_min: usize) -> bool {
     terms.len() >= terms_min || said().any(|content| states_something(content, terms_min as f64))
 }
 
-/// Whether one sentence says so much that it may be worth remembering: "i drive an old red Volvo to work", not "so tired today".
+/// Whether one sentence has enough content terms to be worth an extraction: "i drive an old red Volvo to work" has, "so tired
+/// today" has not.
 fn states_something(content: &str, terms_min: f64) -> bool {
     if text::statement_by_user(content) == text::Statement::Nothing {
         return false;

@@ -60,7 +60,7 @@ pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], span
     located.is_some_and(|evidence| is_forgotten(&evidence, spans))
 }
 
-/// Whether a message without its forgotten words says nothing any more.
+/// Whether nothing but gaps and function words is left of a message.
 pub fn is_left_empty(message: &Message) -> bool {
     message.content.contains(GAP) && content_terms(&message.content.replace(GAP, " ")).is_empty()
 }

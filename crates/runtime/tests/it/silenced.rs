@@ -94,3 +94,19 @@ async fn a_memory_that_is_deleted_alone_leaves_its_words() {
     world.talk(WEB, asked).await;
     assert!(prompt_of(&world).contains(sentence), "{}", prompt_of(&world));
 }
+
+#[tokio::test]
+async fn silenced_correction_is_not_brought_up_as_one_of_the_open_conversation() {
+    const SAID: &str = "no, that's wrong, my marriage to Robert ended in May";
+    let mut world = World::with(short_window(), None).await;
+    let event = live(&mut world, SAID, "The user's marriage to Robert ended in May", None).await;
+    world.model.on("reply", |_| Reply::text("Mm."));
+    world.model.on("extraction", |_| Reply::json(json!({"self_check_notes": "", "events": []})));
+    for line in ["it rained", "the train was late"] {
+        world.talk(WEB, line).await;
+    }
+    assert!(prompt_of(&world).contains(SAID), "it counts until it is silenced: {}", prompt_of(&world));
+    delete(&world, &event, true).await;
+    world.talk(WEB, "so tired today").await;
+    assert!(!prompt_of(&world).contains("Robert"), "{}", prompt_of(&world));
+}
