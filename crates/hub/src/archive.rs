@@ -231,14 +231,14 @@ impl HubTransaction<'_> {
                 continue;
             }
             taken.replaced += usize::from(!heads.is_empty());
-            let mut version = self.successor(&heads, Some(file.content.to_owned()));
+            let (mut version, beside) = self.edit(heads, Some(file.content.to_owned()));
             if let Some(front) = &file.front_matter {
                 version.author = front.source_instance.clone();
                 version.chat_ids.extend(front.chat_ids.iter().cloned());
                 version.participants.extend(front.participating_instances.iter().cloned());
             }
             version.edited_by = "import".to_owned();
-            self.write(&archived.name, vec![version]);
+            self.write_edit(&archived.name, version, beside);
         }
         for write in &mut self.commit.documents {
             write.prompt_label = contents.labels.get(&write.name).cloned();

@@ -35,7 +35,7 @@ impl Hub {
     /// # Errors
     /// When the database fails; a folder that can't be used is logged, and the database serves alone.
     pub async fn start(&self) -> Result<(), HubError> {
-        self.inner().parts.store.set_own_instance(&self.settings().instance).await?;
+        self.inner().parts.store.set_own_instance(&self.instance_id()).await?;
         self.read_tree().await?;
         self.prune_snapshots().await?;
         Ok(())

@@ -81,7 +81,7 @@ impl Hub {
             });
             let mut seen = seen;
             seen.push(conflict.kept.clone());
-            let mut chosen = act.successor(&seen, content);
+            let mut chosen = act.successor_beside(&seen, &still, content);
             // An automatic roll-up that was chosen is replaced by later ones, as any other.
             if how == "kept" && conflict.kept.edited_by == ROLL_UP_EDITOR {
                 chosen.edited_by = ROLL_UP_EDITOR.to_owned();

@@ -63,7 +63,7 @@ impl Hub {
         name: &DocumentName,
         lines: &[OutdatedLine],
     ) -> Result<usize, HubError> {
-        let own = self.settings().instance.clone();
+        let own = self.instance_id();
         let caller = Caller {
             scope: scope.clone(),
             instance: own.clone(),
@@ -85,15 +85,15 @@ impl Hub {
             act.commit.lines.push(DiaryLine { line, ..known.clone() });
         }
         if content.as_deref() != before.content() {
-            let mut version = act.successor(&before.heads, content);
+            let (mut version, beside) = act.edit(before.heads, content);
             version.edited_by = "diary".to_owned();
-            act.write(name, vec![version]);
+            act.write_edit(name, version, beside);
         }
         Ok(if act.save().await? { lines.len() } else { 0 })
     }
 
     async fn write_day(&self, scope: &Scope, day: Date, events: &[DiaryEvent]) -> Result<usize, HubError> {
-        let instance = self.settings().instance.clone();
+        let instance = self.instance_id();
         let caller = Caller {
             scope: scope.clone(),
             instance: instance.clone(),
@@ -119,9 +119,9 @@ impl Hub {
             });
         }
         let heads = before.map(|document| document.heads).unwrap_or_default();
-        let mut version = act.successor(&heads, Some(content));
+        let (mut version, beside) = act.edit(heads, Some(content));
         version.edited_by = "diary".to_owned();
-        act.write(&name, vec![version]);
+        act.write_edit(&name, version, beside);
         // Something was forgotten or written in between: these events are asked for again.
         Ok(if act.save().await? { events.len() } else { 0 })
     }

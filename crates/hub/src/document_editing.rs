@@ -88,13 +88,13 @@ impl Hub {
                 return Ok(EditOutcome::Changed(present));
             }
             let heads = before.map(|document| document.heads).unwrap_or_default();
-            let mut version = act.successor(&heads[..heads.len().min(1)], Some(edit.content.clone()));
+            let author = heads.first().map(|shown| shown.author.clone());
+            let (mut version, beside) = act.edit(heads, Some(edit.content.clone()));
             version.edited_by = edited_by.to_owned();
-            if let (DocumentName::Diary(_), Some(shown)) = (name, heads.first()) {
-                version.author = shown.author.clone();
+            if let (DocumentName::Diary(_), Some(author)) = (name, author) {
+                version.author = author;
             }
-            let (heads, _) = crate::versions::merge_version(heads, version, &self.settings().priority);
-            act.write(name, heads);
+            act.write_edit(name, version, beside);
             if let (Some(_), Some(write)) = (&edit.prompt_label, act.commit.documents.last_mut()) {
                 write.prompt_label = label.map(str::to_owned);
             }

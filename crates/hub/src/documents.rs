@@ -67,11 +67,7 @@ impl Document {
 
     /// All that its live versions have seen.
     pub fn seen(&self) -> VersionVector {
-        let mut seen = VersionVector::default();
-        for head in &self.heads {
-            seen.join(&head.vector);
-        }
-        seen
+        crate::versions::seen_by(&self.heads)
     }
 }
 

@@ -172,8 +172,8 @@ impl Hub {
                 act.keep_snapshot(name, old, "pre-replace");
             }
             let heads = before.map(|document| document.heads).unwrap_or_default();
-            let version = act.successor(&heads, Some(content.clone()));
-            act.write(name, vec![version]);
+            let (version, beside) = act.edit(heads, Some(content.clone()));
+            act.write_edit(name, version, beside);
             if act.save().await? {
                 return Ok(done(content));
             }

@@ -50,12 +50,12 @@ impl Hub {
                 return Ok(written("nothing new for"));
             }
             let heads = before.map(|document| document.heads).unwrap_or_default();
-            let mut version = act.successor(&heads, Some(content));
+            let (mut version, beside) = act.edit(heads, Some(content));
             version.author = input.instance_id.clone();
             version.edited_by = input.instance_id.to_string();
             version.chat_ids.extend(input.chat_ids.iter().cloned());
             version.participants.extend(input.participating_instances.iter().cloned());
-            act.write(&document_name, vec![version]);
+            act.write_edit(&document_name, version, beside);
             if act.save().await? {
                 return Ok(written("wrote"));
             }
@@ -88,12 +88,12 @@ impl Hub {
                 return Ok(MemoryWritten { success: false, message, memory_id: None });
             };
             let content = format!("{}\n", input.content.trim_end());
-            let mut version = act.successor(&before.heads, Some(content));
+            let (mut version, beside) = act.edit(before.heads.clone(), Some(content));
             if let Some(shown) = before.shown() {
                 version.author = shown.author.clone();
             }
             version.edited_by = input.edited_by.clone().unwrap_or_else(|| caller.instance.to_string());
-            act.write(&name, vec![version]);
+            act.write_edit(&name, version, beside);
             if act.save().await? {
                 let memory_id = memory_of(&name).map(DiaryName::id);
                 return Ok(MemoryWritten { success: true, message: format!("corrected {name}"), memory_id });

@@ -136,7 +136,7 @@ impl Hub {
         let mut found = Reconciled::default();
         let caller = Caller {
             scope: scope.clone(),
-            instance: self.settings().instance.clone(),
+            instance: self.instance_id(),
             is_person: true,
             is_bound: false,
             is_of_one_user: false,
@@ -245,7 +245,7 @@ impl Hub {
                         None => heads.clone(),
                     };
                     let mut version = act.successor(&base, Some(file.content.to_owned()));
-                    version.vector = act.by_hand(&base);
+                    version.vector = act.by_hand(&base, &heads);
                     version.edited_by = FILE_EDITOR.to_owned();
                     version.by_person = true;
                     if let Some(shown) =

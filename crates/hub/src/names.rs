@@ -255,6 +255,17 @@ impl InstanceId {
         let safe = safe.trim_matches('-');
         Self(if safe.is_empty() { "home".to_owned() } else { safe.to_ascii_lowercase() })
     }
+
+    /// An author whose changes are this instance's: `laptop.file`, `laptop.3fa2c1`. What does not fit is cut from the instance.
+    pub fn part(&self, part: &str) -> Self {
+        let room = NAME_LENGTH_MAX.saturating_sub(part.len() + 1);
+        Self(format!("{}.{part}", &self.0[..self.0.len().min(room)]))
+    }
+
+    /// Whether changes of this author are the instance's: it is the instance, or one of its parts.
+    pub fn is_part_of(&self, instance: &Self) -> bool {
+        self.0.strip_prefix(&instance.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
 }
 
 impl FromStr for InstanceId {

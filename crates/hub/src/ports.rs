@@ -1,6 +1,7 @@
 //! What the hub asks of the world.
 
 mod chunks;
+mod remote;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,6 +13,10 @@ use memory::{PersonaId, Scope};
 use serde::{Deserialize, Serialize};
 
 pub use chunks::{ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, UnembeddedChunk};
+pub use remote::{
+    DocumentErasure, ExchangePosition, PendingErasure, RemoteError, RemoteHub, RemotePage, RemotePushed,
+    RemoteStatus, RemoteToken,
+};
 
 use crate::client_base::ClientBase;
 use crate::documents::{Conflict, Document, Version};
@@ -75,7 +80,7 @@ pub struct DocumentOutline {
 }
 
 /// Where a persona's hub stands.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HubState {
     /// Rises with every commit.
     pub revision: i64,
@@ -83,6 +88,8 @@ pub struct HubState {
     pub seen: VersionVector,
     /// The counter of each author's last change, in every scope of the persona.
     pub counters: VersionVector,
+    /// The author of this hub's own changes: its instance, or the part of it that this copy of the home is.
+    pub author: InstanceId,
 }
 
 /// The text of a document, as far as a prompt may need it.
@@ -215,6 +222,10 @@ pub struct HubCommit {
     pub instance: Option<Instance>,
     /// What that instance says that it has received.
     pub heard: Option<VersionVector>,
+    /// Words that were erased elsewhere; they go after the documents are written.
+    pub erasures: Vec<DocumentErasure>,
+    /// How far the scope is exchanged with the hub of this home.
+    pub exchange: Option<ExchangePosition>,
     /// What comes from an archive and was never here; what is there is left as it is.
     pub restored: Option<Box<HubExport>>,
     /// When.
@@ -265,8 +276,12 @@ pub trait HubStore: Send + Sync {
         name: &DocumentName,
         limit: u32,
     ) -> Result<Vec<Version>, StoreError>;
-    /// Lines that were erased from a document, as digests; empty if there are none.
-    async fn erased_lines(&self, scope: &Scope, name: &DocumentName) -> Result<Vec<ErasedLine>, StoreError>;
+    /// Lines that were erased from each of these documents, as digests, in the order asked.
+    async fn erased_lines(
+        &self,
+        scope: &Scope,
+        names: &[DocumentName],
+    ) -> Result<Vec<Vec<ErasedLine>>, StoreError>;
     /// Writes all of it, if the hub still stands where it was read. A document that is a core block is written as one.
     async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError>;
     /// Sets how a prompt calls a document, which need not be there.
@@ -284,13 +299,39 @@ pub trait HubStore: Send + Sync {
         scope: &Scope,
         instance: &InstanceId,
     ) -> Result<Vec<Document>, StoreError>;
-    /// Counter of the first erasure that this instance, which held a copy of what was erased, has not been shown to know; `None` if
-    /// it knows all.
-    async fn first_waiting_erasure(
+    /// The first erasure of each author of this hub that this instance, which held a copy of what was erased, has not been shown
+    /// to know; empty if it knows all.
+    async fn first_waiting_erasures(
         &self,
         scope: &Scope,
         instance: &InstanceId,
-    ) -> Result<Option<u64>, StoreError>;
+    ) -> Result<VersionVector, StoreError>;
+    /// How far the scope is exchanged with the hub of this home; `None` before the first exchange. `sent` is of all scopes of the
+    /// persona.
+    async fn exchange_position(&self, scope: &Scope) -> Result<Option<ExchangePosition>, StoreError>;
+    /// Erasures by this instance, or a part of it, beyond what the hub of this home follows.
+    async fn pending_erasures(
+        &self,
+        scope: &Scope,
+        position: &ExchangePosition,
+        instance: &InstanceId,
+    ) -> Result<Vec<PendingErasure>, StoreError>;
+    /// Events of this home whose lines in the diary were erased elsewhere.
+    async fn events_erased_elsewhere(
+        &self,
+        scope: &Scope,
+    ) -> Result<Vec<memory::identifiers::NodeId>, StoreError>;
+    /// Notes that the hub of this home follows all erasures up to these changes: receipts say so, and names that were kept to tell
+    /// it are dropped.
+    async fn note_erasures_reached(
+        &self,
+        scope: &Scope,
+        hub: &InstanceId,
+        reached: &VersionVector,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
+    /// From now on this home's own changes are of this author: another copy of the home uses the one before.
+    async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError>;
     /// Snapshots, newest first.
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Takes snapshots away that are older than that; says how many.

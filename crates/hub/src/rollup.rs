@@ -29,6 +29,9 @@ impl Hub {
     /// Writes every roll-up of every scope that is due; says how many were written and how many failed. What failed is
     /// tried again after 1 s, 2 s, 4 s, … at most an hour.
     pub async fn roll_up(&self) -> Result<(usize, usize), HubError> {
+        if self.followed_hub().is_some() {
+            return Ok((0, 0));
+        }
         let (mut written, mut failed) = (0, 0);
         let mut due = BTreeSet::new();
         for scope in self.inner().parts.store.hub_scopes().await? {
@@ -59,11 +62,16 @@ impl Hub {
         scope: &Scope,
         name: &DiaryName,
     ) -> Result<RollupResult, HubError> {
+        if let Some(hub) = self.followed_hub() {
+            return Err(HubError::Refused(format!(
+                "weeks, months and years are summed up by the hub, {hub}; they arrive here by themselves. Nothing was written"
+            )));
+        }
         let sources = self.sources(scope, name).await?;
         let document_name = DocumentName::Diary(name.clone());
         let caller = Caller {
             scope: scope.clone(),
-            instance: self.settings().instance.clone(),
+            instance: self.instance_id(),
             is_person: false,
             is_bound: false,
             is_of_one_user: false,
@@ -184,7 +192,7 @@ async fn write_beside(
         act.write(name, by_hand);
         return Ok(());
     }
-    let own = act.hub.settings().instance.clone();
+    let own = act.hub.instance_id();
     let mut vector = act.unseen_change(&own, "rollup");
     let mut version = act.successor(&automatic, content);
     automatic.iter().for_each(|before| vector.join(&before.vector));

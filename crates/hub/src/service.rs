@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arc_swap::{ArcSwap, ArcSwapOption};
 use jiff::tz::TimeZone;
 use memory::Scope;
 use memory::ports::{Clock, Embedder, IdGenerator};
 use tokio::sync::{Mutex, Notify};
 
+use crate::error::HubError;
 use crate::extraction::ExtractionLog;
 use crate::names::{DiaryName, InstanceId};
 use crate::ports::{ConflictListener, DiaryLinks, HubStore, Summariser};
@@ -35,7 +37,7 @@ pub struct Caller {
 /// What a person can set.
 #[derive(Clone, Debug)]
 pub struct HubSettings {
-    /// The instance that this hub is.
+    /// The instance that this hub is at the start.
     pub instance: InstanceId,
     /// The persona and user whose documents lie directly in the home's folders.
     pub default_scope: Scope,
@@ -94,14 +96,20 @@ pub(crate) struct Inner {
     pub(crate) embedded: EmbeddingWatermark,
     /// Roll-ups that failed.
     pub(crate) failures: Retries<(Scope, DiaryName)>,
+    instance: ArcSwap<InstanceId>,
+    /// The address of the hub that this home is an embodiment of.
+    followed: ArcSwapOption<String>,
 }
 
 impl Hub {
     /// Puts the parts together.
     pub fn new(parts: HubParts) -> Self {
+        let instance = ArcSwap::from_pointee(parts.settings.instance.clone());
         Self {
             inner: Arc::new(Inner {
                 parts,
+                instance,
+                followed: ArcSwapOption::empty(),
                 writing: Mutex::new(()),
                 written: Notify::new(),
                 unembedded: Notify::new(),
@@ -135,6 +143,29 @@ impl Hub {
     /// What a person has set.
     pub fn settings(&self) -> &HubSettings {
         &self.inner.parts.settings
+    }
+
+    /// The instance that this hub is.
+    pub fn instance_id(&self) -> InstanceId {
+        self.inner.instance.load().as_ref().clone()
+    }
+
+    /// The address of the hub that this home is an embodiment of; `None` for a home that is nobody's embodiment.
+    pub fn followed_hub(&self) -> Option<Arc<String>> {
+        self.inner.followed.load_full()
+    }
+
+    /// Makes this home an embodiment of the hub at this address, as this instance, or of none.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn follow_hub(&self, address: Option<String>, instance: InstanceId) -> Result<(), HubError> {
+        if instance != self.instance_id() {
+            self.inner.parts.store.set_own_instance(&instance).await?;
+            self.inner.instance.store(Arc::new(instance));
+        }
+        self.inner.followed.store(address.map(Arc::new));
+        Ok(())
     }
 
     pub(crate) fn inner(&self) -> &Inner {

@@ -78,8 +78,8 @@ impl Hub {
                 act.keep_snapshot(&snapshot.name, content, "pre-replace");
             }
             let heads = before.map(|document| document.heads).unwrap_or_default();
-            let version = act.successor(&heads, Some(snapshot.content.clone()));
-            act.write(&snapshot.name, vec![version]);
+            let (version, beside) = act.edit(heads, Some(snapshot.content.clone()));
+            act.write_edit(&snapshot.name, version, beside);
             if act.save().await? {
                 return Ok(Outcome::done(format!("restored {} from {}", snapshot.name, snapshot.id)));
             }

@@ -1,8 +1,14 @@
 //! Instances that pull what they have not seen and push what they have changed.
 
 mod items;
+mod merge;
 mod pull;
 mod push;
+mod exchange;
+mod outgoing;
+mod receive;
+
+pub use exchange::{ExchangeError, Exchanged};
 
 use std::collections::BTreeSet;
 
@@ -10,11 +16,15 @@ use jiff::Timestamp;
 use memory::Scope;
 use sha2::{Digest, Sha256};
 
-use crate::api::sync::{ConnectedInstance, SyncStatus, SyncToken};
+use crate::api::sync::{ConnectedInstance, HubPersona, SyncStatus, SyncToken};
 use crate::error::HubError;
 use crate::names::InstanceId;
 use crate::ports::{DocumentOutline, HubState, Instance};
 use crate::service::{Caller, Hub};
+
+/// The version of the rules by which documents are exchanged. It rises when homes of the version before could lose something
+/// by exchanging with this one.
+pub const PROTOCOL_VERSION: u32 = 1;
 
 impl Hub {
     /// Where the hub stands and who has spoken with it.
@@ -28,8 +38,17 @@ impl Hub {
             kind: instance.kind,
             last_sync: instance.last_sync,
         };
+        let personas = self.inner().parts.personas.personas().await?;
+        let persona = personas.into_iter().find(|persona| persona.id == caller.scope.persona);
         Ok(SyncStatus {
-            instance: self.settings().instance.clone(),
+            protocol_version: PROTOCOL_VERSION,
+            persona: HubPersona {
+                id: caller.scope.persona.to_string(),
+                name: persona.map(|persona| persona.display_name).unwrap_or_default(),
+            },
+            speaks_as: caller.instance.clone(),
+            is_bound: caller.is_bound,
+            instance: self.instance_id(),
             server_version: state.revision + 1,
             connected_instances: instances.into_iter().map(connected).collect(),
             version_vector: state.seen,

@@ -14,7 +14,7 @@ use crate::names::{Category, DocumentName, InstanceId};
 use crate::ports::{DocumentWrite, HubCommit, HubCommitOutcome, HubState};
 use crate::service::{Caller, Hub, HubParts};
 use crate::version_vector::VersionVector;
-use crate::versions::written_at;
+use crate::versions::{in_order, seen_by, written_at};
 
 /// What one act goes by: where the hub stood when it began, and the counters that it has taken since.
 pub(crate) struct HubTransaction<'a> {
@@ -63,7 +63,7 @@ impl Hub {
             personas.ensure_persona(&scope.persona, scope.persona.as_str(), now),
             users.ensure_user(&scope.user, now),
         )?;
-        let next = state.counters.get(&self.settings().instance) + 1;
+        let next = state.counters.get(&state.author) + 1;
         let commit = HubCommit { expected: state.revision, at: Some(now), ..HubCommit::default() };
         let known = names.iter().cloned().zip(documents).collect();
         Ok(HubTransaction { hub: self, caller, state, now, commit, known, next })
@@ -87,16 +87,13 @@ impl HubTransaction<'_> {
     pub(crate) fn stamp(&mut self) -> (InstanceId, u64) {
         let counter = self.next;
         self.next += 1;
-        (self.hub.settings().instance.clone(), counter)
+        (self.state.author.clone(), counter)
     }
 
     /// A version that has seen all of these.
     pub(crate) fn successor(&mut self, heads: &[Version], content: Option<String>) -> Version {
         let (own, counter) = self.stamp();
-        let mut vector = VersionVector::default();
-        for head in heads {
-            vector.join(&head.vector);
-        }
+        let vector = seen_by(heads);
         let (chat_ids, participants) = match (&content, heads.first()) {
             (Some(content), before) => {
                 let mut chats = daily::chat_ids(content);
@@ -122,13 +119,62 @@ impl HubTransaction<'_> {
         }
     }
 
+    /// A version that replaces the shown one, and the versions that stay beside it: who edits has not seen what waits for a
+    /// decision.
+    pub(crate) fn edit(&mut self, heads: Vec<Version>, content: Option<String>) -> (Version, Vec<Version>) {
+        let shown = heads.first().map(|head| head.content.clone());
+        let (seen, beside): (Vec<Version>, Vec<Version>) =
+            heads.into_iter().partition(|head| Some(&head.content) == shown.as_ref());
+        let mut version = self.successor_beside(&seen, &beside, content);
+        let latest = beside.iter().chain(&seen).cloned().collect::<Vec<_>>();
+        version.written_at = written_at(self.now, &latest);
+        (version, beside)
+    }
+
+    /// [`Self::successor`] of these versions that has not seen the ones beside.
+    pub(crate) fn successor_beside(
+        &mut self,
+        seen: &[Version],
+        beside: &[Version],
+        content: Option<String>,
+    ) -> Version {
+        let vector = self.unseen_by(seen_by(seen), beside);
+        Version { vector, ..self.successor(seen, content) }
+    }
+
+    /// Writes the outcome of [`Self::edit`].
+    pub(crate) fn write_edit(&mut self, name: &DocumentName, version: Version, beside: Vec<Version>) {
+        let heads = std::iter::once(version).chain(beside).collect();
+        self.write(name, in_order(heads, &self.hub.settings().priority));
+    }
+
+    /// This vector and one more change of this hub. Where versions stay beside, the change has an author of its own: a counter
+    /// of the hub would claim that all was seen which it wrote before.
+    pub(crate) fn unseen_by(&mut self, vector: VersionVector, beside: &[Version]) -> VersionVector {
+        if beside.is_empty() {
+            let (own, counter) = self.stamp();
+            return vector.with(&own, counter);
+        }
+        let own = self.state.author.clone();
+        vector.with(&self.single_author(&own, "x"), 1)
+    }
+
+    /// An author of one change: a part of the instance that nothing else is written by.
+    pub(crate) fn single_author(&self, instance: &InstanceId, role: &str) -> InstanceId {
+        let digits = hex::encode(self.hub.inner().parts.ids.next(self.now).into_bytes());
+        instance.part(&format!("{role}{}", &digits[digits.len() - 8..]))
+    }
+
     /// What a version by hand has seen: these, and itself. It has a counter of its own, `<instance>.file`: a file does not
-    /// see what the instance wrote after it.
-    pub(crate) fn by_hand(&mut self, heads: &[Version]) -> VersionVector {
-        let own = self.hub.settings().instance.clone();
+    /// see what the instance wrote after it, nor what stands beside.
+    pub(crate) fn by_hand(&mut self, seen: &[Version], heads: &[Version]) -> VersionVector {
+        let own = self.state.author.clone();
+        let seen = seen_by(seen);
         let mut vector = self.unseen_change(&own, "file");
-        for head in heads {
-            vector.join(&head.vector);
+        vector.join(&seen);
+        let beside: Vec<Version> = heads.iter().filter(|head| !seen.covers(&head.vector)).cloned().collect();
+        if beside.iter().any(|head| vector.covers(&head.vector)) {
+            return self.unseen_by(seen, &beside);
         }
         vector
     }
@@ -136,7 +182,7 @@ impl HubTransaction<'_> {
     /// The next change of `<instance>.<role>`, which has seen nothing else: an author of its own, so that the change does
     /// not claim to have seen what the instance wrote before.
     pub(crate) fn unseen_change(&mut self, instance: &InstanceId, role: &str) -> VersionVector {
-        let author = format!("{instance}.{role}").parse().unwrap_or_else(|_| InstanceId::made_safe(role));
+        let author = instance.part(role);
         let counter = self.state.counters.get(&author) + 1;
         self.state.counters.see(&author, counter);
         VersionVector::default().with(&author, counter)
@@ -160,7 +206,7 @@ impl HubTransaction<'_> {
 
     /// Refuses a shared document to a caller of one user, a core block to everybody but people, and a text that is too long.
     pub(crate) fn check(&self, name: &DocumentName, content: Option<&str>) -> Result<(), HubError> {
-        check_writable(self.caller, name, content)
+        self.hub.check_writable(self.caller, name, content)
     }
 
     /// Commits. False if something was written in between: then the act is to be begun again.
@@ -189,6 +235,10 @@ impl HubTransaction<'_> {
 
     /// Roll-ups above the memories that this act writes.
     async fn roll_ups_that_go_stale(&self) -> Result<Vec<DocumentWrite>, HubError> {
+        // The hub of an embodiment knows which of its roll-ups are out of date.
+        if self.hub.followed_hub().is_some() {
+            return Ok(Vec::new());
+        }
         let written: BTreeSet<&DocumentName> =
             self.commit.documents.iter().map(|write| &write.name).collect();
         let above: BTreeSet<DocumentName> = written.iter().copied().flat_map(roll_ups_above).collect();
@@ -237,30 +287,46 @@ impl Hub {
     pub(crate) fn may_read_custom(&self, caller: &Caller) -> bool {
         !caller.is_of_one_user || self.settings().users_read_custom
     }
-}
 
-/// What may be written by whom, and how long it may be.
-pub(crate) fn check_writable(
-    caller: &Caller,
-    name: &DocumentName,
-    content: Option<&str>,
-) -> Result<(), HubError> {
-    check_reach(caller, name)?;
-    if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
-        return Err(HubError::Invalid(format!(
-            "{name} would be longer than {CONTENT_BYTES_MAX} bytes; nothing was written. Divide it"
-        )));
+    /// Refuses a change of a core block on an embodiment: they belong to its hub.
+    ///
+    /// # Errors
+    /// On an embodiment, with where to edit them.
+    pub fn check_core_blocks_are_here(&self) -> Result<(), HubError> {
+        match self.followed_hub() {
+            None => Ok(()),
+            Some(hub) => Err(HubError::Refused(format!(
+                "who the persona is, who the user is and the style are edited on the hub, {hub}; they arrive here by themselves. \
+                 Nothing was written"
+            ))),
+        }
     }
-    let Some(label) = core_block_of(name, &caller.scope) else { return Ok(()) };
-    if !caller.is_person {
-        return Err(HubError::Refused(format!(
-            "{name} is the core block `{}`: only people write it, by the admin page or in the file. Nothing was written",
-            label.as_str()
-        )));
+
+    /// What may be written by whom, and how long it may be.
+    pub(crate) fn check_writable(
+        &self,
+        caller: &Caller,
+        name: &DocumentName,
+        content: Option<&str>,
+    ) -> Result<(), HubError> {
+        check_reach(caller, name)?;
+        if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
+            return Err(HubError::Invalid(format!(
+                "{name} would be longer than {CONTENT_BYTES_MAX} bytes; nothing was written. Divide it"
+            )));
+        }
+        let Some(label) = core_block_of(name, &caller.scope) else { return Ok(()) };
+        self.check_core_blocks_are_here()?;
+        if !caller.is_person {
+            return Err(HubError::Refused(format!(
+                "{name} is the core block `{}`: only people write it, by the admin page or in the file. Nothing was written",
+                label.as_str()
+            )));
+        }
+        check_length(label, content.unwrap_or_default()).map_err(|_| {
+            HubError::Invalid(format!(
+                "{name} is a core block: at most {CORE_BLOCK_LENGTH_MAX} characters fit; nothing was written"
+            ))
+        })
     }
-    check_length(label, content.unwrap_or_default()).map_err(|_| {
-        HubError::Invalid(format!(
-            "{name} is a core block: at most {CORE_BLOCK_LENGTH_MAX} characters fit; nothing was written"
-        ))
-    })
 }

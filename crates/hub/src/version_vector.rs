@@ -78,13 +78,25 @@ impl VersionVector {
         other.0.iter().all(|(author, counter)| self.get(author) >= *counter)
     }
 
-    /// This vector with no counter above the other's, except the one of `author`.
-    pub fn limited_to(&self, other: &Self, author: &InstanceId) -> Self {
+    /// This vector with no counter above the other's, except those of the authors that are `excepted`.
+    pub fn limited_to(&self, other: &Self, excepted: impl Fn(&InstanceId) -> bool) -> Self {
         let limited = self.iter().map(|(name, counter)| {
-            let counter = if name == author { counter } else { counter.min(other.get(name)) };
+            let counter = if excepted(name) { counter } else { counter.min(other.get(name)) };
             (name.clone(), counter)
         });
         Self(limited.filter(|(_, counter)| *counter > 0).collect())
+    }
+
+    /// The authors of whom this has seen more than the other, each with the counter here.
+    pub fn beyond<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (&'a InstanceId, u64)> {
+        self.iter().filter(|(author, counter)| *counter > other.get(author))
+    }
+
+    /// This vector with the counters of these authors alone.
+    pub fn where_authors(&self, is_wanted: impl Fn(&InstanceId) -> bool) -> Self {
+        Self(
+            self.0.iter().filter(|(name, _)| is_wanted(name)).map(|(name, at)| (name.clone(), *at)).collect(),
+        )
     }
 
     /// This vector without one author's counter.

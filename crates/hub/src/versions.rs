@@ -27,11 +27,7 @@ pub fn merge_version(
     incoming: Version,
     priority: &[InstanceId],
 ) -> (Vec<Version>, MergeOutcome) {
-    let mut seen = VersionVector::default();
-    for head in &heads {
-        seen.join(&head.vector);
-    }
-    if !heads.is_empty() && seen.covers(&incoming.vector) {
+    if !heads.is_empty() && seen_by(&heads).covers(&incoming.vector) {
         return (in_order(heads, priority), MergeOutcome::AlreadySeen);
     }
     let mut heads: Vec<Version> =
@@ -82,6 +78,15 @@ pub fn vector_as_shown(heads: &[Version]) -> VersionVector {
         vector.join(&head.vector);
     }
     vector
+}
+
+/// All that these versions have seen together.
+pub fn seen_by(versions: &[Version]) -> VersionVector {
+    let mut seen = VersionVector::default();
+    for version in versions {
+        seen.join(&version.vector);
+    }
+    seen
 }
 
 /// Whether the live versions say different things.

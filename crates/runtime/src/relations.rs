@@ -59,7 +59,7 @@ async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next
     if let Some(hub) = hub {
         hub.extraction().set_available(runtime.mind().can_find_facts());
     }
-    let instance = hub.map(|hub| hub.settings().instance.to_string()).unwrap_or_default();
+    let instance = hub.map(|hub| hub.instance_id().to_string()).unwrap_or_default();
     let mut retry_of_sessions = None;
     let mut are_sessions_read = false;
     while runtime.may_spend().await {

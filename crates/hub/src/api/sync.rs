@@ -8,24 +8,40 @@ use crate::names::{Category, InstanceId};
 use crate::version_vector::VersionVector;
 
 /// `sync_pull`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPull {
     /// Who pulls.
     pub instance_id: InstanceId,
     /// All that it has seen: only what is newer is sent. Without it, everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<VersionVector>,
     /// `nextCursor` of the answer before, for the next page; with the same `since`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Documents on a page, 1 to 1000. Without it and without `cursor` everything is sent at once, up to 16 MiB of text.
     #[schemars(range(min = 1, max = 1000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Kept for older clients; without effect.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_sync_version: Option<u64>,
 }
 
+/// A line that was erased from a document. Whoever holds it takes it out of every version that has not seen the erasure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErasedLineItem {
+    /// SHA-256, in hexadecimal, of persona, user, kind and name of the document and the words of the line, each with a zero byte
+    /// behind it. Tags, list markers, case and white space do not count.
+    pub digest: String,
+    /// Whose change erased it.
+    pub author: InstanceId,
+    /// The counter of that change.
+    pub counter: u64,
+}
+
 /// A version of a document that is kept beside the shown one: neither has seen the other.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConcurrentVersion {
     /// The text; absent if this version is a deletion.
@@ -43,12 +59,12 @@ pub struct ConcurrentVersion {
     /// What it has seen, itself included.
     pub version_vector: VersionVector,
     /// Present and true for a deletion.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
 }
 
 /// An identity document on its way.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityItem {
     /// The category.
@@ -74,15 +90,21 @@ pub struct IdentityItem {
     /// What this version has seen.
     pub version_vector: VersionVector,
     /// Present and true for a deletion.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
     /// When it was deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
     /// Other live versions, which wait for a person's decision; absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concurrent_versions: Vec<ConcurrentVersion>,
+    /// Lines that were erased from it since; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub erased_lines: Vec<ErasedLineItem>,
+    /// Present and true if the name was erased too: no copy may keep it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub name_erased: bool,
 }
 
 /// Identity documents by category.
@@ -100,7 +122,7 @@ pub struct IdentityItems {
 }
 
 /// A memory on its way.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryItem {
     /// Its id.
@@ -134,15 +156,21 @@ pub struct MemoryItem {
     /// What this version has seen.
     pub version_vector: VersionVector,
     /// Present and true for a deletion.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
     /// When it was deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
     /// Other live versions, which wait for a person's decision; absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concurrent_versions: Vec<ConcurrentVersion>,
+    /// Lines that were erased from it since; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub erased_lines: Vec<ErasedLineItem>,
+    /// Present and true if the name was erased too: no copy may keep it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub name_erased: bool,
 }
 
 /// Where the hub stands, for the next pull.
@@ -178,7 +206,7 @@ pub struct SyncPulled {
 }
 
 /// Who pushes.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PushingInstance {
     /// Its id.
     pub id: InstanceId,
@@ -186,6 +214,7 @@ pub struct PushingInstance {
     #[serde(rename = "type")]
     pub kind: String,
     /// How it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its own version; without effect.
     #[serde(default)]
@@ -193,7 +222,7 @@ pub struct PushingInstance {
 }
 
 /// A changed identity document. Names and times are checked item by item, so that one bad item does not stop the rest.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityChange {
     /// The category.
@@ -201,29 +230,34 @@ pub struct IdentityChange {
     /// The file name.
     pub filename: String,
     /// The text; left out for a deletion.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Kept for older clients; without effect.
     #[serde(default)]
     pub version: i64,
     /// When it was written, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
     /// Who wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_by: Option<String>,
     /// Whether a person wrote it: needed for the documents that only people write, and believed of a token that is not
     /// bound to an instance.
     #[serde(default)]
     pub by_person: bool,
     /// What it has seen, itself included; without it the client's last pull is its base.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub version_vector: Option<VersionVector>,
     /// Whether it is a deletion.
     #[serde(default)]
     pub deleted: bool,
     /// When it was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
 }
 
 /// A changed memory.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryChange {
     /// The granularity.
@@ -231,13 +265,16 @@ pub struct MemoryChange {
     /// The date.
     pub date: String,
     /// Of a significant memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slug: Option<String>,
     /// The text; left out for a deletion.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Talks that it tells of.
     #[serde(default)]
     pub chat_ids: Vec<String>,
     /// Whose daily, or who wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source_instance: Option<String>,
     /// Other instances that took part.
     #[serde(default)]
@@ -246,22 +283,54 @@ pub struct MemoryChange {
     #[serde(default)]
     pub version: i64,
     /// When it was first written, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
     /// When it was written, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
     /// Who decided it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_by: Option<String>,
     /// What it has seen, itself included; without it the client's last pull is its base.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub version_vector: Option<VersionVector>,
     /// Whether it is a deletion.
     #[serde(default)]
     pub deleted: bool,
     /// When it was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
 }
 
+/// Words that a person has erased from a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Erasure {
+    /// Of an identity document: its category.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// Of an identity document: its file name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filename: Option<String>,
+    /// Of a memory: its granularity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granularity: Option<String>,
+    /// Of a memory: its date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// Of a significant memory: its slug.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<String>,
+    /// Digests of the lines, as in `erasedLines` of a pull.
+    #[serde(default)]
+    pub lines: Vec<String>,
+    /// Whether the name was erased too: the document goes, and only a digest of its name is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub name_erased: bool,
+}
+
 /// `sync_push`.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPush {
     /// Who pushes.
@@ -272,12 +341,16 @@ pub struct SyncPush {
     /// Memories.
     #[serde(default)]
     pub memory_changes: Vec<MemoryChange>,
+    /// What a person has erased at the pusher. It is taken out of every version here too, as far as the pusher wrote it.
+    #[serde(default)]
+    pub erasures: Vec<Erasure>,
     /// Kept for older clients; without effect.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_sync_version: Option<u64>,
 }
 
 /// What became of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemStatus {
     /// It is shown now.
@@ -291,7 +364,7 @@ pub enum ItemStatus {
 }
 
 /// What became of an item of a push.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemResult {
     /// Of an identity document.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -327,6 +400,9 @@ pub struct SyncPushed {
     pub conflicts: Vec<super::conflicts::ConflictEntry>,
     /// One for each item, identity documents first, in order.
     pub results: Vec<ItemResult>,
+    /// One for each erasure, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub erasure_results: Vec<ItemResult>,
 }
 
 /// An instance and when it last spoke.
@@ -367,10 +443,27 @@ pub struct ExtractionStatus {
     pub edges_created_total: u64,
 }
 
+/// A persona, as one home tells another which it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HubPersona {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+}
+
 /// `sync_status`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncStatus {
+    /// The version of the rules by which documents are exchanged. Homes with different ones do not exchange.
+    pub protocol_version: u32,
+    /// The persona whose hub this is.
+    pub persona: HubPersona,
+    /// The instance that the caller speaks as: the one that its token is bound to.
+    pub speaks_as: InstanceId,
+    /// Whether the caller's token is bound to that instance.
+    pub is_bound: bool,
     /// The instance that this hub is: the author of what it writes itself.
     pub instance: InstanceId,
     /// Rises with every change.

@@ -63,7 +63,7 @@ impl Hub {
         text: &str,
         min_relevance: f64,
     ) -> Result<Vec<RelatedMemory>, HubError> {
-        let own = &self.settings().instance;
+        let own = &self.instance_id();
         let is_wanted = |name: &DiaryName| match name.granularity() {
             Granularity::Significant => true,
             Granularity::Daily => name.instance() != Some(own),

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::sync::{
-    ConcurrentVersion, IdentityChange, IdentityItem, ItemResult, ItemStatus, MemoryChange, MemoryItem,
+    ConcurrentVersion, ErasedLineItem, Erasure, IdentityChange, IdentityItem, ItemResult, ItemStatus,
+    MemoryChange, MemoryItem,
 };
-use crate::documents::Document;
+use crate::documents::{Document, Version};
+use crate::erasure::{ERASED, ErasedLine};
 use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
 use crate::versions::vector_as_shown;
@@ -34,7 +36,7 @@ pub(super) struct Pushed {
     pub(super) participants: BTreeSet<InstanceId>,
 }
 
-pub(super) fn identity_item(document: &Document) -> Option<IdentityItem> {
+pub(super) fn identity_item(document: &Document, erased: &[ErasedLine]) -> Option<IdentityItem> {
     let DocumentName::Identity(category, filename) = &document.name else { return None };
     let shown = document.shown()?;
     let deleted = shown.content.is_none();
@@ -52,6 +54,8 @@ pub(super) fn identity_item(document: &Document) -> Option<IdentityItem> {
         deleted,
         deleted_at: deleted.then_some(shown.written_at),
         concurrent_versions: concurrent_versions(document),
+        erased_lines: erased.iter().map(erased_line).collect(),
+        name_erased: is_name_erased(shown),
     })
 }
 
@@ -71,7 +75,7 @@ fn concurrent_versions(document: &Document) -> Vec<ConcurrentVersion> {
     concurrent.collect()
 }
 
-pub(super) fn memory_item(document: &Document) -> Option<MemoryItem> {
+pub(super) fn memory_item(document: &Document, erased: &[ErasedLine]) -> Option<MemoryItem> {
     let DocumentName::Diary(name) = &document.name else { return None };
     let shown = document.shown()?;
     let deleted = shown.content.is_none();
@@ -92,7 +96,18 @@ pub(super) fn memory_item(document: &Document) -> Option<MemoryItem> {
         deleted,
         deleted_at: deleted.then_some(shown.written_at),
         concurrent_versions: concurrent_versions(document),
+        erased_lines: erased.iter().map(erased_line).collect(),
+        name_erased: is_name_erased(shown),
     })
+}
+
+fn erased_line(line: &ErasedLine) -> ErasedLineItem {
+    ErasedLineItem { digest: hex::encode(line.digest), author: line.author.clone(), counter: line.counter }
+}
+
+/// Whether nothing but a digest of the document's name is left: it is not a stored version.
+fn is_name_erased(shown: &Version) -> bool {
+    shown.number == 0 && shown.content.is_none() && shown.edited_by == ERASED
 }
 
 /// Reads an identity item; says what is wrong with it.
@@ -182,6 +197,46 @@ fn time(
         "`{text}` is more than {hours} hours ahead of this hub's clock; the time of receipt, {now}, is kept instead"
     );
     Ok((now, Some(note)))
+}
+
+/// Reads an erasure: the document and digests of lines; says what is wrong with it.
+pub(super) fn read_erasure(
+    erasure: &Erasure,
+    pusher: &InstanceId,
+) -> Result<(DocumentName, Vec<[u8; 32]>), String> {
+    let name = match (&erasure.category, &erasure.granularity) {
+        (Some(category), _) => {
+            let filename = erasure.filename.as_deref().unwrap_or_default().parse().map_err(wrong)?;
+            DocumentName::Identity(category.parse().map_err(wrong)?, filename)
+        }
+        (None, Some(granularity)) => {
+            let date = erasure.date.as_deref().unwrap_or_default().parse().map_err(wrong)?;
+            let slug = erasure.slug.as_deref().map(str::parse).transpose().map_err(wrong)?;
+            let granularity = granularity.parse().map_err(wrong)?;
+            DocumentName::Diary(DiaryName::new(granularity, date, Some(pusher.clone()), slug).map_err(wrong)?)
+        }
+        (None, None) => {
+            return Err("an erasure needs `granularity` and `date`, or `category` and `filename`".to_owned());
+        }
+    };
+    let digest = |text: &String| {
+        let bytes = hex::decode(text).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        bytes.ok_or_else(|| format!("`{text}` is not the digest of a line: 64 hexadecimal digits"))
+    };
+    Ok((name, erasure.lines.iter().map(digest).collect::<Result<_, _>>()?))
+}
+
+/// The result of an erasure.
+pub(super) fn erasure_result(erasure: &Erasure, status: ItemStatus, reason: Option<String>) -> ItemResult {
+    ItemResult {
+        category: erasure.category.clone(),
+        granularity: erasure.granularity.clone(),
+        filename: erasure.filename.clone(),
+        date: erasure.date.clone(),
+        slug: erasure.slug.clone(),
+        status,
+        reason,
+    }
 }
 
 /// The result of an identity item.

@@ -7,12 +7,13 @@ use super::{items, token_of};
 use crate::api::sync::{IdentityItems, MemoryItem, SyncPull, SyncPulled, SyncToken};
 use crate::client_base::ClientBase;
 use crate::documents::Document;
+use crate::erasure::ErasedLine;
 use crate::error::HubError;
 use crate::names::{Category, DocumentName};
 use crate::ports::{DocumentOutline, Instance};
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
-use crate::version_vector::VersionVector;
+use crate::version_vector::{COUNTER_STEP_MAX, VersionVector};
 
 /// Documents on a page where no number is given.
 const PAGE_DOCUMENTS: u32 = 500;
@@ -33,6 +34,7 @@ impl Hub {
     pub async fn sync_pull(&self, caller: &Caller, input: SyncPull) -> Result<SyncPulled, HubError> {
         let cursor = input.cursor.as_deref().map(Cursor::parse).transpose()?;
         let _turn = self.lock_writes().await;
+        self.notice_lost_changes(caller, &input).await?;
         loop {
             let mut act = self.begin(caller).await?;
             if cursor.as_ref().is_some_and(|cursor| cursor.revision > act.state.revision) {
@@ -77,8 +79,18 @@ impl Hub {
                     if is_whole { new_sync_token.version_vector.clone() } else { Default::default() };
             }
             act.commit.instance = Some(instance);
+            let erased = self.inner().parts.store.erased_lines(&caller.scope, &names).await?;
             let next_cursor = (!is_last).then(|| outlines[..page.end].last().map(Cursor::after)).flatten();
-            let (identity_files, memories) = as_items(shipped.iter().flatten());
+            let unseen = |lines: Vec<ErasedLine>| -> Vec<ErasedLine> {
+                let since = input.since.as_ref();
+                let is_unseen =
+                    |line: &ErasedLine| since.is_none_or(|since| since.get(&line.author) < line.counter);
+                lines.into_iter().filter(is_unseen).collect()
+            };
+            let erased = erased.into_iter().map(unseen);
+            let shipped =
+                shipped.into_iter().zip(erased).filter_map(|(document, erased)| Some((document?, erased)));
+            let (identity_files, memories) = as_items(shipped);
             if act.save().await? {
                 return Ok(SyncPulled {
                     success: true,
@@ -91,6 +103,18 @@ impl Hub {
         }
     }
 
+    /// An instance that has seen more changes of this hub than it has made saw them before the hub was restored from a backup.
+    /// From now on changes are counted under a new author, so that none looks like one of those.
+    async fn notice_lost_changes(&self, caller: &Caller, input: &SyncPull) -> Result<(), HubError> {
+        let Some(since) = &input.since else { return Ok(()) };
+        let state = self.inner().parts.store.hub_state(&caller.scope).await?;
+        let (claimed, made) = (since.get(&state.author), state.counters.get(&state.author));
+        if claimed > made && claimed <= made + COUNTER_STEP_MAX {
+            self.renew_author().await?;
+        }
+        Ok(())
+    }
+
     /// The token of the last page covers all. That of another page covers what the client had before: more is not known until
     /// the last page has come.
     async fn token_of_page(
@@ -99,7 +123,10 @@ impl Hub {
         input: &SyncPull,
         is_last: bool,
     ) -> Result<SyncToken, HubError> {
-        if is_last {
+        // While pages of this home's own hub are still to come, what is here does not say what was seen.
+        let position = self.inner().parts.store.exchange_position(&act.caller.scope).await?;
+        let is_whole = position.is_none_or(|position| position.cursor.is_none());
+        if is_last && is_whole {
             let all = self.inner().parts.store.document_outlines(&act.caller.scope, 0).await?;
             return Ok(token_of(&act.state, &all, act.now));
         }
@@ -223,9 +250,11 @@ fn page(
     start..documents.len()
 }
 
-fn as_items<'a>(documents: impl Iterator<Item = &'a Document>) -> (IdentityItems, Vec<MemoryItem>) {
+fn as_items(
+    documents: impl Iterator<Item = (Document, Vec<ErasedLine>)>,
+) -> (IdentityItems, Vec<MemoryItem>) {
     let (mut identity, mut memories) = (IdentityItems::default(), Vec::new());
-    for document in documents {
+    for (document, erased) in documents {
         match &document.name {
             DocumentName::Identity(category, _) => {
                 let list = match category {
@@ -234,9 +263,9 @@ fn as_items<'a>(documents: impl Iterator<Item = &'a Document>) -> (IdentityItems
                     Category::Relationship => &mut identity.relationship,
                     Category::Custom => &mut identity.custom,
                 };
-                list.extend(items::identity_item(document));
+                list.extend(items::identity_item(&document, &erased));
             }
-            DocumentName::Diary(_) => memories.extend(items::memory_item(document)),
+            DocumentName::Diary(_) => memories.extend(items::memory_item(&document, &erased)),
         }
     }
     (identity, memories)

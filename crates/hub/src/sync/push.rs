@@ -1,25 +1,23 @@
 //! What an instance has changed: every item judged by itself, all of it committed together.
 
-use crate::api::sync::{ItemStatus, SyncPush, SyncPushed, SyncToken};
+use memory::Scope;
+
+use crate::api::sync::{Erasure, ItemStatus, SyncPush, SyncPushed, SyncToken};
 use crate::client_base::ClientBase;
-use crate::daily;
-use crate::documents::Version;
-use crate::erasure::{ERASED, without_erased};
+use crate::documents::{Version, core_block_of};
+use crate::erasure::{ErasedLine, line_digest};
 use crate::error::HubError;
-use crate::names::{DocumentName, Granularity, InstanceId};
-use crate::ports::Instance;
-use crate::sections;
+use crate::names::{DocumentName, InstanceId};
+use crate::ports::{DocumentErasure, Instance};
 use crate::service::{Caller, Hub};
-use crate::transaction::{HubTransaction, check_writable};
+use crate::transaction::{HubTransaction, check_reach};
 use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
-use crate::versions::{MergeOutcome, differ, merge_version, vector_as_shown};
+use crate::versions::{MergeOutcome, differ, merge_version, seen_by, vector_as_shown};
 
 use super::items::{self, Pushed};
+use super::merge::{self, Admitted, VERSIONS_LOOKED_AT, merged, stored_versions};
 use super::pull::outline_of_deletion;
 use super::token_of;
-
-/// Earlier versions among which the one that two sides have in common is looked for.
-const VERSIONS_LOOKED_AT: u32 = 100;
 
 impl Hub {
     /// Takes the changes of an instance, in one transaction.
@@ -48,6 +46,11 @@ impl Hub {
                 let (status, reason) = push.take(&mut act, read).await?;
                 results.push(items::memory_result(item, status, reason));
             }
+            let mut erasure_results = Vec::new();
+            for erasure in &input.erasures {
+                let (status, reason) = push.follow_erasure(&mut act, erasure).await?;
+                erasure_results.push(items::erasure_result(erasure, status, reason));
+            }
             let mut conflicts = Vec::new();
             for name in std::mem::take(&mut push.touched) {
                 let write = act.commit.documents.iter().find(|write| write.name == name);
@@ -66,7 +69,7 @@ impl Hub {
             if act.save().await? {
                 let new_sync_token = self.token_after_push(caller, &instance).await?;
                 let conflicts = conflicts.iter().map(crate::conflicts::conflict_entry).collect();
-                return Ok(SyncPushed { success: true, new_sync_token, conflicts, results });
+                return Ok(SyncPushed { success: true, new_sync_token, conflicts, results, erasure_results });
             }
         }
     }
@@ -92,8 +95,8 @@ impl Hub {
                 covered.lower(author, counter - 1);
             }
         }
-        if let Some(counter) = store.first_waiting_erasure(scope, &instance.id).await? {
-            covered.lower(&self.settings().instance, counter - 1);
+        for (author, counter) in store.first_waiting_erasures(scope, &instance.id).await?.iter() {
+            covered.lower(author, counter - 1);
         }
         Ok(token)
     }
@@ -176,8 +179,7 @@ impl Push {
         Ok((if is_applied { ItemStatus::Applied } else { ItemStatus::Known }, item.note))
     }
 
-    /// The item without what was erased since its writer last pulled; `None` if nothing else is in it. Checked before any
-    /// merge, so that erased words do not return in a union, a merged section or a conflict.
+    /// The item without what was erased since its writer last pulled; `None` if nothing else is in it.
     async fn without_erased(
         &self,
         act: &HubTransaction<'_>,
@@ -187,39 +189,87 @@ impl Push {
         let Some(content) = &item.content else { return Ok(Some(item)) };
         // A client without version vectors can't show that it wrote the words again rather than kept them, unless it has pulled
         // this very document since.
-        let seen = &item.vector.clone().unwrap_or_else(|| self.base.of(&item.name));
-        let is_unseen_erasure = |head: &Version| {
-            head.number == 0
-                && head.content.is_none()
-                && head.edited_by == ERASED
-                && !seen.covers(&head.vector)
-        };
-        if heads.iter().any(is_unseen_erasure) {
-            return Ok(None);
-        }
+        let seen = item.vector.clone().unwrap_or_else(|| self.base.of(&item.name));
         let scope = &act.caller.scope;
-        let erased = act.hub.inner().parts.store.erased_lines(scope, &item.name).await?;
-        if let Some(left) = without_erased(scope, &item.name, content, seen, &erased) {
-            if left.trim().is_empty() {
-                return Ok(None);
-            }
-            item.content = Some(left);
+        let names = std::slice::from_ref(&item.name);
+        let erased = act.hub.inner().parts.store.erased_lines(scope, names).await?.concat();
+        match merge::admit(scope, &item.name, content, &seen, heads, &erased) {
+            Admitted::Whole => {}
+            Admitted::Without(left) => item.content = Some(left),
+            Admitted::Nothing => return Ok(None),
         }
         Ok(Some(item))
+    }
+
+    /// Takes words away that a person has erased at the pusher. A bound pusher takes away what it wrote: lines that first stood in a
+    /// version of its own, and all of its own days.
+    async fn follow_erasure(
+        &self,
+        act: &mut HubTransaction<'_>,
+        erasure: &Erasure,
+    ) -> Result<(ItemStatus, Option<String>), HubError> {
+        let (name, mut digests) = match items::read_erasure(erasure, &self.pusher) {
+            Ok(read) => read,
+            Err(reason) => return Ok((ItemStatus::Refused, Some(reason))),
+        };
+        let refused = |reason: String| Ok((ItemStatus::Refused, Some(reason)));
+        if core_block_of(&name, &act.caller.scope).is_some() {
+            return refused(format!("{name} is a core block: people edit it here; nothing was erased"));
+        }
+        if let Err(error) = check_reach(act.caller, &name) {
+            return refused(error.to_string());
+        }
+        let versions = stored_versions(act, &name, u32::MAX).await?;
+        if versions.is_empty() {
+            return Ok((ItemStatus::Known, None));
+        }
+        let is_own_day =
+            matches!(&name, DocumentName::Diary(memory) if memory.instance() == Some(&self.pusher));
+        let asked = digests.len();
+        if self.is_bound && !is_own_day {
+            let scope = &act.caller.scope;
+            digests.retain(|digest| {
+                first_writer(scope, &name, &versions, digest).is_none_or(|first| *first == self.pusher)
+            });
+            if erasure.name_erased && versions.iter().any(|version| version.author != self.pusher) {
+                return refused(format!(
+                    "{name} was also written by others; erase it here. Nothing was erased"
+                ));
+            }
+        }
+        let (author, counter) = (act.state.author.clone(), 0);
+        let line = |digest| ErasedLine { digest, author: author.clone(), counter };
+        act.commit.erasures.push(DocumentErasure {
+            name: name.clone(),
+            lines: digests.iter().copied().map(line).collect(),
+            takes_name: erasure.name_erased,
+            is_own_change: true,
+        });
+        let left = asked - digests.len();
+        Ok(match left {
+            0 => (ItemStatus::Applied, None),
+            _ => (
+                ItemStatus::Refused,
+                Some(format!(
+                    "{left} of the lines in {name} were written by others and are left; erase them here"
+                )),
+            ),
+        })
     }
 
     /// Refuses version vectors that cannot be true. Of a bound instance nothing is believed about other instances beyond
     /// what this hub has received from them: it could make their next changes look old.
     fn check(&self, act: &HubTransaction<'_>, mut item: Pushed) -> Result<Pushed, String> {
         let Some(vector) = &item.vector else { return Ok(item) };
-        let (own, seen) = (&act.hub.settings().instance, &act.state.counters);
+        let (own, seen) = (&act.state.author, &act.state.counters);
         if vector.is_empty() || vector.iter().any(|(_, counter)| counter > COUNTER_MAX) {
             return Err("`versionVector` needs counters from 1 to 2^53".to_owned());
         }
-        if *own != self.pusher && vector.get(own) > seen.get(own) {
+        if !own.is_part_of(&self.pusher) && vector.get(own) > seen.get(own) {
             return Err(format!("`versionVector` names a change of {own} that {own} has never made"));
         }
-        let limited = if self.is_bound { vector.limited_to(seen, &self.pusher) } else { vector.clone() };
+        let is_own = |author: &InstanceId| author.is_part_of(&self.pusher);
+        let limited = if self.is_bound { vector.limited_to(seen, is_own) } else { vector.clone() };
         if let Some((author, counter)) =
             limited.iter().find(|(author, counter)| *counter > seen.get(author) + COUNTER_STEP_MAX)
         {
@@ -243,7 +293,7 @@ impl Push {
     fn refusal(&self, act: &HubTransaction<'_>, item: &Pushed) -> Option<String> {
         // Only what a person has written may change a core block, and a bound token is no person's.
         let writer = Caller { is_person: item.by_person && !self.is_bound, ..act.caller.clone() };
-        if let Err(error) = check_writable(&writer, &item.name, item.content.as_deref()) {
+        if let Err(error) = act.hub.check_writable(&writer, &item.name, item.content.as_deref()) {
             return Some(error.to_string());
         }
         let owner = match &item.name {
@@ -298,12 +348,12 @@ impl Push {
         heads: &[Version],
     ) -> Result<VersionVector, HubError> {
         let mut vector = given.clone();
-        let own = act.hub.settings().instance.clone();
+        let own = act.state.author.clone();
         if !heads.is_empty() && seen_by(heads).covers(&vector) {
             if heads.iter().any(|head| head.content == item.content) {
                 return Ok(vector);
             }
-            let stored = stored_versions(act, &item.name).await?;
+            let stored = stored_versions(act, &item.name, VERSIONS_LOOKED_AT).await?;
             if stored.iter().any(|version| version.content == item.content) {
                 return Ok(vector);
             }
@@ -311,14 +361,15 @@ impl Push {
             // A version is later than all that it has seen.
             let is_later = heads.iter().all(|head| head.written_at < item.written_at);
             if is_reused || is_later {
-                vector = act.unseen_change(&self.pusher, "kept");
+                vector = VersionVector::default().with(&act.single_author(&self.pusher, "kept"), 1);
             }
             return Ok(vector);
         }
         // A change that comes after later ones of its author would be missed by a client that has seen those.
         if act.state.seen.covers(&vector) {
-            let (own, counter) = act.stamp();
-            vector.see(&own, counter);
+            let beside: Vec<Version> =
+                heads.iter().filter(|head| !vector.covers(&head.vector)).cloned().collect();
+            vector = act.unseen_by(vector, &beside);
         }
         Ok(vector)
     }
@@ -344,12 +395,12 @@ impl Push {
         let is_current = heads.first().is_some_and(|shown| base.covers(&shown.vector));
         if !base.is_empty() && !is_current {
             // What it was given, while others went on: no change.
-            let stored = stored_versions(act, &item.name).await?;
+            let stored = stored_versions(act, &item.name, VERSIONS_LOOKED_AT).await?;
             if stored.iter().any(|version| version.vector == base && version.content == item.content) {
                 return Ok(None);
             }
         }
-        Ok(Some(if self.pusher == act.hub.settings().instance {
+        Ok(Some(if act.state.author.is_part_of(&self.pusher) {
             let (own, counter) = act.stamp();
             base.with(&own, counter)
         } else {
@@ -359,56 +410,16 @@ impl Push {
     }
 }
 
-/// Versions of a document that are kept, with those of this push, the newest first.
-async fn stored_versions(act: &HubTransaction<'_>, name: &DocumentName) -> Result<Vec<Version>, HubError> {
-    let store = &act.hub.inner().parts.store;
-    let stored = store.document_versions(&act.caller.scope, name, VERSIONS_LOOKED_AT).await?;
-    let pushed = act.commit.documents.iter().filter(|write| write.name == *name);
-    let mut versions: Vec<Version> =
-        pushed.flat_map(|write| write.heads.iter().chain(&write.merged_from)).cloned().collect();
-    versions.extend(stored);
-    Ok(versions)
-}
-
-fn seen_by(heads: &[Version]) -> VersionVector {
-    let mut seen = VersionVector::default();
-    for head in heads {
-        seen.join(&head.vector);
-    }
-    seen
-}
-
-/// Two versions put together, where nothing of either is lost by it: the bullets of a day, different sections.
-async fn merged(
-    act: &mut HubTransaction<'_>,
+/// Who wrote the first version that holds this line; `None` if none does.
+fn first_writer<'a>(
+    scope: &Scope,
     name: &DocumentName,
-    heads: &[Version],
-) -> Result<Option<Version>, HubError> {
-    let [one, other] = heads else { return Ok(None) };
-    let (Some(text), Some(other_text)) = (&one.content, &other.content) else { return Ok(None) };
-    if text == other_text {
-        return Ok(None);
-    }
-    let together = match name {
-        DocumentName::Diary(memory) if memory.granularity() == Granularity::Daily => {
-            let (first, second) =
-                if one.written_at <= other.written_at { (text, other_text) } else { (other_text, text) };
-            Some(daily::merge(first, second))
-        }
-        DocumentName::Diary(_) => None,
-        DocumentName::Identity(..) => {
-            let versions = stored_versions(act, name).await?;
-            let base = versions
-                .iter()
-                .find(|version| one.vector.covers(&version.vector) && other.vector.covers(&version.vector));
-            let base = base.and_then(|base| base.content.as_deref());
-            base.and_then(|base| sections::merge_sections(base, text, other_text))
-        }
+    versions: &'a [Version],
+    digest: &[u8; 32],
+) -> Option<&'a InstanceId> {
+    let holds = |version: &&Version| {
+        let content = version.content.as_deref().unwrap_or_default();
+        content.lines().any(|line| line_digest(scope, name, line).as_ref() == Some(digest))
     };
-    Ok(together.map(|content| {
-        let mut version = act.successor(heads, Some(content));
-        version.author = one.author.clone();
-        version.by_person = one.by_person && other.by_person;
-        version
-    }))
+    versions.iter().filter(holds).min_by_key(|version| version.number).map(|version| &version.author)
 }

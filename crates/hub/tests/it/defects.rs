@@ -284,6 +284,7 @@ async fn defect_14_no_name_leaves_its_folder() {
                     deleted: false,
                     deleted_at: None,
                 }],
+                erasures: Vec::new(),
                 memory_changes: vec![change("../../x", Some("x"), "2026-07-02T00:00:00Z", "")],
                 last_sync_version: None,
             },

@@ -65,6 +65,7 @@ async fn push_identity(home: &Home, content: &str, vector: Option<hub::VersionVe
         },
         identity_changes: vec![identity],
         memory_changes: Vec::new(),
+        erasures: Vec::new(),
         last_sync_version: None,
     };
     home.hub.sync_push(&home.caller, input).await.unwrap()

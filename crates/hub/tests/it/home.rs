@@ -62,15 +62,21 @@ impl Home {
 
     /// A hub that writes no files.
     pub(crate) async fn without_files() -> Self {
-        Self::with("home", Arc::new(TempDir::new().unwrap()), "home.db", false).await
+        Self::with("home", Arc::new(TempDir::new().unwrap()), "home.db", false, 7).await
     }
 
     /// A hub of this instance on a database in the folder.
     pub(crate) async fn named(instance: &str, folder: Arc<TempDir>, database: &str) -> Self {
-        Self::with(instance, folder, database, true).await
+        Self::with(instance, folder, database, true, 7).await
     }
 
-    async fn with(instance: &str, folder: Arc<TempDir>, database: &str, files: bool) -> Self {
+    pub(crate) async fn with(
+        instance: &str,
+        folder: Arc<TempDir>,
+        database: &str,
+        files: bool,
+        seed: u64,
+    ) -> Self {
         let path = folder.path().join(database);
         let store = Arc::new(SqliteStore::open(&path, StoreOptions::default()).unwrap());
         let clock = SimulatedClock::new("2026-07-15T12:00:00Z".parse().unwrap());
@@ -84,7 +90,7 @@ impl Home {
             embedder: Some(Arc::new(WordHashEmbedder::new())),
             summariser: Some(scribe.clone()),
             clock: Arc::new(clock.clone()),
-            ids: Arc::new(SequentialIds::new(7)),
+            ids: Arc::new(SequentialIds::new(seed)),
             settings: HubSettings {
                 instance: instance.parse().unwrap(),
                 default_scope: scope.clone(),
@@ -178,6 +184,7 @@ impl Home {
             },
             identity_changes: Vec::new(),
             memory_changes: changes,
+            erasures: Vec::new(),
             last_sync_version: None,
         };
         self.hub.sync_push(&self.caller, input).await.unwrap()

@@ -16,3 +16,7 @@ mod archive_elsewhere;
 mod laws;
 mod foreign_bytes;
 mod graph;
+mod link;
+mod embodiment;
+mod copies;
+mod worlds;

@@ -31,13 +31,7 @@ pub(super) fn hub(app: &App) -> Result<Hub, Problem> {
 }
 
 pub(super) fn person(hub: &Hub, scope: Scope) -> Caller {
-    Caller {
-        scope,
-        instance: hub.settings().instance.clone(),
-        is_person: true,
-        is_bound: false,
-        is_of_one_user: false,
-    }
+    Caller { scope, instance: hub.instance_id(), is_person: true, is_bound: false, is_of_one_user: false }
 }
 
 fn parse_document_name(kind: &str, filename: &str) -> Result<DocumentName, Problem> {
@@ -316,7 +310,7 @@ pub(crate) async fn search(
     let hub = hub(&app)?;
     let search = MemorySearch {
         query: wanted.q,
-        instance_id: hub.settings().instance.clone(),
+        instance_id: hub.instance_id(),
         query_embedding: None,
         min_score: wanted.min_score,
         max_results: wanted.max_results,

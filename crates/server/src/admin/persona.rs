@@ -253,6 +253,9 @@ pub(super) async fn write_block(
         CoreBlockLabel::Style => &stored.style,
     };
     if before != text {
+        if let Some(hub) = app.runtime().hub() {
+            hub.check_core_blocks_are_here()?;
+        }
         app.runtime().store().write_core_block(scope, label, text, editor, app.now()).await?;
     }
     Ok(())

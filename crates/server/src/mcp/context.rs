@@ -22,7 +22,7 @@ pub struct ToolContext {
 
 impl ToolContext {
     /// The instance that this hub is: as it speaks whoever names no other.
-    pub fn instance(&self) -> &InstanceId {
-        &self.hub.settings().instance
+    pub fn instance(&self) -> InstanceId {
+        self.hub.instance_id()
     }
 }

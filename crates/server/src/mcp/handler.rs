@@ -76,7 +76,7 @@ impl Handler {
             return Some(speaker.clone());
         }
         let principal = context.extensions.get::<Parts>()?.extensions.get::<Principal>()?;
-        let own = self.context.instance().clone();
+        let own = self.context.instance();
         let Some(scopes) = &principal.scopes else { return Some(Speaker::owner(own)) };
         let instance = scopes.iter().find_map(|scope| match scope {
             AccessScope::Hub(instance) => instance.parse().ok(),

@@ -166,7 +166,7 @@ async fn answer(
     };
     let speaker = match greeting.instance {
         Some(instance) => Speaker::bound(instance),
-        None => Speaker::owner(context.instance().clone()),
+        None => Speaker::owner(context.instance()),
     };
     serve_stream(
         context,

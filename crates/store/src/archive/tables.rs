@@ -124,6 +124,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("hub_chunk_numbers", COMPUTED),
     ("hub_vectors", COMPUTED),
     ("hub_own_instance", OF_THE_HOME),
+    ("hub_exchanges", OF_THE_HOME),
     ("overwriting_due", OF_THE_HOME),
     ("schema_migrations", "the manifest has the schema's number"),
     ("access_tokens", "secrets of the home"),

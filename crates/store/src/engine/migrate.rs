@@ -96,6 +96,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "peers_removed",
         sql: include_str!("../../migrations/sqlite/0021_peers_removed.sql"),
     },
+    Migration {
+        number: 22,
+        name: "embodiment",
+        sql: include_str!("../../migrations/sqlite/0022_embodiment.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -41,6 +41,7 @@ use removal::{RemovalSet, RowKey, uuid};
 use traces::LostTexts;
 
 pub(crate) use overwrite::make_due as make_overwriting_due;
+pub(crate) use traces::clear_traces_quoting;
 
 #[async_trait]
 impl ForgetStore for SqliteStore {

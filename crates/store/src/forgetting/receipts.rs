@@ -28,9 +28,10 @@ pub(super) fn keep(
     for instance in instances {
         connection
             .prepare_cached(
-                "INSERT INTO erasure_instances (receipt_id, instance_id, counter)
-                 SELECT ?1, ?2, coalesce(max(counter), 0) FROM hub_seen
-                 WHERE persona_id = ?3 AND author = (SELECT id FROM hub_own_instance)",
+                "INSERT INTO erasure_instances (receipt_id, instance_id, author, counter)
+                 SELECT ?1, ?2, own.author, coalesce((SELECT max(counter) FROM hub_seen WHERE persona_id = ?3
+                     AND author = CASE own.author WHEN '' THEN own.id ELSE own.author END), 0)
+                 FROM hub_own_instance own",
             )?
             .execute(params![receipt.id.0.into_bytes(), instance.id, receipt.scope.persona.as_str()])?;
     }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use memory::forget::ForgetSummary;
+use hub::daily::without_tags;
+use memory::Scope;
+use memory::forget::{ForgetSummary, LossReason, ThoughtPolicy};
 use memory::text;
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,6 +15,7 @@ use super::remains::losing_sessions;
 use super::removal::{RemovalSet, RowKey};
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::column;
+use crate::scopes;
 
 /// Words in a row that a trace shares with a text when it quotes it. A shorter sentence counts as a whole.
 const QUOTE_LENGTH: usize = 6;
@@ -220,6 +223,28 @@ pub(super) fn clear_traces(
         }
     }
     clear_session_traces(connection, going, lost, taken, is_losing)
+}
+
+/// Takes the traces that quote lines which were erased from documents, and those of replies that read a roll-up.
+pub(crate) fn clear_traces_quoting(
+    connection: &Connection,
+    scope: &Scope,
+    lines: &BTreeSet<String>,
+) -> Result<()> {
+    let Some(number) = scopes::number_if_known(connection, scope)? else { return Ok(()) };
+    let going = RemovalSet::new(number, LossReason::Forgotten, ThoughtPolicy::Recheck);
+    let mut lost = LostTexts {
+        quotes: HashSet::new(),
+        lengths: BTreeSet::new(),
+        ids: HashSet::new(),
+        sessions: BTreeSet::new(),
+        turns: BTreeSet::new(),
+        first_known: None,
+    };
+    lines.iter().for_each(|line| lost.add(&without_tags(line)));
+    let mut taken = ForgetSummary::default();
+    taken.counts.documents = 1;
+    clear_traces(connection, &going, &lost, &mut taken)
 }
 
 /// Takes the steps of traces of sessions. A session that loses words or events loses all of them: they tell of those in numbers

@@ -5,7 +5,7 @@ use hub::names::DocumentName;
 use hub::ports::{DocumentWrite, HubCommit, HubCommitOutcome};
 use memory::Scope;
 
-use super::{chunks, conflicts, documents, erased_names, export, snapshots, state};
+use super::{chunks, conflicts, documents, erase, erased_names, exchange, export, snapshots, state};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::forgetting;
@@ -22,18 +22,11 @@ pub(super) fn commit(
     if revision != commit.expected {
         return Ok(HubCommitOutcome::Changed);
     }
-    for line in &commit.lines {
-        let is_there: bool = connection
-            .prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM concept_nodes WHERE id = ?1 AND deleted_at IS NULL)",
-            )?
-            .query_row([line.node.0.into_bytes()], |row| row.get(0))?;
-        // Forgotten since it was read.
-        if !is_there {
-            return Ok(HubCommitOutcome::Changed);
-        }
+    if has_lost_an_event(connection, commit)? {
+        return Ok(HubCommitOutcome::Changed);
     }
-    let changes_nothing = commit.documents.is_empty() && commit.restored.is_none();
+    let changes_nothing =
+        commit.documents.is_empty() && commit.restored.is_none() && commit.erasures.is_empty();
     let revision = if changes_nothing { revision } else { state::raise_revision(connection, scope)? };
     if let Some(restored) = &commit.restored {
         export::restore(connection, scope, restored, revision, commit.at.unwrap_or_default())?;
@@ -47,11 +40,20 @@ pub(super) fn commit(
             personas::put_core_block(connection, scope, label, text, &shown.edited_by, write.at)?;
         }
     }
+    for erasure in &commit.erasures {
+        erase::apply(connection, scope, erasure, (revision, commit.at.unwrap_or_default()))?;
+    }
+    if let Some(position) = &commit.exchange {
+        exchange::write(connection, scope, position)?;
+    }
     for conflict in &commit.opened {
         conflicts::open(connection, scope, conflict)?;
     }
     for (id, how) in &commit.settled {
         conflicts::settle(connection, *id, how, commit.at)?;
+    }
+    for write in &commit.documents {
+        conflicts::settle_superseded(connection, scope, &write.name, commit.at)?;
     }
     for line in &commit.lines {
         if let Some(document) = documents::number(connection, scope, &line.document)? {
@@ -80,6 +82,21 @@ pub(super) fn commit(
         }
     }
     Ok(HubCommitOutcome::Done(revision))
+}
+
+/// Whether an event that a line of the commit tells was forgotten since it was read.
+fn has_lost_an_event(connection: &Connection, commit: &HubCommit) -> Result<bool> {
+    for line in &commit.lines {
+        let is_there: bool = connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM concept_nodes WHERE id = ?1 AND deleted_at IS NULL)",
+            )?
+            .query_row([line.node.0.into_bytes()], |row| row.get(0))?;
+        if !is_there {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Puts the new live versions in the place of the old ones, which become past versions.
@@ -112,8 +129,16 @@ pub(super) fn write_document(
             insert_version(connection, document, head, state)?;
         } else {
             connection
-                .prepare_cached("UPDATE hub_versions SET state = ?3 WHERE document = ?1 AND number = ?2")?
-                .execute(params![document, head.number, state])?;
+                .prepare_cached(
+                    "UPDATE hub_versions SET state = ?3, vector = ?4, written_at = ?5 WHERE document = ?1 AND number = ?2",
+                )?
+                .execute(params![
+                    document,
+                    head.number,
+                    state,
+                    to_json(&head.vector)?,
+                    microseconds(head.written_at)
+                ])?;
         }
         state::note_seen(connection, scope, &write.name, &head.vector)?;
     }

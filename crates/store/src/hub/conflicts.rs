@@ -57,6 +57,23 @@ pub(super) fn settle(connection: &Connection, id: Uuid, how: &str, at: Option<Ti
     Ok(())
 }
 
+/// Settles conflicts of a document whose kept version was replaced by one that has seen it: somebody decided elsewhere.
+pub(super) fn settle_superseded(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+    at: Option<Timestamp>,
+) -> Result<()> {
+    let Some(document) = documents::number(connection, scope, name)? else { return Ok(()) };
+    connection
+        .prepare_cached(
+            "UPDATE hub_conflicts SET settled_at = ?2, settled = 'elsewhere' WHERE document = ?1 AND settled_at IS NULL
+                 AND EXISTS (SELECT 1 FROM hub_versions v WHERE v.document = ?1 AND v.number = kept AND v.state = 'past')",
+        )?
+        .execute(params![document, at.map_or(0, microseconds)])?;
+    Ok(())
+}
+
 pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>> {
     let mut statement = connection.prepare_cached(
         "SELECT c.id, c.opened_at, c.settled_at, c.settled, d.kind, d.stem, c.document, c.kept, c.shown
@@ -70,18 +87,20 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
         let name = DocumentName::parse(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)
             .map_err(|error| rows::unreadable(5, error))?;
         let document: i64 = row.get(6)?;
-        let (Some(kept), Some(shown)) =
-            (stored(connection, document, row.get(7)?)?, stored(connection, document, row.get(8)?)?)
-        else {
-            continue;
+        let settled_at = rows::optional_time(row, 2)?;
+        // What waits for a decision is compared with what is shown now, also after edits of that.
+        let shown = match settled_at {
+            None => shown_now(connection, document)?,
+            Some(_) => stored(connection, document, row.get(8)?)?,
         };
+        let (Some(kept), Some(shown)) = (stored(connection, document, row.get(7)?)?, shown) else { continue };
         found.push(Conflict {
             id: rows::uuid(row, 0)?,
             name,
             kept,
             shown,
             opened_at: rows::time(row, 1)?,
-            settled_at: rows::optional_time(row, 2)?,
+            settled_at,
             settled: row.get(3)?,
         });
     }
@@ -96,5 +115,16 @@ fn stored(connection: &Connection, document: i64, number: i64) -> Result<Option<
             " FROM hub_versions v WHERE v.document = ?1 AND v.number = ?2"
         ))?
         .query_row([document, number], |row| version(row, 0))
+        .optional()
+}
+
+fn shown_now(connection: &Connection, document: i64) -> Result<Option<Version>> {
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            version_columns!(),
+            " FROM hub_versions v WHERE v.document = ?1 AND v.state = 'shown'"
+        ))?
+        .query_row([document], |row| version(row, 0))
         .optional()
 }

@@ -16,7 +16,18 @@ pub(super) fn keep<'a>(
     lines: impl Iterator<Item = &'a str>,
     (author, counter): &(InstanceId, u64),
 ) -> Result<()> {
-    for digest in lines.filter_map(|line| line_digest(scope, name, line)) {
+    let digests: Vec<[u8; 32]> = lines.filter_map(|line| line_digest(scope, name, line)).collect();
+    keep_digests(connection, document, digests.iter(), &(author.clone(), *counter))
+}
+
+/// Records lines, of which the digests are known, as erased by this change.
+pub(super) fn keep_digests<'a>(
+    connection: &Connection,
+    document: i64,
+    digests: impl Iterator<Item = &'a [u8; 32]>,
+    (author, counter): &(InstanceId, u64),
+) -> Result<()> {
+    for digest in digests {
         connection
             .prepare_cached(
                 "INSERT INTO hub_erased_lines (document, digest, author, counter) VALUES (?1, ?2, ?3, ?4)

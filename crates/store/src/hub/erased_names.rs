@@ -11,11 +11,12 @@ use jiff::Timestamp;
 use memory::Scope;
 use sha2::{Digest as _, Sha256};
 
+use super::exchange;
 use super::state::{self, owner};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, to_json};
 
-fn digest(scope: &Scope, name: &DocumentName) -> [u8; 32] {
+pub(super) fn digest(scope: &Scope, name: &DocumentName) -> [u8; 32] {
     let mut digest = Sha256::new();
     for part in [scope.persona.as_str(), owner(scope, name), name.kind(), &name.stem()] {
         digest.update(part.as_bytes());
@@ -118,7 +119,7 @@ pub(super) fn document(
         number: 0,
         content: None,
         vector,
-        author: state::own_instance(connection)?,
+        author: state::own_author(connection)?,
         edited_by: ERASED.to_owned(),
         by_person: true,
         chat_ids: BTreeSet::new(),
@@ -173,18 +174,24 @@ pub(super) fn untold(connection: &Connection, scope: &Scope, instance: &Instance
     deletions.filter_map(Result::transpose).collect()
 }
 
-/// Counter of the first erasure that this instance has not been shown to know.
+/// The first erasure of each author that this instance has not been shown to know.
 pub(super) fn first_waiting(
     connection: &Connection,
     scope: &Scope,
     instance: &InstanceId,
-) -> Result<Option<u64>> {
-    connection
-        .prepare_cached(
-            "SELECT min(i.counter) FROM erasure_instances i JOIN erasure_receipts r ON r.id = i.receipt_id
-             WHERE i.instance_id = ?3 AND i.reached_at IS NULL AND r.persona_id = ?1 AND r.user_id = ?2",
-        )?
-        .query_row([scope.persona.as_str(), scope.user.as_str(), instance.as_str()], |row| row.get(0))
+) -> Result<VersionVector> {
+    let mut statement = connection.prepare_cached(
+        "SELECT CASE i.author WHEN '' THEN (SELECT id FROM hub_own_instance) ELSE i.author END, min(i.counter)
+         FROM erasure_instances i JOIN erasure_receipts r ON r.id = i.receipt_id
+         WHERE i.instance_id = ?3 AND i.reached_at IS NULL AND r.persona_id = ?1 AND r.user_id = ?2 GROUP BY i.author",
+    )?;
+    let key = [scope.persona.as_str(), scope.user.as_str(), instance.as_str()];
+    let first = statement.query_map(key, |row| Ok((state::instance_id(row, 0)?, row.get(1)?)))?;
+    let mut waiting = VersionVector::default();
+    for (author, counter) in first.collect::<Result<Vec<(InstanceId, u64)>>>()? {
+        waiting.see(&author, counter);
+    }
+    Ok(waiting)
 }
 
 /// Notes what an instance has received, as its own pull shows: the names that were kept for it are dropped, and receipts
@@ -198,23 +205,12 @@ pub(super) fn note_told(
     at: Timestamp,
 ) -> Result<bool> {
     let (own, next) = state::next_own(connection, scope)?;
-    let counter = heard.get(&own);
-    if counter >= next {
+    if heard.get(&own) >= next {
         return Ok(false);
     }
-    connection
-        .prepare_cached(
-            "UPDATE erasure_instances SET reached_at = ?5
-             WHERE instance_id = ?3 AND reached_at IS NULL AND counter <= ?4 AND receipt_id IN
-                 (SELECT id FROM erasure_receipts WHERE persona_id = ?1 AND user_id = ?2)",
-        )?
-        .execute(params![
-            scope.persona.as_str(),
-            scope.user.as_str(),
-            instance.as_str(),
-            counter.cast_signed(),
-            microseconds(at)
-        ])?;
+    for (author, counter) in heard.iter() {
+        exchange::note_reached(connection, scope, instance, (author, counter), at)?;
+    }
     let mut dropped = false;
     for deletion in untold(connection, scope, instance)? {
         if heard.covers(&deletion.seen()) {
@@ -225,7 +221,7 @@ pub(super) fn note_told(
 }
 
 /// Drops the name that was kept for an instance, or for all.
-fn drop_untold(
+pub(super) fn drop_untold(
     connection: &Connection,
     scope: &Scope,
     instance: Option<&InstanceId>,

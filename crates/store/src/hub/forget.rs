@@ -10,7 +10,7 @@ use hub::ports::Instance;
 use memory::Scope;
 use memory::text::fold;
 
-use super::{chunks, documents, erased_lines, erased_names, state};
+use super::{chunks, documents, erased_lines, erased_names, exchange, state};
 use crate::engine::sql::{Connection, Result, params};
 use crate::graph;
 use crate::rows::{self, to_json};
@@ -38,9 +38,9 @@ impl HubForgetting<'_> {
 }
 
 /// A document of the scope as forgetting reads it.
-struct Row {
-    number: i64,
-    name: DocumentName,
+pub(super) struct Row {
+    pub(super) number: i64,
+    pub(super) name: DocumentName,
 }
 
 /// What went from documents.
@@ -64,7 +64,11 @@ pub(crate) fn forget(
     if lines.is_empty() && act.text.is_none() {
         return Ok(HubForgotten::default());
     }
-    let mut holders = Holders { known: state::instances(connection, scope)?, found: BTreeSet::new() };
+    let mut holders = Holders {
+        known: state::instances(connection, scope)?,
+        hub: exchange::hub_of(connection, scope)?,
+        found: BTreeSet::new(),
+    };
     let rows = rows_of(connection, scope)?;
     let mut emptied: BTreeSet<i64> = BTreeSet::new();
     let mut above = BTreeSet::new();
@@ -129,6 +133,8 @@ pub(crate) fn forget(
 /// Instances that have synchronised, and those among them that hold copies of what goes.
 struct Holders {
     known: Vec<Instance>,
+    /// The hub that this home is an embodiment of: it has a copy of all documents, or will have.
+    hub: Option<InstanceId>,
     found: BTreeSet<InstanceId>,
 }
 
@@ -136,7 +142,8 @@ impl Holders {
     /// Finds those that hold a copy of this document, and names them.
     fn find(&mut self, name: &DocumentName) -> Vec<InstanceId> {
         let holders = self.known.iter().filter(|instance| instance.base.has(name));
-        let holders: Vec<InstanceId> = holders.map(|instance| instance.id.clone()).collect();
+        let holders = holders.map(|instance| instance.id.clone()).chain(self.hub.clone());
+        let holders: Vec<InstanceId> = holders.collect();
         self.found.extend(holders.iter().cloned());
         holders
     }
@@ -151,6 +158,7 @@ pub(crate) fn forget_persona(connection: &Connection, persona: &str) -> Result<(
         "hub_labels",
         "hub_snapshots",
         "hub_instances",
+        "hub_exchanges",
     ];
     for table in tables {
         let statement = format!("DELETE FROM {table} WHERE persona_id = ?1");
@@ -190,7 +198,11 @@ fn lines_of(
     for node in act.nodes {
         let mut rows = statement.query(params![node, scope.persona.as_str(), scope.user.as_str()])?;
         while let Some(row) = &rows.next()? {
-            lines.entry(row.get(0)?).or_default().push(row.get(1)?);
+            let line: String = row.get(1)?;
+            // A line that was erased elsewhere is gone already.
+            if !line.is_empty() {
+                lines.entry(row.get(0)?).or_default().push(line);
+            }
         }
     }
     Ok(lines)
@@ -254,25 +266,32 @@ fn contents(connection: &Connection, document: i64) -> Result<Vec<(i64, String)>
 
 /// Marks a document as changed by this instance, so that others are notified. Returns the instance and the counter of the
 /// change.
-fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<(InstanceId, u64)> {
+pub(super) fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<(InstanceId, u64)> {
     let (own, counter) = state::next_own(connection, scope)?;
     let heads: Vec<(i64, hub::VersionVector)> = connection
         .prepare_cached("SELECT number, vector FROM hub_versions WHERE document = ?1 AND state <> 'past'")?
         .query_map([row.number], |row| Ok((row.get(0)?, rows::json(row, 1)?)))?
         .collect::<Result<_>>()?;
+    let is_one = heads.len() == 1;
     for (number, vector) in heads {
-        let vector = vector.with(&own, counter);
+        // With a counter of this instance, each of several live versions would look as if it had seen what the instance wrote
+        // before: it gets an author of its own.
+        let vector = match is_one {
+            true => vector.with(&own, counter),
+            false => vector.with(&own.part(&format!("x{counter}-{number}")), 1),
+        };
         connection
             .prepare_cached("UPDATE hub_versions SET vector = ?3 WHERE document = ?1 AND number = ?2")?
             .execute(params![row.number, number, to_json(&vector)?])?;
         state::note_seen(connection, scope, &row.name, &vector)?;
     }
+    state::note_author(connection, scope, state::owner(scope, &row.name), &own, counter)?;
     mark_changed(connection, row.number)?;
     Ok((own, counter))
 }
 
 /// Leaves nothing of a document but that it is gone. A roll-up is to be written again.
-fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
+pub(super) fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
     let change = restamp(connection, scope, row)?;
     let contents = contents(connection, row.number)?;
     let lines = contents.iter().flat_map(|(_, content)| content.lines());

@@ -13,20 +13,24 @@ mod diary;
 mod export;
 mod erased_names;
 mod erased_lines;
+mod erase;
+mod exchange;
 
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use hub::VersionVector;
 use hub::documents::{Conflict, Document, Version};
 use hub::erasure::ErasedLine;
 use hub::export::HubExport;
 use hub::names::{DiaryName, DocumentName, InstanceId};
 use hub::ports::{
     ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryEvent, DocumentFilter,
-    DocumentOutline, HubCommit, HubCommitOutcome, HubState, HubStore, Instance, OutdatedLine, ShownText,
-    Snapshot, UnembeddedChunk,
+    DocumentOutline, ExchangePosition, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
+    OutdatedLine, PendingErasure, ShownText, Snapshot, UnembeddedChunk,
 };
 use jiff::Timestamp;
+use memory::identifiers::NodeId;
 use memory::ports::{Embedding, Phrase, StoreError};
 use memory::text::QueryGram;
 use memory::{PersonaId, Scope};
@@ -92,9 +96,17 @@ impl HubStore for SqliteStore {
         self.read(move |connection| Ok(documents::versions(connection, &scope, &name, limit)?)).await
     }
 
-    async fn erased_lines(&self, scope: &Scope, name: &DocumentName) -> Result<Vec<ErasedLine>, StoreError> {
-        let (scope, name) = (scope.clone(), name.clone());
-        self.read(move |connection| Ok(erased_lines::list(connection, &scope, &name)?)).await
+    async fn erased_lines(
+        &self,
+        scope: &Scope,
+        names: &[DocumentName],
+    ) -> Result<Vec<Vec<ErasedLine>>, StoreError> {
+        let (scope, names) = (scope.clone(), names.to_vec());
+        self.read(move |connection| {
+            let lines = names.iter().map(|name| erased_lines::list(connection, &scope, name));
+            Ok(lines.collect::<sql::Result<_>>()?)
+        })
+        .await
     }
 
     async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError> {
@@ -131,13 +143,56 @@ impl HubStore for SqliteStore {
         self.read(move |connection| Ok(erased_names::untold(connection, &scope, &instance)?)).await
     }
 
-    async fn first_waiting_erasure(
+    async fn first_waiting_erasures(
         &self,
         scope: &Scope,
         instance: &InstanceId,
-    ) -> Result<Option<u64>, StoreError> {
+    ) -> Result<VersionVector, StoreError> {
         let (scope, instance) = (scope.clone(), instance.clone());
         self.read(move |connection| Ok(erased_names::first_waiting(connection, &scope, &instance)?)).await
+    }
+
+    async fn exchange_position(&self, scope: &Scope) -> Result<Option<ExchangePosition>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(exchange::position(connection, &scope)?)).await
+    }
+
+    async fn pending_erasures(
+        &self,
+        scope: &Scope,
+        position: &ExchangePosition,
+        instance: &InstanceId,
+    ) -> Result<Vec<PendingErasure>, StoreError> {
+        let (scope, position, instance) = (scope.clone(), position.clone(), instance.clone());
+        self.read(move |connection| Ok(exchange::pending_erasures(connection, &scope, &position, &instance)?))
+            .await
+    }
+
+    async fn events_erased_elsewhere(&self, scope: &Scope) -> Result<Vec<NodeId>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(exchange::events_erased_elsewhere(connection, &scope)?)).await
+    }
+
+    async fn note_erasures_reached(
+        &self,
+        scope: &Scope,
+        hub: &InstanceId,
+        reached: &VersionVector,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (scope, hub, reached) = (scope.clone(), hub.clone(), reached.clone());
+        self.write(move |unit| {
+            if exchange::note_erasures_reached(unit.connection, &scope, &hub, &reached, at)? {
+                crate::forgetting::make_overwriting_due(unit.connection)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError> {
+        let author = author.clone();
+        self.write(move |unit| Ok(state::set_author(unit.connection, &author)?)).await
     }
 
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError> {
@@ -258,7 +313,7 @@ impl HubStore for SqliteStore {
         let instance = instance.clone();
         self.write(move |unit| {
             let statement = "INSERT INTO hub_own_instance (only_row, id) VALUES (1, ?1)
-                             ON CONFLICT (only_row) DO UPDATE SET id = excluded.id WHERE hub_own_instance.id <> excluded.id";
+                             ON CONFLICT (only_row) DO UPDATE SET id = excluded.id, author = '' WHERE hub_own_instance.id <> excluded.id";
             unit.connection.prepare_cached(statement)?.execute([instance.as_str()])?;
             core_blocks::adopt_all(unit.connection)?;
             chunks::cut_all(unit.connection)?;

@@ -14,7 +14,12 @@ pub(super) fn owner<'a>(scope: &'a Scope, name: &DocumentName) -> &'a str {
 }
 
 pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubState> {
-    let mut state = HubState { revision: revision(connection, scope)?, ..HubState::default() };
+    let mut state = HubState {
+        revision: revision(connection, scope)?,
+        seen: VersionVector::default(),
+        counters: VersionVector::default(),
+        author: own_author(connection)?,
+    };
     let mut statement =
         connection.prepare_cached("SELECT user_id, author, counter FROM hub_seen WHERE persona_id = ?1")?;
     let mut rows = statement.query([scope.persona.as_str()])?;
@@ -77,18 +82,24 @@ pub(super) fn note_author(
     Ok(())
 }
 
-/// The instance that this database is.
-pub(super) fn own_instance(connection: &Connection) -> Result<InstanceId> {
+/// The author of this database's own changes.
+pub(super) fn own_author(connection: &Connection) -> Result<InstanceId> {
     let found: Option<String> = connection
-        .prepare_cached("SELECT id FROM hub_own_instance")?
+        .prepare_cached("SELECT CASE author WHEN '' THEN id ELSE author END FROM hub_own_instance")?
         .query_row([], |row| row.get(0))
         .optional()?;
     Ok(found.and_then(|id| id.parse().ok()).unwrap_or_else(|| InstanceId::made_safe("")))
 }
 
-/// The next counter of this database's own instance.
+/// Sets the author of this database's own changes from now on.
+pub(super) fn set_author(connection: &Connection, author: &InstanceId) -> Result<()> {
+    connection.prepare_cached("UPDATE hub_own_instance SET author = ?1")?.execute([author.as_str()])?;
+    Ok(())
+}
+
+/// The next counter of this database's own changes.
 pub(super) fn next_own(connection: &Connection, scope: &Scope) -> Result<(InstanceId, u64)> {
-    let own = own_instance(connection)?;
+    let own = own_author(connection)?;
     let counter: Option<u64> = connection
         .prepare_cached("SELECT max(counter) FROM hub_seen WHERE persona_id = ?1 AND author = ?2")?
         .query_row([scope.persona.as_str(), own.as_str()], |row| row.get(0))?;

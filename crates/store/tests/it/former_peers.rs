@@ -21,7 +21,11 @@ async fn home_with_peers_keeps_its_rows_and_names_its_peers_once() {
     home.store.close().await.unwrap();
     let connection = Connection::open(&home.path).unwrap();
     connection
-        .execute_batch("DROP TABLE former_peers; DELETE FROM schema_migrations WHERE number = 21;")
+        .execute_batch(
+            "DROP TABLE former_peers; DROP TABLE hub_exchanges;
+             ALTER TABLE hub_own_instance DROP COLUMN author; ALTER TABLE erasure_instances DROP COLUMN author;
+             DELETE FROM schema_migrations WHERE number > 20;",
+        )
         .unwrap();
     connection.execute_batch(TABLES_OF_PEERS).unwrap();
     connection.pragma_update(None, "user_version", 20).unwrap();

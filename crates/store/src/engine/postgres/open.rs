@@ -50,6 +50,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "peers_removed",
         sql: include_str!("../../../migrations/postgres/0021_peers_removed.sql"),
     },
+    Migration {
+        number: 22,
+        name: "embodiment",
+        sql: include_str!("../../../migrations/postgres/0022_embodiment.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

@@ -1,0 +1,152 @@
+//! The hub that this home is an embodiment of.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use memory::Scope;
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::api::sync::{HubPersona, ItemResult, SyncPull, SyncPush};
+use crate::erasure::ErasedLine;
+use crate::names::{DocumentName, InstanceId};
+use crate::version_vector::VersionVector;
+
+/// Why a hub did not do what was asked. Nothing is lost by it: the next exchange asks again.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RemoteError {
+    /// It could not be reached, or did not answer; the text names the cause and the remedy.
+    #[error("{0}")]
+    Away(String),
+    /// It answered, and refused; a person has to change something first.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// What a hub says of itself.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemoteStatus {
+    /// The version of the rules of the exchange; 0 for a hub that keeps no version vectors.
+    #[serde(default)]
+    pub protocol_version: u32,
+    /// Its persona.
+    pub persona: Option<HubPersona>,
+    /// The instance as which this home speaks there.
+    pub speaks_as: Option<InstanceId>,
+    /// Whether the token is bound to that instance.
+    #[serde(default)]
+    pub is_bound: bool,
+    /// The instance that the hub is.
+    pub instance: Option<InstanceId>,
+    /// All changes that it has seen.
+    #[serde(default)]
+    pub version_vector: VersionVector,
+}
+
+/// One page of what a hub has that this home has not seen. Documents are read one by one: those of a kind that this version
+/// does not know are passed over.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemotePage {
+    /// Identity documents by category.
+    #[serde(default)]
+    pub identity_files: BTreeMap<String, Vec<Value>>,
+    /// Memories.
+    #[serde(default)]
+    pub memories: Vec<Value>,
+    /// Where the hub stands.
+    #[serde(default)]
+    pub new_sync_token: RemoteToken,
+    /// Where the next page begins; none on the last one.
+    #[serde(default)]
+    pub next_cursor: Option<String>,
+}
+
+/// The part of a token that an embodiment reads.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemoteToken {
+    /// All that is in the state.
+    #[serde(default)]
+    pub version_vector: VersionVector,
+}
+
+/// What a hub made of a push.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemotePushed {
+    /// Whether it was taken.
+    pub success: bool,
+    /// One for each item, in order.
+    #[serde(default)]
+    pub results: Vec<ItemResult>,
+    /// One for each erasure, in order.
+    #[serde(default)]
+    pub erasure_results: Vec<ItemResult>,
+}
+
+/// The hub that this home is an embodiment of, over HTTP or a pipe.
+#[async_trait]
+pub trait RemoteHub: Send + Sync {
+    /// What it says of itself.
+    async fn sync_status(&self, scope: &Scope) -> Result<RemoteStatus, RemoteError>;
+    /// What it has that this home has not seen.
+    async fn sync_pull(&self, scope: &Scope, pull: &SyncPull) -> Result<RemotePage, RemoteError>;
+    /// Takes what this home has changed.
+    async fn sync_push(&self, scope: &Scope, push: &SyncPush) -> Result<RemotePushed, RemoteError>;
+}
+
+/// How far a home has exchanged documents of a scope with its hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExchangePosition {
+    /// The instance that the hub is.
+    pub hub: InstanceId,
+    /// All of the hub that is here.
+    pub seen: VersionVector,
+    /// The page that comes next, while not all is here.
+    pub cursor: Option<String>,
+    /// The last change of each author of this home that may be at the hub. If the hub knows a later one, another copy of this
+    /// home made it.
+    pub sent: VersionVector,
+    /// Erasures of this home that the hub follows, by author.
+    pub erased: VersionVector,
+}
+
+impl ExchangePosition {
+    /// Before the first exchange.
+    pub fn start(hub: InstanceId) -> Self {
+        Self {
+            hub,
+            seen: VersionVector::default(),
+            cursor: None,
+            sent: VersionVector::default(),
+            erased: VersionVector::default(),
+        }
+    }
+}
+
+/// Words that go from a document and its versions because they were erased elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentErasure {
+    /// The document.
+    pub name: DocumentName,
+    /// The lines; the change that erased each.
+    pub lines: Vec<ErasedLine>,
+    /// Whether nothing but a digest of its name may be left.
+    pub takes_name: bool,
+    /// Whether it is a change of this hub, which others are to hear of.
+    pub is_own_change: bool,
+}
+
+/// An erasure of this home that its hub is to follow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PendingErasure {
+    /// The document.
+    pub name: DocumentName,
+    /// Lines that went from it.
+    pub lines: Vec<ErasedLine>,
+    /// Whether its name was erased too.
+    pub name_erased: bool,
+}

@@ -1,0 +1,405 @@
+//! One exchange of an embodiment with its hub: what is new there comes here, what is new here goes there.
+//!
+//! Nothing is queued. What has to be sent is what the hub's version vector does not cover, so a crash, a year offline and a
+//! restored backup need nothing else.
+
+use std::collections::BTreeSet;
+
+use memory::Scope;
+use thiserror::Error;
+
+use crate::api::sync::{Erasure, ItemStatus, PushingInstance, SyncPull, SyncPush};
+use crate::documents::Document;
+use crate::error::HubError;
+use crate::names::{DocumentName, InstanceId};
+use crate::ports::{ExchangePosition, HubState, PendingErasure, RemoteError, RemoteHub, RemoteStatus};
+use crate::service::Hub;
+use crate::version_vector::VersionVector;
+
+use super::PROTOCOL_VERSION;
+use super::outgoing::{Outgoing, erasure_item, next_push, refusal};
+use super::receive::read_page;
+
+/// Documents on a page of a pull.
+const PULLED_AT_ONCE: u32 = 200;
+/// Most rounds of one exchange. Two are enough where nobody writes meanwhile: the second brings what the hub made of the push, and
+/// tells it that erasures have arrived.
+const ROUNDS_MAX: usize = 4;
+
+/// Why an exchange ended early. What was exchanged before stays; the next one goes on from there.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ExchangeError {
+    /// The hub is away, or refuses.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    /// The documents here could not be read or written.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+}
+
+impl From<memory::ports::StoreError> for ExchangeError {
+    fn from(error: memory::ports::StoreError) -> Self {
+        Self::Hub(error.into())
+    }
+}
+
+/// What an exchange did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exchanged {
+    /// Documents that changed here.
+    pub received: usize,
+    /// Versions that the hub has now and had not before.
+    pub sent: usize,
+    /// What the hub refused, with its reasons.
+    pub refused: Vec<String>,
+    /// Documents of the hub that this version can't read.
+    pub passed_over: Vec<String>,
+    /// Whether this home found that another copy of it had written to the hub, and goes on under a new author.
+    pub is_renewed: bool,
+}
+
+impl Hub {
+    /// Exchanges the documents of a scope with the hub of this home.
+    ///
+    /// # Errors
+    /// When the hub is away or refuses, or storage fails. Each page that was exchanged before is kept.
+    pub async fn exchange(&self, remote: &dyn RemoteHub, scope: &Scope) -> Result<Exchanged, ExchangeError> {
+        let mut done = Exchanged::default();
+        let status = remote.sync_status(scope).await?;
+        let hub = self.check_remote(&status, scope)?;
+        let mut position = self.prepare(scope, hub, &status.version_vector, &mut done).await?;
+        for _ in 0..ROUNDS_MAX {
+            let received = self.pull(remote, scope, &mut position, &mut done).await?;
+            let sent = self.push(remote, scope, &mut position, &mut done).await?;
+            if received + sent == 0 {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// How many documents the hub has not seen as they are here.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn waiting_for_exchange(&self, scope: &Scope) -> Result<usize, HubError> {
+        let store = &self.inner().parts.store;
+        let Some(position) = store.exchange_position(scope).await? else {
+            return Ok(store.document_outlines(scope, 0).await?.len());
+        };
+        let erasures = store.pending_erasures(scope, &position, &self.instance_id()).await?;
+        let names: BTreeSet<DocumentName> = self
+            .unsent(scope, &position.seen)
+            .await?
+            .into_iter()
+            .map(|document| document.name)
+            .chain(erasures.into_iter().map(|erasure| erasure.name))
+            .collect();
+        Ok(names.len())
+    }
+
+    /// Whether this home can exchange with that hub; the instance that the hub is.
+    ///
+    /// # Errors
+    /// When it can't, with what to do.
+    pub fn check_remote(&self, status: &RemoteStatus, scope: &Scope) -> Result<InstanceId, RemoteError> {
+        let refused = |text: String| Err(RemoteError::Refused(text));
+        let own = self.instance_id();
+        if status.protocol_version != PROTOCOL_VERSION {
+            return refused(format!(
+                "the hub exchanges by version {} of the protocol, this home by version {PROTOCOL_VERSION}; update the older of \
+                 the two. Nothing was exchanged",
+                status.protocol_version
+            ));
+        }
+        if let Some(persona) = status.persona.as_ref().filter(|persona| persona.id != scope.persona.as_str())
+        {
+            return refused(format!(
+                "the hub is the self of the persona `{}`, this home lives as `{}`; set persona.id to `{}` to be the same one. \
+                 Nothing was exchanged",
+                persona.id, scope.persona, persona.id
+            ));
+        }
+        let speaks_as = status.speaks_as.as_ref();
+        if !status.is_bound {
+            return refused(
+                "the token is not bound to an instance; make one on the hub with `echovessel token create --scope hub:NAME`"
+                    .to_owned(),
+            );
+        }
+        if speaks_as != Some(&own) {
+            let there = speaks_as.map_or("another instance", InstanceId::as_str);
+            return refused(format!(
+                "the token speaks as `{there}`, and this home is `{own}`; run `echovessel sync connect` again with this token"
+            ));
+        }
+        match &status.instance {
+            Some(hub) if *hub == own => refused(format!(
+                "the hub is called `{own}` as well; make a token with another name, or set hub.instance on one of the two"
+            )),
+            Some(hub) => Ok(hub.clone()),
+            None => refused("the hub does not say which instance it is".to_owned()),
+        }
+    }
+
+    /// Where the exchange begins. Notes that the hub is a restored copy of itself, or that another copy of this home has
+    /// written there, and gives a version vector that the hub can believe to every version that lacks one.
+    async fn prepare(
+        &self,
+        scope: &Scope,
+        hub: InstanceId,
+        there: &VersionVector,
+        done: &mut Exchanged,
+    ) -> Result<ExchangePosition, ExchangeError> {
+        let store = &self.inner().parts.store;
+        let found = store.exchange_position(scope).await?.filter(|position| position.hub == hub);
+        let is_first = found.is_none();
+        let mut position = found.unwrap_or_else(|| ExchangePosition::start(hub));
+        // A hub that was restored from a backup has seen less than it had.
+        let seen = position.seen.limited_to(there, |_| false);
+        if seen != position.seen {
+            tracing::warn!("the hub has lost changes that it had; they are sent again from here");
+            position.cursor = None;
+            position.seen = seen;
+            position.erased = VersionVector::default();
+        }
+        let author = store.hub_state(scope).await?.author;
+        let is_of_copy = |other: &InstanceId, counter: u64| {
+            is_of_present(other, &author) && counter > position.sent.get(other)
+        };
+        if there.iter().any(|(other, counter)| is_of_copy(other, counter)) {
+            self.renew_author().await?;
+            done.is_renewed = true;
+        }
+        self.reissue(scope, &mut position, there, (is_first, done.is_renewed)).await?;
+        Ok(position)
+    }
+
+    /// Goes on under a new author: another copy of this home uses the one before.
+    pub(super) async fn renew_author(&self) -> Result<(), HubError> {
+        let parts = &self.inner().parts;
+        let digits = hex::encode(parts.ids.next(self.now()).into_bytes());
+        let author = self.instance_id().part(&digits[digits.len() - 8..]);
+        tracing::warn!(
+            %author,
+            "another copy of this home has made changes that are not here: it was copied, or restored from a backup. Changes are \
+             now counted under a new name; nothing is lost"
+        );
+        Ok(parts.store.set_author(&author).await?)
+    }
+
+    /// Gives versions that count on changes which the hub has never received, or which another copy of this home has counted
+    /// too, the next change of this home instead. They are sent as new; the hub keeps both where it has something else.
+    async fn reissue(
+        &self,
+        scope: &Scope,
+        position: &mut ExchangePosition,
+        there: &VersionVector,
+        (is_first, is_renewed): (bool, bool),
+    ) -> Result<(), HubError> {
+        let caller = self.caller_of_exchange(scope);
+        let own = self.instance_id();
+        let _turn = self.lock_writes().await;
+        loop {
+            let mut act = self.begin(&caller).await?;
+            let author = act.state.author.clone();
+            let is_current = |other: &InstanceId| is_of_present(other, &author);
+            // What can be believed of this author: of this home's present authors everything, of its former ones what was
+            // exchanged, of others what the hub has.
+            let believed = |author: &InstanceId| {
+                if is_first {
+                    0
+                } else if author.is_part_of(&own) {
+                    position.seen.get(author)
+                } else {
+                    there.get(author)
+                }
+            };
+            let is_strange = |(author, counter): (&InstanceId, u64)| {
+                (is_first || !is_current(author)) && counter > believed(author)
+            };
+            let outlines = self.inner().parts.store.document_outlines(scope, 0).await?;
+            let strange = outlines.into_iter().filter(|outline| outline.seen.iter().any(is_strange));
+            let names: Vec<DocumentName> =
+                strange.map(|outline| outline.name).filter(|name| self.is_sent(scope, name)).collect();
+            let (_, documents) = self.inner().parts.store.hub_state_with(scope, &names).await?;
+            let mut documents: Vec<Document> = documents.into_iter().flatten().collect();
+            documents.sort_by_key(|document| document.revision);
+            for Document { name, mut heads, .. } in documents {
+                if heads.iter().any(|head| head.number == 0) {
+                    continue;
+                }
+                for at in 0..heads.len() {
+                    if !heads[at].vector.iter().any(is_strange) {
+                        continue;
+                    }
+                    let mut vector = VersionVector::default();
+                    for (author, counter) in heads[at].vector.iter() {
+                        let is_current = !is_first && is_current(author);
+                        vector.see(author, if is_current { counter } else { counter.min(believed(author)) });
+                    }
+                    let mut beside = heads.clone();
+                    beside.remove(at);
+                    heads[at].vector = act.unseen_by(vector, &beside);
+                }
+                act.write(&name, heads);
+            }
+            let mut next = position.clone();
+            if is_renewed {
+                // What another copy of this home has written comes here whole.
+                next.seen = next.seen.where_authors(|author| !author.is_part_of(&own) || is_current(author));
+            }
+            act.commit.exchange = Some(next.clone());
+            if act.save().await? {
+                *position = next;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes what is new at the hub, page by page. Returns how many documents changed here.
+    async fn pull(
+        &self,
+        remote: &dyn RemoteHub,
+        scope: &Scope,
+        position: &mut ExchangePosition,
+        done: &mut Exchanged,
+    ) -> Result<usize, ExchangeError> {
+        let mut received = 0;
+        loop {
+            let pull = SyncPull {
+                instance_id: self.instance_id(),
+                since: Some(position.seen.clone()),
+                cursor: position.cursor.clone(),
+                limit: Some(PULLED_AT_ONCE),
+                last_sync_version: None,
+            };
+            let page = match remote.sync_pull(scope, &pull).await {
+                // The hub has forgotten where the pages ended.
+                Err(RemoteError::Refused(_)) if position.cursor.is_some() => {
+                    position.cursor = None;
+                    continue;
+                }
+                page => page?,
+            };
+            let (documents, passed_over) = read_page(&page);
+            done.passed_over.extend(passed_over);
+            position.cursor = page.next_cursor.filter(|next| Some(next) != position.cursor.as_ref());
+            if position.cursor.is_none() {
+                position.seen = page.new_sync_token.version_vector;
+            }
+            received += self.receive(scope, &documents, position).await?;
+            if position.cursor.is_none() {
+                done.received += received;
+                return Ok(received);
+            }
+        }
+    }
+
+    /// Sends what the hub has not seen. Returns how many versions and erasures went.
+    async fn push(
+        &self,
+        remote: &dyn RemoteHub,
+        scope: &Scope,
+        position: &mut ExchangePosition,
+        done: &mut Exchanged,
+    ) -> Result<usize, ExchangeError> {
+        let store = &self.inner().parts.store;
+        // Before the documents: an erasure that comes in between is not called reached.
+        let state = store.hub_state(scope).await?;
+        let erasures = store.pending_erasures(scope, position, &self.instance_id()).await?;
+        let documents = self.unsent(scope, &position.seen).await?;
+        let mut versions = self.versions_to_send(&documents, &position.seen);
+        let sent = versions.len() + erasures.len();
+        while !versions.is_empty() {
+            let (outgoing, count) = next_push(&versions);
+            versions.drain(..count);
+            self.send(remote, scope, position, (outgoing, Vec::new()), done).await?;
+        }
+        if !erasures.is_empty() {
+            let outgoing = Outgoing::default();
+            let erasures: Vec<Erasure> = erasures.iter().map(erasure_item).collect();
+            self.send(remote, scope, position, (outgoing, erasures), done).await?;
+        }
+        self.note_reached(scope, position, &state, &erasures).await?;
+        Ok(sent)
+    }
+
+    async fn send(
+        &self,
+        remote: &dyn RemoteHub,
+        scope: &Scope,
+        position: &mut ExchangePosition,
+        (outgoing, erasures): (Outgoing, Vec<Erasure>),
+        done: &mut Exchanged,
+    ) -> Result<(), ExchangeError> {
+        // Before it goes: what the hub knows beyond this was written by another copy of this home.
+        position.sent.join(&outgoing.counters);
+        self.save_position(scope, position).await?;
+        let count = outgoing.identity.len() + outgoing.memories.len();
+        let push = SyncPush {
+            instance: PushingInstance {
+                id: self.instance_id(),
+                kind: "echovessel".to_owned(),
+                name: None,
+                version: 1,
+            },
+            identity_changes: outgoing.identity,
+            memory_changes: outgoing.memories,
+            erasures,
+            last_sync_version: None,
+        };
+        let pushed = remote.sync_push(scope, &push).await?;
+        let results = pushed.results.iter().chain(&pushed.erasure_results);
+        let refused: Vec<String> =
+            results.filter(|result| result.status == ItemStatus::Refused).map(refusal).collect();
+        done.sent += count.saturating_sub(refused.len());
+        done.refused.extend(refused);
+        // It has them now and need not send them back.
+        position.seen.join(&outgoing.counters);
+        Ok(self.save_position(scope, position).await?)
+    }
+
+    /// Notes which erasures the hub follows now. Those that it refused are not sent again; receipts go on naming the hub.
+    async fn note_reached(
+        &self,
+        scope: &Scope,
+        position: &mut ExchangePosition,
+        state: &HubState,
+        erasures: &[PendingErasure],
+    ) -> Result<(), ExchangeError> {
+        let store = &self.inner().parts.store;
+        let is_waiting = !store.first_waiting_erasures(scope, &position.hub).await?.is_empty();
+        if erasures.is_empty() && !is_waiting {
+            return Ok(());
+        }
+        for line in erasures.iter().flat_map(|erasure| &erasure.lines) {
+            position.erased.see(&line.author, line.counter);
+        }
+        self.save_position(scope, position).await?;
+        let own = self.instance_id();
+        let reached = state.counters.where_authors(|author| author.is_part_of(&own));
+        Ok(store.note_erasures_reached(scope, &position.hub, &reached, self.now()).await?)
+    }
+
+    async fn save_position(&self, scope: &Scope, position: &ExchangePosition) -> Result<(), HubError> {
+        let caller = self.caller_of_exchange(scope);
+        let _turn = self.lock_writes().await;
+        loop {
+            let mut act = self.begin(&caller).await?;
+            act.commit.exchange = Some(position.clone());
+            if act.save().await? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Whether another author's changes are this home's present ones: itself, or one of the roles in which it makes changes that
+/// have not seen its others. A former author of this home is a part of the instance too, and is not.
+fn is_of_present(other: &InstanceId, author: &InstanceId) -> bool {
+    let role = other.as_str().strip_prefix(author.as_str());
+    role.is_some_and(|role| {
+        role.is_empty() || [".file", ".rollup", ".x"].iter().any(|known| role.starts_with(known))
+    })
+}

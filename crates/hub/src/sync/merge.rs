@@ -1,0 +1,98 @@
+//! How a version that comes from elsewhere joins those that are here. A push and a pull take the same steps.
+
+use memory::Scope;
+
+use crate::daily;
+use crate::documents::Version;
+use crate::erasure::{ERASED, ErasedLine, without_erased};
+use crate::error::HubError;
+use crate::names::{DocumentName, Granularity};
+use crate::sections;
+use crate::transaction::HubTransaction;
+use crate::version_vector::VersionVector;
+
+/// Earlier versions among which the one that two sides have in common is looked for.
+pub(super) const VERSIONS_LOOKED_AT: u32 = 100;
+
+/// A text as it may come in.
+pub(super) enum Admitted {
+    /// Nothing in it was erased here.
+    Whole,
+    /// What is left without the lines that were erased here.
+    Without(String),
+    /// All of it was erased here.
+    Nothing,
+}
+
+/// Looks whether a text holds what was erased here since its writer last saw it. Done before any merge, so that erased words
+/// do not return in a union, a merged section or a conflict.
+pub(super) fn admit(
+    scope: &Scope,
+    name: &DocumentName,
+    content: &str,
+    seen: &VersionVector,
+    heads: &[Version],
+    erased: &[ErasedLine],
+) -> Admitted {
+    let is_unseen_erasure = |head: &Version| {
+        head.number == 0 && head.content.is_none() && head.edited_by == ERASED && !seen.covers(&head.vector)
+    };
+    if heads.iter().any(is_unseen_erasure) {
+        return Admitted::Nothing;
+    }
+    match without_erased(scope, name, content, seen, erased) {
+        None => Admitted::Whole,
+        Some(left) if left.trim().is_empty() => Admitted::Nothing,
+        Some(left) => Admitted::Without(left),
+    }
+}
+
+/// Versions of a document that are kept, with those of this act, the newest first.
+pub(super) async fn stored_versions(
+    act: &HubTransaction<'_>,
+    name: &DocumentName,
+    limit: u32,
+) -> Result<Vec<Version>, HubError> {
+    let store = &act.hub.inner().parts.store;
+    let stored = store.document_versions(&act.caller.scope, name, limit).await?;
+    let pushed = act.commit.documents.iter().filter(|write| write.name == *name);
+    let mut versions: Vec<Version> =
+        pushed.flat_map(|write| write.heads.iter().chain(&write.merged_from)).cloned().collect();
+    versions.extend(stored);
+    Ok(versions)
+}
+
+/// Two versions put together, where nothing of either is lost by it: the bullets of a day, different sections.
+pub(super) async fn merged(
+    act: &mut HubTransaction<'_>,
+    name: &DocumentName,
+    heads: &[Version],
+) -> Result<Option<Version>, HubError> {
+    let [one, other] = heads else { return Ok(None) };
+    let (Some(text), Some(other_text)) = (&one.content, &other.content) else { return Ok(None) };
+    if text == other_text {
+        return Ok(None);
+    }
+    let together = match name {
+        DocumentName::Diary(memory) if memory.granularity() == Granularity::Daily => {
+            let (first, second) =
+                if one.written_at <= other.written_at { (text, other_text) } else { (other_text, text) };
+            Some(daily::merge(first, second))
+        }
+        DocumentName::Diary(_) => None,
+        DocumentName::Identity(..) => {
+            let versions = stored_versions(act, name, VERSIONS_LOOKED_AT).await?;
+            let base = versions
+                .iter()
+                .find(|version| one.vector.covers(&version.vector) && other.vector.covers(&version.vector));
+            let base = base.and_then(|base| base.content.as_deref());
+            base.and_then(|base| sections::merge_sections(base, text, other_text))
+        }
+    };
+    Ok(together.map(|content| {
+        let mut version = act.successor(heads, Some(content));
+        version.author = one.author.clone();
+        version.by_person = one.by_person && other.by_person;
+        version
+    }))
+}

@@ -1,0 +1,154 @@
+//! How far a scope is exchanged with the hub that this home is an embodiment of, and which erasures that hub is yet to follow.
+
+use std::collections::BTreeMap;
+
+use hub::VersionVector;
+use hub::erasure::ErasedLine;
+use hub::names::{DocumentName, InstanceId};
+use hub::ports::{ExchangePosition, PendingErasure};
+use jiff::Timestamp;
+use memory::Scope;
+use memory::identifiers::NodeId;
+
+use super::erased_names;
+use super::state::instance_id;
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::rows::{self, microseconds, to_json};
+
+/// The hub that this scope was exchanged with; `None` if there never was one.
+pub(super) fn hub_of(connection: &Connection, scope: &Scope) -> Result<Option<InstanceId>> {
+    connection
+        .prepare_cached("SELECT hub FROM hub_exchanges WHERE persona_id = ?1 AND user_id = ?2")?
+        .query_row([scope.persona.as_str(), scope.user.as_str()], |row| instance_id(row, 0))
+        .optional()
+}
+
+pub(super) fn position(connection: &Connection, scope: &Scope) -> Result<Option<ExchangePosition>> {
+    let found = connection
+        .prepare_cached(
+            "SELECT hub, seen, cursor, erased FROM hub_exchanges WHERE persona_id = ?1 AND user_id = ?2",
+        )?
+        .query_row([scope.persona.as_str(), scope.user.as_str()], |row| {
+            Ok(ExchangePosition {
+                hub: instance_id(row, 0)?,
+                seen: rows::json(row, 1)?,
+                cursor: row.get(2)?,
+                sent: VersionVector::default(),
+                erased: rows::json(row, 3)?,
+            })
+        })
+        .optional()?;
+    let Some(mut position) = found else { return Ok(None) };
+    // Documents that all users share are pushed in any scope.
+    let sent: Vec<VersionVector> = connection
+        .prepare_cached("SELECT sent FROM hub_exchanges WHERE persona_id = ?1 AND hub = ?2")?
+        .query_map([scope.persona.as_str(), position.hub.as_str()], |row| rows::json(row, 0))?
+        .collect::<Result<_>>()?;
+    sent.iter().for_each(|sent| position.sent.join(sent));
+    Ok(Some(position))
+}
+
+pub(super) fn write(connection: &Connection, scope: &Scope, position: &ExchangePosition) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO hub_exchanges (persona_id, user_id, hub, seen, cursor, sent, erased)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (persona_id, user_id) DO UPDATE SET hub = excluded.hub, seen = excluded.seen,
+                 cursor = excluded.cursor, sent = excluded.sent, erased = excluded.erased",
+        )?
+        .execute(params![
+            scope.persona.as_str(),
+            scope.user.as_str(),
+            position.hub.as_str(),
+            to_json(&position.seen)?,
+            position.cursor,
+            to_json(&position.sent)?,
+            to_json(&position.erased)?,
+        ])?;
+    Ok(())
+}
+
+pub(super) fn pending_erasures(
+    connection: &Connection,
+    scope: &Scope,
+    position: &ExchangePosition,
+    instance: &InstanceId,
+) -> Result<Vec<PendingErasure>> {
+    let mut lines: BTreeMap<DocumentName, Vec<ErasedLine>> = BTreeMap::new();
+    let mut statement = connection.prepare_cached(
+        "SELECT d.kind, d.stem, l.digest, l.author, l.counter
+         FROM hub_documents d JOIN hub_erased_lines l ON l.document = d.number
+         WHERE d.persona_id = ?1 AND (d.user_id IS NULL OR d.user_id = ?2)",
+    )?;
+    let mut rows = statement.query([scope.persona.as_str(), scope.user.as_str()])?;
+    while let Some(row) = &rows.next()? {
+        let line = ErasedLine { digest: row.get(2)?, author: instance_id(row, 3)?, counter: row.get(4)? };
+        if line.author.is_part_of(instance) && line.counter > position.erased.get(&line.author) {
+            let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+            lines.entry(name.map_err(|error| rows::unreadable(1, error))?).or_default().push(line);
+        }
+    }
+    let in_documents =
+        lines.into_iter().map(|(name, lines)| PendingErasure { name, lines, name_erased: false });
+    let names = erased_names::untold(connection, scope, &position.hub)?;
+    let names = names.into_iter().map(|document| PendingErasure {
+        name: document.name,
+        lines: Vec::new(),
+        name_erased: true,
+    });
+    Ok(in_documents.chain(names).collect())
+}
+
+pub(super) fn note_erasures_reached(
+    connection: &Connection,
+    scope: &Scope,
+    hub: &InstanceId,
+    reached: &VersionVector,
+    at: Timestamp,
+) -> Result<bool> {
+    for (author, counter) in reached.iter() {
+        note_reached(connection, scope, hub, (author, counter), at)?;
+    }
+    let mut is_dropped = false;
+    for deletion in erased_names::untold(connection, scope, hub)? {
+        is_dropped |= erased_names::drop_untold(connection, scope, Some(hub), &deletion.name)?;
+    }
+    Ok(is_dropped)
+}
+
+/// Notes on receipts that an instance knows what this author erased up to this change.
+pub(super) fn note_reached(
+    connection: &Connection,
+    scope: &Scope,
+    instance: &InstanceId,
+    (author, counter): (&InstanceId, u64),
+    at: Timestamp,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE erasure_instances SET reached_at = ?6
+             WHERE instance_id = ?3 AND reached_at IS NULL AND counter <= ?4
+                 AND ?5 = CASE author WHEN '' THEN (SELECT id FROM hub_own_instance) ELSE author END
+                 AND receipt_id IN (SELECT id FROM erasure_receipts WHERE persona_id = ?1 AND user_id = ?2)",
+        )?
+        .execute(params![
+            scope.persona.as_str(),
+            scope.user.as_str(),
+            instance.as_str(),
+            counter.cast_signed(),
+            author.as_str(),
+            microseconds(at)
+        ])?;
+    Ok(())
+}
+
+/// Events whose lines were erased elsewhere: their row is left without its words.
+pub(super) fn events_erased_elsewhere(connection: &Connection, scope: &Scope) -> Result<Vec<NodeId>> {
+    connection
+        .prepare_cached(
+            "SELECT l.node_id FROM hub_lines l JOIN hub_documents d ON d.number = l.document
+             WHERE l.line = '' AND d.persona_id = ?1 AND d.user_id = ?2",
+        )?
+        .query_map([scope.persona.as_str(), scope.user.as_str()], |row| Ok(NodeId(rows::uuid(row, 0)?)))?
+        .collect()
+}
