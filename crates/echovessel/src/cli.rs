@@ -130,7 +130,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: StorageCommand,
     },
-    /// Print the programs that share the hub
+    /// Be one self with another home: connect to its hub, exchange now, print how it stands
     Sync {
         #[command(subcommand)]
         command: SyncCommand,
@@ -239,10 +239,33 @@ pub(crate) enum MemoryCommand {
 }
 
 #[derive(Debug, Subcommand)]
-#[command(after_help = "Examples:\n  echovessel sync status\n  echovessel sync status --json")]
+#[command(
+    after_help = "Examples:\n  echovessel sync connect https://home.example:7777\n  echovessel sync now\n  echovessel sync status --json\n  echovessel sync disconnect"
+)]
 pub(crate) enum SyncCommand {
-    /// Print the instances that have spoken with the hub
+    /// Make this home an embodiment of another one, its hub
+    Connect(SyncConnect),
+    /// Print how this home stands with its hub, and which programs share the hub of this home
     Status,
+    /// Exchange with the hub now
+    Now,
+    /// Be no embodiment any more; all that is here stays here
+    Disconnect,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SyncConnect {
+    /// The address of the hub, such as https://home.example:7777
+    pub(crate) url: String,
+    /// The environment variable with the token; without it the token is asked for and stored in this home
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) token_env: Option<String>,
+    /// A file with the certificate of an authority to trust, in PEM form
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Do not ask before connecting
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

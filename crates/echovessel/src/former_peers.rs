@@ -2,15 +2,14 @@
 
 use store::SqliteStore;
 
-use crate::config::Config;
 use crate::home::Home;
 
 const REPLACEMENT: &str = "Homes no longer exchange their rows. All that came from other homes stays here, and so does all that is theirs there. \
-     To be one self on several machines, use this home from each of them, or let several programs share this home's hub; see \
+     To be one self on several machines, make one home the hub of the others with `echovessel sync connect`; see \
      docs/book/machines.md";
 
 /// Logs it where there were peers, and removes their tokens.
-pub(crate) async fn mention(config: &Config, home: &Home, database: &SqliteStore) -> anyhow::Result<()> {
+pub(crate) async fn mention(home: &Home, database: &SqliteStore) -> anyhow::Result<()> {
     let names = database.take_former_peers().await?;
     if !names.is_empty() {
         let folder = home.folder().join("peers");
@@ -20,9 +19,6 @@ pub(crate) async fn mention(config: &Config, home: &Home, database: &SqliteStore
             tracing::warn!(%error, "tokens of former peers could not be removed; delete {}", folder.display());
         }
         tracing::warn!(peers = names.join(", "), "{REPLACEMENT}");
-    }
-    if !config.sync.url.is_empty() {
-        tracing::warn!("sync.url is set and is not used. {REPLACEMENT}");
     }
     Ok(())
 }

@@ -213,6 +213,11 @@ impl Home {
         }
     }
 
+    /// The file with the token by which this home speaks with its hub.
+    pub(crate) fn hub_token(&self) -> PathBuf {
+        self.folder.join("hub_token")
+    }
+
     /// Says where the daemon answers. Whoever sees the file may trust that it is answering.
     pub(crate) fn write_run_file(&self, run: &RunFile) -> anyhow::Result<()> {
         let (path, fresh) = (self.run_path(), self.folder.join("run.json.new"));

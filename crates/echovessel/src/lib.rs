@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod config;
 mod live_config;
+mod followed_hub;
 mod former_peers;
 mod home;
 mod system;
@@ -26,7 +27,7 @@ mod telemetry;
 
 use std::process::ExitCode;
 
-use cli::{AuditCommand, Cli, Command, Run};
+use cli::{AuditCommand, Cli, Command, Run, SyncCommand};
 use config::ConfigError;
 use futures_util::FutureExt as _;
 use home::{Home, HomeInUse};
@@ -87,7 +88,7 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
         Command::Restore(args) => commands::restore::restore(shared, &config()?, home, &args).await,
         Command::Status => commands::status::status(shared, home).await,
         Command::Storage { command } => commands::storage::storage(shared, &config()?, home, &command).await,
-        Command::Sync { command } => commands::sync::sync(shared, home, command).await,
+        Command::Sync { command } => commands::sync::sync(shared, &config()?, home, command).await,
         Command::Stop => commands::stop::stop(shared, home).await,
         Command::Channel { command } => commands::channel::channel(shared, home, &command).await,
         Command::Open => commands::run::open(home).await,
@@ -116,6 +117,7 @@ fn may_begin_a_home(command: &Command) -> bool {
             | Command::Completions { .. }
             | Command::Config { .. }
             | Command::Token { .. }
+            | Command::Sync { command: SyncCommand::Connect(_) }
             | Command::Doctor
             | Command::Mcp(_)
             | Command::Model { .. }

@@ -20,10 +20,11 @@ use toml::{Table, Value};
 
 use crate::config::{self, Config, ConfigChange, Protection, is_live, known_keys};
 use crate::database::home_database;
+use crate::followed_hub::followed_hub;
 use crate::home::{Home, replace};
 use crate::system::SystemClock;
 use crate::voice_setup::{self, voice_settings};
-use crate::wiring::{api_key_variable, connect, prices_of, runtime_settings, server_settings};
+use crate::wiring::{api_key_variable, connect, own_instance, prices_of, runtime_settings, server_settings};
 
 /// The daemon's configuration and the parts that use it.
 pub(crate) struct LiveConfig {
@@ -147,6 +148,13 @@ impl LiveConfig {
             ),
             false => None,
         };
+        let followed = match has("sync.") || has("hub.") {
+            true => {
+                let instance = own_instance(&running).map_err(|error| refused(&error))?;
+                Some((followed_hub(&running, &self.home).map_err(|error| refused(&error))?, instance))
+            }
+            false => None,
+        };
         let context_tokens = match &model {
             Some(model) => model.context_tokens(),
             None => self.model.context_tokens(),
@@ -168,6 +176,10 @@ impl LiveConfig {
         }
         if let Some(voice) = voice {
             self.runtime.change_voice(voice);
+        }
+        if let Some((followed, instance)) = followed {
+            let followed = self.runtime.follow_hub(followed, instance).await;
+            followed.map_err(|error| ConfigurationError::Unwritable(error.to_string()))?;
         }
         if has("llm.prices") {
             self.prices.store(Arc::new(prices_of(&running)));

@@ -31,6 +31,7 @@ use store::SqliteStore;
 
 use crate::config::{Config, ConfigError, LlmPrice, body_limit};
 use crate::embedding::EmbeddingSetup;
+use crate::followed_hub::followed_hub;
 use crate::home::Home;
 use crate::system::{SystemRetryTimer, random_bytes};
 use crate::voice_setup::{voice_hosts, voice_settings};
@@ -158,6 +159,7 @@ pub(crate) async fn wire(
     let graph = graph(&database, embedding.embedder(), clock, ids);
     hub.link(Arc::new(graph.clone()));
     runtime.attach_hub(hub.clone(), working_hours(config)?);
+    runtime.follow_hub(followed_hub(config, home)?, own_instance(config)?).await?;
     runtime.attach_proactive(database.clone());
     if config.hub.graph_facts {
         runtime.draw_graph(graph.clone());
@@ -174,7 +176,7 @@ pub(crate) async fn wire(
     if let Some(previous) = previous {
         runtime.serve_meanwhile(previous);
     }
-    crate::former_peers::mention(config, home, &database).await?;
+    crate::former_peers::mention(home, &database).await?;
     Ok(Services { database, ledger, hub, graph, runtime, model, prices, embedding, voice_hosts })
 }
 

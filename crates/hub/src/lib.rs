@@ -50,5 +50,5 @@ pub use ports::{ConflictListener, DiaryLinks, HubStore, Summariser};
 pub use prompt::PromptDocuments;
 pub use search::{RelatedMemory, split_into_chunks};
 pub use service::{Caller, Hub, HubParts, HubSettings};
-pub use sync::{ExchangeError, Exchanged, PROTOCOL_VERSION};
+pub use sync::{ExchangeError, Exchanged, PROTOCOL_VERSION, check_protocol};
 pub use version_vector::VersionVector;

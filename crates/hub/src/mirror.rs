@@ -14,7 +14,7 @@ use memory::{PersonaId, Scope};
 
 use crate::documents::{Document, Version, core_block_of};
 use crate::error::HubError;
-use crate::names::{Category, DocumentName, Granularity};
+use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId};
 use crate::ports::DocumentFilter;
 use crate::service::{Caller, Hub};
 use crate::versions::{differ, merge_version};
@@ -97,6 +97,7 @@ impl Hub {
     /// Takes from the tree what forgetting took from the documents, whatever is in those files now.
     pub async fn follow_forgetting(&self, scope: &Scope) -> Result<(), HubError> {
         let _turn = self.lock_writes().await;
+        self.inner().unsent.notify_one();
         self.drop_vectors(scope);
         if self.settings().mirror.is_none() {
             return Ok(());
@@ -115,6 +116,23 @@ impl Hub {
                 _ => Ok(false),
             })
             .await?;
+        }
+        Ok(())
+    }
+
+    /// The days that this home lived under another name become its own, with their files.
+    pub(crate) async fn rename_days(&self, from: &InstanceId, to: &InstanceId) -> Result<(), HubError> {
+        // What a person wrote into the files of before is not left behind.
+        self.reconcile().await?;
+        let _turn = self.lock_writes().await;
+        for (scope, before) in self.inner().parts.store.rename_days(from, to).await? {
+            let DocumentName::Diary(DiaryName::Daily(day, _)) = &before else { continue };
+            if let Some(path) = self.path_of(&scope, &before) {
+                blocking(move || files::remove(&path)).await?;
+            }
+            let name = DocumentName::Diary(DiaryName::Daily(*day, to.clone()));
+            self.mirror_document(&scope, &name).await;
+            self.drop_vectors(&scope);
         }
         Ok(())
     }

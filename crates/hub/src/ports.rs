@@ -330,6 +330,8 @@ pub trait HubStore: Send + Sync {
         reached: &VersionVector,
         at: Timestamp,
     ) -> Result<(), StoreError>;
+    /// The instance that this hub was when it last ran; `None` if it never did.
+    async fn own_instance(&self) -> Result<Option<InstanceId>, StoreError>;
     /// From now on this home's own changes are of this author: another copy of the home uses the one before.
     async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError>;
     /// Snapshots, newest first.
@@ -393,6 +395,13 @@ pub trait HubStore: Send + Sync {
     /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
     /// no documents yet become some, and memories that are not cut into pieces are.
     async fn set_own_instance(&self, instance: &InstanceId) -> Result<(), StoreError>;
+    /// Makes the days of one instance those of another, with their `[via:]` tags; days that the other has already are left.
+    /// Returns those that were renamed, by the name before.
+    async fn rename_days(
+        &self,
+        from: &InstanceId,
+        to: &InstanceId,
+    ) -> Result<Vec<(Scope, DocumentName)>, StoreError>;
     /// Scopes that have documents.
     async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError>;
     /// Whether sessions that were talked in between these moments are still to be made memory of.

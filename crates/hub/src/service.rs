@@ -1,10 +1,11 @@
 //! The door.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::Scope;
 use memory::ports::{Clock, Embedder, IdGenerator};
@@ -89,6 +90,8 @@ pub(crate) struct Inner {
     pub(crate) written: Notify,
     /// A document was written: there may be chunks to embed.
     pub(crate) unembedded: Notify,
+    /// A document was changed here: the hub of this home has not seen that.
+    pub(crate) unsent: Notify,
     pub(crate) links: OnceLock<Arc<dyn DiaryLinks>>,
     pub(crate) conflict_listener: OnceLock<Arc<dyn ConflictListener>>,
     pub(crate) extraction: ExtractionLog,
@@ -97,8 +100,20 @@ pub(crate) struct Inner {
     /// Roll-ups that failed.
     pub(crate) failures: Retries<(Scope, DiaryName)>,
     instance: ArcSwap<InstanceId>,
+    last_renewal: std::sync::Mutex<Option<Timestamp>>,
     /// The address of the hub that this home is an embodiment of.
     followed: ArcSwapOption<String>,
+}
+
+impl Inner {
+    /// When this hub last noticed that it had lost changes.
+    pub(crate) fn last_renewal(&self) -> Option<Timestamp> {
+        *self.last_renewal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note_renewal(&self, at: Timestamp) {
+        *self.last_renewal.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+    }
 }
 
 impl Hub {
@@ -109,10 +124,12 @@ impl Hub {
             inner: Arc::new(Inner {
                 parts,
                 instance,
+                last_renewal: std::sync::Mutex::default(),
                 followed: ArcSwapOption::empty(),
                 writing: Mutex::new(()),
                 written: Notify::new(),
                 unembedded: Notify::new(),
+                unsent: Notify::new(),
                 links: OnceLock::new(),
                 conflict_listener: OnceLock::new(),
                 extraction: ExtractionLog::default(),
@@ -160,8 +177,13 @@ impl Hub {
     /// # Errors
     /// When storage fails.
     pub async fn follow_hub(&self, address: Option<String>, instance: InstanceId) -> Result<(), HubError> {
-        if instance != self.instance_id() {
-            self.inner.parts.store.set_own_instance(&instance).await?;
+        let store = &self.inner.parts.store;
+        let before = store.own_instance().await?.filter(|before| *before != instance);
+        if let (Some(before), Some(_)) = (&before, &address) {
+            self.rename_days(before, &instance).await?;
+        }
+        if before.is_some() || instance != self.instance_id() {
+            store.set_own_instance(&instance).await?;
             self.inner.instance.store(Arc::new(instance));
         }
         self.inner.followed.store(address.map(Arc::new));

@@ -8,7 +8,7 @@ mod exchange;
 mod outgoing;
 mod receive;
 
-pub use exchange::{ExchangeError, Exchanged};
+pub use exchange::{ExchangeError, Exchanged, check_protocol};
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use sha2::{Digest, Sha256};
 
-use crate::api::sync::{ConnectedInstance, HubPersona, SyncStatus, SyncToken};
+use crate::api::sync::{ConnectedInstance, FollowingInstance, HubPersona, SyncStatus, SyncToken};
 use crate::error::HubError;
 use crate::names::InstanceId;
 use crate::ports::{DocumentOutline, HubState, Instance};
@@ -55,6 +55,31 @@ impl Hub {
             open_conflicts,
             extraction: self.extraction().status(),
         })
+    }
+
+    /// Instances that share this hub, and how far each has followed.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn following_instances(&self, scope: &Scope) -> Result<Vec<FollowingInstance>, HubError> {
+        let store = &self.inner().parts.store;
+        let outlines = store.document_outlines(scope, 0).await?;
+        let mut following = Vec::new();
+        for instance in store.instances(scope).await? {
+            let is_behind = |outline: &&DocumentOutline| {
+                let has = instance.base.of(&outline.name);
+                !(has.covers(&outline.as_shown) || outline.is_deleted && has.is_empty())
+            };
+            let has_erased = !store.first_waiting_erasures(scope, &instance.id).await?.is_empty();
+            following.push(FollowingInstance {
+                behind: outlines.iter().filter(is_behind).count(),
+                id: instance.id,
+                kind: instance.kind,
+                last_sync: instance.last_sync,
+                has_erased,
+            });
+        }
+        Ok(following)
     }
 
     pub(crate) async fn instance(

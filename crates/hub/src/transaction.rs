@@ -218,6 +218,7 @@ impl HubTransaction<'_> {
         let restored = self.commit.restored.iter().flat_map(|whole| &whole.documents).map(|(name, _)| name);
         let names: Vec<DocumentName> =
             self.commit.documents.iter().map(|write| &write.name).chain(restored).cloned().collect();
+        let is_change_here = self.commit.exchange.is_none() && !self.commit.documents.is_empty();
         let opened: BTreeSet<uuid::Uuid> = self.commit.opened.iter().map(|conflict| conflict.id).collect();
         match store.commit_hub(scope, self.commit).await? {
             HubCommitOutcome::Changed => Ok(false),
@@ -228,6 +229,9 @@ impl HubTransaction<'_> {
                 }
                 self.hub.inner().written.notify_one();
                 self.hub.inner().unembedded.notify_one();
+                if is_change_here {
+                    self.hub.inner().unsent.notify_one();
+                }
                 Ok(true)
             }
         }

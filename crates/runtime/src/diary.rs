@@ -38,6 +38,11 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
 }
 
 impl RuntimeInner {
+    /// The shared self, where there is one.
+    pub(crate) fn attached_hub(&self) -> Option<&Hub> {
+        self.hub.get().map(|(hub, _)| hub)
+    }
+
     /// The documents of the shared self, the weeks, months or years that what was `said` asks about, and what other
     /// programs wrote about it. A reply is possible without them. How much of them is told is the prompt's budget's to say.
     pub(crate) async fn shared_self(

@@ -107,7 +107,15 @@ impl RuntimeInner {
         }
     }
 
-    /// Tells what was forgotten, by its ids, and takes back what watchers could still be told again.
+    /// Words of documents were erased at another home: replies that were begun with them are not committed, and freed pages are
+    /// overwritten.
+    pub(crate) async fn note_erased_elsewhere(&self, scope: &Scope) {
+        self.forget_epochs.count(scope);
+        self.broadcast().withdraw(scope);
+        self.overwrite_freed().await;
+    }
+
+    /// Publishes what was forgotten, by its ids, and withdraws events that watchers could still receive again.
     fn publish_forgotten(&self, scope: &Scope, receipt: Option<ErasureId>, taken: &ForgetSummary) {
         self.broadcast().withdraw(scope);
         if !taken.is_empty() {

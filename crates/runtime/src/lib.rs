@@ -26,6 +26,7 @@ mod idle;
 mod consolidator;
 mod vectors;
 mod diary;
+mod embodiment;
 mod proactive;
 mod relations;
 mod changeover;
@@ -55,6 +56,7 @@ pub use broadcast::{Broadcast, Delivery, Subscription};
 pub use changeover::VectorState;
 pub use channels::{ChannelReceipt, ChannelStatus, ExternalMessage, LinkCode, OutboundChannels};
 pub use corrections::RegenerateError;
+pub use embodiment::{FollowedHub, HubStanding, HubState};
 pub use event_bodies::{AccessCreated, AccessKind, ConnectionReady, Empty, EventStream, SettingsUpdated};
 pub use events::{ServerEvent, WireEvent};
 pub use imports::{

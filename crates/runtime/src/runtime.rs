@@ -29,6 +29,7 @@ use tokio_util::task::TaskTracker;
 use crate::broadcast::Broadcast;
 use crate::changeover::{Changeover, VectorState};
 use crate::channels::OutboundChannels;
+use crate::embodiment::{Embodiment, LAST_EXCHANGE};
 use crate::events::ServerEvent;
 use crate::forget::ForgetEpochs;
 use crate::imports::Imports;
@@ -95,13 +96,14 @@ pub(crate) struct RuntimeInner {
     pub(crate) forget_epochs: ForgetEpochs,
     /// The shared self, where there is one, and when it works.
     pub(crate) hub: OnceLock<(Hub, WorkingHours)>,
+    /// The hub that this home is an embodiment of.
+    pub(crate) embodiment: Embodiment,
     /// The graph, where it is drawn from new memories.
     pub(crate) graph: OnceLock<Graph>,
     /// Channels beyond this program.
     pub(crate) channels: OnceLock<Arc<dyn OutboundChannels>>,
     /// Decisions about messages that nobody asked for, where they are kept.
     pub(crate) proactive: OnceLock<Arc<dyn ProactiveStore>>,
-    /// Other EchoVessels that are the same persona.
     /// A session became memory: there may be facts to draw.
     pub(crate) remembered: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
@@ -136,6 +138,7 @@ impl Runtime {
             changeover: Changeover::default(),
             forget_epochs: ForgetEpochs::default(),
             hub: OnceLock::new(),
+            embodiment: Embodiment::default(),
             graph: OnceLock::new(),
             channels: OnceLock::new(),
             proactive: OnceLock::new(),
@@ -173,6 +176,7 @@ impl Runtime {
         runtime.keep_running("consolidation", crate::consolidator::run(runtime.clone()));
         runtime.keep_running("vectors", crate::vectors::run(runtime.clone()));
         runtime.keep_running("hub", crate::diary::run(runtime.clone()));
+        runtime.keep_running("embodiment", crate::embodiment::run(runtime.clone()));
         runtime.keep_running("graph", crate::relations::run(runtime.clone()));
         runtime.keep_running("proactive", crate::proactive::run(runtime.clone()));
         Ok(())
@@ -189,12 +193,17 @@ impl Runtime {
     pub async fn stop(&self) {
         self.runtime.stopping.cancel();
         self.runtime.tasks.close();
+        let limit = match self.runtime.embodiment.is_following() {
+            true => STOP_LIMIT.saturating_sub(LAST_EXCHANGE),
+            false => STOP_LIMIT,
+        };
         tokio::select! {
             () = self.runtime.tasks.wait() => {}
-            () = self.runtime.clock().sleep(STOP_LIMIT) => {
+            () = self.runtime.clock().sleep(limit) => {
                 tracing::warn!("a turn did not finish in time; it resumes at the next start");
             }
         }
+        self.runtime.exchange_at_stop().await;
     }
 
     /// Takes a line of the user; returns when it is durable.
@@ -391,10 +400,6 @@ impl RuntimeInner {
 
     pub(crate) fn store(&self) -> &dyn Store {
         &*self.parts.store
-    }
-
-    pub(crate) fn attached_hub(&self) -> Option<&Hub> {
-        self.hub.get().map(|(hub, _)| hub)
     }
 
     pub(crate) fn embedder(&self) -> Option<&dyn Embedder> {

@@ -35,6 +35,8 @@ export const getDecisions = (cursor: Id | null) =>
   get("/api/admin/proactive", { cursor: cursor === null ? null : String(cursor), limit: 50 });
 export const muteProactive = (until: string | null) => post("/api/admin/proactive/mute", { user_id: "self", until });
 
+export const getHubStanding = () => get("/api/sync");
+export const exchangeWithHub = () => post("/api/sync/now", undefined);
 export const getStatus = () => get("/api/admin/status");
 export const getCost = (range: CostRange) => get("/api/admin/cost/summary", { range });
 export const getAuditEntries = (cursor: Id | null) =>

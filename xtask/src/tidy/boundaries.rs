@@ -24,6 +24,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "hub", imports: &["memory"], tests_import: &["store"] },
     CrateRule { name: "embed", imports: &["memory", "hub", "outgoing"], tests_import: &[] },
     CrateRule { name: "store", imports: &["memory", "hub"], tests_import: &[] },
+    CrateRule { name: "hub_client", imports: &["memory", "hub", "outgoing"], tests_import: &[] },
     CrateRule { name: "mind", imports: &["memory", "hub", "llm"], tests_import: &["offline"] },
     CrateRule { name: "platforms", imports: &[], tests_import: &[] },
     CrateRule { name: "testkit", imports: &["memory", "hub", "platforms"], tests_import: &["outgoing"] },
@@ -53,6 +54,7 @@ const ROOMS: &[CrateRule] = &[
         imports: &[
             "memory",
             "hub",
+            "hub_client",
             "store",
             "embed",
             "llm",
@@ -90,7 +92,7 @@ const PLACED: &[Placed] = &[
     Placed { name: "tokio-postgres", rooms: &["store"], free_in_tests: false, reason: SQL },
     Placed { name: "deadpool-postgres", rooms: &["store"], free_in_tests: false, reason: SQL },
     Placed { name: "axum", rooms: &["server"], free_in_tests: false, reason: HTTP_SERVER },
-    Placed { name: "rmcp", rooms: &["server"], free_in_tests: false, reason: HTTP_SERVER },
+    Placed { name: "rmcp", rooms: &["server", "hub_client"], free_in_tests: false, reason: HTTP_SERVER },
     Placed { name: "tower-http", rooms: &["server"], free_in_tests: false, reason: HTTP_SERVER },
     Placed { name: "safetensors", rooms: &["embed"], free_in_tests: false, reason: WEIGHTS },
     Placed { name: "gemm", rooms: &["embed"], free_in_tests: false, reason: WEIGHTS },
@@ -109,10 +111,10 @@ const PLACED: &[Placed] = &[
     },
     Placed {
         name: "reqwest",
-        rooms: &["outgoing", "llm", "embed", "voice", "channels", "echovessel"],
+        rooms: &["outgoing", "llm", "embed", "voice", "channels", "hub_client", "echovessel"],
         free_in_tests: true,
-        reason: "only the language model, the voice, the channels and the embedding model's download leave this machine, \
-                 and the command line asks the daemon that runs on it",
+        reason: "only the language model, the voice, the channels, the hub of an embodiment and the embedding model's \
+                 download leave this machine, and the command line asks the daemon that runs on it",
     },
 ];
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::bail;
 use jiff::{SignedDuration, Timestamp};
 use memory::ports::{Clock as _, SessionFilter, SessionStore as _, StoreError};
+use memory::{PersonaId, Scope, UserId};
 use serde::Serialize;
 use store::{Check, HomeDatabase, SqliteStore, StoreOptions};
 use tokio::net::{TcpListener, TcpStream};
@@ -17,6 +18,7 @@ use crate::client::Daemon;
 use crate::config::{self, Config};
 use crate::database::home_database;
 use crate::embedding::EmbeddingSetup;
+use crate::followed_hub::followed_hub;
 use crate::home::Home;
 use crate::system::SystemClock;
 use crate::wiring::{bare_host, connect};
@@ -49,6 +51,7 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     findings.push(tls(&config));
     findings.push(embedding(&config, home).await);
     findings.push(model(&config).await);
+    findings.extend(hub(&config, home).await);
     let daemon = daemon(home);
     findings.push(port(&config, daemon.runs).await);
     findings.push(daemon.finding);
@@ -83,7 +86,15 @@ fn files(home: &Home) -> Finding {
     if open_to_others(home.folder(), 0o700) {
         wrong.push(format!("chmod 700 {}", home.folder().display()));
     }
-    for name in ["echovessel.db", "echovessel.db-wal", "echovessel.db-shm", "token", "config.toml", "lock"] {
+    for name in [
+        "echovessel.db",
+        "echovessel.db-wal",
+        "echovessel.db-shm",
+        "token",
+        "hub_token",
+        "config.toml",
+        "lock",
+    ] {
         let path = home.folder().join(name);
         if open_to_others(&path, 0o600) {
             wrong.push(format!("chmod 600 {}", path.display()));
@@ -111,6 +122,28 @@ async fn embedding(config: &Config, home: &Home) -> Finding {
             said: format!("{error:#} (until then, memories are found by words only)"),
         },
     }
+}
+
+/// Whether the hub of this home can be reached and takes its token; nothing for a home that is nobody's embodiment.
+async fn hub(config: &Config, home: &Home) -> Option<Finding> {
+    let what = "hub";
+    let followed = match followed_hub(config, home) {
+        Ok(followed) => followed?,
+        Err(error) => return Some(Finding { what, ok: false, said: error.to_string() }),
+    };
+    let persona = PersonaId::new(config.persona.id.clone()).ok()?;
+    let status = followed.remote.sync_status(&Scope::new(persona, UserId::owner())).await;
+    Some(match status {
+        Ok(status) => {
+            let instance = status.speaks_as.map_or_else(|| "an instance".to_owned(), |id| id.to_string());
+            Finding {
+                what,
+                ok: true,
+                said: format!("{} answers and knows this home as {instance}", followed.address),
+            }
+        }
+        Err(error) => Finding { what, ok: false, said: format!("{error} (until then, documents wait here)") },
+    })
 }
 
 /// Whether the owner's token guards anything.

@@ -31,6 +31,10 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
         text(&status["sessions"]["waiting"]),
         text(&status["sessions"]["failed"])
     );
+    let sync = daemon.ask(Method::GET, "/api/sync", None).await?;
+    if sync["state"] != "off" {
+        println!("  hub       {}", super::sync::standing(&sync));
+    }
     let spending = &status["spending"];
     println!("  spent     {:.2} US dollars today", spending["today_usd"].as_f64().unwrap_or_default());
     if let Some(notice) = spending["notice"].as_str() {

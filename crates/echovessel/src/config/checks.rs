@@ -9,7 +9,7 @@ type Wrong = (&'static str, String);
 type Check = fn(&Config) -> Result<(), Wrong>;
 
 /// All of them.
-const CHECKS: [Check; 18] = [
+const CHECKS: [Check; 19] = [
     check_choices,
     check_embedding_model,
     check_storage,
@@ -20,6 +20,7 @@ const CHECKS: [Check; 18] = [
     check_weights,
     check_sizes,
     check_backup,
+    check_sync,
     check_sampling,
     check_voice,
     check_variables,
@@ -40,6 +41,23 @@ fn one_of(key: &'static str, value: &str, allowed: &[&str]) -> Result<(), Wrong>
         return Ok(());
     }
     Err((key, format!("{key} = \"{value}\": it must be one of {}", allowed.join(", "))))
+}
+
+fn check_sync(config: &Config) -> Result<(), Wrong> {
+    let sync = &config.sync;
+    if !sync.url.is_empty() {
+        hub_client::check_url(&sync.url).map_err(|error| ("sync.url", error.to_string()))?;
+        if !sync.command.is_empty() {
+            return Err((
+                "sync.command",
+                "sync.url and sync.command are both set; a home has one hub".to_owned(),
+            ));
+        }
+    }
+    if sync.push_every.0 < std::time::Duration::from_secs(10) {
+        return Err(("sync.push_every", "sync.push_every must be 10s or more".to_owned()));
+    }
+    Ok(())
 }
 
 fn check_storage(config: &Config) -> Result<(), Wrong> {

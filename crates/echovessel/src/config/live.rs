@@ -1,7 +1,7 @@
 //! Which keys a running daemon resumes at once. The one table: the schema, the API, `init` and the book go by it.
 
 /// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
-const LIVE: [&str; 21] = [
+const LIVE: [&str; 27] = [
     "persona.display_name",
     "llm.*",
     "recall.*",
@@ -12,6 +12,12 @@ const LIVE: [&str; 21] = [
     "consolidate.*",
     "slow_cycle.*",
     "trace.*",
+    "hub.instance",
+    "sync.url",
+    "sync.command",
+    "sync.token_env",
+    "sync.ca_file",
+    "sync.push_every",
     "proactive.*",
     "voice.*",
     "channels.web.debounce",

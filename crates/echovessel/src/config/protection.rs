@@ -17,9 +17,11 @@ pub(crate) enum Protection {
 }
 
 /// Keys by their last word.
-const BY_NAME: [(&str, Protection); 5] = [
+const BY_NAME: [(&str, Protection); 7] = [
     ("_env", Protection::File),
     ("_command", Protection::File),
+    (".command", Protection::File),
+    (".ca_file", Protection::File),
     ("storage.url", Protection::File),
     ("_url", Protection::Login),
     (".url", Protection::Login),

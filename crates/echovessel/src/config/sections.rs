@@ -71,7 +71,7 @@ section!(
         channels: Channels = Channels::default(),
         /// The shared self: documents, diary, roll-ups.
         hub: Hub = Hub::default(),
-        /// Documents that several instances write.
+        /// The hub that this home is an embodiment of.
         sync: Sync = Sync::default(),
         /// Speaking and hearing.
         voice: Voice = Voice::default(),
@@ -440,11 +440,17 @@ section!(
 section!(
     /// Documents that several instances write.
     Sync {
-        /// Ignored: homes no longer exchange their rows.
+        /// The address of the hub, such as `https://home.example:7777`; empty for a home that is nobody's embodiment.
+        /// `echovessel sync connect` sets it.
         url: String = String::new(),
-        /// Ignored, as `url` is.
+        /// Instead of `url`: a program that is started as the hub and speaks MCP over its standard input and output, with its arguments.
+        command: Vec<String> = Vec::new(),
+        /// The environment variable with the token of this embodiment. Without it the token that `echovessel sync connect` has
+        /// stored is used.
         token_env: String = "ECHOVESSEL_HUB_TOKEN".to_owned(),
-        /// Ignored, as `url` is.
+        /// A file with the certificate, in PEM form, of an authority that is trusted beside those of the system.
+        ca_file: String = String::new(),
+        /// The longest time between two exchanges; changes here are sent after two seconds.
         push_every: ConfigDuration = minutes(5),
         /// Instances whose version is shown first among concurrent ones.
         instance_priority: Vec<String> = Vec::new(),

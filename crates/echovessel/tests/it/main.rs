@@ -32,6 +32,7 @@ mod storage_copy;
 mod stopping;
 mod doctor;
 mod document_facts;
+mod embodiment;
 mod embedding;
 mod forgetting;
 mod backup;

@@ -419,6 +419,22 @@ pub struct ConnectedInstance {
     pub last_sync: Timestamp,
 }
 
+/// An instance that shares this hub, and how far it has followed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FollowingInstance {
+    /// Its id.
+    pub id: InstanceId,
+    /// What it is; `echovessel` for a home.
+    pub kind: String,
+    /// When it last pulled or pushed.
+    #[schemars(with = "String")]
+    pub last_sync: Timestamp,
+    /// Documents that it does not have as they are shown here.
+    pub behind: usize,
+    /// Whether it holds a copy of something that was erased here since.
+    pub has_erased: bool,
+}
+
 /// How the drawing of facts from memories fares, since the start of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use memory::Scope;
 use serde::Deserialize;
 use serde_json::Value;
@@ -112,6 +113,8 @@ pub struct ExchangePosition {
     pub sent: VersionVector,
     /// Erasures of this home that the hub follows, by author.
     pub erased: VersionVector,
+    /// When an exchange last came to its end.
+    pub exchanged_at: Option<Timestamp>,
 }
 
 impl ExchangePosition {
@@ -123,6 +126,7 @@ impl ExchangePosition {
             cursor: None,
             sent: VersionVector::default(),
             erased: VersionVector::default(),
+            exchanged_at: None,
         }
     }
 }

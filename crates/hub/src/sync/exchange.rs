@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use memory::Scope;
 use thiserror::Error;
 
@@ -48,6 +49,8 @@ impl From<memory::ports::StoreError> for ExchangeError {
 pub struct Exchanged {
     /// Documents that changed here.
     pub received: usize,
+    /// Documents of which words went because they were erased at another home.
+    pub erased: usize,
     /// Versions that the hub has now and had not before.
     pub sent: usize,
     /// What the hub refused, with its reasons.
@@ -56,6 +59,18 @@ pub struct Exchanged {
     pub passed_over: Vec<String>,
     /// Whether this home found that another copy of it had written to the hub, and goes on under a new author.
     pub is_renewed: bool,
+}
+
+impl Exchanged {
+    /// Adds what another exchange did.
+    pub fn add(&mut self, other: Self) {
+        self.received += other.received;
+        self.erased += other.erased;
+        self.sent += other.sent;
+        self.refused.extend(other.refused);
+        self.passed_over.extend(other.passed_over);
+        self.is_renewed |= other.is_renewed;
+    }
 }
 
 impl Hub {
@@ -75,7 +90,34 @@ impl Hub {
                 break;
             }
         }
+        position.exchanged_at = Some(self.now());
+        self.save_position(scope, &position).await?;
         Ok(done)
+    }
+
+    /// When an exchange of this scope last came to its end.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn last_exchange(&self, scope: &Scope) -> Result<Option<Timestamp>, HubError> {
+        let position = self.inner().parts.store.exchange_position(scope).await?;
+        Ok(position.and_then(|position| position.exchanged_at))
+    }
+
+    /// Events of this home whose lines in the diary were erased at another one: they are to be forgotten.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn events_erased_elsewhere(
+        &self,
+        scope: &Scope,
+    ) -> Result<Vec<memory::identifiers::NodeId>, HubError> {
+        Ok(self.inner().parts.store.events_erased_elsewhere(scope).await?)
+    }
+
+    /// Returns when a document was changed here since the last call, other than by an exchange.
+    pub async fn changed_here(&self) {
+        self.inner().unsent.notified().await;
     }
 
     /// How many documents the hub has not seen as they are here.
@@ -99,44 +141,16 @@ impl Hub {
     }
 
     /// Whether this home can exchange with that hub; the instance that the hub is.
-    ///
-    /// # Errors
-    /// When it can't, with what to do.
-    pub fn check_remote(&self, status: &RemoteStatus, scope: &Scope) -> Result<InstanceId, RemoteError> {
+    fn check_remote(&self, status: &RemoteStatus, scope: &Scope) -> Result<InstanceId, RemoteError> {
         let refused = |text: String| Err(RemoteError::Refused(text));
         let own = self.instance_id();
-        if status.protocol_version != PROTOCOL_VERSION {
-            return refused(format!(
-                "the hub exchanges by version {} of the protocol, this home by version {PROTOCOL_VERSION}; update the older of \
-                 the two. Nothing was exchanged",
-                status.protocol_version
-            ));
-        }
-        if let Some(persona) = status.persona.as_ref().filter(|persona| persona.id != scope.persona.as_str())
-        {
-            return refused(format!(
-                "the hub is the self of the persona `{}`, this home lives as `{}`; set persona.id to `{}` to be the same one. \
-                 Nothing was exchanged",
-                persona.id, scope.persona, persona.id
-            ));
-        }
-        let speaks_as = status.speaks_as.as_ref();
-        if !status.is_bound {
-            return refused(
-                "the token is not bound to an instance; make one on the hub with `echovessel token create --scope hub:NAME`"
-                    .to_owned(),
-            );
-        }
-        if speaks_as != Some(&own) {
-            let there = speaks_as.map_or("another instance", InstanceId::as_str);
+        let there = check_protocol(status, scope)?;
+        if there != own {
             return refused(format!(
                 "the token speaks as `{there}`, and this home is `{own}`; run `echovessel sync connect` again with this token"
             ));
         }
         match &status.instance {
-            Some(hub) if *hub == own => refused(format!(
-                "the hub is called `{own}` as well; make a token with another name, or set hub.instance on one of the two"
-            )),
             Some(hub) => Ok(hub.clone()),
             None => refused("the hub does not say which instance it is".to_owned()),
         }
@@ -288,7 +302,9 @@ impl Hub {
             if position.cursor.is_none() {
                 position.seen = page.new_sync_token.version_vector;
             }
-            received += self.receive(scope, &documents, position).await?;
+            let (changed, erased) = self.receive(scope, &documents, position).await?;
+            received += changed;
+            done.erased += erased;
             if position.cursor.is_none() {
                 done.received += received;
                 return Ok(received);
@@ -392,6 +408,38 @@ impl Hub {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Whether a home with this persona can be an embodiment of that hub; the instance as which it speaks there.
+///
+/// # Errors
+/// When it can't, with what to do.
+pub fn check_protocol(status: &RemoteStatus, scope: &Scope) -> Result<InstanceId, RemoteError> {
+    let refused = |text: String| Err(RemoteError::Refused(text));
+    if status.protocol_version != PROTOCOL_VERSION {
+        return refused(format!(
+            "the hub exchanges by version {} of the protocol, this home by version {PROTOCOL_VERSION}; update the older of the \
+             two. Nothing was exchanged",
+            status.protocol_version
+        ));
+    }
+    if let Some(persona) = status.persona.as_ref().filter(|persona| persona.id != scope.persona.as_str()) {
+        return refused(format!(
+            "the hub is the self of the persona `{}`, this home lives as `{}`; set persona.id to `{}` to be the same one. Nothing \
+             was exchanged",
+            persona.id, scope.persona, persona.id
+        ));
+    }
+    match (&status.speaks_as, &status.instance) {
+        (Some(own), Some(hub)) if status.is_bound && hub == own => refused(format!(
+            "the hub is called `{own}` as well; make a token with another name, or set hub.instance there"
+        )),
+        (Some(own), _) if status.is_bound => Ok(own.clone()),
+        _ => refused(
+            "the token is not bound to an instance; make one on the hub with `echovessel token create --scope hub:NAME`"
+                .to_owned(),
+        ),
     }
 }
 

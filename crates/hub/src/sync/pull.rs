@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::{items, token_of};
 use crate::api::sync::{IdentityItems, MemoryItem, SyncPull, SyncPulled, SyncToken};
 use crate::client_base::ClientBase;
@@ -109,8 +111,15 @@ impl Hub {
         let Some(since) = &input.since else { return Ok(()) };
         let state = self.inner().parts.store.hub_state(&caller.scope).await?;
         let (claimed, made) = (since.get(&state.author), state.counters.get(&state.author));
-        if claimed > made && claimed <= made + COUNTER_STEP_MAX {
+        // At most once an hour: an instance that only claims it makes no new author with each pull.
+        let now = self.now();
+        let may_renew = |last: Timestamp| now.duration_since(last) >= SignedDuration::from_hours(1);
+        if claimed > made
+            && claimed <= made + COUNTER_STEP_MAX
+            && self.inner().last_renewal().is_none_or(may_renew)
+        {
             self.renew_author().await?;
+            self.inner().note_renewal(now);
         }
         Ok(())
     }

@@ -122,13 +122,13 @@ fn incoming(
 
 impl Hub {
     /// Writes documents of the hub here, in one transaction with the position after them. Writing them again changes nothing.
-    /// Returns how many changed something.
+    /// Returns how many changed something, and of how many words were erased.
     pub(super) async fn receive(
         &self,
         scope: &Scope,
         documents: &[Incoming],
         position: &ExchangePosition,
-    ) -> Result<usize, HubError> {
+    ) -> Result<(usize, usize), HubError> {
         let caller = self.caller_of_exchange(scope);
         let _turn = self.lock_writes().await;
         loop {
@@ -142,15 +142,15 @@ impl Hub {
                 changed += usize::from(receive_one(&mut act, incoming, known, erased).await?);
             }
             act.commit.exchange = Some(position.clone());
-            let (is_erasing, written) = (!act.commit.erasures.is_empty(), names);
+            let (erased, written) = (act.commit.erasures.len(), names);
             if act.save().await? {
-                if is_erasing {
+                if erased > 0 {
                     self.drop_vectors(scope);
                     for name in &written {
                         self.mirror_document(scope, name).await;
                     }
                 }
-                return Ok(changed);
+                return Ok((changed, erased));
             }
         }
     }

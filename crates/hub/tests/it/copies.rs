@@ -136,6 +136,7 @@ async fn a_home_with_a_past_brings_it() {
     }
     alone.create("significant", "2026-07-01/here", "h").await;
     alone.create("significant", "2026-07-01/there0", "another text").await;
+    alone.create_as("vm", "daily", "2026-07-14", "- Soup [chat:1] [via:vm]").await;
     let laptop = "laptop".parse().unwrap();
     alone.hub.follow_hub(Some("https://home.example".to_owned()), laptop).await.unwrap();
     let link = Link::new(&hub.hub, "laptop");
@@ -144,5 +145,8 @@ async fn a_home_with_a_past_brings_it() {
         assert_eq!(home.text("significant", "2026-07-01/here").await.unwrap().trim(), "h");
         assert_eq!(home.text("significant", "2026-07-01/there4").await.unwrap().trim(), "t");
         assert_eq!(home.store.conflicts(&home.caller.scope, true).await.unwrap().len(), 1);
+        assert_eq!(daily(home, "laptop").await.unwrap().trim(), "- Soup [chat:1] [via:laptop]");
+        assert!(home.file("memories/daily/2026-07-14_laptop.md").exists());
+        assert!(!home.file("memories/daily/2026-07-14_vm.md").exists());
     }
 }

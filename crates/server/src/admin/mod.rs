@@ -31,5 +31,6 @@ pub(crate) mod traces;
 pub(crate) mod cost;
 pub(crate) mod hub;
 pub(crate) mod import_pipeline;
+pub(crate) mod sync;
 pub(crate) mod imports;
 pub(crate) mod export;

@@ -1,7 +1,7 @@
 //! The hub: documents, versions, conflicts, search.
 
 use super::route::{Route, Tag};
-use crate::admin::hub;
+use crate::admin::{hub, sync};
 
 pub(super) fn routes() -> Vec<Route> {
     let tag = Tag("hub");
@@ -26,5 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
         tag.post("/api/hub/conflicts/{id}", "Resolve a conflict", hub::resolve),
         tag.get("/api/hub/search", "Search diary documents, best first", hub::search),
         tag.get("/api/hub/status", "Get sync status", hub::status),
+        tag.get("/api/sync", "Get how this home stands with its hub", sync::standing),
+        tag.post("/api/sync/now", "Exchange with the hub now", sync::exchange),
     ]
 }

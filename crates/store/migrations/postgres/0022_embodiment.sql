@@ -12,5 +12,6 @@ CREATE TABLE hub_exchanges (
     cursor     TEXT,
     sent       TEXT NOT NULL,
     erased     TEXT NOT NULL,
+    exchanged_at BIGINT,
     PRIMARY KEY (persona_id, user_id)
 );

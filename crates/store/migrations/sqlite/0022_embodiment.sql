@@ -12,5 +12,6 @@ CREATE TABLE hub_exchanges (
     cursor     TEXT,
     sent       TEXT NOT NULL CHECK (json_valid(sent)),
     erased     TEXT NOT NULL CHECK (json_valid(erased)),
+    exchanged_at INTEGER,
     PRIMARY KEY (persona_id, user_id)
 ) STRICT, WITHOUT ROWID;

@@ -204,8 +204,10 @@ pub(super) fn note_told(
     heard: &VersionVector,
     at: Timestamp,
 ) -> Result<bool> {
-    let (own, next) = state::next_own(connection, scope)?;
-    if heard.get(&own) >= next {
+    let own = state::own_instance(connection)?;
+    let made = state::read(connection, scope)?.counters;
+    let is_of_this = |author: &InstanceId| own.as_ref().is_some_and(|own| author.is_part_of(own));
+    if heard.beyond(&made).any(|(author, _)| is_of_this(author)) {
         return Ok(false);
     }
     for (author, counter) in heard.iter() {

@@ -26,7 +26,7 @@ pub(super) fn hub_of(connection: &Connection, scope: &Scope) -> Result<Option<In
 pub(super) fn position(connection: &Connection, scope: &Scope) -> Result<Option<ExchangePosition>> {
     let found = connection
         .prepare_cached(
-            "SELECT hub, seen, cursor, erased FROM hub_exchanges WHERE persona_id = ?1 AND user_id = ?2",
+            "SELECT hub, seen, cursor, erased, exchanged_at FROM hub_exchanges WHERE persona_id = ?1 AND user_id = ?2",
         )?
         .query_row([scope.persona.as_str(), scope.user.as_str()], |row| {
             Ok(ExchangePosition {
@@ -35,6 +35,7 @@ pub(super) fn position(connection: &Connection, scope: &Scope) -> Result<Option<
                 cursor: row.get(2)?,
                 sent: VersionVector::default(),
                 erased: rows::json(row, 3)?,
+                exchanged_at: rows::optional_time(row, 4)?,
             })
         })
         .optional()?;
@@ -51,10 +52,11 @@ pub(super) fn position(connection: &Connection, scope: &Scope) -> Result<Option<
 pub(super) fn write(connection: &Connection, scope: &Scope, position: &ExchangePosition) -> Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO hub_exchanges (persona_id, user_id, hub, seen, cursor, sent, erased)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            "INSERT INTO hub_exchanges (persona_id, user_id, hub, seen, cursor, sent, erased, exchanged_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
              ON CONFLICT (persona_id, user_id) DO UPDATE SET hub = excluded.hub, seen = excluded.seen,
-                 cursor = excluded.cursor, sent = excluded.sent, erased = excluded.erased",
+                 cursor = excluded.cursor, sent = excluded.sent, erased = excluded.erased,
+                 exchanged_at = excluded.exchanged_at",
         )?
         .execute(params![
             scope.persona.as_str(),
@@ -64,6 +66,7 @@ pub(super) fn write(connection: &Connection, scope: &Scope, position: &ExchangeP
             position.cursor,
             to_json(&position.sent)?,
             to_json(&position.erased)?,
+            position.exchanged_at.map(microseconds),
         ])?;
     Ok(())
 }

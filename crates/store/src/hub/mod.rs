@@ -15,6 +15,7 @@ mod erased_names;
 mod erased_lines;
 mod erase;
 mod exchange;
+mod renaming;
 
 use std::collections::BTreeSet;
 
@@ -190,6 +191,10 @@ impl HubStore for SqliteStore {
         .await
     }
 
+    async fn own_instance(&self) -> Result<Option<InstanceId>, StoreError> {
+        self.read(|connection| Ok(state::own_instance(connection)?)).await
+    }
+
     async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError> {
         let author = author.clone();
         self.write(move |unit| Ok(state::set_author(unit.connection, &author)?)).await
@@ -320,6 +325,15 @@ impl HubStore for SqliteStore {
             Ok(())
         })
         .await
+    }
+
+    async fn rename_days(
+        &self,
+        from: &InstanceId,
+        to: &InstanceId,
+    ) -> Result<Vec<(Scope, DocumentName)>, StoreError> {
+        let (from, to) = (from.clone(), to.clone());
+        self.write(move |unit| Ok(renaming::rename_days(unit.connection, &from, &to)?)).await
     }
 
     async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError> {

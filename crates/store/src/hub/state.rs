@@ -82,6 +82,14 @@ pub(super) fn note_author(
     Ok(())
 }
 
+/// The instance that this database is.
+pub(super) fn own_instance(connection: &Connection) -> Result<Option<InstanceId>> {
+    connection
+        .prepare_cached("SELECT id FROM hub_own_instance")?
+        .query_row([], |row| instance_id(row, 0))
+        .optional()
+}
+
 /// The author of this database's own changes.
 pub(super) fn own_author(connection: &Connection) -> Result<InstanceId> {
     let found: Option<String> = connection

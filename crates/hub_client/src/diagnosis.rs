@@ -1,0 +1,128 @@
+//! Why a hub can't be reached, in a sentence with its remedy. Found by asking again in the plainest way: the errors of a protocol
+//! library name neither cause nor remedy.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use hub::ports::RemoteError;
+use reqwest::{Client, StatusCode};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+
+use crate::HttpAddress;
+use crate::http::{client, endpoint, shown, token};
+
+/// How long the plain question may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Explains why a call over this address failed; `error` is what the protocol said.
+pub(crate) async fn explain(address: &HttpAddress, error: &str) -> RemoteError {
+    let client = match client(address) {
+        Ok(client) => client,
+        Err(error) => return error,
+    };
+    let endpoint = match endpoint(&address.url) {
+        Ok(endpoint) => endpoint,
+        Err(error) => return error,
+    };
+    let token = match token(address) {
+        Ok(token) => token,
+        Err(error) => return error,
+    };
+    let host = shown(&address.url);
+    match ask(&client, endpoint.as_str(), &token).await {
+        Err(failure) => RemoteError::Away(unreachable(&failure, &host, endpoint.scheme() == "https")),
+        Ok((status, problem)) => refused(status, &problem, &host)
+            .unwrap_or_else(|| RemoteError::Away(format!("{host} broke off: {error}"))),
+    }
+}
+
+async fn ask(
+    client: &Client,
+    endpoint: &str,
+    token: &SecretString,
+) -> Result<(StatusCode, Value), reqwest::Error> {
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sync_status", "arguments": {}}});
+    let answer = client
+        .post(endpoint)
+        .bearer_auth(token.expose_secret())
+        .header("accept", "application/json, text/event-stream")
+        .timeout(TIMEOUT)
+        .json(&ping)
+        .send()
+        .await?;
+    let status = answer.status();
+    let text = answer.text().await?;
+    Ok((status, serde_json::from_str(&text).unwrap_or_default()))
+}
+
+/// What an answer says against this embodiment; `None` if nothing.
+fn refused(status: StatusCode, problem: &Value, host: &str) -> Option<RemoteError> {
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    let text = match status {
+        StatusCode::UNAUTHORIZED => format!(
+            "{host} does not know the token; make one there with `echovessel token create --scope hub:NAME` and run `echovessel \
+             sync connect` again"
+        ),
+        StatusCode::MISDIRECTED_REQUEST | StatusCode::FORBIDDEN if detail.contains("allowed_hosts") => {
+            let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+            format!("the hub does not answer under the name {name}; add it there to server.allowed_hosts")
+        }
+        StatusCode::FORBIDDEN => format!(
+            "the token opens {host}, but not its hub; make one there with `echovessel token create --scope hub:NAME`"
+        ),
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
+            format!("{host} answers, but is not an EchoVessel, or not at this path; check sync.url")
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            return Some(RemoteError::Away(format!("{host} asks to wait: {detail}")));
+        }
+        status if status.is_server_error() => {
+            return Some(RemoteError::Away(format!("{host} failed with {status}: {detail}")));
+        }
+        status if status.is_success() && problem["jsonrpc"] == json!("2.0") => return None,
+        _ => format!("{host} answers with {status}, but not as an EchoVessel does; check sync.url"),
+    };
+    Some(RemoteError::Refused(text))
+}
+
+/// Why there was no answer at all.
+fn unreachable(error: &reqwest::Error, host: &str, is_tls: bool) -> String {
+    let mut causes = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        causes.push_str(": ");
+        causes.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    let lower = causes.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if has(&["dns error", "failed to lookup", "name or service not known", "no address associated"]) {
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        return format!("the name {name} was not found; check sync.url, or the name service of this machine");
+    }
+    if has(&["connection refused"]) {
+        return format!("nothing answers at {host}; start the hub there, or check the port and server.host");
+    }
+    if has(&["certificate", "unknownissuer", "notvalidforname"]) {
+        return format!(
+            "the certificate of {host} is not trusted ({}); if it is your own, set sync.ca_file to the certificate of its authority",
+            causes.rsplit(": ").next().unwrap_or_default()
+        );
+    }
+    if error.is_timeout() {
+        return format!("{host} did not answer within {} s", TIMEOUT.as_secs());
+    }
+    if is_tls && has(&["corrupt message", "invalidcontenttype", "unexpected message"]) {
+        return format!(
+            "{host} does not speak TLS; write sync.url with http:// or give the hub a certificate"
+        );
+    }
+    if !is_tls
+        && error.is_request()
+        && has(&["invalid http version", "connection closed", "incomplete message"])
+    {
+        return format!("{host} does not answer in plain HTTP; write sync.url with https://");
+    }
+    format!("{host} can't be reached: {}", causes.rsplit(": ").next().unwrap_or_default())
+}

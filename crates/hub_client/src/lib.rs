@@ -1,0 +1,225 @@
+//! The connection of an embodiment with its hub. It speaks MCP over streamable HTTP, or with a child process over stdio, so that
+//! any server with the tools `sync_pull`, `sync_push` and `sync_status` can be a hub.
+//!
+//! [`HubClient`] connects at the first call and again after one that failed; nobody has to keep a connection alive.
+
+mod diagnosis;
+mod http;
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hub::api::sync::{SyncPull, SyncPush};
+use hub::ports::{RemoteError, RemoteHub, RemotePage, RemotePushed, RemoteStatus};
+use memory::{Scope, UserId};
+use rmcp::model::{CallToolRequestParams, CallToolResult};
+use rmcp::service::RunningService;
+use rmcp::{RoleClient, ServiceExt as _};
+use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use tokio::process::{Child, Command};
+use tokio::sync::Mutex;
+
+/// How long one call may take. A page is at most a few megabytes; who has not answered by then is away.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Where a hub is.
+#[derive(Clone)]
+pub enum HubAddress {
+    /// A server, reached over HTTP.
+    Http(HttpAddress),
+    /// A program that is started here and speaks over its standard input and output: its name and arguments.
+    Process(Vec<String>),
+}
+
+/// Where a token is read.
+pub type TokenSource = Arc<dyn Fn() -> Option<SecretString> + Send + Sync>;
+
+/// A hub that is reached over HTTP.
+#[derive(Clone)]
+pub struct HttpAddress {
+    /// `https://home.example:7777`, or with the path of the tools.
+    pub url: String,
+    /// Reads the token of this embodiment; `None` if there is none. Asked for each connection, so that a new token needs no restart.
+    pub token: TokenSource,
+    /// A file with the certificate of an authority that is trusted beside those of the system.
+    pub ca_file: Option<PathBuf>,
+}
+
+type Connection = RunningService<RoleClient, ()>;
+
+/// An open connection, and the program at its other end if it was started for it.
+struct Open {
+    connection: Connection,
+    _process: Option<Child>,
+}
+
+/// Checks that a text can be the address of a hub.
+///
+/// # Errors
+/// When it can't, with how it is written.
+pub fn check_url(url: &str) -> Result<(), RemoteError> {
+    http::endpoint(url).map(drop)
+}
+
+/// The hub of this home.
+pub struct HubClient {
+    address: HubAddress,
+    open: Mutex<Option<Open>>,
+}
+
+impl HubClient {
+    /// A client that connects when it is first asked for something.
+    pub fn new(address: HubAddress) -> Self {
+        Self { address, open: Mutex::new(None) }
+    }
+
+    /// Ends the connection, and the program that was started for it.
+    pub async fn close(&self) {
+        if let Some(open) = self.open.lock().await.take() {
+            // It may have ended already.
+            drop(open.connection.cancel().await);
+        }
+    }
+
+    async fn connect(&self) -> Result<Open, RemoteError> {
+        match &self.address {
+            HubAddress::Http(address) => {
+                let connection = http::connect(address).await?;
+                Ok(Open { connection, _process: None })
+            }
+            HubAddress::Process(command) => start(command).await,
+        }
+    }
+
+    async fn call<Answer: DeserializeOwned>(
+        &self,
+        tool: &'static str,
+        arguments: Map<String, Value>,
+    ) -> Result<Answer, RemoteError> {
+        // One call at a time: each depends on the one before.
+        let mut open = self.open.lock().await;
+        let connected = match open.take() {
+            Some(connected) => connected,
+            None => match tokio::time::timeout(CALL_TIMEOUT, self.connect()).await {
+                Ok(connected) => connected?,
+                Err(_) => return Err(self.silent()),
+            },
+        };
+        let request = CallToolRequestParams::new(tool).with_arguments(arguments);
+        let answer = match tokio::time::timeout(CALL_TIMEOUT, connected.connection.call_tool(request)).await {
+            Ok(Ok(answer)) => answer,
+            // The connection is dropped: the next call opens a new one.
+            Ok(Err(error)) => return Err(self.explain(&error.to_string()).await),
+            Err(_) => return Err(self.silent()),
+        };
+        *open = Some(connected);
+        read_answer(tool, answer)
+    }
+
+    fn silent(&self) -> RemoteError {
+        let seconds = CALL_TIMEOUT.as_secs();
+        RemoteError::Away(match &self.address {
+            HubAddress::Http(address) => format!(
+                "{} did not answer within {seconds} s; it may be overloaded, or the network drops its packets",
+                http::shown(&address.url)
+            ),
+            HubAddress::Process(command) => {
+                format!("`{}` did not answer within {seconds} s", command.join(" "))
+            }
+        })
+    }
+
+    async fn explain(&self, error: &str) -> RemoteError {
+        match &self.address {
+            HubAddress::Http(address) => diagnosis::explain(address, error).await,
+            HubAddress::Process(command) => {
+                RemoteError::Away(format!("`{}` ended or broke off: {error}", command.join(" ")))
+            }
+        }
+    }
+}
+
+/// Starts a hub as a child process. It ends with the connection.
+async fn start(command: &[String]) -> Result<Open, RemoteError> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(RemoteError::Refused("sync.command is empty".to_owned()));
+    };
+    let spawned = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn();
+    let failed = |error: &dyn std::fmt::Display| {
+        RemoteError::Away(format!("`{program}` could not be started: {error}; check sync.command"))
+    };
+    let mut child = spawned.map_err(|error| failed(&error))?;
+    let (Some(output), Some(input)) = (child.stdout.take(), child.stdin.take()) else {
+        return Err(failed(&"it has no standard input or output"));
+    };
+    match ().serve((output, input)).await {
+        Ok(connection) => Ok(Open { connection, _process: Some(child) }),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+fn read_answer<Answer: DeserializeOwned>(tool: &str, answer: CallToolResult) -> Result<Answer, RemoteError> {
+    let text = || {
+        let texts = answer.content.iter().filter_map(|block| block.as_text());
+        texts.map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n")
+    };
+    if answer.is_error == Some(true) {
+        return Err(RemoteError::Refused(format!("{tool}: {}", text())));
+    }
+    let value = match answer.structured_content.clone() {
+        Some(value) => value,
+        None => serde_json::from_str(&text())
+            .map_err(|error| RemoteError::Refused(format!("{tool}: the answer is not JSON: {error}")))?,
+    };
+    if value["success"] == json!(false) {
+        let message = value["message"].as_str().unwrap_or("the hub gave no reason");
+        return Err(RemoteError::Refused(format!("{tool}: {message}")));
+    }
+    serde_json::from_value(value)
+        .map_err(|error| RemoteError::Refused(format!("{tool}: the answer is not as it should be: {error}")))
+}
+
+fn arguments(input: &impl serde::Serialize, scope: &Scope) -> Map<String, Value> {
+    let mut arguments = match serde_json::to_value(input) {
+        Ok(Value::Object(arguments)) => arguments,
+        _ => Map::new(),
+    };
+    arguments.insert("persona_id".to_owned(), json!(scope.persona.as_str()));
+    put_user(&mut arguments, scope);
+    arguments
+}
+
+fn put_user(arguments: &mut Map<String, Value>, scope: &Scope) {
+    if scope.user != UserId::owner() {
+        arguments.insert("user_id".to_owned(), json!(scope.user.as_str()));
+    }
+}
+
+#[async_trait]
+impl RemoteHub for HubClient {
+    async fn sync_status(&self, scope: &Scope) -> Result<RemoteStatus, RemoteError> {
+        // Without a persona: the hub says which one it is.
+        let mut arguments = Map::new();
+        put_user(&mut arguments, scope);
+        self.call("sync_status", arguments).await
+    }
+
+    async fn sync_pull(&self, scope: &Scope, pull: &SyncPull) -> Result<RemotePage, RemoteError> {
+        self.call("sync_pull", arguments(pull, scope)).await
+    }
+
+    async fn sync_push(&self, scope: &Scope, push: &SyncPush) -> Result<RemotePushed, RemoteError> {
+        self.call("sync_push", arguments(push, scope)).await
+    }
+}

@@ -1,0 +1,87 @@
+//! How this home stands with the hub that it is an embodiment of.
+
+use axum::Json;
+use axum::extract::State;
+use hub::api::sync::FollowingInstance;
+use runtime::{HubStanding, HubState};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::Admin;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// How this home stands with its hub.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum StandingState {
+    /// It has no hub.
+    Off,
+    /// The last exchange came to its end.
+    Ok,
+    /// The hub can't be reached; it is tried again.
+    Away,
+    /// The hub refuses; a person has to change something.
+    Refused,
+}
+
+/// How this home stands with its hub, and what waits.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Standing {
+    /// The address of the hub; empty if there is none.
+    url: String,
+    state: StandingState,
+    /// When the last exchange came to its end.
+    #[schemars(with = "Option<String>")]
+    last_exchange: Option<jiff::Timestamp>,
+    /// Documents that the hub has not seen as they are here.
+    waiting: usize,
+    /// Why the last exchange failed, with what to do.
+    error: Option<String>,
+    /// What the hub refused in the last exchange, and what could not be read here.
+    notes: Vec<String>,
+}
+
+impl From<HubStanding> for Standing {
+    fn from(standing: HubStanding) -> Self {
+        Self {
+            url: standing.address,
+            state: match standing.state {
+                HubState::Off => StandingState::Off,
+                HubState::Ok => StandingState::Ok,
+                HubState::Away => StandingState::Away,
+                HubState::Refused => StandingState::Refused,
+            },
+            last_exchange: standing.last_exchange,
+            waiting: standing.waiting,
+            error: standing.error,
+            notes: standing.notes,
+        }
+    }
+}
+
+/// How this home stands with its hub, and who follows the hub of this home.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SyncOverview {
+    #[serde(flatten)]
+    standing: Standing,
+    /// Homes and programs that share the hub of this home.
+    instances: Vec<FollowingInstance>,
+}
+
+/// `GET /api/sync`
+pub(crate) async fn standing(State(app): State<App>, Admin(_): Admin) -> Result<Json<SyncOverview>, Problem> {
+    let runtime = app.runtime();
+    let instances = match runtime.hub() {
+        Some(hub) => hub.following_instances(&hub.settings().default_scope).await?,
+        None => Vec::new(),
+    };
+    Ok(Json(SyncOverview { standing: runtime.hub_standing().await?.into(), instances }))
+}
+
+/// `POST /api/sync/now`. Answers how things stand afterwards; `error` says why the exchange failed, if it did.
+pub(crate) async fn exchange(State(app): State<App>, Admin(_): Admin) -> Result<Json<Standing>, Problem> {
+    // Its outcome is part of the standing.
+    drop(app.runtime().exchange_now().await);
+    Ok(Json(app.runtime().hub_standing().await?.into()))
+}
