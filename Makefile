@@ -57,14 +57,17 @@ KILLS ?= 200
 YEARS ?= 2..20
 PROACTIVE_YEARS ?= 4..51
 LIVES ?= 1000
+# Of each of four tests.
+WORLDS ?= 2500
 SEED ?= 1
 .PHONY: soak
-soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS, the PROACTIVE_YEARS and LIVES (1000) lives with corrections.
+soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS, the PROACTIVE_YEARS and LIVES (1000) lives with corrections, and four times WORLDS (2500) worlds of a hub and its embodiments.
 	@cargo build --release --locked --package echovessel --package testkit --bins
 	@python3 scripts/soak.py $(PROGRAM) $(TARGET_DIR)/release/scripted-model --kills $(KILLS) --seed $(SEED)
 	@ECHOVESSEL_YEARS=$(YEARS) cargo test --locked --package runtime --test it -- other_years_keep --nocapture
 	@ECHOVESSEL_YEARS=$(PROACTIVE_YEARS) cargo test --locked --package runtime --test it -- years_of_more_seeds --nocapture
 	@ECHOVESSEL_LIVES=$(LIVES) cargo test --locked --package runtime --test it -- generated_lives --nocapture
+	@ECHOVESSEL_WORLDS=$(WORLDS) cargo test --release --locked --package hub --test it -- come_to_rest
 	@ECHOVESSEL_SOAK_ROUNDS=$(KILLS) cargo test --locked --package echovessel --test it -- nothing_acknowledged_is_lost --nocapture
 	@ECHOVESSEL_TEST_KILLS=$(KILLS) cargo test --locked --package echovessel --test it -- killed_under_load
 
