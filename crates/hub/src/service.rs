@@ -178,11 +178,12 @@ impl Hub {
     /// When storage fails.
     pub async fn follow_hub(&self, address: Option<String>, instance: InstanceId) -> Result<(), HubError> {
         let store = &self.inner.parts.store;
-        let before = store.own_instance().await?.filter(|before| *before != instance);
-        if let (Some(before), Some(_)) = (&before, &address) {
-            self.rename_days(before, &instance).await?;
-        }
-        if before.is_some() || instance != self.instance_id() {
+        let stored = store.own_instance().await?;
+        if stored.as_ref() != Some(&instance) {
+            if let (Some(before), Some(_)) = (&stored, &address) {
+                self.rename_days(before, &instance).await?;
+            }
+            // Also in a home that has not been started yet: without it changes would be counted under no name of its own.
             store.set_own_instance(&instance).await?;
             self.inner.instance.store(Arc::new(instance));
         }

@@ -63,9 +63,12 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
     let persona = found.status.persona.as_ref().map_or("", |persona| persona.name.as_str());
     let plan = format!(
         "{} is the hub of {persona} and knows this home as `{}`.\n\
-         There: {} documents, which come here. Here: {here} documents, which go there, without the core blocks: who the persona is, \
-         who you are and the style come from the hub, and the texts here stay as earlier versions.",
-        wanted.url, found.instance, found.documents
+         Comes here: {}. Goes there: {}. The core blocks (who the persona is, who you are, the style) come from the hub; the texts \
+         here stay as earlier versions.",
+        wanted.url,
+        found.instance,
+        counted(found.documents),
+        counted(here)
     );
     if !shared.json {
         println!("{plan}");
@@ -99,6 +102,13 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
         print_standing(shared, &standing);
     }
     fail_with_error_of(&standing)
+}
+
+fn counted(documents: usize) -> String {
+    match documents {
+        1 => "1 document".to_owned(),
+        count => format!("{count} documents"),
+    }
 }
 
 /// Asks the hub who it is, with every check that can be made before anything is written.

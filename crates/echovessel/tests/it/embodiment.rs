@@ -118,6 +118,8 @@ async fn it_connects_and_exchanges_without_a_daemon_and_sends_the_rest_at_the_st
     assert!(!std::fs::read_to_string(laptop_home.file("config.toml")).unwrap_or_default().contains("[sync]"));
     let standing = run(&laptop_home, &settings, &[&asked[..], &["--yes", "--json"]].concat()).await.json();
     assert_eq!(standing["state"], "ok", "{standing}");
+    let quiet = run(&laptop_home, &settings, &["sync", "now"]).await;
+    assert!(!quiet.err.contains("another copy"), "{}", quiet.err);
     let mut laptop = Daemon::start(&laptop_home, &settings).await;
     assert_eq!(read(&laptop, "relationship/bond.md").await.unwrap(), "We like rain.\n");
     write(&laptop, "custom/last.md", "said last\n").await;
