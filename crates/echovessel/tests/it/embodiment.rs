@@ -164,7 +164,6 @@ async fn each_failure_has_its_sentence_and_nothing_is_written() {
     let not_ours = format!("{}/somewhere", hub.url);
     for (settings, url, sentence) in [
         (with(&good), refused.as_str(), "nothing answers at"),
-        (with(&good), "http://nowhere.invalid:7777", "was not found"),
         (with(&good), "home.example", "write it as https://"),
         (with("ev_wrong"), &hub.url, "does not know the token"),
         (with(&chat), &hub.url, "token create --scope hub:NAME"),
