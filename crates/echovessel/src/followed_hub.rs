@@ -13,7 +13,7 @@ use crate::home::Home;
 /// The hub, ready to be asked; `None` for a home that is nobody's embodiment.
 ///
 /// # Errors
-/// When an address is configured and the token for it is missing.
+/// If `sync.url` is set and no token is found.
 pub(crate) fn followed_hub(config: &Config, home: &Home) -> Result<Option<FollowedHub>, ConfigError> {
     let sync = &config.sync;
     let (address, shown) = if !sync.url.is_empty() {

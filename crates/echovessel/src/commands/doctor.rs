@@ -124,7 +124,7 @@ async fn embedding(config: &Config, home: &Home) -> Finding {
     }
 }
 
-/// Whether the hub of this home can be reached and takes its token; nothing for a home that is nobody's embodiment.
+/// Checks that the hub of this home answers and accepts its token; `None` for a home without a hub.
 async fn hub(config: &Config, home: &Home) -> Option<Finding> {
     let what = "hub";
     let followed = match followed_hub(config, home) {

@@ -44,12 +44,12 @@ pub(crate) async fn sync(
     }
 }
 
-/// What a person enters to connect, and what the hub says to it.
+/// What `connect` needs: the answer of the hub, and the token for it.
 struct Found {
     status: RemoteStatus,
     instance: InstanceId,
     token: SecretString,
-    /// Whether the token has to be stored in the home.
+    /// Whether the token was typed in. It is then stored in the home.
     is_entered: bool,
     /// Documents that the hub has.
     documents: usize,
@@ -278,7 +278,7 @@ async fn status(shared: &Shared, config: &Config, home: &Home) -> anyhow::Result
     Ok(())
 }
 
-/// How this home stands with its hub, in a line.
+/// One line: the hub, how many documents wait, the last exchange, the error.
 pub(crate) fn standing(sync: &Value) -> String {
     let waiting = sync["waiting"].as_u64().unwrap_or_default();
     let last = sync["last_exchange"].as_str().map_or_else(|| "never".to_owned(), str::to_owned);

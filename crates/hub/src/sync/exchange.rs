@@ -23,6 +23,8 @@ use super::receive::read_page;
 
 /// Documents on a page of a pull.
 const PULLED_AT_ONCE: u32 = 200;
+/// Most pages of one pull: two million documents. A hub that gives more goes in circles.
+const PAGES_MAX: usize = 10_000;
 /// Most rounds of one exchange. Two are enough where nobody writes meanwhile: the second brings what the hub made of the push, and
 /// tells it that erasures have arrived.
 const ROUNDS_MAX: usize = 4;
@@ -280,7 +282,7 @@ impl Hub {
         done: &mut Exchanged,
     ) -> Result<usize, ExchangeError> {
         let mut received = 0;
-        loop {
+        for _ in 0..PAGES_MAX {
             let pull = SyncPull {
                 instance_id: self.instance_id(),
                 since: Some(position.seen.clone()),
@@ -310,6 +312,11 @@ impl Hub {
                 return Ok(received);
             }
         }
+        position.cursor = None;
+        Err(RemoteError::Refused(format!(
+            "the hub gave {PAGES_MAX} pages and no last one; what came is kept"
+        ))
+        .into())
     }
 
     /// Sends what the hub has not seen. Returns how many versions and erasures went.

@@ -4,7 +4,7 @@ use memory::Scope;
 use serde_json::Value;
 
 use crate::api::sync::{ConcurrentVersion, ErasedLineItem, IdentityItem, MemoryItem};
-use crate::documents::{Document, Version, core_block_of};
+use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of};
 use crate::erasure::{ERASED, ErasedLine};
 use crate::error::HubError;
 use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
@@ -12,7 +12,7 @@ use crate::ports::{DocumentErasure, ExchangePosition, RemotePage};
 use crate::rollup::ROLL_UP_EDITOR;
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
-use crate::version_vector::VersionVector;
+use crate::version_vector::{COUNTER_MAX, VersionVector};
 use crate::versions::{MergeOutcome, differ, merge_version};
 
 use super::merge::{self, Admitted, merged};
@@ -110,6 +110,14 @@ fn incoming(
         written_at: other.updated_at,
     });
     let heads: Vec<Version> = std::iter::once(shown.clone()).chain(others).collect();
+    for head in &heads {
+        if head.vector.iter().any(|(_, counter)| counter > COUNTER_MAX) {
+            return Err(format!("{name}: its version vector counts beyond 2^53"));
+        }
+        if head.content.as_ref().is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
+            return Err(format!("{name}: it is longer than {CONTENT_BYTES_MAX} bytes"));
+        }
+    }
     let line = |line: &ErasedLineItem| {
         let digest = hex::decode(&line.digest).ok().and_then(|bytes| bytes.try_into().ok());
         let digest =
@@ -287,4 +295,40 @@ fn distinguished(act: &mut HubTransaction<'_>, version: Version, heads: &mut [Ve
     let own: InstanceId = act.hub.instance_id();
     let vector = VersionVector::default().with(&act.single_author(&own, "kept"), 1);
     Version { vector, ..version }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn page_of_a_lying_hub_is_read_as_far_as_it_can_be_true() {
+        let memory = |slug: &str, vector: Value, content: &str| {
+            json!({
+                "id": "x", "granularity": "significant", "date": "2026-07-01", "slug": slug, "content": content,
+                "chatIds": [], "sourceInstance": "home", "participatingInstances": [], "version": 1,
+                "createdAt": "2026-07-01T00:00:00Z", "updatedAt": "2026-07-01T00:00:00Z", "editedBy": "home",
+                "versionVector": vector,
+            })
+        };
+        let long = "x".repeat(CONTENT_BYTES_MAX + 1);
+        let page = RemotePage {
+            memories: vec![
+                memory("good", json!({"home": 1}), "text"),
+                memory("../../bad", json!({"home": 2}), "text"),
+                memory("counter", json!({"home": u64::MAX}), "text"),
+                memory("empty", json!({}), "text"),
+                memory("long", json!({"home": 3}), &long),
+                json!({"granularity": "hourly"}),
+                json!(7),
+            ],
+            ..RemotePage::default()
+        };
+        let (documents, passed_over) = read_page(&page);
+        let names: Vec<String> = documents.iter().map(|document| document.name.to_string()).collect();
+        assert_eq!(names, ["significant/2026-07-01_good.md"]);
+        assert_eq!(passed_over.len(), 6, "{passed_over:?}");
+    }
 }

@@ -21,6 +21,7 @@ use crate::scopes;
 const QUOTE_LENGTH: usize = 6;
 
 /// What is lost, as traces may hold it: texts, ids, and the sessions and turns that were about it.
+#[derive(Default)]
 pub(super) struct LostTexts {
     quotes: HashSet<u64>,
     lengths: BTreeSet<usize>,
@@ -233,14 +234,7 @@ pub(crate) fn clear_traces_quoting(
 ) -> Result<()> {
     let Some(number) = scopes::number_if_known(connection, scope)? else { return Ok(()) };
     let going = RemovalSet::new(number, LossReason::Forgotten, ThoughtPolicy::Recheck);
-    let mut lost = LostTexts {
-        quotes: HashSet::new(),
-        lengths: BTreeSet::new(),
-        ids: HashSet::new(),
-        sessions: BTreeSet::new(),
-        turns: BTreeSet::new(),
-        first_known: None,
-    };
+    let mut lost = LostTexts::default();
     lines.iter().for_each(|line| lost.add(&without_tags(line)));
     let mut taken = ForgetSummary::default();
     taken.counts.documents = 1;
@@ -286,14 +280,7 @@ mod tests {
     use super::*;
 
     fn lost(texts: &[&str]) -> LostTexts {
-        let mut lost = LostTexts {
-            quotes: HashSet::new(),
-            lengths: BTreeSet::new(),
-            ids: HashSet::new(),
-            sessions: BTreeSet::new(),
-            turns: BTreeSet::new(),
-            first_known: None,
-        };
+        let mut lost = LostTexts::default();
         texts.iter().for_each(|text| lost.add(text));
         lost
     }
