@@ -300,8 +300,13 @@ fn print_address(
     }
     let model = wired.model_state();
     let vectors = wired.embedding.host().map(|host| format!("{host} for vectors"));
-    let hosts: Vec<String> =
-        vectors.into_iter().chain(wired.voice_hosts.clone()).chain(channel_hosts.iter().cloned()).collect();
+    let hub = wired.hub.followed_hub().map(|hub| format!("{hub} for shared documents"));
+    let hosts: Vec<String> = vectors
+        .into_iter()
+        .chain(wired.voice_hosts.clone())
+        .chain(channel_hosts.iter().cloned())
+        .chain(hub)
+        .collect();
     let others = match hosts.as_slice() {
         [] => "no other host".to_owned(),
         hosts => format!("{}; no other host", hosts.join(", ")),
