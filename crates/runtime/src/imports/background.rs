@@ -87,13 +87,17 @@ impl RuntimeInner {
             mapping: start.mapping,
             remembering: start.remembering,
         };
-        let run = self.recorder(imports).begin(&request).await?;
         let recording = Recording { cancel: self.stopping.child_token(), ended: CancellationToken::new() };
         {
+            // Before its row is there, so that a reader of the row finds that it is being recorded.
             let mut running = imports.running();
             running.problems.remove(&upload.id);
             running.recording.insert(upload.id, recording.clone());
         }
+        let begun = self.recorder(imports).begin(&request).await;
+        let run = begun.inspect_err(|_| {
+            imports.running().recording.remove(&upload.id);
+        })?;
         self.publish_import(&imports.report(Some(upload.clone()), Some(run.clone()), upload.id));
         let runtime = self.clone();
         self.tasks.spawn(async move { runtime.record_to_end(upload, run, request, recording).await });
@@ -124,6 +128,7 @@ impl RuntimeInner {
             () = recording.cancel.cancelled() => None,
         };
         let mut upload = Some(upload);
+        let is_recorded = matches!(outcome, Some(Ok(_)));
         match outcome {
             None => {}
             Some(Ok(_)) => {
@@ -139,7 +144,10 @@ impl RuntimeInner {
                 imports.running().problems.insert(id, error.to_string());
             }
         }
-        imports.running().recording.remove(&id);
+        // One that is recorded keeps its entry: somebody may have read its row just before the last page.
+        if !is_recorded {
+            imports.running().recording.remove(&id);
+        }
         if let Ok(Some(run)) = imports.store.import_run(id).await {
             self.publish_import(&imports.report(upload, Some(run), id));
         }

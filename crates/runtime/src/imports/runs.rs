@@ -126,6 +126,7 @@ pub(crate) struct Imports {
 
 #[derive(Default)]
 pub(super) struct Running {
+    /// Those that record, and those that were recorded to the end since the start of the program.
     pub(super) recording: HashMap<ImportId, Recording>,
     pub(super) problems: HashMap<ImportId, String>,
     /// Sessions that waited when it was last published.
@@ -361,6 +362,7 @@ impl Runtime {
             self.overwrite_erased(&run.scope).await;
             imports.store.delete_import(id).await?;
         }
+        imports.running().recording.remove(&id);
         imports.uploads.remove(id).await?;
         Ok(undone)
     }

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
+use memory::ports::ImportStore;
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
@@ -73,6 +74,11 @@ pub(crate) fn scope(user: &str) -> Scope {
 
 impl Home {
     pub(crate) async fn new() -> Self {
+        Self::with_imports(|store| store).await
+    }
+
+    /// A home whose imports are recorded through another store.
+    pub(crate) async fn with_imports(imports: impl FnOnce(Arc<SqliteStore>) -> Arc<dyn ImportStore>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store =
             Arc::new(SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
@@ -82,7 +88,7 @@ impl Home {
         attach_hub(&runtime, &store, &clock, folder.path());
         runtime.attach_proactive(store.clone());
         runtime.attach_imports(ImportParts {
-            store: store.clone(),
+            store: imports(store.clone()),
             folder: folder.path().join("imports"),
             prices: Arc::default(),
         });

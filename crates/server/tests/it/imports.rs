@@ -11,7 +11,7 @@ use crate::conformity;
 use crate::home::{Answer, HOSTNAME, Home, TOKEN, until};
 
 const HOUR: Duration = Duration::from_secs(3_600);
-const CHAT: &str = "[01.03.24, 14:03:05] Nora: Good morning\n\
+pub(crate) const CHAT: &str = "[01.03.24, 14:03:05] Nora: Good morning\n\
     [01.03.24, 14:04:10] Milo: Good morning Nora, shall we walk?\n\
     [01.03.24, 14:05:00] Nora: Yes, and I bring my dog Pepper\n";
 
@@ -34,17 +34,17 @@ async fn send(home: &Home, files: &[(&str, &str)], format: Option<&str>) -> Answ
     answer
 }
 
-async fn upload(home: &Home, files: &[(&str, &str)]) -> Value {
+pub(crate) async fn upload(home: &Home, files: &[(&str, &str)]) -> Value {
     let answer = send(home, files, None).await;
     assert_eq!(answer.status, 201, "{}", answer.text);
     answer.json()
 }
 
-fn path(import: &Value, act: &str) -> String {
+pub(crate) fn path(import: &Value, act: &str) -> String {
     format!("/api/admin/imports/{}{act}", import["run_id"].as_str().unwrap())
 }
 
-fn who() -> Value {
+pub(crate) fn who() -> Value {
     json!({"mapping": {"user": ["Nora"], "persona": ["Milo"], "zone": "Europe/Berlin"}})
 }
 

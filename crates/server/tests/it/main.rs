@@ -15,6 +15,7 @@ mod trust;
 mod login;
 mod quota;
 mod tokens;
+mod late_reads;
 mod limits;
 mod audit;
 mod bound_users;

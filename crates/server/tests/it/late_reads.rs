@@ -1,0 +1,121 @@
+//! An import is read in the moment in which it ends.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::identifiers::{ImportId, SessionId};
+use memory::nodes::{Node, NodeKind};
+use memory::ports::{
+    ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedSession, NewImport,
+    Remembering, StoreError,
+};
+use memory::sessions::SessionPolicy;
+use serde_json::json;
+use store::SqliteStore;
+use tokio::sync::Notify;
+
+use crate::home::{Home, until};
+use crate::imports::{CHAT, path, upload, who};
+
+/// A store whose answers about a run that records arrive after it has ended.
+struct LateReads {
+    store: Arc<SqliteStore>,
+    was_read: Notify,
+    has_ended: Arc<Notify>,
+}
+
+#[async_trait]
+impl ImportStore for LateReads {
+    async fn import_run(&self, id: ImportId) -> Result<Option<ImportRun>, StoreError> {
+        let run = self.store.import_run(id).await?;
+        if run.as_ref().is_some_and(|run| run.status == ImportStatus::Recording) {
+            self.was_read.notify_one();
+            self.has_ended.notified().await;
+        }
+        Ok(run)
+    }
+
+    async fn begin_import(&self, new: NewImport) -> Result<ImportRun, StoreError> {
+        self.store.begin_import(new).await
+    }
+
+    async fn record_page(
+        &self,
+        id: ImportId,
+        page: ImportPage,
+        policy: SessionPolicy,
+    ) -> Result<Option<ImportRun>, StoreError> {
+        self.store.record_page(id, page, policy).await
+    }
+
+    async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError> {
+        self.was_read.notified().await;
+        self.store.finish_import(id, at).await
+    }
+
+    async fn import_runs(&self) -> Result<Vec<ImportRun>, StoreError> {
+        self.store.import_runs().await
+    }
+
+    async fn import_skips(&self, id: ImportId, limit: u32) -> Result<Vec<ImportSkip>, StoreError> {
+        self.store.import_skips(id, limit).await
+    }
+
+    async fn import_memories(&self, id: ImportId) -> Result<ImportMemories, StoreError> {
+        self.store.import_memories(id).await
+    }
+
+    async fn imported_sessions(
+        &self,
+        id: ImportId,
+        from: u64,
+        limit: u32,
+    ) -> Result<Vec<ImportedSession>, StoreError> {
+        self.store.imported_sessions(id, from, limit).await
+    }
+
+    async fn imported_nodes(
+        &self,
+        id: ImportId,
+        kinds: &[NodeKind],
+        limit: u32,
+    ) -> Result<Vec<Node>, StoreError> {
+        self.store.imported_nodes(id, kinds, limit).await
+    }
+
+    async fn set_remembering(
+        &self,
+        id: ImportId,
+        remembering: Remembering,
+    ) -> Result<Option<ImportRun>, StoreError> {
+        self.store.set_remembering(id, remembering).await
+    }
+
+    async fn import_sessions(&self, id: ImportId) -> Result<Vec<(SessionId, u32)>, StoreError> {
+        self.store.import_sessions(id).await
+    }
+
+    async fn delete_import(&self, id: ImportId) -> Result<bool, StoreError> {
+        self.store.delete_import(id).await
+    }
+}
+
+#[tokio::test]
+async fn import_that_ends_while_it_is_read_is_not_shown_as_interrupted() {
+    let has_ended = Arc::new(Notify::new());
+    let told = has_ended.clone();
+    let home =
+        Home::with_imports(|store| Arc::new(LateReads { store, was_read: Notify::new(), has_ended: told }))
+            .await;
+    let seen = upload(&home, &[("_chat.txt", CHAT)]).await;
+    let mut watcher = home.runtime.broadcast().subscribe();
+    let end = async {
+        while until(&mut watcher, &["import.progress"]).await.data["state"] == "recording" {}
+        has_ended.notify_one();
+    };
+    let start = path(&seen, "/start");
+    let (started, ()) = tokio::join!(home.post(&start, who()), end);
+    assert_eq!((started.status.as_u16(), &started.json()["state"]), (200, &json!("recording")));
+    assert_ne!(home.get(&path(&seen, "")).await.json()["state"], "recording");
+}
