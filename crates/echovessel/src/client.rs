@@ -1,4 +1,4 @@
-//! Speaks with the running daemon of a home, over loopback with the owner's token.
+//! Speaks with the running daemon of a home, over the socket in it, with the owner's token.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use outgoing::client_builder;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
+use server::HomeSocket;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::home::{Home, RunFile};
@@ -24,6 +25,10 @@ pub(crate) struct Daemon {
     pub(crate) run: RunFile,
     token: String,
     http: reqwest::Client,
+    /// Where requests go: the daemon's own address, or any loopback address over the socket.
+    base: String,
+    /// Keeps the address of the socket valid.
+    _socket: Option<HomeSocket>,
 }
 
 impl Daemon {
@@ -35,17 +40,27 @@ impl Daemon {
         if home.lock().is_ok() {
             return Err(missing().into());
         }
-        Self::at(run, home.token(random_bytes)?)
+        let token = home.token(random_bytes)?;
+        let path = home.daemon_socket();
+        if !path.exists() {
+            return Self::at(run, token);
+        }
+        let socket = HomeSocket::find(&path).with_context(|| format!("{} can't be used", path.display()))?;
+        let http =
+            client_builder().unix_socket(socket.path()).build().context("no HTTP client can be made")?;
+        let base = format!("http://127.0.0.1:{}", run.port);
+        Ok(Self { run, token, http, base, _socket: Some(socket) })
     }
 
-    /// The daemon that answers there.
+    /// The daemon that answers at its address, also where its home can hold no socket.
     pub(crate) fn at(run: RunFile, token: String) -> anyhow::Result<Self> {
         // No proxy: what is said here never leaves the machine.
         // Its certificate is for the name that others know it by; here it is known by the lock that it holds on the home
         // and by the port that it wrote there itself.
         let http = client_builder().no_proxy().tls_danger_accept_invalid_certs(true).build();
         let http = http.context("no HTTP client can be made")?;
-        Ok(Self { run, token, http })
+        let base = run.url.trim_end_matches('/').to_owned();
+        Ok(Self { run, token, http, base, _socket: None })
     }
 
     /// Asks, and reads the answer as JSON. What the daemon refuses is an error in its own words.
@@ -60,7 +75,7 @@ impl Daemon {
         kind: &str,
         pieces: impl Stream<Item = std::io::Result<Vec<u8>>> + Send + 'static,
     ) -> anyhow::Result<Value> {
-        let url = format!("{}{path}", self.run.url.trim_end_matches('/'));
+        let url = format!("{}{path}", self.base);
         let request = self.http.post(url).bearer_auth(&self.token).header(CONTENT_TYPE, kind);
         let sent = request.body(reqwest::Body::wrap_stream(pieces)).send().await;
         Self::answer(sent.with_context(|| format!("the daemon at {} broke off", self.run.url))?).await
@@ -129,7 +144,7 @@ impl Daemon {
     }
 
     fn request(&self, method: Method, path: &str, body: Option<Value>) -> RequestBuilder {
-        let url = format!("{}{path}", self.run.url.trim_end_matches('/'));
+        let url = format!("{}{path}", self.base);
         let request = self.http.request(method, url).bearer_auth(&self.token);
         match body {
             Some(body) => request.json(&body),

@@ -156,6 +156,16 @@ impl Home {
         self.folder.join("hub.sock")
     }
 
+    /// Where the daemon answers the owner's commands.
+    pub(crate) fn daemon_socket(&self) -> PathBuf {
+        self.folder.join("daemon.sock")
+    }
+
+    /// Where keys are that the owner entered in the page.
+    pub(crate) fn secrets(&self) -> PathBuf {
+        self.folder.join("secrets.toml")
+    }
+
     /// The folder of the embedding model of that name, unless the configuration or `ECHOVESSEL_MODEL_DIR` names another.
     pub(crate) fn model(&self, name: &str) -> PathBuf {
         self.folder.join("models").join(name)
@@ -252,8 +262,9 @@ impl Home {
 
     /// The daemon is gone.
     pub(crate) fn remove_run_file(&self) {
-        // It may be missing already; the lock, not this file, says who owns the home.
+        // They may be missing already; the lock, not these files, says who owns the home.
         let _ = std::fs::remove_file(self.run_path());
+        let _ = std::fs::remove_file(self.daemon_socket());
     }
 
     fn run_path(&self) -> PathBuf {

@@ -22,9 +22,10 @@ use crate::config::{self, Config, ConfigChange, Protection, is_live, known_keys}
 use crate::database::home_database;
 use crate::followed_hub::followed_hub;
 use crate::home::{Home, replace};
+use crate::language_model::{api_key_variable, connect, provider_settings};
 use crate::system::SystemClock;
 use crate::voice_setup::{self, voice_settings};
-use crate::wiring::{api_key_variable, connect, own_instance, prices_of, runtime_settings, server_settings};
+use crate::wiring::{own_instance, prices_of, runtime_settings, server_settings};
 
 /// The daemon's configuration and the parts that use it.
 pub(crate) struct LiveConfig {
@@ -103,7 +104,12 @@ impl Configuration for LiveConfig {
 }
 
 impl LiveConfig {
-    async fn apply(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
+    /// The configuration in effect.
+    pub(crate) async fn running(&self) -> Config {
+        self.state.lock().await.running.clone()
+    }
+
+    pub(crate) async fn apply(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
         let mut state = self.state.lock().await;
         let wishes =
             config::changes_in(&wanted, &known_keys_or_defect()?).map_err(ConfigurationError::NotAKey)?;
@@ -138,7 +144,7 @@ impl LiveConfig {
         };
         let server = server_settings(&running, &self.server.load().url).map_err(|error| refused(&error))?;
         let model = match has("llm.") {
-            true => Some(connect(&running).await.map_err(|error| refused(&error))?),
+            true => Some(connect(&running, &self.home).await.map_err(|error| refused(&error))?),
             false => None,
         };
         let voice = match has("voice.") {
@@ -205,7 +211,8 @@ impl LiveConfig {
     /// false.
     fn legacy_view(&self, config: &Config, appearance: &Appearance) -> Json {
         let variable = api_key_variable(config);
-        let key_present = !variable.is_empty() && std::env::var_os(&variable).is_some();
+        let key_present =
+            provider_settings(config, &self.home).is_ok_and(|settings| settings.api_key.is_some());
         let database = match home_database(config, &self.home) {
             Ok(HomeDatabase::File(path)) => path,
             // Neither a path nor a size: the legacy API knows files only.
@@ -301,7 +308,7 @@ impl LiveConfig {
     }
 }
 
-fn milliseconds(duration: Duration) -> u64 {
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -10,7 +10,7 @@ use hub::graph::Graph;
 use hub::{Hub, HubParts, HubSettings, InstanceId, Summariser, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use llm::{LlmError, OFFLINE, Provider, ProviderSettings, TierModels};
+use llm::Provider;
 use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
 use memory::ledger::{Price, Prices};
 use memory::ports::{Clock, Embedder, IdGenerator, Store};
@@ -19,12 +19,10 @@ use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
-use offline::OfflineProvider;
 use runtime::{
     Broadcast, ImportParts, Ledger, Metrics, ProactiveSettings, ReloadableModel, Runtime, RuntimeParts,
     RuntimeSettings, TraceSettings, VoiceParts,
 };
-use secrecy::SecretString;
 use server::ServerSettings;
 use server::mcp::ToolContext;
 use store::SqliteStore;
@@ -33,7 +31,8 @@ use crate::config::{Config, ConfigError, LlmPrice, body_limit};
 use crate::embedding::EmbeddingSetup;
 use crate::followed_hub::followed_hub;
 use crate::home::Home;
-use crate::system::{SystemRetryTimer, random_bytes};
+use crate::language_model::{self, LlmSummary};
+use crate::system::random_bytes;
 use crate::voice_setup::{voice_hosts, voice_settings};
 
 /// Tokens that a reply's prompt may take where neither the configuration nor the model says it.
@@ -87,42 +86,6 @@ impl Services {
     }
 }
 
-/// Which model answers.
-#[derive(Clone, Debug)]
-pub(crate) struct LlmSummary {
-    /// `openai`, `anthropic` or `offline`.
-    pub(crate) provider: String,
-    /// The model of the conversation.
-    pub(crate) model: String,
-    /// Where it is asked; none when nothing leaves the process.
-    pub(crate) endpoint: Option<String>,
-}
-
-impl LlmSummary {
-    /// Which model answers now.
-    pub(crate) fn of(provider: &dyn Provider) -> Self {
-        Self {
-            provider: provider.name().to_owned(),
-            model: provider.model(llm::Tier::Large),
-            endpoint: provider.endpoint(),
-        }
-    }
-
-    /// Whether no language model answers.
-    pub(crate) fn is_offline(&self) -> bool {
-        self.provider == OFFLINE
-    }
-
-    /// What a person should know about it, in a line.
-    pub(crate) fn notice(&self) -> Option<String> {
-        self.is_offline().then(|| {
-            "No language model is configured: the offline provider replies by simple rules from memory. Start Ollama or \
-             LM Studio and restart, or set [llm] provider and base_url in config.toml."
-                .to_owned()
-        })
-    }
-}
-
 /// Opens the store, finds the model and wires everything. Nothing moves before [`Runtime::start`].
 pub(crate) async fn wire(
     config: &Config,
@@ -132,7 +95,7 @@ pub(crate) async fn wire(
 ) -> anyhow::Result<Services> {
     let database = Arc::new(crate::database::open_database(config, home)?);
     let store: Arc<dyn Store> = database.clone();
-    let model = Arc::new(ReloadableModel::new(connect(config).await?));
+    let model = Arc::new(ReloadableModel::new(language_model::connect(config, home).await?));
     let metrics = Metrics::default();
     let prices = Arc::new(ArcSwap::from_pointee(prices_of(config)));
     let prompts = Prompts::load(home.prompts().as_deref())?;
@@ -243,22 +206,6 @@ fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {
     Ok(WorkingHours { rollup_at, catch_up: config.hub.catch_up })
 }
 
-/// The language model that the configuration names.
-pub(crate) async fn connect(config: &Config) -> Result<Arc<dyn Provider>, LlmError> {
-    llm::connect(provider_settings(config), Arc::new(SystemRetryTimer), Arc::new(OfflineProvider)).await
-}
-
-/// The environment variable that holds the language model's key; empty where none is needed.
-pub(crate) fn api_key_variable(config: &Config) -> String {
-    let customary = match config.llm.provider.as_str() {
-        "openai" => "OPENAI_API_KEY",
-        "anthropic" => "ANTHROPIC_API_KEY",
-        _ => "",
-    };
-    let named = &config.llm.api_key_env;
-    if named.is_empty() { customary.to_owned() } else { named.clone() }
-}
-
 /// How the server answers by the configuration; `url` is where it is reached.
 pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettings, ConfigError> {
     let server = &config.server;
@@ -296,31 +243,6 @@ pub(crate) fn shown_host(host: &str) -> String {
         Ok(address) if address.is_unspecified() => "127.0.0.1".to_owned(),
         Ok(IpAddr::V6(address)) => format!("[{address}]"),
         _ => host.to_owned(),
-    }
-}
-
-fn provider_settings(config: &Config) -> ProviderSettings {
-    let llm = &config.llm;
-    let variable = api_key_variable(config);
-    let api_key =
-        (!variable.is_empty()).then(|| std::env::var(&variable).ok()).flatten().map(SecretString::from);
-    ProviderSettings {
-        provider: llm.provider.clone(),
-        base_url: llm.base_url.clone(),
-        api_key,
-        api_key_env: variable,
-        model: llm.model.clone(),
-        models: TierModels {
-            small: llm.models.small.clone(),
-            medium: llm.models.medium.clone(),
-            large: llm.models.large.clone(),
-        },
-        timeout: llm.timeout.0,
-        first_token_timeout: llm.first_token_timeout.0,
-        max_retries: llm.max_retries,
-        temperature: Some(llm.temperature as f32),
-        max_tokens: Some(llm.max_tokens),
-        ..ProviderSettings::default()
     }
 }
 

@@ -27,11 +27,29 @@ pub(crate) fn provider(
     settings: &ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
-    let mut root = base_url.clone();
-    root.set_path(base_url.path().trim_end_matches('/').trim_end_matches("/v1"));
+    let root = root_of(base_url);
     let key = settings.api_key.as_ref().map(key_header).transpose()?;
     let protocol = Messages { url: below(&root, "v1/messages"), host: http::host_of(base_url), key };
     Ok(Arc::new(HttpProvider::new(protocol, models, settings, pauses)?))
+}
+
+/// Where the models are listed, and how to ask for them.
+pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
+    let mut url = below(&root_of(base), "v1/models");
+    url.set_query(Some("limit=1000"));
+    Ok((url, headers(settings.api_key.as_ref().map(key_header).transpose()?)))
+}
+
+fn root_of(base_url: &Url) -> Url {
+    let mut root = base_url.clone();
+    root.set_path(base_url.path().trim_end_matches('/').trim_end_matches("/v1"));
+    root
+}
+
+fn headers(key: Option<HeaderValue>) -> HeaderMap {
+    let version = HeaderValue::from_static(VERSION);
+    let key = key.map(|key| (HeaderName::from_static("x-api-key"), key));
+    key.into_iter().chain([(HeaderName::from_static("anthropic-version"), version)]).collect()
 }
 
 fn key_header(key: &SecretString) -> Result<HeaderValue, LlmError> {
@@ -62,9 +80,7 @@ impl Protocol for Messages {
     }
 
     fn headers(&self) -> HeaderMap {
-        let version = HeaderValue::from_static(VERSION);
-        let key = self.key.iter().map(|key| (HeaderName::from_static("x-api-key"), key.clone()));
-        key.chain([(HeaderName::from_static("anthropic-version"), version)]).collect()
+        headers(self.key.clone())
     }
 
     fn assumed(&self) -> Capabilities {

@@ -1,14 +1,12 @@
 //! From settings to a provider.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::join_all;
 use reqwest::Url;
 use secrecy::ExposeSecret;
-use serde::Deserialize;
-use tokio::time::timeout;
 
+use crate::models::{ListedModel, first_for_chat, models_at};
 use crate::sampled::Sampled;
 use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
@@ -17,15 +15,6 @@ use crate::{
     LlmError, LocalEndpoint, Provider, ProviderSettings, RetryTimer, Tier, TierModels, anthropic, http,
     openai,
 };
-
-/// How long a model server on this machine may take to say which models it has.
-const PROBE_TIME: Duration = Duration::from_millis(500);
-
-/// Most bytes read of a list of models.
-const MAX_LIST_BYTES: usize = 1024 * 1024;
-
-/// Names of models that answer no questions.
-const NOT_FOR_CHAT: &[&str] = &["embed", "bge-", "minilm", "rerank", "whisper"];
 
 /// How `llm.provider` names the offline provider, and how that provider names itself.
 pub const OFFLINE: &str = "offline";
@@ -66,8 +55,7 @@ async fn choose(
         OFFLINE => Ok((offline, None)),
         "openai" => openai_compatible(&settings, pauses).await,
         "anthropic" => {
-            let base_url = if settings.base_url.is_empty() { ANTHROPIC_BASE_URL } else { &settings.base_url };
-            let url = settings.checked_url(base_url)?;
+            let url = settings.address()?;
             key_for(&settings, &url, ANTHROPIC_BASE_URL)?;
             let models = settings.tier_models(&default_models(ANTHROPIC_MODELS));
             Ok((anthropic::provider(&url, models, &settings, pauses)?, None))
@@ -102,7 +90,7 @@ async fn auto(
         .filter(|(_, url)| is_loopback(url));
     let found = join_all(local.map(|(name, url)| async move { (models_at(&url).await, name, url) })).await;
     for (models, name, url) in found {
-        if let Some(model) = models.iter().map(|model| &model.id).find(|model| talks(model)) {
+        if let Some(model) = first_for_chat(&models) {
             tracing::info!(endpoint = name, model, "found a language model on this machine");
             let chosen = settings.tier_models(&TierModels::all(model));
             let context_tokens = context_of(&models, &chosen);
@@ -117,8 +105,8 @@ async fn openai_compatible(
     settings: &ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
 ) -> Result<Connected, LlmError> {
-    let own = settings.base_url.is_empty();
-    let url = settings.checked_url(if own { OPENAI_BASE_URL } else { &settings.base_url })?;
+    let own = settings.base_url.trim().is_empty();
+    let url = settings.address()?;
     key_for(settings, &url, OPENAI_BASE_URL)?;
     let mut models =
         settings.tier_models(&if own { default_models(OPENAI_MODELS) } else { TierModels::default() });
@@ -126,7 +114,7 @@ async fn openai_compatible(
     let asks = !models.is_complete() && is_loopback(&url);
     let listed = if asks { models_at(&url).await } else { Vec::new() };
     if !models.is_complete()
-        && let Some(model) = listed.iter().map(|model| &model.id).find(|model| talks(model))
+        && let Some(model) = first_for_chat(&listed)
     {
         models = settings.tier_models(&TierModels::all(model));
     }
@@ -147,7 +135,7 @@ fn context_of(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
 }
 
 /// The provider's own endpoint always wants a key; others may not.
-fn key_for(settings: &ProviderSettings, url: &Url, own_base_url: &str) -> Result<(), LlmError> {
+pub(crate) fn key_for(settings: &ProviderSettings, url: &Url, own_base_url: &str) -> Result<(), LlmError> {
     let own = Url::parse(own_base_url).is_ok_and(|own| own.host_str() == url.host_str());
     if own && settings.api_key.is_none() {
         let host = http::host_of(url);
@@ -159,56 +147,4 @@ fn key_for(settings: &ProviderSettings, url: &Url, own_base_url: &str) -> Result
         return Err(LlmError::Auth { message });
     }
     Ok(())
-}
-
-fn talks(model: &str) -> bool {
-    let model = model.to_lowercase();
-    !NOT_FOR_CHAT.iter().any(|part| model.contains(part))
-}
-
-/// The models that a server on this machine offers; none when it does not answer soon.
-async fn models_at(base_url: &Url) -> Vec<ListedModel> {
-    let url = openai::below(base_url, "models");
-    timeout(PROBE_TIME, list_models(url)).await.ok().flatten().unwrap_or_default()
-}
-
-async fn list_models(url: Url) -> Option<Vec<ListedModel>> {
-    let mut response = http::client(true, PROBE_TIME).ok()?.get(url).send().await.ok()?;
-    if !response.status().is_success() {
-        return None;
-    }
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.ok()? {
-        if body.len() + chunk.len() > MAX_LIST_BYTES {
-            return None;
-        }
-        body.extend_from_slice(&chunk);
-    }
-    let list: ModelList = serde_json::from_slice(&body).ok()?;
-    Some(list.data)
-}
-
-#[derive(Deserialize)]
-struct ModelList {
-    data: Vec<ListedModel>,
-}
-
-#[derive(Deserialize)]
-struct ListedModel {
-    id: String,
-    /// As llama.cpp's and other servers say it.
-    #[serde(default)]
-    context_length: Option<u32>,
-    /// As vLLM says it.
-    #[serde(default)]
-    max_model_len: Option<u32>,
-    /// As LM Studio says it of a model that is loaded.
-    #[serde(default)]
-    loaded_context_length: Option<u32>,
-}
-
-impl ListedModel {
-    fn context_tokens(&self) -> Option<u32> {
-        self.loaded_context_length.or(self.max_model_len).or(self.context_length)
-    }
 }

@@ -68,6 +68,18 @@ impl LlmError {
         matches!(self, LlmError::RateLimited { .. } | LlmError::Transient { .. })
     }
 
+    /// The same error with another message.
+    pub(crate) fn map_message(mut self, change: impl FnOnce(&str) -> String) -> LlmError {
+        let (LlmError::RateLimited { message, .. }
+        | LlmError::TooLong { message }
+        | LlmError::Refused { message }
+        | LlmError::Auth { message }
+        | LlmError::Transient { message }
+        | LlmError::Fatal { message }) = &mut self;
+        *message = change(message);
+        self
+    }
+
     pub(crate) fn transient(message: impl Into<String>) -> LlmError {
         LlmError::Transient { message: message.into() }
     }

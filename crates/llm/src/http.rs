@@ -15,7 +15,7 @@ pub(crate) use events::SseEvent;
 pub(crate) use protocol::{
     Capabilities, JsonMode, LimitField, ParsedAnswer, Progress, Protocol, StreamItem, schema_instructions,
 };
-pub(crate) use refusal::{ErrorBody, error_in_stream};
+pub(crate) use refusal::{ErrorBody, error_in_stream, of_status, of_transport};
 
 use std::time::Duration;
 

@@ -16,6 +16,7 @@
 mod provider;
 
 mod connect;
+mod models;
 mod sampled;
 mod settings;
 
@@ -28,5 +29,6 @@ mod http;
 pub use connect::{OFFLINE, connect};
 pub use error::LlmError;
 pub use http::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
+pub use models::{LocalServer, can_chat, list_models, local_servers};
 pub use provider::{AnswerFormat, Completion, Provider, Request, RetryTimer, StreamEvent, Tier, Usage};
 pub use settings::{LocalEndpoint, ProviderSettings, TierModels};

@@ -30,6 +30,12 @@ pub(crate) fn provider(
     Ok(Arc::new(HttpProvider::new(protocol, models, settings, pauses)?))
 }
 
+/// Where the models are listed, and how to ask for them.
+pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
+    let authorization = settings.api_key.as_ref().map(bearer).transpose()?;
+    Ok((below(base, "models"), authorization.into_iter().map(|value| (AUTHORIZATION, value)).collect()))
+}
+
 /// `{base}/{path}`, whether or not the base ends in a slash.
 pub(crate) fn below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();

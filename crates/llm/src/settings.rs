@@ -123,12 +123,16 @@ pub struct LocalEndpoint {
 }
 
 impl LocalEndpoint {
-    /// Ollama and LM Studio on their customary ports.
+    /// Ollama, LM Studio and llama.cpp on their customary ports.
     #[must_use]
     pub fn customary() -> Vec<LocalEndpoint> {
-        [("Ollama", "http://127.0.0.1:11434/v1"), ("LM Studio", "http://127.0.0.1:1234/v1")]
-            .map(|(name, base_url)| LocalEndpoint { name: name.to_owned(), base_url: base_url.to_owned() })
-            .to_vec()
+        [
+            ("Ollama", "http://127.0.0.1:11434/v1"),
+            ("LM Studio", "http://127.0.0.1:1234/v1"),
+            ("llama.cpp", "http://127.0.0.1:8080/v1"),
+        ]
+        .map(|(name, base_url)| LocalEndpoint { name: name.to_owned(), base_url: base_url.to_owned() })
+        .to_vec()
     }
 }
 
@@ -144,6 +148,19 @@ impl ProviderSettings {
     /// The models a person named, filled up from `defaults`.
     pub(crate) fn tier_models(&self, defaults: &TierModels) -> TierModels {
         self.models.or(&TierModels::all(&self.model)).or(defaults)
+    }
+
+    /// The address that is asked: `base_url`, else the provider's own. `auto` has none unless `base_url` is set.
+    ///
+    /// # Errors
+    /// [`LlmError::Fatal`] if it can't be used.
+    pub fn address(&self) -> Result<Url, LlmError> {
+        let own = match self.provider.trim() {
+            "openai" => OPENAI_BASE_URL,
+            "anthropic" => ANTHROPIC_BASE_URL,
+            _ => "",
+        };
+        self.checked_url(if self.base_url.trim().is_empty() { own } else { &self.base_url })
     }
 
     /// Reads and checks an address: http(s), no user information, and no plain HTTP to another machine.

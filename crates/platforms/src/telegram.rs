@@ -232,7 +232,7 @@ impl Shared {
         state.confirmed = state.confirmed.max(offset);
         let is_new = |update: &&Value| update["update_id"].as_i64().is_some_and(|id| id >= offset);
         let fresh: Vec<Value> = state.updates.iter().filter(is_new).take(UPDATES_MAX).cloned().collect();
-        if fresh.is_empty() || !state.is_unruly {
+        if !state.is_unruly {
             return fresh;
         }
         state.updates.iter().rev().take(UPDATES_MAX).cloned().collect()

@@ -1,12 +1,13 @@
 //! The HTTP surface over a persona's life: chat, administration, an OpenAI-compatible endpoint, live events, the page.
 //!
-//! [`serve`] takes connections until it is told to stop. [`router`] is the same without a socket, for tests.
+//! [`serve`] takes connections, from the network and from the home's owner, until it is told to stop. [`router`] is the same without a socket, for tests.
 //!
 //! A request passes, from the outside in: security headers, Host, Origin, token and its scope, the bounds of its body, the
 //! record of acts, the bounds of streams, and then one handler. A handler reads its input with `extract`, asks the runtime or the store, and answers JSON; whatever goes wrong is a
 //! `Problem`, in one shape, logged once. Writes run to their end also when the client goes away.
 
 mod serve;
+mod home_socket;
 mod connections;
 mod router;
 mod state;
@@ -29,9 +30,14 @@ mod routes;
 
 pub use admin::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 pub use admin::config::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError};
+pub use admin::model::{
+    KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration, ModelFault, ModelKey,
+    ModelSetup, ModelSetupError, ModelTryEvent,
+};
 pub use admin::voice::VoiceProgram;
 pub use api_docs::openapi;
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
+pub use home_socket::{HomeSocket, SocketError, listen_at};
 pub use openai::completions::{CHANNEL_HEADER, TERMINAL_CHANNEL};
 pub use router::{api_paths, router};
 pub use serve::{ServeError, serve};

@@ -1,21 +1,24 @@
 //! Takes connections, bounds what each may cost, and lets them finish when the program stops.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use crate::auth::client::Peer;
-use crate::connections::{ConnectionSlot, Place, Room};
+use crate::connections::{Place, Room};
 use crate::router::router;
 use crate::state::ServerParts;
 use crate::tls::Tls;
@@ -28,6 +31,8 @@ const HEAD_SIZE_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 100;
 /// How long replies that are under way may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
+/// Connections of the home at once. A command has one; further ones wait in the system's backlog.
+const HOME_CONNECTIONS_MAX: usize = 256;
 /// How long to leave the socket alone after it failed (as when file handles run out).
 const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
@@ -41,8 +46,11 @@ pub enum ServeError {
 
 /// Serves until `shutdown` is cancelled, by the caller or by `POST /api/admin/stop`. Then takes no new connections,
 /// ends event streams, and gives replies that are under way up to 20 s.
+///
+/// `home` is a socket for the owner's own commands. They are answered also while all connections of the network are in use.
 pub async fn serve(
     listener: TcpListener,
+    home: Option<UnixListener>,
     parts: ServerParts,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
@@ -52,10 +60,22 @@ pub async fn serve(
     let head_time = settings.load().head_time;
     let router = router(parts, shutdown.clone());
     let connections = GracefulShutdown::new();
+    let server = HttpServer { router, head_time };
     let room = Room::new();
+    let home_room = Arc::new(Semaphore::new(HOME_CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &room) => accepted,
+            accepted = accept_at_home(home.as_ref(), &home_room) => {
+                match accepted {
+                    Ok((stream, place)) => {
+                        let peer = Peer { address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), is_for_owner: true };
+                        tokio::spawn(server.clone().answer(stream, connections.watcher(), peer, place));
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                }
+            }
             () = shutdown.cancelled() => break,
         };
         let (stream, address, place) = match accepted {
@@ -72,21 +92,16 @@ pub async fn serve(
             continue;
         };
         let peer = Peer { address, is_for_owner };
-        let service = TowerToHyperService::new(FromPeer { peer, inner: router.clone() });
+        let (server, watcher) = (server.clone(), connections.watcher());
         match tls.clone() {
             None => {
-                let connection =
-                    connections.watch(http(head_time).serve_connection(TokioIo::new(stream), service));
-                tokio::spawn(ended(connection, slot));
+                tokio::spawn(server.answer(stream, watcher, peer, slot));
             }
             Some(tls) => {
-                let watcher = connections.watcher();
                 let shaking_hands = runtime.clock().sleep(HANDSHAKE_TIME_MAX);
                 tokio::spawn(async move {
                     let Some(stream) = shake_hands(&tls, stream, shaking_hands).await else { return };
-                    let connection =
-                        watcher.watch(http(head_time).serve_connection(TokioIo::new(stream), service));
-                    ended(connection, slot).await;
+                    server.answer(stream, watcher, peer, slot).await;
                 });
             }
         }
@@ -100,6 +115,28 @@ pub async fn serve(
     Ok(())
 }
 
+/// Speaks HTTP on connections that were taken.
+#[derive(Clone)]
+struct HttpServer {
+    router: Router,
+    head_time: Duration,
+}
+
+impl HttpServer {
+    /// Answers until the connection ends, which gives its place back.
+    async fn answer<S>(self, stream: S, watcher: Watcher, peer: Peer, place: impl Send)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let service = TowerToHyperService::new(FromPeer { peer, inner: self.router });
+        let connection = http(self.head_time).serve_connection(TokioIo::new(stream), service);
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!("a connection ended early: {error}");
+        }
+        drop(place);
+    }
+}
+
 fn http(head_time: Duration) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -108,13 +145,6 @@ fn http(head_time: Duration) -> http1::Builder {
         .max_header_size(HEAD_SIZE_MAX)
         .max_headers(HEADERS_MAX);
     builder
-}
-
-async fn ended<E: std::fmt::Display>(connection: impl Future<Output = Result<(), E>>, slot: ConnectionSlot) {
-    if let Err(error) = connection.await {
-        tracing::debug!("a connection ended early: {error}");
-    }
-    drop(slot);
 }
 
 async fn shake_hands(
@@ -150,6 +180,17 @@ impl Service<hyper::Request<hyper::body::Incoming>> for FromPeer {
         request.extensions_mut().insert(self.peer);
         self.inner.call(request)
     }
+}
+
+/// A connection of the home and its place; never one without such a socket.
+async fn accept_at_home(
+    home: Option<&UnixListener>,
+    room: &Arc<Semaphore>,
+) -> std::io::Result<(UnixStream, OwnedSemaphorePermit)> {
+    let Some(home) = home else { return std::future::pending().await };
+    let place = room.clone().acquire_owned().await.map_err(std::io::Error::other)?;
+    let (stream, _) = home.accept().await?;
+    Ok((stream, place))
 }
 
 async fn accept(listener: &TcpListener, room: &Room) -> std::io::Result<(TcpStream, SocketAddr, Place)> {

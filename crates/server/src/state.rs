@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admin::backups::Backups;
 use crate::admin::config::Configuration;
+use crate::admin::model::ModelSetup;
 use crate::auth::quota::TurnCounts;
 use crate::auth::{Limits, NamedTokens, Principal, Refusals, Tokens};
 use crate::bodies::HeldBytes;
@@ -126,6 +127,8 @@ pub struct ServerParts {
     pub settings: Arc<ArcSwap<ServerSettings>>,
     /// Reads and changes the configuration.
     pub configuration: Arc<dyn Configuration>,
+    /// Finds, tries and chooses language models.
+    pub model_setup: Arc<dyn ModelSetup>,
     /// Makes copies of the memory.
     pub backups: Arc<dyn Backups>,
     /// Speaks TLS to everybody; none for plain HTTP.

@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 
-use crate::admin::import_pipeline;
+use crate::admin::{import_pipeline, model};
 use crate::auth::Principal;
 use crate::chat::events;
 use crate::openai::completions;
@@ -19,7 +19,7 @@ use crate::problem::Problem;
 use crate::state::App;
 
 /// Paths that answer with a stream, or may.
-const PATHS: [&str; 3] = [events::PATH, import_pipeline::EVENTS_PATH, completions::PATH];
+const PATHS: [&str; 4] = [events::PATH, import_pipeline::EVENTS_PATH, completions::PATH, model::TRY_PATH];
 
 /// Counts the streams of each token, by its name.
 #[derive(Default)]

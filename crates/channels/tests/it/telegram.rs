@@ -286,8 +286,8 @@ async fn an_answer_that_only_repeats_is_not_asked_for_again_at_once() {
     world.link("self").await;
     world.platform.write(7, "hello");
     world.until_sent(2).await;
-    world.platform.be_unruly();
     let before = world.platform.calls("getUpdates");
+    world.platform.be_unruly();
     world.until("a repeated answer", || async { world.platform.calls("getUpdates") > before }).await;
     for _ in 0..1_000 {
         tokio::task::yield_now().await;

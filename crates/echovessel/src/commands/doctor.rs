@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::bail;
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +10,7 @@ use memory::ports::{Clock as _, SessionFilter, SessionStore as _, StoreError};
 use memory::{PersonaId, Scope, UserId};
 use serde::Serialize;
 use store::{Check, HomeDatabase, SqliteStore, StoreOptions};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use crate::cli::Shared;
 use crate::client::Daemon;
@@ -20,13 +19,12 @@ use crate::database::home_database;
 use crate::embedding::EmbeddingSetup;
 use crate::followed_hub::followed_hub;
 use crate::home::Home;
+use crate::language_model;
 use crate::system::SystemClock;
-use crate::wiring::{bare_host, connect};
+use crate::wiring::bare_host;
 
 /// Characters of a token that can't be guessed.
 const TOKEN_LENGTH_MIN: usize = 16;
-/// How long a language model may take to accept a connection.
-const REACH_TIME: Duration = Duration::from_secs(5);
 /// How far ahead a message may lie before the clock is to blame.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_mins(2);
 
@@ -50,7 +48,7 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     findings.push(token(home));
     findings.push(tls(&config));
     findings.push(embedding(&config, home).await);
-    findings.push(model(&config).await);
+    findings.push(model(&config, home).await);
     findings.extend(hub(&config, home).await);
     let daemon = daemon(home);
     findings.push(port(&config, daemon.runs).await);
@@ -183,32 +181,16 @@ fn tls(config: &Config) -> Finding {
     }
 }
 
-/// Whether the language model can be reached. Asks it nothing: a question may cost money.
-async fn model(config: &Config) -> Finding {
-    let what = "model";
-    let provider = match connect(config).await {
-        Ok(provider) => provider,
-        Err(error) => return Finding { what, ok: false, said: error.to_string() },
+async fn model(config: &Config, home: &Home) -> Finding {
+    let check = language_model::check(config, home).await;
+    let said = match check.is_ok {
+        true => check.said,
+        false => format!(
+            "{}. Messages sent until then are stored and can be retried",
+            check.said.trim_end_matches('.')
+        ),
     };
-    let Some(endpoint) = provider.endpoint() else {
-        let said = "none configured: the offline provider replies by rules".to_owned();
-        return Finding { what, ok: true, said };
-    };
-    let address = if endpoint.contains(':') { endpoint.clone() } else { format!("{endpoint}:443") };
-    let reached = tokio::time::timeout(REACH_TIME, TcpStream::connect(&address)).await;
-    let trouble = match reached {
-        Ok(Ok(_)) => {
-            let said = format!("{} at {endpoint} accepts connections", provider.name());
-            return Finding { what, ok: true, said };
-        }
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => "no answer in time".to_owned(),
-    };
-    let said = format!(
-        "{endpoint} can't be reached ({trouble}): start it, or fix llm.base_url or the network. Messages sent until then are \
-         stored and can be retried"
-    );
-    Finding { what, ok: false, said }
+    Finding { what: "model", ok: check.is_ok, said }
 }
 
 struct FoundDaemon {

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::run::open_hub_socket;
 use crate::cli::Mcp;
 use crate::config::Config;
 use crate::home::{Home, HomeInUse, HomeLock};
@@ -114,13 +115,7 @@ impl HostHome {
         wired.runtime.start().await?;
         outbound.channels.start(&wired.runtime);
         let desk = wired.desk();
-        let socket = match HubSocket::open(&home.hub_socket(), desk.clone()) {
-            Ok(socket) => Some(socket),
-            Err(error) => {
-                tracing::error!("{error}");
-                None
-            }
-        };
+        let socket = open_hub_socket(home, desk.clone());
         let (abandon, serving) = (CancellationToken::new(), std::sync::Mutex::default());
         Ok(Self { desk: Arc::new(desk), socket, outbound, wired, serving, abandon, _lock: lock })
     }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use arc_swap::ArcSwap;
 use reqwest::Method;
-use runtime::ReloadableModel;
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-use server::mcp::HubSocket;
-use server::{ActiveModels, LlmState, ServerParts, Tls, Tokens};
-use tokio::net::TcpListener;
+use server::mcp::{HubSocket, ToolContext};
+use server::{ActiveModels, ServerParts, Tls, Tokens, listen_at};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +19,7 @@ use crate::cli::{Run, Shared};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::home::{Home, HomeLock, RunFile};
+use crate::language_model::LlmSummary;
 use crate::lifecycle;
 use crate::live_config::{Configured, LiveConfig};
 use crate::outbound;
@@ -44,7 +44,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let outbound = outbound::open(config, &wired)?;
     wired.runtime.start().await?;
     outbound.channels.start(&wired.runtime);
-    let socket = open_socket(home, &wired);
+    let socket = open_hub_socket(home, wired.desk());
     let parts = server_parts(config, home, &wired, owner.tokens()?, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
     let backups = config.backup_every()?.map(|every| {
@@ -52,7 +52,8 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
         tokio::spawn(super::backup::repeat(config.clone(), home.clone(), every, clock))
     });
     let login = parts.tokens.mint_login_code(wired.runtime.clock().now()).link(&url);
-    let mut serving = tokio::spawn(server::serve(listener, parts, shutdown.clone()));
+    let at_home = listen_at_home(home);
+    let mut serving = tokio::spawn(server::serve(listener, at_home, parts, shutdown.clone()));
     home.write_run_file(&RunFile { pid: std::process::id(), port, url: url.clone() })?;
     if asked.open {
         open_page(home, &login);
@@ -83,14 +84,17 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
 }
 
 /// Lets programs that start `echovessel mcp` on this home join. Without it everything else works.
-fn open_socket(home: &Home, wired: &Services) -> Option<HubSocket> {
-    match HubSocket::open(&home.hub_socket(), wired.desk()) {
-        Ok(socket) => Some(socket),
-        Err(error) => {
-            tracing::error!("{error}");
-            None
-        }
-    }
+pub(super) fn open_hub_socket(home: &Home, context: ToolContext) -> Option<HubSocket> {
+    let opened = HubSocket::open(&home.hub_socket(), context);
+    opened
+        .inspect_err(|error| tracing::error!("{error}. Other `echovessel mcp` processes can't connect"))
+        .ok()
+}
+
+/// Where this home's commands reach the daemon. Without it they use its address.
+fn listen_at_home(home: &Home) -> Option<UnixListener> {
+    let listening = listen_at(&home.daemon_socket());
+    listening.inspect_err(|error| tracing::warn!("{error}. Commands use the daemon's address instead")).ok()
 }
 
 /// In reverse of the start: no new words, streaming replies finish, work returns to the queue, the log is folded in.
@@ -137,7 +141,7 @@ impl PrivateDaemon {
         let tokens = Tokens::new(&token, Box::new(random_bytes))?;
         let parts = server_parts(config, home, &wired, tokens, &url, None)?;
         let shutdown = CancellationToken::new();
-        let served = server::serve(listener, parts, shutdown.clone());
+        let served = server::serve(listener, None, parts, shutdown.clone());
         // How it ends is seen by whoever asks it something.
         let serving = tokio::spawn(async move { _ = served.await });
         let daemon = Daemon::at(RunFile { pid: std::process::id(), port, url }, token)?;
@@ -234,16 +238,6 @@ fn tls(config: &Config) -> anyhow::Result<Option<Tls>> {
     Ok(Some(Tls::from_files(Path::new(certificates), Path::new(key))?))
 }
 
-fn llm_state(model: &ReloadableModel) -> LlmState {
-    let model = crate::wiring::LlmSummary::of(model);
-    LlmState {
-        offline: model.is_offline(),
-        notice: model.notice(),
-        provider: model.provider,
-        model: Some(model.model).filter(|model| !model.is_empty()),
-    }
-}
-
 fn server_parts(
     config: &Config,
     home: &Home,
@@ -253,7 +247,8 @@ fn server_parts(
     tls: Option<Tls>,
 ) -> anyhow::Result<ServerParts> {
     let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
-    let models = move || ActiveModels { llm: llm_state(&model), embedding: embedding.embedding_state() };
+    let models =
+        move || ActiveModels { llm: LlmSummary::of(&*model).state(), embedding: embedding.embedding_state() };
     let started_at = wired.runtime.clock().now();
     let settings = Arc::new(ArcSwap::from_pointee(server_settings(config, url)?));
     let configuration = LiveConfig {
@@ -270,6 +265,7 @@ fn server_parts(
         home: home.clone(),
         clock: Arc::new(SystemClock),
     };
+    let configuration = Arc::new(configuration);
     Ok(ServerParts {
         runtime: wired.runtime.clone(),
         hub: wired.hub.clone(),
@@ -278,7 +274,8 @@ fn server_parts(
         access: wired.database.clone(),
         archives: wired.database.clone(),
         settings,
-        configuration: Arc::new(configuration),
+        configuration: configuration.clone(),
+        model_setup: configuration,
         backups: Arc::new(backups),
         tls,
         models: Box::new(models),

@@ -11,15 +11,20 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     let daemon = Daemon::find(home)?;
     let status = daemon.ask(Method::GET, "/api/admin/status", None).await?;
     let state = daemon.ask(Method::GET, "/api/state", None).await?;
+    let model = daemon.ask(Method::POST, "/api/admin/model/check", None).await?;
     if shared.json {
-        println!("{}", serde_json::json!({"run": daemon.run, "status": status, "state": state}));
+        println!(
+            "{}",
+            serde_json::json!({"run": daemon.run, "status": status, "state": state, "model": model})
+        );
         return Ok(());
     }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     println!("EchoVessel {} answers at {}", text(&status["version"]), daemon.run.url);
     println!("  process   {}, up {} s", daemon.run.pid, text(&status["uptime_seconds"]));
     println!("  persona   {}", text(&state["persona"]["display_name"]));
-    println!("  model     {} {}", text(&state["llm"]["provider"]), text(&state["llm"]["model"]));
+    let fault = if model["ok"] == true { String::new() } else { format!(": {}", text(&model["detail"])) };
+    println!("  model     {} {}{fault}", text(&model["llm"]["provider"]), text(&model["llm"]["model"]));
     let counts = &state["memory_counts"];
     println!(
         "  memory    {} messages, {} events, {} thoughts",

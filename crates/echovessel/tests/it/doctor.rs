@@ -76,7 +76,7 @@ async fn a_language_model_that_is_not_there_or_wants_a_key() {
         .key("llm.model", "m")
         .key("llm.base_url", format!("http://{address}/v1"));
     let said = complaint(&home, &nobody, "model").await;
-    assert!(said.contains(&address.to_string()) && said.contains("can't be reached"), "{said}");
+    assert!(said.contains(&address.to_string()) && said.contains("cannot be reached"), "{said}");
     let keyless = settings.key("llm.provider", "anthropic");
     assert!(complaint(&home, &keyless, "model").await.contains("API key"));
 }

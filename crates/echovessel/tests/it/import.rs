@@ -57,7 +57,7 @@ async fn messages(home: &Home, settings: &Settings) -> Vec<(String, String, Stri
     messages
 }
 
-fn is_anywhere(home: &Home, words: &str) -> bool {
+pub(crate) fn is_anywhere(home: &Home, words: &str) -> bool {
     is_in_files(&home.path(), words.as_bytes()) || home.holds(words)
 }
 

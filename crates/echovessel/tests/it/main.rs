@@ -25,6 +25,7 @@ mod export;
 mod terminal;
 mod tokens;
 mod reload;
+mod model_setup;
 mod start;
 mod secrets;
 mod server_database;

@@ -56,3 +56,19 @@ async fn a_token_that_was_made_without_a_daemon_opens_the_next_one() {
         audit.body["items"].as_array().unwrap().iter().map(|item| &item["object"]).collect();
     assert_eq!(acts[..2], ["token old", "token old"]);
 }
+
+/// As when somebody holds all connections of the network.
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_reach_a_daemon_whose_address_does_not_answer() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let _daemon = Daemon::start(&home, &settings).await;
+    run(&home, &settings, &["token", "create", "--scope", "chat", "--name", "greedy"]).await.well();
+    let file = home.path().join("run.json");
+    let mut shown: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    shown["url"] = "http://127.0.0.1:1".into();
+    shown["port"] = 1.into();
+    std::fs::write(&file, shown.to_string()).unwrap();
+    run(&home, &settings, &["token", "revoke", "greedy"]).await.well();
+    let listed = run(&home, &settings, &["token", "list", "--json"]).await.json();
+    assert_eq!(listed["tokens"], serde_json::json!([]));
+}

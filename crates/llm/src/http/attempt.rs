@@ -288,15 +288,8 @@ impl<P: Protocol> Shared<P> {
     }
 
     /// Takes the key out of a message: an endpoint may repeat it.
-    pub(super) fn without_secret(&self, mut error: LlmError) -> LlmError {
-        let (LlmError::RateLimited { message, .. }
-        | LlmError::TooLong { message }
-        | LlmError::Refused { message }
-        | LlmError::Auth { message }
-        | LlmError::Transient { message }
-        | LlmError::Fatal { message }) = &mut error;
-        *message = mask_key(message, self.secret.as_ref());
-        error
+    pub(super) fn without_secret(&self, error: LlmError) -> LlmError {
+        error.map_message(|message| mask_key(message, self.secret.as_ref()))
     }
 }
 

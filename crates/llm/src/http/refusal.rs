@@ -91,7 +91,7 @@ impl ErrorBody {
 }
 
 /// The error for an answer with this status.
-pub(super) fn of_status(
+pub(crate) fn of_status(
     host: &str,
     status: StatusCode,
     headers: &HeaderMap,
@@ -164,7 +164,7 @@ fn classify(
 }
 
 /// The error for a connection that did not open, or broke.
-pub(super) fn of_transport(host: &str, error: &reqwest::Error) -> LlmError {
+pub(crate) fn of_transport(host: &str, error: &reqwest::Error) -> LlmError {
     let cause = root_cause(error);
     if error.is_builder() {
         return LlmError::fatal(format!("The request to {host} could not be written ({cause})."));

@@ -5,6 +5,7 @@ mod scripted_server;
 
 mod anthropic;
 mod connect;
+mod model_list;
 mod fallback;
 mod limits;
 mod openai;

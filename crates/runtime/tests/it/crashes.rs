@@ -80,6 +80,7 @@ async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
     ];
     for (method, fault, questions) in deaths {
         let when = format!("{fault:?} in {method}");
+        let dies_with_the_answer = method == "commit_reconciliation" && fault == Fault::DeathAfter;
         let mut world = World::new().await;
         let berlin = live(&mut world, BERLIN_SAID, BERLIN, None).await;
         world.model.on("extraction", |_| {
@@ -104,11 +105,14 @@ async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
         let former = world.store.node(berlin.id).await.unwrap().unwrap().node;
         assert_eq!(former.superseded_by, Some(lyon[0].id), "{when}");
         assert_eq!(world.model.requests_for("reconciliation").len(), questions, "{when}");
-        let calls = world.store.calls_of_session(session.id).await.unwrap();
-        assert!(
-            calls.iter().any(|call| call.task == "reconciliation" && call.outcome == "ok"),
-            "{when}: {calls:?}"
-        );
+        // Calls are written beside the work: the one whose answer was stored in the moment of death may be missing.
+        if !dies_with_the_answer {
+            let calls = world.store.calls_of_session(session.id).await.unwrap();
+            assert!(
+                calls.iter().any(|call| call.task == "reconciliation" && call.outcome == "ok"),
+                "{when}: {calls:?}"
+            );
+        }
     }
 }
 

@@ -45,7 +45,7 @@ use serde_json::Value;
 use store::{SqliteStore, StoreOptions};
 
 /// What happens at the next call of a method.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It fails and changes nothing.
     Error(StoreError),

@@ -24,6 +24,7 @@ pub(crate) mod proactive;
 pub(crate) mod forget;
 pub(crate) mod erase;
 pub(crate) mod config;
+pub(crate) mod model;
 pub(crate) mod tokens;
 pub(crate) mod audit;
 pub(crate) mod metrics;

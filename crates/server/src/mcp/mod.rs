@@ -16,7 +16,7 @@ mod socket;
 
 pub use context::ToolContext;
 pub use handler::serve_stream;
-pub use socket::{HubSocket, SocketError, join};
+pub use socket::{HubSocket, join};
 pub use speaker::Speaker;
 pub use tools::names_that_may_be_repeated;
 

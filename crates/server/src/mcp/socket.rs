@@ -1,8 +1,5 @@
 //! The socket in the home, over which other processes reach whoever holds it.
 
-use std::fs::File;
-use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +14,8 @@ use tokio_util::task::TaskTracker;
 use super::context::ToolContext;
 use super::handler::serve_stream;
 use super::speaker::Speaker;
+use crate::home_socket::{HomeSocket, SocketError, listen_at};
 
-/// Longest path in a socket's address, in bytes: Linux takes 107, macOS 103.
-const ADDRESS_BYTES_MAX: usize = 103;
 /// Longest greeting, in bytes.
 const GREETING_BYTES_MAX: u64 = 1_024;
 /// How long a process may take to say who it is.
@@ -34,35 +30,14 @@ struct Greeting {
     instance: Option<InstanceId>,
 }
 
-/// The socket can't be had.
-#[derive(Debug, thiserror::Error)]
-#[error("{path} can't be created: {reason}. `echovessel mcp` processes can't connect to this daemon")]
-pub struct SocketError {
-    path: String,
-    reason: String,
-}
-
 /// Reaches whoever holds the home, and says who is speaking.
 pub async fn join(path: &Path, instance: Option<&InstanceId>) -> std::io::Result<UnixStream> {
-    let (short, _folder) = addressable(path)?;
-    let mut stream = UnixStream::connect(short).await?;
+    let address = HomeSocket::find(path)?;
+    let mut stream = UnixStream::connect(address.path()).await?;
     let mut line = serde_json::to_vec(&Greeting { instance: instance.cloned() })?;
     line.push(b'\n');
     stream.write_all(&line).await?;
     Ok(stream)
-}
-
-/// A path that fits into a socket's address. A longer one goes by way of its open folder, where the system has a way.
-fn addressable(path: &Path) -> std::io::Result<(PathBuf, Option<File>)> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Ok((path.to_owned(), None));
-    };
-    if path.as_os_str().len() <= ADDRESS_BYTES_MAX || !cfg!(target_os = "linux") {
-        return Ok((path.to_owned(), None));
-    }
-    let folder = File::open(folder)?;
-    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
-    Ok((short, Some(folder)))
 }
 
 /// A socket that answers until it is closed.
@@ -75,23 +50,12 @@ pub struct HubSocket {
 }
 
 impl HubSocket {
-    /// Listens there, for its owner only, in the place of a socket that a dead process left. Only whoever holds the home
-    /// may do that.
+    /// Listens there. Only the process that holds the home may do that.
     ///
     /// # Errors
     /// If the path is too long for a socket, or can't be written.
     pub fn open(path: &Path, context: ToolContext) -> Result<Self, SocketError> {
-        let error = |reason: std::io::Error| SocketError {
-            path: path.display().to_string(),
-            reason: reason.to_string(),
-        };
-        match std::fs::remove_file(path) {
-            Err(reason) if reason.kind() != std::io::ErrorKind::NotFound => return Err(error(reason)),
-            _ => {}
-        }
-        let (short, _folder) = addressable(path).map_err(error)?;
-        let listener = UnixListener::bind(short).map_err(error)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(error)?;
+        let listener = listen_at(path)?;
         let socket = Self {
             path: path.to_owned(),
             stop: CancellationToken::new(),
@@ -194,22 +158,5 @@ impl<R: tokio::io::AsyncRead + Unpin> tokio::io::AsyncRead for Ending<R> {
             return std::task::Poll::Ready(Ok(()));
         }
         std::pin::Pin::new(&mut self.inner).poll_read(context, buffer)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_home_may_lie_deep() {
-        let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join("x".repeat(60)).join("y".repeat(60));
-        std::fs::create_dir_all(&deep).unwrap();
-        let path = deep.join("hub.sock");
-        let (short, _folder) = addressable(&path).unwrap();
-        let _listener = UnixListener::bind(short).unwrap();
-        assert!(path.exists());
-        join(&path, None).await.unwrap();
     }
 }

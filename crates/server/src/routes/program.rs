@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::route::{Route, Tag};
 use crate::admin::config::{self, ConfigResponse};
+use crate::admin::model::{self, ModelTryEvent};
 use crate::admin::{audit, daemon, metrics, tokens};
 use crate::api_docs;
 use crate::auth::login;
@@ -34,6 +35,14 @@ pub(super) fn routes() -> Vec<Route> {
         tag.patch("/api/admin/config", "Change settings in the file and the running program", config::change)
             .takes::<Map<String, Value>>()
             .fails_with(&[500]),
+        tag.get("/api/admin/model", "Get which language model is configured", model::show).fails_with(&[500]),
+        tag.put("/api/admin/model", "Choose the language model, with its key", model::choose)
+            .fails_with(&[500]),
+        tag.get("/api/admin/model/local", "List model servers on this machine", model::local_servers),
+        tag.post("/api/admin/model/list", "List an endpoint's models", model::list),
+        tag.post(model::TRY_PATH, "Ask a model for one sentence", model::try_out)
+            .returns_events::<ModelTryEvent>(),
+        tag.post("/api/admin/model/check", "Ask the language model whether it answers", model::check),
         tag.post("/api/admin/reload", "Reload the configuration file", config::reload)
             .fails_with(&[422, 500]),
         tag.get("/api/admin/tokens", "List named tokens", tokens::list),

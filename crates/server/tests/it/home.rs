@@ -12,6 +12,8 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
 use hub::graph::Graph;
 use hub::{Hub, HubParts, HubSettings, WorkingHours};
 use jiff::Timestamp;
@@ -31,7 +33,9 @@ use runtime::{
 use serde_json::Value;
 use server::{
     ActiveModels, BackupCreated, BackupError, BackupList, Backups, ConfigAuthor, ConfigUpdate, Configuration,
-    ConfigurationError, EmbeddingState, LlmState, ServerParts, ServerSettings, Tokens,
+    ConfigurationError, EmbeddingState, KeySource, LlmState, LocalModelServer, ModelCheckResponse,
+    ModelChoice, ModelConfiguration, ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
+    ServerParts, ServerSettings, Tokens,
 };
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
@@ -272,6 +276,15 @@ fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedCloc
     runtime.attach_hub(hub, WorkingHours { rollup_at, catch_up: false });
 }
 
+fn llm() -> LlmState {
+    LlmState {
+        provider: "talker".to_owned(),
+        model: Some("talker-1".to_owned()),
+        offline: false,
+        notice: None,
+    }
+}
+
 fn parts(
     runtime: &Runtime,
     store: &Arc<SqliteStore>,
@@ -279,12 +292,7 @@ fn parts(
     settings: &Arc<ArcSwap<ServerSettings>>,
 ) -> ServerParts {
     let models = || ActiveModels {
-        llm: LlmState {
-            provider: "talker".to_owned(),
-            model: Some("talker-1".to_owned()),
-            offline: false,
-            notice: None,
-        },
+        llm: llm(),
         embedding: EmbeddingState { provider: None, model: None, words_only: true },
     };
     let clock = runtime.shared_clock();
@@ -306,6 +314,7 @@ fn parts(
         archives: store.clone(),
         settings: settings.clone(),
         configuration: Arc::new(Shelf),
+        model_setup: Arc::new(Shelf),
         backups: Arc::new(Shelf),
         tls: None,
         models: Box::new(models),
@@ -321,6 +330,44 @@ impl Backups for Shelf {
 
     async fn create(&self) -> Result<BackupCreated, BackupError> {
         Err(BackupError::NotMade("the folder cannot be written".to_owned()))
+    }
+}
+
+#[async_trait]
+impl ModelSetup for Shelf {
+    async fn show(&self) -> Result<ModelConfiguration, ModelSetupError> {
+        Ok(ModelConfiguration {
+            provider: "auto".to_owned(),
+            base_url: String::new(),
+            model: String::new(),
+            key: ModelKey { source: KeySource::None, variable: String::new(), end: String::new() },
+            overridden_by_environment: Vec::new(),
+            answering: llm(),
+        })
+    }
+
+    async fn local_servers(&self) -> Vec<LocalModelServer> {
+        Vec::new()
+    }
+
+    async fn list(&self, _: ModelChoice) -> Result<Vec<String>, ModelSetupError> {
+        Err(ModelSetupError { fault: ModelFault::Key, detail: "the key is wrong".to_owned() })
+    }
+
+    async fn try_out(
+        &self,
+        choice: ModelChoice,
+        _: String,
+    ) -> Result<BoxStream<'static, ModelTryEvent>, ModelSetupError> {
+        Ok(stream::iter([ModelTryEvent::Piece { text: choice.model }]).boxed())
+    }
+
+    async fn choose(&self, _: ModelChoice) -> Result<ModelConfiguration, ModelSetupError> {
+        ModelSetup::show(self).await
+    }
+
+    async fn check(&self) -> ModelCheckResponse {
+        ModelCheckResponse { ok: true, detail: "answers".to_owned(), llm: llm() }
     }
 }
 

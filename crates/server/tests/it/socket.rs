@@ -1,9 +1,10 @@
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use crate::home::{Home, TOKEN};
 
@@ -49,7 +50,7 @@ async fn a_talk_over_a_real_socket_until_the_program_is_told_to_stop() {
     let home = Home::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = tokio::spawn(server::serve(listener, home.parts(), home.shutdown.clone()));
+    let server = tokio::spawn(server::serve(listener, None, home.parts(), home.shutdown.clone()));
 
     let mut events = Client::send(address, "GET /api/chat/events", "").await;
     let head = events.until("chat.connection.ready").await;
@@ -76,7 +77,7 @@ async fn a_head_that_is_too_large_is_refused() {
     let home = Home::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = tokio::spawn(server::serve(listener, home.parts(), home.shutdown.clone()));
+    let server = tokio::spawn(server::serve(listener, None, home.parts(), home.shutdown.clone()));
     let path = format!("GET /health?{}", "x".repeat(100_000));
     let mut stream = TcpStream::connect(address).await.unwrap();
     // The server may hang up before all of it is written.
@@ -97,7 +98,7 @@ async fn a_body_that_does_not_come_is_not_waited_for_for_ever() {
     let home = Home::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = tokio::spawn(server::serve(listener, home.parts(), home.shutdown.clone()));
+    let server = tokio::spawn(server::serve(listener, None, home.parts(), home.shutdown.clone()));
     let mut slow = TcpStream::connect(address).await.unwrap();
     let head = format!(
         "POST /api/chat/send HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n\
@@ -122,13 +123,39 @@ async fn a_head_that_comes_drop_by_drop_is_hung_up_on() {
     home.set(|settings| settings.head_time = Duration::from_millis(50));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = tokio::spawn(server::serve(listener, home.parts(), home.shutdown.clone()));
+    let server = tokio::spawn(server::serve(listener, None, home.parts(), home.shutdown.clone()));
     let mut drops = TcpStream::connect(address).await.unwrap();
     drops.write_all(format!("GET /health HTTP/1.1\r\nHost: {address}\r\nX-Slow: ").as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     let _: std::io::Result<usize> = drops.read_to_end(&mut answer).await;
     let answer = String::from_utf8_lossy(&answer).into_owned();
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+    home.shutdown.cancel();
+    server.await.unwrap().unwrap();
+}
+
+/// A token that holds all connections of the network can still be revoked.
+#[tokio::test]
+async fn socket_of_the_home_answers_the_owner_alone() {
+    let home = Home::new().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("daemon.sock");
+    let at_home = server::listen_at(&path).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let server = tokio::spawn(server::serve(listener, Some(at_home), home.parts(), home.shutdown.clone()));
+    let program = home.token("program", &["admin"], None).await;
+    for (token, status) in [(TOKEN, "200"), (&*program, "503"), ("guess", "503")] {
+        let mut stream = UnixStream::connect(&path).await.unwrap();
+        let request = format!(
+            "GET /api/admin/tokens HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    }
     home.shutdown.cancel();
     server.await.unwrap().unwrap();
 }

@@ -62,7 +62,7 @@ impl Watcher {
 async fn served(home: &Home) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(server::serve(listener, home.parts(), home.shutdown.clone()));
+    tokio::spawn(server::serve(listener, None, home.parts(), home.shutdown.clone()));
     address
 }
 

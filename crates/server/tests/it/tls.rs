@@ -50,7 +50,7 @@ async fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     let address = listener.local_addr().unwrap();
     let tls = Tls::from_files(&identity.file("cert.pem"), &identity.file("key.pem")).unwrap();
     let parts = ServerParts { tls: Some(tls), ..home.parts() };
-    let server = tokio::spawn(server::serve(listener, parts, home.shutdown.clone()));
+    let server = tokio::spawn(server::serve(listener, None, parts, home.shutdown.clone()));
 
     // One that never begins to shake hands holds nobody up, and is let go.
     let mut silent = TcpStream::connect(address).await.unwrap();

@@ -8,17 +8,19 @@ use std::time::Duration;
 use testkit::scripted_model::{Pace, ScriptedModel, answer_plausibly};
 
 const USAGE: &str = "\
-Usage: scripted-model [--port PORT] [--first-token MILLISECONDS] [--between-tokens MILLISECONDS]
+Usage: scripted-model [--port PORT] [--first-token MILLISECONDS] [--between-tokens MILLISECONDS] [--key KEY]
 
 Serves /v1/chat/completions, /v1/models and /v1/messages on 127.0.0.1 until it is stopped.
 
   --port PORT                      11434 unless given, where the daemon looks for a local model; 0 takes a free one
   --first-token MILLISECONDS       how long it thinks before it speaks (300)
-  --between-tokens MILLISECONDS    how long it takes for a word (30)";
+  --between-tokens MILLISECONDS    how long it takes for a word (30)
+  --key KEY                        refuses requests without this key";
 
 struct Options {
     port: u16,
     pace: Pace,
+    key: Option<String>,
 }
 
 #[tokio::main]
@@ -43,6 +45,9 @@ async fn main() -> ExitCode {
         }
     };
     answer_plausibly(&model, options.pace);
+    if let Some(key) = options.key {
+        model.require_key(&key);
+    }
     println!("{}", model.base_url());
     std::future::pending().await
 }
@@ -50,7 +55,7 @@ async fn main() -> ExitCode {
 /// None when help is asked for.
 fn read_options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let pace = Pace { first_token: Duration::from_millis(300), between_tokens: Duration::from_millis(30) };
-    let mut options = Options { port: 11434, pace };
+    let mut options = Options { port: 11434, pace, key: None };
     while let Some(name) = arguments.next() {
         if matches!(name.as_str(), "-h" | "--help") {
             return Ok(None);
@@ -65,6 +70,7 @@ fn read_options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Op
             "--between-tokens" => {
                 options.pace.between_tokens = Duration::from_millis(value.parse().map_err(not_a_number)?);
             }
+            "--key" => options.key = Some(value),
             _ => return Err(format!("there is no option {name}")),
         }
     }

@@ -56,6 +56,7 @@ struct Script {
     recognised: Vec<(String, Recognising)>,
     refused_formats: BTreeSet<String>,
     models: Vec<String>,
+    key: Option<String>,
     requests: Vec<RecordedRequest>,
     hang_ups: usize,
 }
@@ -121,6 +122,11 @@ impl ScriptedModel {
     /// The names that `/v1/models` lists; at first `scripted`.
     pub fn set_models(&self, names: &[&str]) {
         self.shared.lock().models = names.iter().map(|&name| name.to_owned()).collect();
+    }
+
+    /// From now on answers 401 to every request without this key, and repeats what it got instead, as some endpoints do.
+    pub fn require_key(&self, key: &str) {
+        self.shared.lock().key = Some(key.to_owned());
     }
 
     /// Everything that was asked, in order.

@@ -27,6 +27,13 @@ impl RecordedRequest {
             .map(|(_, value)| value.as_str())
     }
 
+    /// The API key that came with it, in either protocol's header.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        let bearer = self.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+        bearer.or_else(|| self.header("x-api-key"))
+    }
+
     /// The model that was asked for.
     #[must_use]
     pub fn model(&self) -> &str {

@@ -69,6 +69,12 @@ async fn answer(
     let HttpRequest { method, path, headers, body, .. } = request;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let recorded = RecordedRequest { task: "models".to_owned(), method, path, headers, body };
+    let wanted = shared.lock().key.clone();
+    if wanted.is_some() && recorded.key() != wanted.as_deref() {
+        let message = format!("Incorrect API key provided: {}", recorded.key().unwrap_or_default());
+        shared.change(|script| script.requests.push(recorded));
+        return write_json(writer, 401, None, &Dialect::OpenAi.error(401, &message)).await;
+    }
     let dialect = match (recorded.method.as_str(), recorded.path.as_str()) {
         ("POST", path) if path.ends_with("/chat/completions") => Dialect::OpenAi,
         ("POST", path) if path.ends_with("/embeddings") => Dialect::OpenAi,

@@ -1,0 +1,207 @@
+//! The language model of a home: from configuration and keys to a provider, and whether it answers.
+
+use std::sync::Arc;
+
+use llm::{LlmError, OFFLINE, Provider, ProviderSettings, Tier, TierModels, list_models};
+use offline::OfflineProvider;
+use secrecy::SecretString;
+use server::LlmState;
+
+use crate::config::Config;
+use crate::home::Home;
+use crate::secrets::{MODEL_KEY, Secrets};
+use crate::system::SystemRetryTimer;
+
+/// Names of models that are told where the chosen one is not offered.
+const OFFERED_NAMED_MAX: usize = 5;
+
+/// The language model that the configuration names.
+pub(crate) async fn connect(config: &Config, home: &Home) -> Result<Arc<dyn Provider>, LlmError> {
+    connect_with(provider_settings(config, home)?).await
+}
+
+/// The language model of these settings.
+pub(crate) async fn connect_with(settings: ProviderSettings) -> Result<Arc<dyn Provider>, LlmError> {
+    llm::connect(settings, Arc::new(SystemRetryTimer), Arc::new(OfflineProvider)).await
+}
+
+/// The environment variable that holds the language model's key; empty where none is needed.
+pub(crate) fn api_key_variable(config: &Config) -> String {
+    let customary = match config.llm.provider.as_str() {
+        "openai" => "OPENAI_API_KEY",
+        "anthropic" => "ANTHROPIC_API_KEY",
+        _ => "",
+    };
+    let named = &config.llm.api_key_env;
+    if named.is_empty() { customary.to_owned() } else { named.clone() }
+}
+
+/// The key in the environment, which is used before one that was entered.
+pub(crate) fn environment_key(config: &Config) -> Option<SecretString> {
+    let variable = Some(api_key_variable(config)).filter(|variable| !variable.is_empty())?;
+    let key = std::env::var(variable).ok().filter(|key| !key.trim().is_empty())?;
+    Some(SecretString::from(key))
+}
+
+/// What a provider needs, with the key from the environment or the one that was entered for its address.
+///
+/// # Errors
+/// If the file with the entered keys can't be read.
+pub(crate) fn provider_settings(config: &Config, home: &Home) -> Result<ProviderSettings, LlmError> {
+    let llm = &config.llm;
+    let mut settings = ProviderSettings {
+        provider: llm.provider.clone(),
+        base_url: llm.base_url.clone(),
+        api_key: environment_key(config),
+        api_key_env: api_key_variable(config),
+        model: llm.model.clone(),
+        models: TierModels {
+            small: llm.models.small.clone(),
+            medium: llm.models.medium.clone(),
+            large: llm.models.large.clone(),
+        },
+        timeout: llm.timeout.0,
+        first_token_timeout: llm.first_token_timeout.0,
+        max_retries: llm.max_retries,
+        temperature: Some(llm.temperature as f32),
+        max_tokens: Some(llm.max_tokens),
+        ..ProviderSettings::default()
+    };
+    if settings.api_key.is_none()
+        && ["openai", "anthropic"].contains(&llm.provider.as_str())
+        && let Ok(address) = settings.address()
+    {
+        let secrets = Secrets::load(home).map_err(|error| LlmError::fatal(format!("{error:#}")))?;
+        settings.api_key = secrets.key_for(MODEL_KEY, &address).cloned();
+    }
+    Ok(settings)
+}
+
+/// Which model answers.
+#[derive(Clone, Debug)]
+pub(crate) struct LlmSummary {
+    /// `openai`, `anthropic` or `offline`.
+    pub(crate) provider: String,
+    /// The model of the conversation.
+    pub(crate) model: String,
+    /// Where it is asked; none when nothing leaves the process.
+    pub(crate) endpoint: Option<String>,
+}
+
+impl LlmSummary {
+    /// Which model answers now.
+    pub(crate) fn of(provider: &dyn Provider) -> Self {
+        Self {
+            provider: provider.name().to_owned(),
+            model: provider.model(llm::Tier::Large),
+            endpoint: provider.endpoint(),
+        }
+    }
+
+    /// Whether no language model answers.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.provider == OFFLINE
+    }
+
+    /// What a person should know about it, in a line.
+    pub(crate) fn notice(&self) -> Option<String> {
+        self.is_offline().then(|| {
+            "No language model is configured: the offline provider replies by simple rules from memory. Choose a \
+             model under Settings > Model, or set [llm] provider and base_url in config.toml."
+                .to_owned()
+        })
+    }
+
+    /// The same as the API tells it.
+    pub(crate) fn state(self) -> LlmState {
+        LlmState {
+            offline: self.is_offline(),
+            notice: self.notice(),
+            provider: self.provider,
+            model: Some(self.model).filter(|model| !model.is_empty()),
+        }
+    }
+}
+
+/// Whether the language model answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ModelCheck {
+    pub(crate) is_ok: bool,
+    /// A sentence for a person.
+    pub(crate) said: String,
+}
+
+impl From<LlmError> for ModelCheck {
+    fn from(error: LlmError) -> Self {
+        Self { is_ok: false, said: error.to_string() }
+    }
+}
+
+/// Asks the endpoint which models it offers: that needs its address and its key to be right, and costs nothing.
+pub(crate) async fn check(config: &Config, home: &Home) -> ModelCheck {
+    check_of(config, home).await.unwrap_or_else(ModelCheck::from)
+}
+
+async fn check_of(config: &Config, home: &Home) -> Result<ModelCheck, LlmError> {
+    let provider = connect(config, home).await?;
+    let ok = |said: String| Ok(ModelCheck { is_ok: true, said });
+    let Some(endpoint) = provider.endpoint() else {
+        return ok("none configured: the offline provider replies by rules".to_owned());
+    };
+    let named = format!("{} at {endpoint}", provider.model(Tier::Large));
+    let settings = provider_settings(config, home)?;
+    if !["openai", "anthropic"].contains(&settings.provider.as_str()) {
+        // It was found by its list a moment ago.
+        return ok(format!("{named} answers"));
+    }
+    let offered = match list_models(&settings).await {
+        Ok(offered) if !offered.is_empty() => offered,
+        // An endpoint need not offer a list.
+        Ok(_) | Err(LlmError::Fatal { .. }) => return ok(format!("{endpoint} answers, and lists no models")),
+        Err(error) => return Err(error),
+    };
+    let chosen = [Tier::Small, Tier::Medium, Tier::Large].map(|tier| provider.model(tier));
+    let Some(missing) = chosen.iter().find(|model| !offers(&offered, model)) else {
+        return ok(format!("{named} answers"));
+    };
+    let shown: Vec<&str> = offered
+        .iter()
+        .filter(|model| llm::can_chat(model))
+        .take(OFFERED_NAMED_MAX)
+        .map(String::as_str)
+        .collect();
+    let said = format!(
+        "{endpoint} does not offer the model {missing}: choose another under Settings > Model or with llm.model. It offers {}",
+        shown.join(", ")
+    );
+    Ok(ModelCheck { is_ok: false, said })
+}
+
+/// Whether a list has this model. Ollama lists `name:latest` for what is called `name`; Anthropic and OpenAI list dated
+/// versions of the names that they take.
+fn offers(offered: &[String], model: &str) -> bool {
+    offered.iter().any(|name| {
+        name.strip_prefix(model)
+            .is_some_and(|rest| rest.is_empty() || rest == ":latest" || rest.starts_with('-'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_without_its_version_is_offered() {
+        let offered = ["llama3:latest", "claude-haiku-4-5-20251001", "gpt-4.1"].map(str::to_owned);
+        for (model, is_offered) in [
+            ("llama3", true),
+            ("llama3:latest", true),
+            ("llama", false),
+            ("claude-haiku-4-5", true),
+            ("gpt-4.1", true),
+            ("gpt-4", false),
+        ] {
+            assert_eq!(offers(&offered, model), is_offered, "{model}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The language model as the page finds, tries and chooses it.
+
+use std::time::Instant;
+
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use llm::{AnswerFormat, LlmError, LocalEndpoint, ProviderSettings, Request, StreamEvent, Tier, list_models};
+use reqwest::Url;
+use secrecy::SecretString;
+use serde_json::json;
+use server::{
+    KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration, ModelFault, ModelKey,
+    ModelSetup, ModelSetupError, ModelTryEvent,
+};
+
+use crate::config::{Config, overridden_keys};
+use crate::language_model::{
+    LlmSummary, api_key_variable, check, connect, connect_with, environment_key, provider_settings,
+};
+use crate::live_config::{LiveConfig, milliseconds};
+use crate::secrets::{MODEL_KEY, Secrets, shown_end};
+
+/// Keys of the configuration that a choice sets.
+const CHOSEN_KEYS: [&str; 6] = [
+    "llm.provider",
+    "llm.base_url",
+    "llm.model",
+    "llm.models.small",
+    "llm.models.medium",
+    "llm.models.large",
+];
+/// Most tokens of a try; models that think first need some for that.
+const TRY_TOKENS_MAX: u32 = 1_024;
+
+#[async_trait]
+impl ModelSetup for LiveConfig {
+    async fn show(&self) -> Result<ModelConfiguration, ModelSetupError> {
+        let config = self.running().await;
+        let settings = provider_settings(&config, &self.home).map_err(files)?;
+        let mut overridden = overridden_keys(std::env::vars());
+        overridden.retain(|key| CHOSEN_KEYS.contains(&key.as_str()));
+        overridden.sort();
+        Ok(ModelConfiguration {
+            provider: config.llm.provider.clone(),
+            base_url: config.llm.base_url.clone(),
+            model: config.llm.model.clone(),
+            key: key_of(&config, &settings),
+            overridden_by_environment: overridden,
+            answering: LlmSummary::of(&*self.model).state(),
+        })
+    }
+
+    async fn local_servers(&self) -> Vec<LocalModelServer> {
+        let found = llm::local_servers(LocalEndpoint::customary()).await;
+        found
+            .into_iter()
+            .map(|server| LocalModelServer {
+                name: server.endpoint.name,
+                base_url: server.endpoint.base_url,
+                models: server.models,
+            })
+            .collect()
+    }
+
+    async fn list(&self, choice: ModelChoice) -> Result<Vec<String>, ModelSetupError> {
+        let settings = self.settings_of(&choice).await?;
+        let mut models = list_models(&settings).await.map_err(|error| refused(error, ModelFault::Address))?;
+        models.retain(|model| llm::can_chat(model));
+        Ok(models)
+    }
+
+    async fn try_out(
+        &self,
+        choice: ModelChoice,
+        language: String,
+    ) -> Result<BoxStream<'static, ModelTryEvent>, ModelSetupError> {
+        // A person waits for it: they try again by themselves.
+        let settings = ProviderSettings { max_retries: 0, ..self.settings_of(&choice).await? };
+        let asked_at = Instant::now();
+        let provider = connect_with(settings).await.map_err(|error| refused(error, ModelFault::Model))?;
+        let words = provider.stream(question(&language)).await;
+        let words = words.map_err(|error| refused(error, ModelFault::Model))?;
+        let first_words_ms = milliseconds(asked_at.elapsed());
+        let events = words.map(move |event| match event {
+            Ok(StreamEvent::Delta(text)) => ModelTryEvent::Piece { text },
+            Ok(StreamEvent::Finished { usage, model, .. }) => {
+                let whole_ms = milliseconds(asked_at.elapsed());
+                ModelTryEvent::Done {
+                    model,
+                    first_words_ms,
+                    whole_ms,
+                    tokens_per_second: speed(usage.output_tokens, whole_ms - first_words_ms),
+                }
+            }
+            Err(error) => {
+                let error = refused(error, ModelFault::Model);
+                ModelTryEvent::Failed { detail: error.detail, code: error.fault.code() }
+            }
+        });
+        Ok(events.boxed())
+    }
+
+    async fn choose(&self, choice: ModelChoice) -> Result<ModelConfiguration, ModelSetupError> {
+        let config = self.config_with(&choice).await;
+        let earlier = Secrets::load(&self.home).map_err(|error| ModelSetupError {
+            fault: ModelFault::Files,
+            detail: format!("{error:#}; nothing was changed"),
+        })?;
+        if let Some(key) = entered(&choice) {
+            let mut secrets = earlier.clone();
+            match key {
+                Some(key) => secrets.set(MODEL_KEY, &address_of(&config)?, key),
+                None => secrets.remove(MODEL_KEY),
+            }
+            self.save(&secrets)?;
+        }
+        let unless_empty = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
+        let wanted = json!({"llm": {
+            "provider": choice.provider, "base_url": unless_empty(&choice.base_url),
+            "model": unless_empty(&choice.model),
+            "models": {"small": null, "medium": null, "large": null},
+        }});
+        if let Err(error) = self.apply(wanted).await {
+            self.save(&earlier)?;
+            return Err(ModelSetupError { fault: ModelFault::Model, detail: error.to_string() });
+        }
+        // A key alone changes no setting: the model is connected with it here.
+        let config = self.running().await;
+        let model = connect(&config, &self.home).await.map_err(|error| refused(error, ModelFault::Key))?;
+        self.model.replace(model);
+        self.show().await
+    }
+
+    async fn check(&self) -> ModelCheckResponse {
+        let config = self.running().await;
+        let found = check(&config, &self.home).await;
+        // A server that was started since, or a key that was set: the next reply goes there.
+        if found.is_ok
+            && let Ok(model) = connect(&config, &self.home).await
+        {
+            self.model.replace(model);
+        }
+        ModelCheckResponse { ok: found.is_ok, detail: found.said, llm: LlmSummary::of(&*self.model).state() }
+    }
+}
+
+impl LiveConfig {
+    /// The configuration in effect with this choice.
+    async fn config_with(&self, choice: &ModelChoice) -> Config {
+        let mut config = self.running().await;
+        config.llm.provider = choice.provider.trim().to_owned();
+        config.llm.base_url = choice.base_url.trim().to_owned();
+        config.llm.model = choice.model.trim().to_owned();
+        config.llm.models = Default::default();
+        config
+    }
+
+    /// What the choice is asked with: the entered key goes to the entered address.
+    async fn settings_of(&self, choice: &ModelChoice) -> Result<ProviderSettings, ModelSetupError> {
+        let config = self.config_with(choice).await;
+        let mut settings = provider_settings(&config, &self.home).map_err(files)?;
+        if environment_key(&config).is_none()
+            && let Some(Some(key)) = entered(choice)
+        {
+            settings.api_key = Some(key);
+        }
+        Ok(settings)
+    }
+
+    fn save(&self, secrets: &Secrets) -> Result<(), ModelSetupError> {
+        secrets.save(&self.home).map_err(|error| ModelSetupError {
+            fault: ModelFault::Files,
+            detail: format!("{error:#}; the model stays as it was"),
+        })
+    }
+}
+
+/// The key of a choice: `None` where it names none, `Some(None)` where the stored one is to go.
+fn entered(choice: &ModelChoice) -> Option<Option<SecretString>> {
+    let key = choice.key.as_ref()?.trim();
+    Some((!key.is_empty()).then(|| SecretString::from(key)))
+}
+
+fn address_of(config: &Config) -> Result<Url, ModelSetupError> {
+    let settings = ProviderSettings {
+        provider: config.llm.provider.clone(),
+        base_url: config.llm.base_url.clone(),
+        ..ProviderSettings::default()
+    };
+    settings.address().map_err(|error| refused(error, ModelFault::Address))
+}
+
+fn key_of(config: &Config, settings: &ProviderSettings) -> ModelKey {
+    let variable = api_key_variable(config);
+    let (source, end) = match (environment_key(config), &settings.api_key) {
+        (Some(_), _) => (KeySource::Environment, String::new()),
+        (None, Some(key)) => (KeySource::Entered, shown_end(key)),
+        (None, None) => (KeySource::None, String::new()),
+    };
+    ModelKey { source, variable, end }
+}
+
+/// `otherwise` is where to look for what can't work at all.
+fn refused(error: LlmError, otherwise: ModelFault) -> ModelSetupError {
+    let fault = match error {
+        LlmError::Auth { .. } => ModelFault::Key,
+        LlmError::Transient { .. } | LlmError::RateLimited { .. } => ModelFault::Address,
+        LlmError::Fatal { ref message } if message.starts_with("llm.base_url") => ModelFault::Address,
+        LlmError::Fatal { .. } | LlmError::TooLong { .. } | LlmError::Refused { .. } => otherwise,
+    };
+    ModelSetupError { fault, detail: error.to_string() }
+}
+
+fn files(error: LlmError) -> ModelSetupError {
+    ModelSetupError { fault: ModelFault::Files, detail: error.to_string() }
+}
+
+fn question(language: &str) -> Request {
+    let user = match language {
+        "zh" => "用一句话跟我打个招呼。",
+        _ => "Say hello to me in one sentence.",
+    };
+    Request {
+        task: "try".to_owned(),
+        tier: Tier::Large,
+        system: String::new(),
+        user: user.to_owned(),
+        answer: AnswerFormat::Text,
+        temperature: None,
+        max_tokens: Some(TRY_TOKENS_MAX),
+        inputs: json!({}),
+    }
+}
+
+fn speed(tokens: u64, milliseconds: u64) -> Option<f64> {
+    (milliseconds > 0).then(|| (tokens as f64 * 10_000.0 / milliseconds as f64).round() / 10.0)
+}

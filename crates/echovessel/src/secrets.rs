@@ -1,0 +1,165 @@
+//! `secrets.toml` in the home: keys that the owner entered in the page, each for one address.
+//!
+//! Only the owner can read the file. Backups, exports and answers leave it out.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use anyhow::Context as _;
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+
+use crate::home::{Home, replace};
+
+/// The language model's key.
+pub(crate) const MODEL_KEY: &str = "llm";
+/// Characters of a key that are shown.
+const SHOWN_LENGTH: usize = 4;
+/// Shortest key of which any are shown.
+const SHOWN_KEY_LENGTH_MIN: usize = 16;
+
+/// A key, and where it may be sent.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredKey {
+    /// Scheme, host and port.
+    pub(crate) address: String,
+    pub(crate) key: SecretString,
+}
+
+#[derive(Deserialize)]
+struct KeyRead {
+    address: String,
+    key: String,
+}
+
+#[derive(Serialize)]
+struct KeyWritten<'a> {
+    address: &'a str,
+    key: &'a str,
+}
+
+/// All keys of a home, by what they are for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets(BTreeMap<String, StoredKey>);
+
+impl Secrets {
+    /// Those of this home; none without the file.
+    ///
+    /// # Errors
+    /// If the file can't be read or is not what was written.
+    pub(crate) fn load(home: &Home) -> anyhow::Result<Self> {
+        let path = home.secrets();
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error).with_context(|| format!("{} can't be read", path.display())),
+        };
+        // The parser's own words may quote a key.
+        let read: BTreeMap<String, KeyRead> = toml::from_str(&text).map_err(|_| {
+            anyhow::anyhow!(
+                "{} can't be read: it is not as EchoVessel wrote it. Delete it and enter the keys again",
+                path.display()
+            )
+        })?;
+        let stored = |read: KeyRead| StoredKey { address: read.address, key: read.key.into() };
+        Ok(Self(read.into_iter().map(|(name, read)| (name, stored(read))).collect()))
+    }
+
+    /// Writes them, whole or not at all. Without keys the file is deleted.
+    pub(crate) fn save(&self, home: &Home) -> anyhow::Result<()> {
+        let path = home.secrets();
+        if self.0.is_empty() {
+            return match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(error).with_context(|| format!("{} can't be deleted", path.display()))
+                }
+                _ => Ok(()),
+            };
+        }
+        let written: BTreeMap<&str, KeyWritten<'_>> = self
+            .0
+            .iter()
+            .map(|(name, stored)| {
+                (name.as_str(), KeyWritten { address: &stored.address, key: stored.key.expose_secret() })
+            })
+            .collect();
+        let text = toml::to_string(&written).context("the keys can't be written")?;
+        replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))
+    }
+
+    /// The key that was entered for this address.
+    pub(crate) fn key_for(&self, name: &str, address: &Url) -> Option<&SecretString> {
+        let stored = self.0.get(name).filter(|stored| stored.address == origin(address))?;
+        Some(&stored.key)
+    }
+
+    /// Sets the key of this address, in the place of an earlier one.
+    pub(crate) fn set(&mut self, name: &str, address: &Url, key: SecretString) {
+        self.0.insert(name.to_owned(), StoredKey { address: origin(address), key });
+    }
+
+    /// Forgets the key of any address.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+}
+
+fn origin(address: &Url) -> String {
+    address.origin().ascii_serialization()
+}
+
+/// The end of a key, by which its owner knows it again; nothing of a short one.
+pub(crate) fn shown_end(key: &SecretString) -> String {
+    let letters: Vec<char> = key.expose_secret().chars().collect();
+    let hidden =
+        if letters.len() < SHOWN_KEY_LENGTH_MIN { letters.len() } else { letters.len() - SHOWN_LENGTH };
+    letters[hidden..].iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn url(address: &str) -> Url {
+        address.parse().unwrap()
+    }
+
+    #[test]
+    fn key_goes_only_to_the_address_for_which_it_was_entered() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::locate(Some(folder.path().to_owned())).unwrap();
+        let mut secrets = Secrets::load(&home).unwrap();
+        secrets.set(MODEL_KEY, &url("https://one.test/v1"), "sk-0123456789abcdef".into());
+        secrets.save(&home).unwrap();
+        let mode = std::fs::metadata(home.secrets()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+
+        let mut secrets = Secrets::load(&home).unwrap();
+        let end = |address: &str| secrets.key_for(MODEL_KEY, &url(address)).map(shown_end);
+        assert_eq!(end("https://one.test:443/other").as_deref(), Some("cdef"));
+        for other in ["http://one.test/v1", "https://one.test:444/v1", "https://one.test.evil.test/v1"] {
+            assert_eq!(end(other), None, "{other}");
+        }
+        secrets.remove(MODEL_KEY);
+        secrets.save(&home).unwrap();
+        assert!(Secrets::load(&home).unwrap().key_for(MODEL_KEY, &url("https://one.test")).is_none());
+    }
+
+    #[test]
+    fn file_that_was_broken_says_so_without_its_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::locate(Some(folder.path().to_owned())).unwrap();
+        std::fs::write(home.secrets(), "[llm]\nkey = \"sk-very-secret").unwrap();
+        let error = format!("{:#}", Secrets::load(&home).unwrap_err());
+        assert!(error.contains("secrets.toml") && !error.contains("sk-very"), "{error}");
+    }
+
+    #[test]
+    fn short_key_shows_nothing() {
+        assert_eq!(shown_end(&"abc".into()), "");
+        assert_eq!(shown_end(&"sk-0123456789-钥匙钥匙".into()), "钥匙钥匙");
+    }
+}

@@ -1,0 +1,178 @@
+//! Which models an endpoint offers.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use outgoing::mask_key;
+use reqwest::{Response, StatusCode, Url};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use crate::http::{ErrorBody, client, host_of, of_status, of_transport};
+use crate::settings::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL, is_loopback};
+use crate::{LlmError, LocalEndpoint, ProviderSettings, anthropic, connect, openai};
+
+/// How long a model server on this machine may take to say which models it has.
+const PROBE_TIME: Duration = Duration::from_millis(500);
+/// How long another endpoint may take.
+const LIST_TIME_MAX: Duration = Duration::from_secs(15);
+/// Most bytes read of a list of models.
+const MAX_LIST_BYTES: usize = 1024 * 1024;
+/// Parts of the names of models that hold no conversation.
+const NOT_FOR_CHAT: &[&str] = &[
+    "embed",
+    "bge-",
+    "minilm",
+    "rerank",
+    "whisper",
+    "tts",
+    "dall-e",
+    "moderation",
+    "transcribe",
+    "gpt-image",
+    "davinci-002",
+    "babbage-002",
+    "sora",
+];
+
+/// A model server that answers on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalServer {
+    /// What a person calls it, and where it is.
+    pub endpoint: LocalEndpoint,
+    /// Its models that can hold a conversation, in its own order. May be empty.
+    pub models: Vec<String>,
+}
+
+/// Which of these servers answer. All are asked at once, and none is waited for longer than half a second.
+pub async fn local_servers(endpoints: Vec<LocalEndpoint>) -> Vec<LocalServer> {
+    let asked = endpoints.into_iter().map(|endpoint| async move {
+        let url = Url::parse(&endpoint.base_url).ok().filter(is_loopback)?;
+        let models = timeout(PROBE_TIME, list_of_local(&url)).await.ok().flatten()?;
+        Some(LocalServer { endpoint, models: for_chat(models) })
+    });
+    join_all(asked).await.into_iter().flatten().collect()
+}
+
+/// The models of an `openai` or `anthropic` endpoint, sorted. Not all need hold conversations, see [`can_chat`].
+///
+/// # Errors
+/// [`LlmError::Auth`] for a missing or refused key, [`LlmError::Transient`] if the endpoint does not answer, and
+/// [`LlmError::Fatal`] for an address that is wrong or an endpoint that offers no list.
+pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, LlmError> {
+    let base = settings.address()?;
+    let host = host_of(&base);
+    let (url, headers) = match settings.provider.trim() {
+        "anthropic" => {
+            connect::key_for(settings, &base, ANTHROPIC_BASE_URL)?;
+            anthropic::models_request(&base, settings)?
+        }
+        _ => {
+            connect::key_for(settings, &base, OPENAI_BASE_URL)?;
+            openai::models_request(&base, settings)?
+        }
+    };
+    let asked = async {
+        let sent =
+            client(is_loopback(&base), settings.connect_timeout)?.get(url).headers(headers).send().await;
+        let mut response = sent.map_err(|error| of_transport(&host, &error))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = read(&mut response).await.map_err(|error| of_transport(&host, &error))?;
+        match body {
+            _ if status == StatusCode::NOT_FOUND => Err(LlmError::fatal(format!(
+                "{host} offers no list of models at this address. Check the address (it customarily ends in /v1), or enter the model's name."
+            ))),
+            Some(body) if status.is_success() => models_in(&body, &host),
+            None if status.is_success() => Err(unreadable(&host)),
+            body => Err(of_status(&host, status, &headers, &ErrorBody::read(&body.unwrap_or_default()))),
+        }
+    };
+    let answered = timeout(LIST_TIME_MAX, asked).await.unwrap_or_else(|_| {
+        Err(LlmError::transient(format!(
+            "{host} did not answer within {LIST_TIME_MAX:?}. Check the address."
+        )))
+    });
+    answered.map_err(|error| error.map_message(|message| mask_key(message, settings.api_key.as_ref())))
+}
+
+fn models_in(body: &[u8], host: &str) -> Result<Vec<String>, LlmError> {
+    let list: ModelList = serde_json::from_slice(body).map_err(|_| unreadable(host))?;
+    let mut models: Vec<String> = list.data.into_iter().map(|model| model.id).collect();
+    models.sort_unstable();
+    models.dedup();
+    Ok(models)
+}
+
+fn unreadable(host: &str) -> LlmError {
+    LlmError::fatal(format!(
+        "{host} answers something other than a list of models. Check the address: it customarily ends in /v1."
+    ))
+}
+
+/// The models that a server on this machine offers; none when it does not answer soon.
+pub(crate) async fn models_at(base_url: &Url) -> Vec<ListedModel> {
+    timeout(PROBE_TIME, list_of_local(base_url)).await.ok().flatten().unwrap_or_default()
+}
+
+/// The first of these models that can hold a conversation.
+pub(crate) fn first_for_chat(models: &[ListedModel]) -> Option<&String> {
+    models.iter().map(|model| &model.id).find(|model| can_chat(model))
+}
+
+fn for_chat(models: Vec<ListedModel>) -> Vec<String> {
+    models.into_iter().map(|model| model.id).filter(|model| can_chat(model)).collect()
+}
+
+/// Whether a model of this name holds conversations, as far as its name says.
+pub fn can_chat(model: &str) -> bool {
+    let model = model.to_lowercase();
+    !NOT_FOR_CHAT.iter().any(|part| model.contains(part))
+}
+
+async fn list_of_local(base_url: &Url) -> Option<Vec<ListedModel>> {
+    let url = openai::below(base_url, "models");
+    let mut response = client(true, PROBE_TIME).ok()?.get(url).send().await.ok()?;
+    if !response.status().is_success() {
+        return None;
+    }
+    let body = read(&mut response).await.ok()??;
+    let list: ModelList = serde_json::from_slice(&body).ok()?;
+    Some(list.data)
+}
+
+/// The body, or `None` when it is larger than a list of models is.
+async fn read(response: &mut Response) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > MAX_LIST_BYTES {
+            return Ok(None);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Some(body))
+}
+
+#[derive(Deserialize)]
+struct ModelList {
+    data: Vec<ListedModel>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct ListedModel {
+    pub(crate) id: String,
+    /// As llama.cpp's and other servers say it.
+    #[serde(default)]
+    context_length: Option<u32>,
+    /// As vLLM says it.
+    #[serde(default)]
+    max_model_len: Option<u32>,
+    /// As LM Studio says it of a model that is loaded.
+    #[serde(default)]
+    loaded_context_length: Option<u32>,
+}
+
+impl ListedModel {
+    pub(crate) fn context_tokens(&self) -> Option<u32> {
+        self.loaded_context_length.or(self.max_model_len).or(self.context_length)
+    }
+}
