@@ -8,15 +8,16 @@ import { fileURLToPath } from "node:url";
 const PROGRAM = process.env.SCRIPTED_MODEL_BIN ?? "../target/debug/scripted-model";
 
 /**
- * `{ settings, fail(yes), hold(pieces), stop() }`: `settings` make a daemon talk to it. While it fails it refuses every
+ * `{ url, settings, fail(yes), hold(pieces), stop() }`: `settings` make a daemon talk to it. With a `key` it refuses requests without it.
+ * While it fails it refuses every
  * question. Held, it says no more than that many pieces of each answer, and rests until it is held at more or, with null,
  * let go on.
  */
-export async function startModel({ firstTokenMs = 150, betweenTokensMs = 30 } = {}) {
+export async function startModel({ firstTokenMs = 150, betweenTokensMs = 30, key = null, port = 0 } = {}) {
   const binary = fileURLToPath(new URL(PROGRAM, import.meta.url));
   if (!existsSync(binary)) throw new Error(`${binary} is missing: build it first (cargo build -p testkit --bins).`);
   const pace = ["--first-token", `${firstTokenMs}`, "--between-tokens", `${betweenTokensMs}`];
-  const child = spawn(binary, ["--port", "0", ...pace], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(binary, ["--port", `${port}`, ...pace, ...(key ? ["--key", key] : [])], { stdio: ["ignore", "pipe", "inherit"] });
   const url = await new Promise((resolve, reject) => {
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text) => {
@@ -36,7 +37,7 @@ export async function startModel({ firstTokenMs = 150, betweenTokensMs = 30 } = 
     proxy.close();
     child.kill("SIGTERM");
   };
-  return { settings, fail: proxy.fail, hold: proxy.hold, stop };
+  return { url: proxy.url, settings, fail: proxy.fail, hold: proxy.hold, stop };
 }
 
 /** A proxy in front of the model that can fail or hold back responses. */

@@ -12,6 +12,8 @@ export class ApiError extends Error {
     /** A sentence for the reader, from the server. */
     readonly detail: string,
     readonly retryAfterSeconds: number | null,
+    /** A word for the kind of error. */
+    readonly code: string | null = null,
   ) {
     super(detail);
   }
@@ -70,6 +72,8 @@ export const getPersona = () => get("/api/admin/persona");
 export const getFailedTurns = () =>
   get("/api/admin/work/failed", { limit: 50 }).then(({ items }) => items.filter((item) => item.kind === "turn"));
 /** The hub's own instance and its open conflicts. */
+/** A zone that is set already stays. */
+export const offerTimezone = (timezone: string) => post("/api/admin/users/timezone", { timezone });
 export const getHubStatus = () => get("/api/hub/status");
 export const getPersonas = () => get("/api/admin/personas").then((answer) => answer.personas);
 
@@ -191,11 +195,12 @@ async function request<ResponseBody>(path: string, init: RequestInit = {}): Prom
 
 async function toApiError(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => null);
-  const detail = (body as { detail?: unknown } | null)?.detail;
+  const { detail, code } = (body ?? {}) as { detail?: unknown; code?: unknown };
   const retryAfter = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
   return new ApiError(
     response.status,
     typeof detail === "string" ? detail : `${response.status} ${response.statusText}`.trim(),
     Number.isNaN(retryAfter) ? null : retryAfter,
+    typeof code === "string" ? code : null,
   );
 }

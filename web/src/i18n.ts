@@ -3,6 +3,7 @@
 import * as chat from "./i18n/chat";
 import * as conflicts from "./i18n/conflicts";
 import * as documents from "./i18n/documents";
+import * as model from "./i18n/model";
 import * as memory from "./i18n/memory";
 import * as users from "./i18n/users";
 import * as insights from "./i18n/insights";
@@ -20,6 +21,7 @@ const en = {
   ...conflicts.en,
   ...documents.en,
   ...memory.en,
+  ...model.en,
   ...users.en,
   ...insights.en,
   ...settings.en,
@@ -34,6 +36,7 @@ const zh: Messages = {
   ...conflicts.zh,
   ...documents.zh,
   ...memory.zh,
+  ...model.zh,
   ...users.zh,
   ...insights.zh,
   ...settings.zh,

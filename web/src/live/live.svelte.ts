@@ -9,6 +9,7 @@ import {
   getPersonas,
   getState,
   getTimeline,
+  offerTimezone,
   PAGE_SIZE,
   ApiError,
   regenerate,
@@ -36,6 +37,7 @@ import {
 } from "./chat_state";
 import { FetchEventSource } from "./fetch_event_source";
 import { EventStream } from "./stream";
+import { readItem, writeItem } from "../storage";
 import { storeUnsent, withStoredUnsent } from "./unsent";
 
 export type Connection = "connecting" | "live" | "lost" | "unauthorized";
@@ -117,12 +119,29 @@ class Live {
     this.errorText = null;
     if (await this.#fetch(getState, withState)) {
       this.#stream.start();
+      void this.#offerTimezone();
       await this.listPersonas();
       await player.load();
     } else if (this.connection !== "unauthorized") {
       this.connection = "lost";
       this.#stream.retryLater();
     }
+  }
+
+  /** Days and words such as "yesterday" are the reader's. Offered once by each browser, so that a zone that was removed stays so. */
+  async #offerTimezone(): Promise<void> {
+    const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (readItem("zone") === timezone) return;
+    // It is offered again with the next visit.
+    await offerTimezone(timezone).then(
+      () => writeItem("zone", timezone),
+      () => undefined,
+    );
+  }
+
+  /** Reads again which models answer. */
+  async refreshState(): Promise<void> {
+    await this.#fetch(getState, withState);
   }
 
   /** Switches to another persona with its own conversation and memory. */

@@ -51,6 +51,19 @@ export function parseCard(text: string): CharacterCard | null {
   };
 }
 
+/** Whether a text is JSON or JSON lines: data of a program, from which no character can be drafted. */
+export function isData(text: string): boolean {
+  const first = text.trim().split("\n", 1)[0]!;
+  return [text, first].some((part) => {
+    try {
+      const value: unknown = JSON.parse(part);
+      return typeof value === "object" && value !== null;
+    } catch {
+      return false;
+    }
+  });
+}
+
 export const isPng = (bytes: Uint8Array) => PNG_SIGNATURE.every((byte, index) => bytes[index] === byte);
 
 /** The card in a PNG's text chunks; null when there is none. */

@@ -1,4 +1,4 @@
-import { get, post } from "../api";
+import { post } from "../api";
 import type { RequestBody } from "../api_types";
 
 /** Drafts a persona from material. Nothing is stored. */
@@ -31,5 +31,3 @@ export function idFor(name: string): string {
   const mark = Array.from(crypto.getRandomValues(new Uint8Array(3)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   return `${plain || "persona"}-${mark}`;
 }
-
-export const checkModel = () => get("/api/state");

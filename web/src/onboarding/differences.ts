@@ -1,0 +1,36 @@
+// What saving would change of a persona that is stored already.
+
+import type { MessageKey } from "../i18n";
+import { CORE_BLOCKS, type CoreBlock, type PersonaResponse } from "../wire";
+
+export interface Difference {
+  word: MessageKey;
+  stored: string;
+  wanted: string;
+}
+
+export type Texts = Record<CoreBlock, string> & { name: string };
+
+const WORDS: Record<keyof Texts, MessageKey> = {
+  name: "personaName",
+  persona: "blockPersona",
+  user: "blockUser",
+  style: "blockStyle",
+};
+
+export const storedTexts = (found: PersonaResponse): Texts => ({
+  name: found.display_name,
+  persona: found.core_blocks?.persona ?? "",
+  user: found.core_blocks?.user ?? "",
+  style: found.core_blocks?.style ?? "",
+});
+
+/** Whether anything of the persona was written. A name alone was chosen by the program. */
+export const isWritten = (texts: Texts) => CORE_BLOCKS.some((block) => texts[block].trim() !== "");
+
+export function differencesOf(stored: Texts, wanted: Texts): Difference[] {
+  const fields = Object.keys(WORDS) as (keyof Texts)[];
+  return fields
+    .filter((field) => stored[field].trim() !== wanted[field].trim())
+    .map((field) => ({ word: WORDS[field], stored: stored[field], wanted: wanted[field] }));
+}
