@@ -29,6 +29,10 @@ export function timeLabel(at: string, locale: string): string {
   return formatter(locale, { timeStyle: "short" }).format(new Date(at));
 }
 
+export function dateLabel(at: string, locale: string): string {
+  return formatter(locale, { dateStyle: "medium" }).format(new Date(at));
+}
+
 export function dateTimeLabel(at: string, locale: string): string {
   return formatter(locale, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
 }

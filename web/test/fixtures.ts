@@ -47,6 +47,7 @@ export const memoryNode = (id: string, more: Partial<MemoryNode> = {}): MemoryNo
   source_deleted: false,
   source: null,
   created_at: AT,
+  said_at: AT,
   access_count: 0,
   mention_count: 1,
   subject: "user",

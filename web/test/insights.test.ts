@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { nameMatcher, graphOf, layout } from "../src/insights/graph";
 import { moodPoints, type MoodShift } from "../src/insights/mood_year";
-import { yearOf } from "../src/insights/year";
+import { yearOf, yearsOf } from "../src/insights/year";
 import { parseSetting, formatSetting } from "../src/settings/setting_value";
 import { entity, memoryNode as node } from "./fixtures";
 
@@ -42,7 +42,7 @@ test("the year ends today and keeps the strongest impact of each side", () => {
     [
       node("a", { emotional_impact: 8 }),
       node("b", { emotional_impact: -2 }),
-      node("long ago", { emotional_impact: 5, created_at: "2020-01-01T00:00:00Z" }),
+      node("long ago", { emotional_impact: 5, said_at: "2020-01-01T00:00:00Z" }),
       node("no event", { node_type: "thought", emotional_impact: -9 }),
     ],
     "2026-05-03",
@@ -54,6 +54,18 @@ test("the year ends today and keeps the strongest impact of each side", () => {
   expect(weeks[0]?.days[0]).toBeNull();
   expect(days.filter((day) => day.impact !== null).map((day) => [day.day, day.impact])).toEqual([["2026-05-02", { high: 8, low: -2 }]]);
   expect(weeks.at(-1)?.impact).toEqual({ high: 8, low: -2 });
+});
+
+test("any year in which something happened can be shown", () => {
+  const nodes = [
+    node("now"),
+    node("imported", { said_at: "2024-03-01T13:03:05Z", emotional_impact: 4 }),
+    node("told later", { event_time: { start: "2020-06-12T00:00:00Z", end: null } }),
+    node("no event", { node_type: "thought", said_at: "2019-01-01T00:00:00Z" }),
+  ];
+  expect(yearsOf(nodes, "UTC")).toEqual(["2026", "2024", "2020"]);
+  const days = yearOf(nodes, "2024-12-31", "UTC").flatMap((week) => week.days);
+  expect(days.find((day) => day?.day === "2024-03-01")?.impact).toEqual({ high: 4, low: 0 });
 });
 
 test("a setting keeps its type between value and text", () => {

@@ -34,7 +34,7 @@ export const en = {
   replaceKeep: "Keep what is saved",
   replaceDo: "Replace",
   nameTaken: "A persona is called {name} already. Choose another name.",
-  materialIsData: "This is data of a program (JSON), not a text about somebody, and it is not a character card. Conversations are brought in under Settings > Import and export.",
+  materialIsData: "This is data of a program (JSON), not a text about a person, and it is not a character card. Conversations are brought in under Settings > Import and export.",
   fileIsData: "{name} is data of a program, and it is not a character card. Conversations are brought in under Settings > Import and export.",
   offlineModel: "none. Replies follow simple built-in rules.",
   checkAgain: "Check again",

@@ -29,12 +29,20 @@ export interface Week {
 
 const DAY_MS = 86_400_000;
 
+const dayOf = (node: MemoryNode, timeZone?: string) => localDay(node.event_time?.start ?? node.said_at, timeZone);
+
+/** The years in which something happened, the newest first. */
+export function yearsOf(nodes: readonly MemoryNode[], timeZone?: string): string[] {
+  const years = nodes.filter((node) => node.node_type === "event").map((node) => dayOf(node, timeZone).slice(0, 4));
+  return [...new Set(years)].sort().reverse();
+}
+
 /** The weeks of the year that ends with `today`, the oldest first. */
 export function yearOf(nodes: readonly MemoryNode[], today: string, timeZone?: string): Week[] {
   const byDay = new Map<string, MemoryNode[]>();
   for (const node of nodes) {
-    if (node.created_at === null || node.node_type !== "event") continue;
-    const day = localDay(node.event_time?.start ?? node.created_at, timeZone);
+    if (node.node_type !== "event") continue;
+    const day = dayOf(node, timeZone);
     byDay.set(day, [...(byDay.get(day) ?? []), node]);
   }
   const last = Date.parse(`${today}T12:00:00Z`);

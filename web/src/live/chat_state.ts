@@ -177,7 +177,7 @@ export function withTimelinePage(chat: ChatState, page: TimelinePage, older: boo
   const closings = new Map(chat.closings);
   for (const memory of memories) {
     if (memory.kind === "session_close" && memory.counts) {
-      closings.set(memory.key.slice("session:".length), { at: memory.at, ...memory.counts });
+      closings.set(memory.key.slice("session:".length), { at: memory.about ?? memory.at, ...memory.counts });
     }
   }
   const reachedStart = page.next_cursor === null || page.items.length < page.limit;

@@ -18,9 +18,14 @@ export interface Memory {
   energy: number | null;
   note: string | null;
   counts: { events: number; thoughts: number } | null;
+  /** When what it tells of happened, or was said; null where that is `at`. Of an import it lies years before. */
+  about: string | null;
   /** It formed while the page was open. */
   fresh: boolean;
 }
+
+/** How the channels of imported conversations begin. */
+export const IMPORT_CHANNEL_PREFIX = "import-";
 
 type Memories = readonly Memory[];
 
@@ -116,6 +121,7 @@ function fromItem({ kind, timestamp, data }: TimelineItem): Memory | null {
       return memory(kind, `node:${data.node_id}`, timestamp, text("description"), {
         type: text("type") || null,
         impact: number("emotional_impact"),
+        about: startOf(data.event_time) ?? (text("said_at") || null),
       });
     case "entity":
     case "entity_description":
@@ -128,11 +134,14 @@ function fromItem({ kind, timestamp, data }: TimelineItem): Memory | null {
     case "session_close":
       return memory("session_close", `session:${data.session_id}`, timestamp, "", {
         counts: { events: number("events_count") ?? 0, thoughts: number("thoughts_count") ?? 0 },
+        about: text("channel_id").startsWith(IMPORT_CHANNEL_PREFIX) ? text("ended_at") || null : null,
       });
     default:
       return null;
   }
 }
+
+const startOf = (time: unknown) => (time as { start?: string } | null | undefined)?.start ?? null;
 
 function sortedUnique(memories: Memory[]): Memory[] {
   const seen = new Set<string>();
@@ -141,5 +150,5 @@ function sortedUnique(memories: Memory[]): Memory[] {
 }
 
 function memory(kind: MemoryKind, key: string, at: string, text: string, more: Partial<Memory>): Memory {
-  return { key, kind, at, text, type: null, impact: null, energy: null, note: null, counts: null, fresh: false, ...more };
+  return { key, kind, at, text, type: null, impact: null, energy: null, note: null, counts: null, about: null, fresh: false, ...more };
 }

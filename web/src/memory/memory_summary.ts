@@ -18,7 +18,7 @@ export function summaryOfNode(node: MemoryNode): MemorySummary {
     id: node.id,
     type: node.node_type,
     text: node.description,
-    at: node.created_at,
+    at: node.event_time?.start ?? node.said_at,
     impact: node.emotional_impact,
     pinned: node.pinned ?? null,
   };
@@ -27,6 +27,6 @@ export function summaryOfNode(node: MemoryNode): MemorySummary {
 /** Null when it is not a node. */
 export function summaryOfMemory(memory: Memory): MemorySummary | null {
   if (!memory.key.startsWith("node:")) return null;
-  const { type, kind, text, at, impact } = memory;
-  return { id: memory.key.slice("node:".length), type: type ?? kind, text, at, impact, pinned: null };
+  const { type, kind, text, impact } = memory;
+  return { id: memory.key.slice("node:".length), type: type ?? kind, text, at: memory.about ?? memory.at, impact, pinned: null };
 }

@@ -79,9 +79,9 @@ fn list_line(row: &Value) -> String {
     if let (Some(kind), Some(filename)) = (field("kind"), field("filename")) {
         return format!("{}  {kind}/{filename}", day(&row["updated_at"]));
     }
-    // Of a memory, the day of which it tells; it may have been written years later.
-    let happened = &row["event_time"]["start"];
-    let day = day(if happened.is_string() { happened } else { &row["created_at"] });
+    // Of a memory, the day of which it tells, else the one on which it was said; it may have been written years later.
+    let moments = [&row["event_time"]["start"], &row["said_at"], &row["created_at"]];
+    let day = day(moments.into_iter().find(|moment| moment.is_string()).unwrap_or(&Value::Null));
     let text = ["canonical_name", "description", "content"].iter().find_map(|name| field(name));
     let erased =
         || format!("erased {}", counted(row["counts"]["messages"].as_u64().unwrap_or_default(), "messages"));

@@ -180,6 +180,43 @@ async fn imported_talk_becomes_memory_and_undo_leaves_no_byte_of_it() {
     assert!(run(&home, &settings, &["doctor", "--json"]).await.out.contains("intact"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_imported_is_dated_by_when_it_was_said() {
+    let (home, settings) = (Home::new(), Settings::offline().key("session.idle", "1s"));
+    let daemon = Daemon::start(&home, &settings).await;
+    let said = "[01.03.24, 14:03:05] Nora: My sister Clara lives in Porto and I miss her so much\n\
+        [01.03.24, 14:04:10] Milo: That is far away\n";
+    let file = write(&home, "_chat.txt", said);
+    import(&home, &settings, &file, &[]).await;
+    let timeline = eventually("the end of the session", async || {
+        let timeline = daemon.get("/api/admin/memory/timeline").await["items"].clone();
+        let is_closed = timeline.as_array().unwrap().iter().any(|item| item["kind"] == "session_close");
+        is_closed.then_some(timeline)
+    })
+    .await;
+    let of_kind = |kind: &str| {
+        let found = timeline.as_array().unwrap().iter().find(|item| item["kind"] == kind);
+        found.unwrap_or_else(|| panic!("no {kind}: {timeline}"))["data"].clone()
+    };
+    assert_eq!(of_kind("event")["said_at"], "2024-03-01T13:03:05Z");
+    assert_eq!(of_kind("session_close")["ended_at"], "2024-03-01T13:04:10Z");
+    let events = daemon.get("/api/admin/memory/events").await;
+    assert_eq!(events["items"][0]["said_at"], "2024-03-01T13:03:05Z", "{events}");
+    let thoughts = daemon.get("/api/admin/memory/thoughts").await;
+    let thoughts = thoughts["items"].as_array().unwrap();
+    assert!(thoughts.iter().all(|thought| thought["said_at"] == "2024-03-01T13:04:10Z"), "{thoughts:?}");
+    let listed = run(&home, &settings, &["memory", "list", "events"]).await.well();
+    assert!(listed.contains("  2024-03-01  event"), "{listed}");
+    daemon.say("self", "I adopted a cat called Pepper today").await;
+    let own = eventually("a memory of today", async || {
+        let events = daemon.get("/api/admin/memory/events").await["items"].clone();
+        let found = events.as_array().unwrap().iter().find(|event| event.to_string().contains("Pepper"));
+        found.cloned()
+    })
+    .await;
+    assert!(own["said_at"].as_str().unwrap() > "2026", "{own}");
+}
+
 /// The old chat is imported last. What it says is former, whichever of the two is taken back first.
 #[tokio::test(flavor = "multi_thread")]
 async fn old_chat_that_is_imported_later_replaces_nothing_said_since() {

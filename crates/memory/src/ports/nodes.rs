@@ -1,5 +1,7 @@
 //! Memories, read one by one and in lists.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -57,6 +59,9 @@ pub trait NodeStore: Send + Sync {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
+    /// When the words were said on which these nodes rest, by the nodes' numbers: the newest quoted message; of what was
+    /// thought about an imported session, its last message; else the moment in which the node was written.
+    async fn said_at(&self, nodes: &[i64]) -> Result<BTreeMap<i64, Timestamp>, StoreError>;
     /// What was refused, newest first.
     async fn rejected(&self, scope: &Scope, limit: u32) -> Result<Vec<RejectedMemory>, StoreError>;
     /// The timeline, newest first, before a moment.

@@ -1,6 +1,6 @@
 //! A real store that fails, panics or dies when a story wants it to, and remembers what it was asked.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::pending;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -216,6 +216,7 @@ passing_on!(ConsolidationStore:
 passing_on!(NodeStore:
     node(id: NodeId) -> Option<EvidencedNode>;
     nodes_before(scope: &Scope, kinds: &[NodeKind], before: Option<i64>, limit: u32) -> Vec<Node>;
+    said_at(nodes: &[i64]) -> BTreeMap<i64, Timestamp>;
     rejected(scope: &Scope, limit: u32) -> Vec<RejectedMemory>;
     timeline(scope: &Scope, before: Option<Timestamp>, limit: u32) -> Vec<(Timestamp, TimelineItem)>;
 );

@@ -60,6 +60,8 @@ pub(crate) struct NodeBody {
     imported_from: Option<String>,
     source_deleted: bool,
     created_at: Timestamp,
+    /// When the words were said on which it rests. What was imported was said long before it was written here.
+    said_at: Timestamp,
     access_count: u32,
     subject: Subject,
     filling_event_ids: Vec<NodeId>,
@@ -194,15 +196,24 @@ pub(super) async fn items(
     nodes: Vec<Node>,
 ) -> Result<Vec<NodeBody>, Problem> {
     let mut former = Corrected::in_nodes(store, scope, &nodes).await?;
+    let seqs: Vec<i64> = nodes.iter().map(|node| node.seq).collect();
+    let said_at = store.said_at(&seqs).await?;
     let mut items = Vec::with_capacity(nodes.len());
     for node in nodes {
         let no_longer_current = former.remove(&node.id);
-        items.push(NodeBody { no_longer_current, ..item(store, node).await? });
+        let said_at = said_at.get(&node.seq).copied().unwrap_or(node.created_at);
+        items.push(NodeBody { no_longer_current, ..body(store, node, said_at).await? });
     }
     Ok(items)
 }
 
+/// The body of one node, without what it says that was replaced.
 pub(super) async fn item(store: &dyn Store, node: Node) -> Result<NodeBody, Problem> {
+    let said_at = store.said_at(&[node.seq]).await?.remove(&node.seq).unwrap_or(node.created_at);
+    body(store, node, said_at).await
+}
+
+async fn body(store: &dyn Store, node: Node, said_at: Timestamp) -> Result<NodeBody, Problem> {
     let (evidence, filling) = match store.node(node.id).await? {
         Some(found) => (found.evidence, found.filling),
         None => (Vec::new(), Vec::new()),
@@ -232,6 +243,7 @@ pub(super) async fn item(store: &dyn Store, node: Node) -> Result<NodeBody, Prob
         imported_from: None,
         source_deleted: false,
         created_at: node.created_at,
+        said_at,
         access_count: node.access_count,
         subject: node.subject,
         filling_event_ids: filling,

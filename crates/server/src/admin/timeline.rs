@@ -12,7 +12,7 @@ use memory::Scope;
 use memory::entities::{EntityKind, MergeStatus};
 use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::mood::MoodShift;
-use memory::nodes::{Node, NodeKind, Subject};
+use memory::nodes::{EventTime, Node, NodeKind, Subject};
 use memory::ports::TimelineItem;
 use memory::recall::{Corrected, FormerValue};
 use schemars::JsonSchema;
@@ -65,6 +65,10 @@ enum TimelineData {
         description: String,
         emotional_impact: i8,
         session_id: Option<SessionId>,
+        /// When it happened or is due.
+        event_time: Option<EventTime>,
+        /// When the words were said on which it rests.
+        said_at: Timestamp,
         /// What it says that was replaced, and what is so now.
         #[serde(skip_serializing_if = "Option::is_none")]
         no_longer_current: Option<FormerValue>,
@@ -90,6 +94,8 @@ enum TimelineData {
         events_count: u32,
         thoughts_count: u32,
         duration_seconds: i64,
+        /// Its last message.
+        ended_at: Timestamp,
         trivial: bool,
     },
     Mood {
@@ -130,9 +136,14 @@ pub(crate) async fn timeline(
     });
     let nodes: Vec<Node> = nodes.collect();
     let former = Corrected::in_nodes(app.runtime().store(), &scope, &nodes).await?;
+    let seqs: Vec<i64> = nodes.iter().map(|node| node.seq).collect();
+    let said_at = app.runtime().store().said_at(&seqs).await?;
     Ok(Json(Timeline {
         oldest_timestamp: rows.last().map(|(at, _)| *at),
-        items: rows.into_iter().map(|(timestamp, item)| timeline_entry(timestamp, item, &former)).collect(),
+        items: rows
+            .into_iter()
+            .map(|(timestamp, item)| timeline_entry(timestamp, item, &former, &said_at))
+            .collect(),
         limit,
         next_cursor: next,
     }))
@@ -179,6 +190,7 @@ fn timeline_entry(
     timestamp: Timestamp,
     item: TimelineItem,
     former: &BTreeMap<NodeId, FormerValue>,
+    said_at: &BTreeMap<i64, Timestamp>,
 ) -> TimelineEntry {
     let (kind, data) = match item {
         TimelineItem::Node(node) => (
@@ -190,6 +202,8 @@ fn timeline_entry(
                 description: node.description,
                 emotional_impact: node.emotional_impact,
                 session_id: node.source_session_id,
+                event_time: node.event_time,
+                said_at: said_at.get(&node.seq).copied().unwrap_or(node.created_at),
                 no_longer_current: former.get(&node.id).cloned(),
             },
         ),
@@ -223,6 +237,7 @@ fn timeline_entry(
                     events_count: events,
                     thoughts_count: thoughts,
                     duration_seconds: duration,
+                    ended_at: session.last_message_at,
                     trivial: session.trivial,
                 },
             )

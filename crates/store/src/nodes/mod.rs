@@ -4,7 +4,7 @@ pub(crate) mod new_nodes;
 pub(crate) mod node_queries;
 pub(crate) mod timeline;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -35,6 +35,11 @@ impl NodeStore for SqliteStore {
             Ok(node_queries::before_number(connection, scope, &kinds, before, limit)?)
         })
         .await
+    }
+
+    async fn said_at(&self, nodes: &[i64]) -> Result<BTreeMap<i64, Timestamp>, StoreError> {
+        let nodes = nodes.to_vec();
+        self.read(move |connection| Ok(node_queries::said_at(connection, &nodes)?)).await
     }
 
     async fn rejected(&self, scope: &Scope, limit: u32) -> Result<Vec<RejectedMemory>, StoreError> {

@@ -1,7 +1,7 @@
 //! The statements behind the questions about nodes.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
@@ -45,6 +45,22 @@ pub(crate) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
         found.retain(|found| !history.contains(&found.node.seq));
     }
     Ok(found)
+}
+
+/// When the words were said on which nodes rest.
+pub(crate) fn said_at(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<i64, Timestamp>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT n.seq, COALESCE(
+             (SELECT MAX(m.created_at) FROM node_evidence e JOIN recall_messages m ON m.seq = e.message_seq
+              WHERE e.node_seq = n.seq),
+             (SELECT s.last_message_at FROM sessions s
+              WHERE s.id = n.source_session_id AND s.channel_id LIKE 'import-%'),
+             n.created_at)
+         FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value",
+    )?;
+    let times =
+        statement.query_map(params![rows::to_json(&seqs)?], |row| Ok((row.get(0)?, rows::time(row, 1)?)))?;
+    times.collect()
 }
 
 /// A live node with what it depends on.

@@ -7,6 +7,7 @@ mod words;
 mod talk;
 mod thinking;
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;

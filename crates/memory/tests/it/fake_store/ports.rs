@@ -40,6 +40,10 @@ impl NodeStore for FakeStore {
         refused()
     }
 
+    async fn said_at(&self, _nodes: &[i64]) -> Result<BTreeMap<i64, Timestamp>, StoreError> {
+        refused()
+    }
+
     async fn rejected(&self, _scope: &Scope, _limit: u32) -> Result<Vec<RejectedMemory>, StoreError> {
         refused()
     }
