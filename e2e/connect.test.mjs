@@ -17,7 +17,11 @@ let began = 0;
 const s = story("connect", async () => {
   model = await startModel({ key: KEY });
   // The choice is the page's: no variable of the environment makes it.
-  const daemon = await startDaemon(DAEMON, { ECHOVESSEL__LLM__PROVIDER: undefined, ECHOVESSEL__LLM__MAX_RETRIES: "0" });
+  const daemon = await startDaemon(DAEMON, {
+    ECHOVESSEL__LLM__PROVIDER: undefined,
+    ECHOVESSEL__LLM__MAX_RETRIES: "0",
+    ECHOVESSEL__SESSION__IDLE: "10m",
+  });
   const stop = async () => {
     await daemon.stop();
     model.stop();
@@ -97,6 +101,7 @@ step("the persona answers through it, and remembers, within two minutes of the f
   await s.page.locator("#words").fill("我养了只白猫,叫小黑。他超调皮,老在半夜跳到我脸上。");
   await s.page.keyboard.press("Enter");
   await s.page.locator('article[data-role="persona"][data-delivery="kept"]').first().waitFor();
+  await s.page.getByTestId("remember-now").getByRole("button").click();
   await s.page.getByTestId("timeline").locator('li[data-kind="event"]').filter({ hasText: "小黑" }).first().waitFor();
   const took = Date.now() - began;
   console.log(`from the first visit to a remembered fact: ${Math.round(took / 1000)} s`);
@@ -140,6 +145,34 @@ step("data of a program is no material, and a name that is taken is refused", as
   const file = s.page.locator('main input[type="file"]');
   await file.setInputFiles({ name: "conversations.json", mimeType: "application/json", buffer: Buffer.from('[{"mapping": {}}]') });
   await s.page.getByRole("alert").filter({ hasText: "conversations.json is data of a program" }).waitFor();
+});
+
+step("a conversation is remembered at once where that is wished", async () => {
+  await s.page.goto(s.daemon.url);
+  await s.page.locator("#words").fill("My sister Clara moved to Porto and I miss her so much.");
+  await s.page.keyboard.press("Enter");
+  const pending = s.page.getByTestId("remember-now");
+  await pending.filter({ hasText: "becomes memory after 10 minutes of silence" }).waitFor();
+  await looks("remember-now");
+  await pending.getByRole("button", { name: "Remember now" }).click();
+  await s.page.getByTestId("timeline").locator('li[data-kind="event"]').filter({ hasText: "Clara" }).first().waitFor();
+  await pending.waitFor({ state: "detached" });
+});
+
+step("writing first is a switch with quiet hours, and an address that is none says so", async () => {
+  await s.page.goto(`${s.daemon.url}/settings/proactive`);
+  await s.page.getByLabel("May write first").check();
+  await s.page.getByTestId("toasts").getByText("Saved").first().waitFor();
+  await s.page.getByLabel("Quiet from").selectOption("21");
+  await s.page.getByTestId("toasts").getByText("Saved").first().waitFor();
+  await looks("proactive");
+  await s.page.reload();
+  await s.page.waitForFunction(() => document.querySelector('[data-testid="proactive-switch"] input')?.checked);
+  assert.equal(await s.page.getByLabel("Quiet from").inputValue(), "21");
+  await s.page.goto(`${s.daemon.url}/nowhere/at/all`);
+  await s.page.getByText("Nothing is at this address.").waitFor();
+  await s.page.getByRole("link", { name: "To the conversation" }).click();
+  await s.page.locator("#words").waitFor();
 });
 
 step("a model that is gone is told by Health, and a server of this machine takes its place", async () => {

@@ -277,6 +277,7 @@ function state() {
   return {
     persona: { id: "default", display_name: "Echo", voice_enabled: false, has_voice_id: false, has_avatar: false },
     onboarding_required: true,
+    session_idle_seconds: 1800,
     memory_counts: { core_blocks: 0, messages: world.messages.length, events: 0, thoughts: 0 },
     channels: [],
     llm: { provider: "offline", model: null, offline: !process.env.MOCK_ONLINE, notice: null },

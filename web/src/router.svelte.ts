@@ -7,6 +7,8 @@ class Router {
   screen: Screen = $state("chat");
   /** Empty for the screen's first tab. */
   tab = $state("");
+  /** The address names none of the screens. */
+  isUnknown = $state(false);
 
   constructor() {
     this.#read();
@@ -21,7 +23,9 @@ class Router {
 
   #read(): void {
     const [, first = "", second = ""] = location.pathname.split("/");
-    this.screen = SCREENS.find((screen) => screen === first) ?? "chat";
+    const screen = SCREENS.find((screen) => screen === first);
+    this.isUnknown = screen === undefined && first !== "";
+    this.screen = screen ?? "chat";
     this.tab = decodeURIComponent(second);
   }
 }

@@ -132,4 +132,5 @@ export const state = (llm: Partial<StateResponse["llm"]>): StateResponse => ({
   channels: [],
   memory_counts: { core_blocks: 0, events: 0, messages: 0, thoughts: 0 },
   onboarding_required: false,
+  session_idle_seconds: 1_800,
 });

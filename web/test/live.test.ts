@@ -239,3 +239,47 @@ test("the persona's picture is reloaded after a disconnect", async () => {
   await vi.advanceTimersByTimeAsync(20);
   expect(live.avatarVersion).toBe(before + 2);
 });
+
+/** The daemon is away: requests fail until it answers again. */
+async function away() {
+  vi.stubGlobal("fetch", async () => {
+    throw new TypeError("connection refused");
+  });
+  Source.last.readyState = 2;
+  Source.last.onerror?.();
+  await vi.advanceTimersByTimeAsync(20);
+}
+
+/** It answers again; gives what was sent since. */
+async function back(): Promise<string[]> {
+  const sent: string[] = [];
+  vi.stubGlobal("fetch", async (path: string, init?: RequestInit) => {
+    if (path === "/api/chat/send") sent.push((JSON.parse(String(init?.body)) as { content: string }).content);
+    const answer = { persona: { id: "p", display_name: "Echo" }, items: [], messages: [], accepted: [`m${sent.length}`], turn_id: "t" };
+    return new Response(JSON.stringify(answer), { status: path === "/api/chat/send" ? 202 : 200 });
+  });
+  await vi.advanceTimersByTimeAsync(60_000);
+  Source.last.onopen?.();
+  await vi.advanceTimersByTimeAsync(100);
+  return sent;
+}
+
+test("what could not be sent goes once, in order, when the connection is back", async () => {
+  await away();
+  await live.send("first");
+  await live.send("second");
+  expect(live.chat.messages.map((m) => m.delivery)).toEqual(["unsent", "unsent"]);
+  expect(await back()).toEqual(["first", "second"]);
+  expect(await back()).toEqual([]);
+});
+
+test("from the first moment a message waits for its reply, and several wait together", async () => {
+  await back();
+  await live.send("one");
+  expect(live.awaiting).toBe(1);
+  await live.send("two");
+  expect(live.awaiting).toBe(2);
+  Source.last.tell(5, "chat.message.typing_started", { turn_id: "t" });
+  await vi.advanceTimersByTimeAsync(50);
+  expect(live.awaiting).toBe(0);
+});

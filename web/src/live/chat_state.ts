@@ -50,6 +50,8 @@ export interface ChatState {
   earlierMemories: Cursor | null;
   /** Sessions known to be closed, by id. */
   closings: ReadonlyMap<string, Closing>;
+  /** Seconds of silence after which a conversation becomes memory; null while unknown. */
+  idleSeconds: number | null;
 }
 
 export const EMPTY_CHAT_STATE: ChatState = {
@@ -64,6 +66,7 @@ export const EMPTY_CHAT_STATE: ChatState = {
   memories: [],
   earlierMemories: null,
   closings: new Map(),
+  idleSeconds: null,
 };
 
 export function withEvent(chat: ChatState, event: ServerEvent, now: string): ChatState {
@@ -208,6 +211,7 @@ export function withState(chat: ChatState, state: StateResponse): ChatState {
     personaName: state.persona.display_name,
     offline: state.llm?.offline ? { notice: state.llm.notice } : null,
     blank: state.onboarding_required ?? false,
+    idleSeconds: state.session_idle_seconds ?? null,
   };
 }
 

@@ -12,6 +12,7 @@ import {
   offerTimezone,
   PAGE_SIZE,
   ApiError,
+  NetworkError,
   regenerate,
   retryTurn,
   send,
@@ -96,6 +97,7 @@ class Live {
       const wasLost = this.connection === "lost";
       this.connection = state === "open" ? "live" : "lost";
       if (state !== "open") return;
+      void this.#sendUnreached();
       if (wasLost) this.avatarVersion += 1;
       this.#refetch();
     },
@@ -105,6 +107,10 @@ class Live {
   #reading = false;
   /** While a message far back is searched, loaded pages are not trimmed. */
   #searching = false;
+  /** References of the messages that this page has sent. */
+  #sent = new Set<string>();
+  /** Messages that did not reach the server; they are sent once more when it answers again. */
+  #unreached = new Map<string, { text: string; recordingId: string | null }>();
   #earlier: Promise<boolean> | null = null;
   /** Number of times that text was removed or changed. */
   #textVersion = 0;
@@ -113,6 +119,13 @@ class Live {
 
   /** The turn whose reply is being written. */
   writing = $derived(this.chat.messages.findLast((m) => m.delivery === "streaming")?.turnId ?? null);
+
+  /** Messages of this page that wait for a reply which has not begun: they are read together. */
+  awaiting = $derived.by(() => {
+    const from = this.chat.messages.findLastIndex((m) => m.role === "persona") + 1;
+    const waiting = this.chat.messages.slice(from).filter((m) => m.role === "user" && this.#sent.has(m.externalRef ?? ""));
+    return waiting.every((m) => m.failure === null) ? waiting.length : 0;
+  });
 
   async start(): Promise<void> {
     // A rejected stream does not say why, so a plain request goes first.
@@ -178,6 +191,18 @@ class Live {
     const externalRef = reference();
     this.#setMessages(withSending(this.chat.messages, externalRef, text, now()));
     await this.#deliver(externalRef, text, recordingId);
+  }
+
+  /** In the order in which they were written. One that fails again waits for the reader. */
+  async #sendUnreached(): Promise<void> {
+    const unreached = [...this.#unreached];
+    this.#unreached.clear();
+    for (const [externalRef, { text, recordingId }] of unreached) {
+      const isUnsent = this.chat.messages.some((m) => m.externalRef === externalRef && m.delivery === "unsent");
+      if (!isUnsent) continue;
+      this.#setMessages(withResending(this.chat.messages, externalRef, now()));
+      await this.#deliver(externalRef, text, recordingId);
+    }
   }
 
   async sendAgain(externalRef: string, text: string): Promise<void> {
@@ -295,11 +320,13 @@ class Live {
   async #deliver(externalRef: string, text: string, recordingId: string | null = null): Promise<void> {
     const personaId = personas.selectedId;
     storeUnsent(personaId, this.chat.messages);
+    this.#sent.add(externalRef);
     try {
       const answer = await send(text, externalRef, recordingId);
       this.#setMessages(withAccepted(this.chat.messages, externalRef, answer));
     } catch (error) {
       this.#checkSignedIn(error);
+      if (error instanceof NetworkError) this.#unreached.set(externalRef, { text, recordingId });
       const failure = { reason: errorMessage(error), retryable: true };
       this.#setMessages(withUnsent(this.chat.messages, externalRef, failure));
       this.announcement = `${language.t("unsent")} ${failure.reason}`;

@@ -21,6 +21,8 @@ pub(crate) struct StateResponse {
     persona: PersonaState,
     /// Whether no core block is written yet.
     onboarding_required: bool,
+    /// Seconds of silence after which a conversation ends and becomes memory.
+    session_idle_seconds: u64,
     memory_counts: MemoryCounts,
     channels: Vec<Channel>,
     llm: LlmState,
@@ -129,6 +131,7 @@ pub(crate) async fn state(
             has_avatar: appearance.has_avatar,
         },
         onboarding_required: own_blocks == 0,
+        session_idle_seconds: app.runtime().settings().session.idle.as_secs(),
         memory_counts: MemoryCounts { core_blocks, messages, events, thoughts },
         channels: channels::all(&app).await?,
         llm: models.llm,
