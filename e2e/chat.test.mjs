@@ -280,6 +280,8 @@ step("a text is erased everywhere, with a receipt that does not contain it", asy
   await s.page.getByLabel("Erase everything that mentions…").fill("小黑");
   await button("Preview").click();
   await s.page.getByTestId("erase-preview").getByText("This would erase").waitFor();
+  const words = s.page.getByTestId("erase-preview").getByRole("listitem");
+  assert.ok((await words.filter({ hasText: "小黑" }).count()) > 0, "the words that would go are shown");
   await picture("erase-preview");
   await button("Erase now").click();
   await receipts.locator("li").nth(before).waitFor();

@@ -126,9 +126,19 @@ impl ModelSetup for LiveConfig {
             return Err(ModelSetupError { fault: ModelFault::Model, detail: error.to_string() });
         }
         // A key alone changes no setting: the model is connected with it here.
-        let config = self.running().await;
-        let model = connect(&config, &self.home).await.map_err(|error| refused(error, ModelFault::Key))?;
-        self.model.replace(model);
+        let connected = match connect(&self.running().await, &self.home).await {
+            // Without its key the provider could not even be started with.
+            Err(LlmError::Auth { .. }) if matches!(entered(&choice), Some(None)) => {
+                let usual = json!({"llm": {"provider": null, "base_url": null, "model": null}});
+                self.apply(usual).await.map_err(|error| ModelSetupError {
+                    fault: ModelFault::Files,
+                    detail: error.to_string(),
+                })?;
+                connect(&self.running().await, &self.home).await
+            }
+            connected => connected,
+        };
+        self.model.replace(connected.map_err(|error| refused(error, ModelFault::Key))?);
         self.show().await
     }
 

@@ -2,6 +2,9 @@
 
 export const en = {
   settings: "Settings",
+  groupYouTwo: "You two",
+  groupModel: "Model and voice",
+  groupWorkshop: "Workshop",
   appearance: "Appearance",
   allSettings: "All settings",
   tokens: "Tokens",
@@ -171,6 +174,9 @@ export const en = {
 
 export const zh: typeof en = {
   settings: "设置",
+  groupYouTwo: "你们俩",
+  groupModel: "模型与语音",
+  groupWorkshop: "维护",
   appearance: "外观",
   allSettings: "全部设置",
   tokens: "令牌",

@@ -20,6 +20,8 @@ use crate::home::Home;
 pub(super) const ERASE_PATH: &str = "/api/admin/memory/erase";
 /// Most characters of a memory on one line.
 const LINE_LENGTH: usize = 70;
+/// Texts that are shown of what would be erased.
+const TEXTS_SHOWN: usize = 10;
 
 pub(crate) async fn memory(
     shared: &Shared,
@@ -277,6 +279,14 @@ pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
         println!("Nothing of that is there.");
     } else {
         println!("{done}: {}", taken.join(", "));
+    }
+    let texts = receipt["texts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for text in texts.iter().take(TEXTS_SHOWN) {
+        let words = shorten(text["text"].as_str().unwrap_or_default(), LINE_LENGTH);
+        println!("  {}  {:<11}  {words}", day(&text["at"]), text["kind"].as_str().unwrap_or_default());
+    }
+    if texts.len() > TEXTS_SHOWN {
+        println!("  …");
     }
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);
     let rewritten = count(&receipt["rewritten_ids"]);

@@ -190,6 +190,8 @@ async fn the_command_line_forgets_with_and_without_a_daemon() {
     assert!(shown.contains("我养了一只猫"), "{shown}");
     let asked = run(&home, &settings, &["memory", "forget", "--text", "海豚"]).await;
     assert_eq!(asked.code, 1, "nobody was there to say yes");
+    let shows_words = |line: &str| line.contains("message") && line.contains("海豚");
+    assert!(asked.out.lines().any(shows_words), "what would go is not shown: {}", asked.out);
     assert!(
         asked.out.contains("would be erased") && asked.err.contains("--yes"),
         "{}{}",

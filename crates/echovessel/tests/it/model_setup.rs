@@ -164,6 +164,31 @@ async fn key_is_not_sent_to_another_address() {
     assert!(!is_anywhere(&home, KEY));
 }
 
+/// A provider that can't work without a key would keep the daemon from starting.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_key_a_provider_is_given_up() {
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &offline()).await;
+    let page = Page::open(&daemon).await;
+    let choose = async |key: &str| {
+        let chosen =
+            page.send(Method::PUT, "/api/admin/model", &json!({"provider": "anthropic", "key": key})).await;
+        assert_eq!(chosen.status, 200, "{}", chosen.body);
+        chosen.body
+    };
+    assert_eq!(choose(KEY).await["answering"]["provider"], "anthropic");
+    let without = choose("").await;
+    assert_eq!(
+        (&without["provider"], &without["answering"]["provider"]),
+        (&json!("auto"), &json!("offline"))
+    );
+    run(&home, &offline(), &["stop"]).await.well();
+    drop(daemon);
+    assert!(!is_anywhere(&home, KEY));
+    let daemon = Daemon::start(&home, &offline()).await;
+    assert_eq!(daemon.get("/api/admin/model").await["answering"]["provider"], "offline");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn variable_of_the_environment_wins_and_is_named() {
     let (home, model) = (Home::new(), model().await);

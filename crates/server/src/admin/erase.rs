@@ -7,10 +7,11 @@ use axum::{Extension, Json};
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
-    CONFIRM_WITHIN, Counts, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, InstanceReach,
-    ResetCounts, Selection, TEXT_LENGTH_MIN,
+    CONFIRM_WITHIN, Counts, EraseError, ErasureReceipt, ErasureRequest, ForgetMode, ForgetSummary,
+    InstanceReach, ResetCounts, Selection, TEXT_LENGTH_MIN,
 };
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId};
+use memory::ports::{EvidencedNode, Store};
 use memory::text;
 use memory::{PersonaId, Scope};
 use schemars::JsonSchema;
@@ -27,6 +28,10 @@ use crate::state::App;
 const PAGE_DEFAULT: u32 = 50;
 /// Most ids in one request.
 const IDS_MAX: usize = 10_000;
+/// Messages, and memories, whose words a dry run shows.
+const TEXTS_SHOWN: usize = 50;
+/// Characters of each.
+const TEXT_SHOWN_LENGTH: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +64,18 @@ pub(crate) struct EraseResponse {
     dry_run: bool,
     /// Until when a dry run can be confirmed by its id.
     confirm_until: Option<Timestamp>,
+    /// Of a dry run, the beginnings of the first messages and memories that would go; `counts` says how many there are.
+    texts: Vec<ErasedText>,
+}
+
+/// Words that would go.
+#[derive(Serialize, JsonSchema)]
+struct ErasedText {
+    /// `message`, `event`, `thought`, `intention` or `expectation`.
+    kind: &'static str,
+    /// When they were said or written.
+    at: Timestamp,
+    text: String,
 }
 
 /// A receipt on the wire: never the text.
@@ -138,11 +155,37 @@ pub(crate) async fn erase(
     if dry_run {
         let receipt = app.runtime().erase_dry_run(request).await?;
         let confirm_until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
-        let response = EraseResponse { receipt: receipt.into(), dry_run, confirm_until };
+        let texts = texts_of(app.runtime().store(), &receipt.taken).await?;
+        let response = EraseResponse { receipt: receipt.into(), dry_run, confirm_until, texts };
         return Ok((Some(Extension(PreviewOnly)), Json(response)));
     }
     let receipt = run_detached(async move { Ok(app.runtime().erase(request).await?) }).await?;
-    Ok((None, Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until: None })))
+    Ok((
+        None,
+        Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until: None, texts: Vec::new() }),
+    ))
+}
+
+/// The words that a dry run has found, messages first.
+async fn texts_of(store: &dyn Store, found: &ForgetSummary) -> Result<Vec<ErasedText>, Problem> {
+    let beginning = |text: &str| match text.char_indices().nth(TEXT_SHOWN_LENGTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    let mut texts = Vec::new();
+    for id in found.messages.iter().take(TEXTS_SHOWN) {
+        if let Some(message) = store.message(*id).await? {
+            let text = beginning(&message.content);
+            texts.push(ErasedText { kind: "message", at: message.created_at, text });
+        }
+    }
+    for id in found.nodes().iter().take(TEXTS_SHOWN) {
+        if let Some(EvidencedNode { node, .. }) = store.node(*id).await? {
+            let text = beginning(&node.description);
+            texts.push(ErasedText { kind: node.kind.as_str(), at: node.created_at, text });
+        }
+    }
+    Ok(texts)
 }
 
 /// What is to be erased, or why the request is invalid.
