@@ -16,7 +16,8 @@ use server::{
 
 use crate::config::{Config, overridden_keys};
 use crate::language_model::{
-    LlmSummary, api_key_variable, check, connect, connect_with, environment_key, provider_settings,
+    LlmSummary, ModelCheck, api_key_variable, check, connect, connect_with, environment_key,
+    provider_settings,
 };
 use crate::live_config::{LiveConfig, milliseconds};
 use crate::secrets::{MODEL_KEY, Secrets, shown_end};
@@ -144,12 +145,23 @@ impl ModelSetup for LiveConfig {
 
     async fn check(&self) -> ModelCheckResponse {
         let config = self.running().await;
-        let found = check(&config, &self.home).await;
-        // A server that was started since, or a key that was set: the next reply goes there.
+        let mut found = check(&config, &self.home).await;
+        let current = LlmSummary::of(&*self.model);
         if found.is_ok
             && let Ok(model) = connect(&config, &self.home).await
         {
-            self.model.replace(model);
+            match (current.endpoint, model.endpoint()) {
+                // `auto` finds no server any more; replies still go to the one that it found before.
+                (Some(gone), None) => {
+                    let said = format!(
+                        "{gone} does not answer any more: start it again, or choose another model under Settings > Model"
+                    );
+                    found = ModelCheck { is_ok: false, said };
+                }
+                // One was started since: the next reply goes there.
+                (now, next) if now != next => self.model.replace(model),
+                _ => {}
+            }
         }
         ModelCheckResponse { ok: found.is_ok, detail: found.said, llm: LlmSummary::of(&*self.model).state() }
     }

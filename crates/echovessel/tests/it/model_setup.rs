@@ -262,3 +262,20 @@ async fn check_asks_the_endpoint_and_doctor_says_the_same() {
     let gone = check().await;
     assert!(gone["ok"] == false && gone["detail"].as_str().unwrap().contains("cannot be reached"), "{gone}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_that_was_found_and_went_away_is_missed_and_found_again() {
+    let (home, model) = (Home::new(), model().await);
+    let address = model.origin().strip_prefix("http://").unwrap().parse().unwrap();
+    let daemon = Daemon::start(&home, &offline().key("llm.base_url", model.base_url())).await;
+    let check = async || daemon.post("/api/admin/model/check", &json!({})).await;
+    assert_eq!(check().await["llm"]["provider"], "openai", "`auto` looks at llm.base_url first");
+    drop(model);
+    let gone = check().await;
+    assert!(
+        gone["ok"] == false && gone["detail"].as_str().unwrap().contains("does not answer any more"),
+        "{gone}"
+    );
+    let _again = ScriptedModel::start_on(address).await.unwrap();
+    assert_eq!(check().await["ok"], true);
+}
