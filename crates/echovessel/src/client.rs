@@ -25,7 +25,7 @@ pub(crate) struct Daemon {
     pub(crate) run: RunFile,
     token: String,
     http: reqwest::Client,
-    /// Where requests go: the daemon's own address, or any loopback address over the socket.
+    /// Base of request URLs. Over the socket the host in it is not looked up.
     base: String,
     /// Keeps the address of the socket valid.
     _socket: Option<HomeSocket>,

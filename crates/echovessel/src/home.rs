@@ -156,12 +156,12 @@ impl Home {
         self.folder.join("hub.sock")
     }
 
-    /// Where the daemon answers the owner's commands.
+    /// Socket on which the daemon takes requests of the command line.
     pub(crate) fn daemon_socket(&self) -> PathBuf {
         self.folder.join("daemon.sock")
     }
 
-    /// Where keys are that the owner entered in the page.
+    /// Keys that the owner entered in the page.
     pub(crate) fn secrets(&self) -> PathBuf {
         self.folder.join("secrets.toml")
     }

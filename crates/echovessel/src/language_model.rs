@@ -1,11 +1,11 @@
-//! The language model of a home: from configuration and keys to a provider, and whether it answers.
+//! The language model of a home: connects the configured provider with its key, and checks that it answers.
 
 use std::sync::Arc;
 
 use llm::{LlmError, OFFLINE, Provider, ProviderSettings, Tier, TierModels, list_models};
 use offline::OfflineProvider;
 use secrecy::SecretString;
-use server::LlmState;
+use server::{KeySource, LlmState};
 
 use crate::config::Config;
 use crate::home::Home;
@@ -25,35 +25,90 @@ pub(crate) async fn connect_with(settings: ProviderSettings) -> Result<Arc<dyn P
     llm::connect(settings, Arc::new(SystemRetryTimer), Arc::new(OfflineProvider)).await
 }
 
-/// The environment variable that holds the language model's key; empty where none is needed.
-pub(crate) fn api_key_variable(config: &Config) -> String {
-    let customary = match config.llm.provider.as_str() {
-        "openai" => "OPENAI_API_KEY",
-        "anthropic" => "ANTHROPIC_API_KEY",
-        _ => "",
-    };
-    let named = &config.llm.api_key_env;
-    if named.is_empty() { customary.to_owned() } else { named.clone() }
+/// The environment variable that is documented for a provider's key; none for a provider without keys.
+pub(crate) fn customary_variable(provider: &str) -> Option<&'static str> {
+    match provider {
+        "openai" => Some("OPENAI_API_KEY"),
+        "anthropic" => Some("ANTHROPIC_API_KEY"),
+        _ => None,
+    }
 }
 
-/// The key in the environment, which is used before one that was entered.
-pub(crate) fn environment_key(config: &Config) -> Option<SecretString> {
-    let variable = Some(api_key_variable(config)).filter(|variable| !variable.is_empty())?;
+/// The environment variable of the configured model's key; empty where none is needed.
+pub(crate) fn api_key_variable(config: &Config) -> &str {
+    match config.llm.api_key_env.as_str() {
+        "" => customary_variable(&config.llm.provider).unwrap_or_default(),
+        named => named,
+    }
+}
+
+/// The value of an environment variable that holds a key.
+pub(crate) fn environment_key(variable: &str) -> Option<SecretString> {
     let key = std::env::var(variable).ok().filter(|key| !key.trim().is_empty())?;
     Some(SecretString::from(key))
 }
 
-/// What a provider needs, with the key from the environment or the one that was entered for its address.
+/// The key of an endpoint.
+pub(crate) struct EndpointKey {
+    pub(crate) key: Option<SecretString>,
+    pub(crate) source: KeySource,
+    /// The environment variable in which it is looked for; empty if the endpoint is sent none.
+    pub(crate) variable: String,
+}
+
+impl EndpointKey {
+    /// Finds the key of the endpoint that `settings` name.
+    ///
+    /// A key that was entered in the page for this address comes first. The provider's customary variable is sent to the
+    /// provider's own address. An endpoint that was written into the configuration (`is_configured`) and not chosen in
+    /// the page is sent `llm.api_key_env`, else the customary variable. No other address is sent a variable.
+    ///
+    /// # Errors
+    /// If the file with the entered keys can't be read.
+    fn find(
+        config: &Config,
+        home: &Home,
+        settings: &ProviderSettings,
+        is_configured: bool,
+    ) -> anyhow::Result<Self> {
+        let address = customary_variable(&config.llm.provider).and(settings.address().ok());
+        let secrets = Secrets::load(home)?;
+        let entered = address.as_ref().and_then(|address| secrets.entered(MODEL_KEY, address));
+        let variable = match (is_configured && entered.is_none(), settings.is_own_address()) {
+            (true, _) => api_key_variable(config),
+            (false, true) => customary_variable(&config.llm.provider).unwrap_or_default(),
+            (false, false) => "",
+        };
+        let (key, source) = match (entered.flatten(), environment_key(variable)) {
+            (Some(key), _) => (Some(key.clone()), KeySource::Entered),
+            (None, Some(key)) => (Some(key), KeySource::Environment),
+            (None, None) => (None, KeySource::None),
+        };
+        Ok(Self { key, source, variable: variable.to_owned() })
+    }
+}
+
+/// The settings of the configured model, with its key.
 ///
 /// # Errors
 /// If the file with the entered keys can't be read.
 pub(crate) fn provider_settings(config: &Config, home: &Home) -> Result<ProviderSettings, LlmError> {
+    settings_with_key(config, home, true).map(|(settings, _)| settings)
+}
+
+/// Settings with the key of their endpoint. `is_configured` as in [`EndpointKey::find`].
+///
+/// # Errors
+/// If the file with the entered keys can't be read.
+pub(crate) fn settings_with_key(
+    config: &Config,
+    home: &Home,
+    is_configured: bool,
+) -> Result<(ProviderSettings, EndpointKey), LlmError> {
     let llm = &config.llm;
     let mut settings = ProviderSettings {
         provider: llm.provider.clone(),
         base_url: llm.base_url.clone(),
-        api_key: environment_key(config),
-        api_key_env: api_key_variable(config),
         model: llm.model.clone(),
         models: TierModels {
             small: llm.models.small.clone(),
@@ -67,29 +122,26 @@ pub(crate) fn provider_settings(config: &Config, home: &Home) -> Result<Provider
         max_tokens: Some(llm.max_tokens),
         ..ProviderSettings::default()
     };
-    if settings.api_key.is_none()
-        && ["openai", "anthropic"].contains(&llm.provider.as_str())
-        && let Ok(address) = settings.address()
-    {
-        let secrets = Secrets::load(home).map_err(|error| LlmError::fatal(format!("{error:#}")))?;
-        settings.api_key = secrets.key_for(MODEL_KEY, &address).cloned();
-    }
-    Ok(settings)
+    let found = EndpointKey::find(config, home, &settings, is_configured);
+    let found = found.map_err(|error| LlmError::fatal(format!("{error:#}")))?;
+    settings.api_key = found.key.clone();
+    settings.api_key_env = found.variable.clone();
+    Ok((settings, found))
 }
 
-/// Which model answers.
+/// The model that answers, for people.
 #[derive(Clone, Debug)]
 pub(crate) struct LlmSummary {
     /// `openai`, `anthropic` or `offline`.
     pub(crate) provider: String,
     /// The model of the conversation.
     pub(crate) model: String,
-    /// Where it is asked; none when nothing leaves the process.
+    /// The host of its endpoint; none for the offline provider.
     pub(crate) endpoint: Option<String>,
 }
 
 impl LlmSummary {
-    /// Which model answers now.
+    /// Summarizes a connected provider.
     pub(crate) fn of(provider: &dyn Provider) -> Self {
         Self {
             provider: provider.name().to_owned(),
@@ -98,12 +150,12 @@ impl LlmSummary {
         }
     }
 
-    /// Whether no language model answers.
+    /// Whether the offline provider answers.
     pub(crate) fn is_offline(&self) -> bool {
         self.provider == OFFLINE
     }
 
-    /// What a person should know about it, in a line.
+    /// One sentence for people who have not connected a model yet.
     pub(crate) fn notice(&self) -> Option<String> {
         self.is_offline().then(|| {
             "No language model is configured: the offline provider replies by simple rules from memory. Choose a \
@@ -112,7 +164,7 @@ impl LlmSummary {
         })
     }
 
-    /// The same as the API tells it.
+    /// Converts it for the API.
     pub(crate) fn state(self) -> LlmState {
         LlmState {
             offline: self.is_offline(),
@@ -123,7 +175,7 @@ impl LlmSummary {
     }
 }
 
-/// Whether the language model answers.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModelCheck {
     pub(crate) is_ok: bool,

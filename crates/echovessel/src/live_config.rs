@@ -37,6 +37,8 @@ pub(crate) struct LiveConfig {
     pub(crate) started_at: Timestamp,
     /// Held while it changes.
     pub(crate) state: Mutex<Configured>,
+    /// Held while a model is chosen: keys and configuration change together.
+    pub(crate) choosing: Mutex<()>,
 }
 
 /// The configuration in effect, and the one in the file.

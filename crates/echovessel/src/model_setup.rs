@@ -10,14 +10,14 @@ use reqwest::Url;
 use secrecy::SecretString;
 use serde_json::json;
 use server::{
-    KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration, ModelFault, ModelKey,
-    ModelSetup, ModelSetupError, ModelTryEvent,
+    EnvironmentKey, KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration,
+    ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
 };
 
 use crate::config::{Config, overridden_keys};
 use crate::language_model::{
-    LlmSummary, ModelCheck, api_key_variable, check, connect, connect_with, environment_key,
-    provider_settings,
+    EndpointKey, LlmSummary, ModelCheck, check, connect, connect_with, customary_variable, environment_key,
+    settings_with_key,
 };
 use crate::live_config::{LiveConfig, milliseconds};
 use crate::secrets::{MODEL_KEY, Secrets, shown_end};
@@ -38,7 +38,7 @@ const TRY_TOKENS_MAX: u32 = 1_024;
 impl ModelSetup for LiveConfig {
     async fn show(&self) -> Result<ModelConfiguration, ModelSetupError> {
         let config = self.running().await;
-        let settings = provider_settings(&config, &self.home).map_err(files)?;
+        let (_, key) = settings_with_key(&config, &self.home, true).map_err(files)?;
         let mut overridden = overridden_keys(std::env::vars());
         overridden.retain(|key| CHOSEN_KEYS.contains(&key.as_str()));
         overridden.sort();
@@ -46,7 +46,8 @@ impl ModelSetup for LiveConfig {
             provider: config.llm.provider.clone(),
             base_url: config.llm.base_url.clone(),
             model: config.llm.model.clone(),
-            key: key_of(&config, &settings),
+            key: shown_key(key),
+            environment_keys: environment_keys(),
             overridden_by_environment: overridden,
             answering: LlmSummary::of(&*self.model).state(),
         })
@@ -103,17 +104,12 @@ impl ModelSetup for LiveConfig {
     }
 
     async fn choose(&self, choice: ModelChoice) -> Result<ModelConfiguration, ModelSetupError> {
-        let config = self.config_with(&choice).await;
+        let _choosing = self.choosing.lock().await;
         let earlier = Secrets::load(&self.home).map_err(|error| ModelSetupError {
             fault: ModelFault::Files,
             detail: format!("{error:#}; nothing was changed"),
         })?;
-        if let Some(key) = entered(&choice) {
-            let mut secrets = earlier.clone();
-            match key {
-                Some(key) => secrets.set(MODEL_KEY, &address_of(&config)?, key),
-                None => secrets.remove(MODEL_KEY),
-            }
+        if let Some(secrets) = self.secrets_with(&choice, &earlier).await? {
             self.save(&secrets)?;
         }
         let unless_empty = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
@@ -168,26 +164,41 @@ impl ModelSetup for LiveConfig {
 }
 
 impl LiveConfig {
-    /// The configuration in effect with this choice.
-    async fn config_with(&self, choice: &ModelChoice) -> Config {
-        let mut config = self.running().await;
-        config.llm.provider = choice.provider.trim().to_owned();
-        config.llm.base_url = choice.base_url.trim().to_owned();
-        config.llm.model = choice.model.trim().to_owned();
-        config.llm.models = Default::default();
-        config
-    }
-
-    /// What the choice is asked with: the entered key goes to the entered address.
+    /// Settings to ask the chosen endpoint with. An entered key is used before a stored one.
     async fn settings_of(&self, choice: &ModelChoice) -> Result<ProviderSettings, ModelSetupError> {
-        let config = self.config_with(choice).await;
-        let mut settings = provider_settings(&config, &self.home).map_err(files)?;
-        if environment_key(&config).is_none()
-            && let Some(Some(key)) = entered(choice)
-        {
+        let running = self.running().await;
+        let config = with_choice(&running, choice);
+        let (mut settings, _) =
+            settings_with_key(&config, &self.home, is_same_endpoint(&config, &running)).map_err(files)?;
+        if let Some(Some(key)) = entered(choice) {
             settings.api_key = Some(key);
         }
         Ok(settings)
+    }
+
+    /// The stored keys after this choice; none if they stay as they are. An endpoint that is new here is stored also
+    /// without a key: from then on it is sent no variable that was meant for another.
+    async fn secrets_with(
+        &self,
+        choice: &ModelChoice,
+        earlier: &Secrets,
+    ) -> Result<Option<Secrets>, ModelSetupError> {
+        let running = self.running().await;
+        let config = with_choice(&running, choice);
+        if customary_variable(&config.llm.provider).is_none() {
+            return Ok(None);
+        }
+        let address = address_of(&config)?;
+        let key = match entered(choice) {
+            Some(key) => key,
+            None if is_same_endpoint(&config, &running) || earlier.entered(MODEL_KEY, &address).is_some() => {
+                return Ok(None);
+            }
+            None => None,
+        };
+        let mut secrets = earlier.clone();
+        secrets.set(MODEL_KEY, &address, key);
+        Ok(Some(secrets))
     }
 
     fn save(&self, secrets: &Secrets) -> Result<(), ModelSetupError> {
@@ -204,6 +215,22 @@ fn entered(choice: &ModelChoice) -> Option<Option<SecretString>> {
     Some((!key.is_empty()).then(|| SecretString::from(key)))
 }
 
+/// The configuration with this choice.
+fn with_choice(running: &Config, choice: &ModelChoice) -> Config {
+    let mut config = running.clone();
+    config.llm.provider = choice.provider.trim().to_owned();
+    config.llm.base_url = choice.base_url.trim().to_owned();
+    config.llm.model = choice.model.trim().to_owned();
+    config.llm.models = Default::default();
+    config
+}
+
+/// Whether the same provider is asked at the same address.
+fn is_same_endpoint(one: &Config, other: &Config) -> bool {
+    let origin = |config: &Config| address_of(config).ok().map(|address| address.origin());
+    one.llm.provider == other.llm.provider && origin(one) == origin(other)
+}
+
 fn address_of(config: &Config) -> Result<Url, ModelSetupError> {
     let settings = ProviderSettings {
         provider: config.llm.provider.clone(),
@@ -213,14 +240,21 @@ fn address_of(config: &Config) -> Result<Url, ModelSetupError> {
     settings.address().map_err(|error| refused(error, ModelFault::Address))
 }
 
-fn key_of(config: &Config, settings: &ProviderSettings) -> ModelKey {
-    let variable = api_key_variable(config);
-    let (source, end) = match (environment_key(config), &settings.api_key) {
-        (Some(_), _) => (KeySource::Environment, String::new()),
-        (None, Some(key)) => (KeySource::Entered, shown_end(key)),
-        (None, None) => (KeySource::None, String::new()),
+fn shown_key(found: EndpointKey) -> ModelKey {
+    let end = match (found.source, &found.key) {
+        (KeySource::Entered, Some(key)) => shown_end(key),
+        _ => String::new(),
     };
-    ModelKey { source, variable, end }
+    ModelKey { source: found.source, variable: found.variable, end }
+}
+
+fn environment_keys() -> Vec<EnvironmentKey> {
+    let set = |provider: &str| {
+        let variable = customary_variable(provider)?;
+        environment_key(variable)?;
+        Some(EnvironmentKey { provider: provider.to_owned(), variable: variable.to_owned() })
+    };
+    ["openai", "anthropic"].into_iter().filter_map(set).collect()
 }
 
 /// `otherwise` is where to look for what can't work at all.

@@ -8,7 +8,7 @@ use std::io;
 use anyhow::Context as _;
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::home::{Home, replace};
 
@@ -19,32 +19,23 @@ const SHOWN_LENGTH: usize = 4;
 /// Shortest key of which any are shown.
 const SHOWN_KEY_LENGTH_MIN: usize = 16;
 
-/// A key, and where it may be sent.
-#[derive(Clone, Debug)]
-pub(crate) struct StoredKey {
-    /// Scheme, host and port.
-    pub(crate) address: String,
-    pub(crate) key: SecretString,
+/// All keys of a home: by what they are for, then by the address to which they are sent (scheme, host and port).
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, EnteredKey>>);
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct EnteredKey {
+    /// None for an address that was chosen without a key.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "expose")]
+    key: Option<SecretString>,
 }
 
-#[derive(Deserialize)]
-struct KeyRead {
-    address: String,
-    key: String,
+fn expose<S: Serializer>(key: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
+    key.as_ref().map(|key| key.expose_secret()).serialize(serializer)
 }
-
-#[derive(Serialize)]
-struct KeyWritten<'a> {
-    address: &'a str,
-    key: &'a str,
-}
-
-/// All keys of a home, by what they are for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Secrets(BTreeMap<String, StoredKey>);
 
 impl Secrets {
-    /// Those of this home; none without the file.
+    /// Reads the keys of this home; there are none without the file.
     ///
     /// # Errors
     /// If the file can't be read or is not what was written.
@@ -56,14 +47,12 @@ impl Secrets {
             Err(error) => return Err(error).with_context(|| format!("{} can't be read", path.display())),
         };
         // The parser's own words may quote a key.
-        let read: BTreeMap<String, KeyRead> = toml::from_str(&text).map_err(|_| {
+        toml::from_str(&text).map_err(|_| {
             anyhow::anyhow!(
                 "{} can't be read: it is not as EchoVessel wrote it. Delete it and enter the keys again",
                 path.display()
             )
-        })?;
-        let stored = |read: KeyRead| StoredKey { address: read.address, key: read.key.into() };
-        Ok(Self(read.into_iter().map(|(name, read)| (name, stored(read))).collect()))
+        })
     }
 
     /// Writes them, whole or not at all. Without keys the file is deleted.
@@ -77,31 +66,18 @@ impl Secrets {
                 _ => Ok(()),
             };
         }
-        let written: BTreeMap<&str, KeyWritten<'_>> = self
-            .0
-            .iter()
-            .map(|(name, stored)| {
-                (name.as_str(), KeyWritten { address: &stored.address, key: stored.key.expose_secret() })
-            })
-            .collect();
-        let text = toml::to_string(&written).context("the keys can't be written")?;
+        let text = toml::to_string(self).context("the keys can't be written")?;
         replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))
     }
 
-    /// The key that was entered for this address.
-    pub(crate) fn key_for(&self, name: &str, address: &Url) -> Option<&SecretString> {
-        let stored = self.0.get(name).filter(|stored| stored.address == origin(address))?;
-        Some(&stored.key)
+    /// What was entered for this address: none if it was never chosen, `Some(None)` if it was chosen without a key.
+    pub(crate) fn entered(&self, name: &str, address: &Url) -> Option<Option<&SecretString>> {
+        Some(self.0.get(name)?.get(&origin(address))?.key.as_ref())
     }
 
-    /// Sets the key of this address, in the place of an earlier one.
-    pub(crate) fn set(&mut self, name: &str, address: &Url, key: SecretString) {
-        self.0.insert(name.to_owned(), StoredKey { address: origin(address), key });
-    }
-
-    /// Forgets the key of any address.
-    pub(crate) fn remove(&mut self, name: &str) {
-        self.0.remove(name);
+    /// Replaces what was entered for this address.
+    pub(crate) fn set(&mut self, name: &str, address: &Url, key: Option<SecretString>) {
+        self.0.entry(name.to_owned()).or_default().insert(origin(address), EnteredKey { key });
     }
 }
 
@@ -132,20 +108,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::locate(Some(folder.path().to_owned())).unwrap();
         let mut secrets = Secrets::load(&home).unwrap();
-        secrets.set(MODEL_KEY, &url("https://one.test/v1"), "sk-0123456789abcdef".into());
+        secrets.set(MODEL_KEY, &url("https://one.test/v1"), Some("sk-0123456789abcdef".into()));
+        secrets.set(MODEL_KEY, &url("https://two.test/v1"), None);
         secrets.save(&home).unwrap();
         let mode = std::fs::metadata(home.secrets()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
 
         let mut secrets = Secrets::load(&home).unwrap();
-        let end = |address: &str| secrets.key_for(MODEL_KEY, &url(address)).map(shown_end);
-        assert_eq!(end("https://one.test:443/other").as_deref(), Some("cdef"));
+        let end = |address: &str| secrets.entered(MODEL_KEY, &url(address)).map(|key| key.map(shown_end));
+        assert_eq!(end("https://one.test:443/other"), Some(Some("cdef".to_owned())));
+        assert_eq!(end("https://two.test"), Some(None));
         for other in ["http://one.test/v1", "https://one.test:444/v1", "https://one.test.evil.test/v1"] {
             assert_eq!(end(other), None, "{other}");
         }
-        secrets.remove(MODEL_KEY);
+        secrets.set(MODEL_KEY, &url("https://one.test"), None);
         secrets.save(&home).unwrap();
-        assert!(Secrets::load(&home).unwrap().key_for(MODEL_KEY, &url("https://one.test")).is_none());
+        assert!(!std::fs::read_to_string(home.secrets()).unwrap().contains("cdef"));
+        let secrets = Secrets::load(&home).unwrap();
+        assert!(secrets.entered(MODEL_KEY, &url("https://one.test")).unwrap().is_none());
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(crate) fn provider(
     Ok(Arc::new(HttpProvider::new(protocol, models, settings, pauses)?))
 }
 
-/// Where the models are listed, and how to ask for them.
+/// The address and the headers of a request for the list of models.
 pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
     let mut url = below(&root_of(base), "v1/models");
     url.set_query(Some("limit=1000"));

@@ -30,7 +30,7 @@ pub(crate) fn provider(
     Ok(Arc::new(HttpProvider::new(protocol, models, settings, pauses)?))
 }
 
-/// Where the models are listed, and how to ask for them.
+/// The address and the headers of a request for the list of models.
 pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
     let authorization = settings.api_key.as_ref().map(bearer).transpose()?;
     Ok((below(base, "models"), authorization.into_iter().map(|value| (AUTHORIZATION, value)).collect()))

@@ -155,12 +155,21 @@ impl ProviderSettings {
     /// # Errors
     /// [`LlmError::Fatal`] if it can't be used.
     pub fn address(&self) -> Result<Url, LlmError> {
-        let own = match self.provider.trim() {
+        self.checked_url(if self.base_url.trim().is_empty() { self.own_base_url() } else { &self.base_url })
+    }
+
+    /// Whether the provider's own servers are asked, not a compatible endpoint.
+    pub fn is_own_address(&self) -> bool {
+        let own = Url::parse(self.own_base_url());
+        matches!((own, self.address()), (Ok(own), Ok(asked)) if own.origin() == asked.origin())
+    }
+
+    fn own_base_url(&self) -> &'static str {
+        match self.provider.trim() {
             "openai" => OPENAI_BASE_URL,
             "anthropic" => ANTHROPIC_BASE_URL,
             _ => "",
-        };
-        self.checked_url(if self.base_url.trim().is_empty() { own } else { &self.base_url })
+        }
     }
 
     /// Reads and checks an address: http(s), no user information, and no plain HTTP to another machine.

@@ -31,8 +31,8 @@ mod routes;
 pub use admin::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 pub use admin::config::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError};
 pub use admin::model::{
-    KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration, ModelFault, ModelKey,
-    ModelSetup, ModelSetupError, ModelTryEvent,
+    EnvironmentKey, KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration,
+    ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
 };
 pub use admin::voice::VoiceProgram;
 pub use api_docs::openapi;

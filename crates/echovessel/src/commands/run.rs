@@ -91,7 +91,7 @@ pub(super) fn open_hub_socket(home: &Home, context: ToolContext) -> Option<HubSo
         .ok()
 }
 
-/// Where this home's commands reach the daemon. Without it they use its address.
+/// Listens on the home's socket. None if that fails: commands then use the daemon's TCP address.
 fn listen_at_home(home: &Home) -> Option<UnixListener> {
     let listening = listen_at(&home.daemon_socket());
     listening.inspect_err(|error| tracing::warn!("{error}. Commands use the daemon's address instead")).ok()
@@ -259,6 +259,7 @@ fn server_parts(
         server: settings.clone(),
         started_at,
         state: Mutex::new(Configured::new(config.clone())),
+        choosing: Mutex::new(()),
     };
     let backups = super::backup::BackupFolder {
         config: config.clone(),

@@ -90,7 +90,7 @@ async fn model_is_listed_tried_and_chosen_and_its_key_stays_in_one_file() {
 
     let chosen = page.send(Method::PUT, "/api/admin/model", &choice(&model, Some(KEY))).await;
     assert_eq!(chosen.status, 200, "{}", chosen.body);
-    assert_eq!(chosen.body["key"], json!({"source": "entered", "variable": "OPENAI_API_KEY", "end": "0042"}));
+    assert_eq!(chosen.body["key"], json!({"source": "entered", "variable": "", "end": "0042"}));
     assert_eq!(chosen.body["answering"]["model"], "large");
     let said = daemon.say("self", "Good morning").await;
     eventually("a reply of the model", async || {
@@ -121,7 +121,7 @@ async fn model_is_listed_tried_and_chosen_and_its_key_stays_in_one_file() {
     assert!(daemon.post("/api/admin/model/check", &json!({})).await["ok"].as_bool().unwrap());
 }
 
-/// Who chooses the model receives every word.
+/// The model receives every message, so its address is the owner's decision.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_token_chooses_a_model() {
     let (home, model) = (Home::new(), model().await);
@@ -156,7 +156,7 @@ async fn key_is_not_sent_to_another_address() {
     daemon.say("self", "Good morning").await;
     second.asked("reply", 2).await;
     assert!(second.requests().iter().all(|request| request.key().is_none()));
-    // Back at the first address its key is there again, and goes when it is told to.
+    // The first address still has its key, until it is deleted.
     let back = page.send(Method::PUT, "/api/admin/model", &choice(&first, None)).await;
     assert_eq!(back.body["key"]["source"], "entered", "{}", back.body);
     let forgotten = page.send(Method::PUT, "/api/admin/model", &choice(&first, Some(""))).await;
@@ -189,17 +189,92 @@ async fn without_its_key_a_provider_is_given_up() {
     assert_eq!(daemon.get("/api/admin/model").await["answering"]["provider"], "offline");
 }
 
+/// The address in the file is where the variable was meant for; what is chosen in the page is another service.
 #[tokio::test(flavor = "multi_thread")]
-async fn variable_of_the_environment_wins_and_is_named() {
+async fn variable_of_the_environment_is_not_sent_to_an_address_of_the_page() {
+    let variable = "key-of-the-environment";
+    for named in ["", "MY_MODEL_KEY"] {
+        let (home, configured, other) = (Home::new(), model().await, model().await);
+        configured.require_key(variable);
+        let file = format!(
+            "[llm]\nprovider = \"openai\"\nbase_url = \"{}\"\nmodel = \"large\"\napi_key_env = \"{named}\"\n",
+            configured.base_url()
+        );
+        std::fs::create_dir_all(home.path()).unwrap();
+        std::fs::write(home.file("config.toml"), file).unwrap();
+        let name = if named.is_empty() { "OPENAI_API_KEY" } else { named };
+        let settings = offline().variable(name, variable);
+        let daemon = Daemon::start(&home, &settings).await;
+        let page = Page::open(&daemon).await;
+        let shown = daemon.get("/api/admin/model").await;
+        assert_eq!(shown["key"]["source"], "environment", "{shown}");
+        page.send(Method::POST, "/api/admin/model/list", &choice(&configured, None)).await;
+        page.try_out(&choice(&configured, None)).await;
+        assert!(configured.requests().iter().all(|request| request.key() == Some(variable)));
+
+        for key in [None, Some(KEY)] {
+            page.send(Method::POST, "/api/admin/model/list", &choice(&other, key)).await;
+            page.try_out(&choice(&other, key)).await;
+            let chosen = page.send(Method::PUT, "/api/admin/model", &choice(&other, key)).await;
+            let source = if key.is_some() { "entered" } else { "none" };
+            assert_eq!(
+                (chosen.status, &chosen.body["key"]["source"]),
+                (200, &json!(source)),
+                "{}",
+                chosen.body
+            );
+            page.send(Method::POST, "/api/admin/model/check", &json!({})).await;
+        }
+        run(&home, &settings, &["stop"]).await.well();
+        drop(daemon);
+        let daemon = Daemon::start(&home, &settings).await;
+        daemon.say("self", "Good morning").await;
+        other.asked("reply", 3).await;
+        let page = Page::open(&daemon).await;
+        let deleted = page.send(Method::PUT, "/api/admin/model", &choice(&other, Some(""))).await;
+        assert_eq!(deleted.body["key"]["source"], "none", "{}", deleted.body);
+        page.try_out(&choice(&other, None)).await;
+        assert!(other.requests().iter().all(|request| request.key() != Some(variable)));
+
+        let back = page.send(Method::PUT, "/api/admin/model", &choice(&configured, Some(variable))).await;
+        assert_eq!(back.body["answering"]["model"], "large", "{}", back.body);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_environment_sets_is_named() {
     let (home, model) = (Home::new(), model().await);
-    model.require_key("key-of-the-environment");
+    model.require_key(KEY);
     let settings = offline().variable("OPENAI_API_KEY", "key-of-the-environment").key("llm.model", "fixed");
     let daemon = Daemon::start(&home, &settings).await;
     let page = Page::open(&daemon).await;
     let chosen = page.send(Method::PUT, "/api/admin/model", &choice(&model, Some(KEY))).await;
-    assert_eq!(chosen.body["key"], json!({"source": "environment", "variable": "OPENAI_API_KEY", "end": ""}));
+    assert_eq!(chosen.body["key"], json!({"source": "entered", "variable": "", "end": "0042"}));
+    assert_eq!(
+        chosen.body["environment_keys"],
+        json!([{"provider": "openai", "variable": "OPENAI_API_KEY"}])
+    );
     assert_eq!(chosen.body["overridden_by_environment"], json!(["llm.model"]));
     assert_eq!(chosen.body["answering"]["model"], "fixed");
+    let own = page.send(Method::PUT, "/api/admin/model", &json!({"provider": "openai"})).await;
+    assert_eq!(own.body["key"], json!({"source": "environment", "variable": "OPENAI_API_KEY", "end": ""}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_choices_at_once_lose_no_key() {
+    let (home, first, second) = (Home::new(), model().await, model().await);
+    let daemon = Daemon::start(&home, &offline()).await;
+    let page = Page::open(&daemon).await;
+    let (one, other) = (choice(&first, Some(KEY)), choice(&second, Some("another-key-entered-0043")));
+    let (one, other) = tokio::join!(
+        page.send(Method::PUT, "/api/admin/model", &one),
+        page.send(Method::PUT, "/api/admin/model", &other),
+    );
+    assert_eq!((one.status, other.status), (200, 200), "{} {}", one.body, other.body);
+    for (model, end) in [(&first, "0042"), (&second, "0043")] {
+        let chosen = page.send(Method::PUT, "/api/admin/model", &choice(model, None)).await;
+        assert_eq!(chosen.body["key"]["end"], end, "{}", chosen.body);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -56,8 +56,8 @@ pub struct ModelChoice {
     /// Its name at the endpoint; empty for the provider's default.
     #[serde(default)]
     pub model: String,
-    /// The endpoint's key. Without it the one in the environment, or the one that was entered for this address, is used.
-    /// Empty: forget the one that was entered.
+    /// The endpoint's key. Without it the one that was entered for this address is used, else the one in the environment.
+    /// Empty: delete the one that was entered.
     pub key: Option<String>,
 }
 
@@ -72,6 +72,8 @@ pub struct ModelConfiguration {
     pub model: String,
     /// Its key.
     pub key: ModelKey,
+    /// Variables that are set, and are sent to the provider's own address where no key is entered for it.
+    pub environment_keys: Vec<EnvironmentKey>,
     /// Settings that the environment sets, so that a choice made here does nothing for them.
     pub overridden_by_environment: Vec<String>,
     /// What answers now.
@@ -83,10 +85,19 @@ pub struct ModelConfiguration {
 pub struct ModelKey {
     /// Where it comes from.
     pub source: KeySource,
-    /// The environment variable that is read first; empty where none is.
+    /// The environment variable that is read where no key is entered; empty where none is.
     pub variable: String,
     /// The last characters of a key that was entered; empty of a short one.
     pub end: String,
+}
+
+/// An environment variable that holds a provider's key.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct EnvironmentKey {
+    /// `openai` or `anthropic`.
+    pub provider: String,
+    /// Its name.
+    pub variable: String,
 }
 
 /// Where a key comes from.

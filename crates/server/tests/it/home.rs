@@ -341,6 +341,7 @@ impl ModelSetup for Shelf {
             base_url: String::new(),
             model: String::new(),
             key: ModelKey { source: KeySource::None, variable: String::new(), end: String::new() },
+            environment_keys: Vec::new(),
             overridden_by_environment: Vec::new(),
             answering: llm(),
         })
