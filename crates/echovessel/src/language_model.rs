@@ -59,9 +59,9 @@ pub(crate) struct EndpointKey {
 impl EndpointKey {
     /// Finds the key of the endpoint that `settings` name.
     ///
-    /// A key that was entered in the page for this address comes first. The provider's customary variable is sent to the
-    /// provider's own address. An endpoint that was written into the configuration (`is_configured`) and not chosen in
-    /// the page is sent `llm.api_key_env`, else the customary variable. No other address is sent a variable.
+    /// A variable of the environment comes before a key that was entered in the page, and is sent only where it was meant
+    /// to go: the provider's customary one to the provider's own address; `llm.api_key_env`, else the customary one, to an
+    /// address that was written into the configuration (`is_configured`) and not chosen in the page.
     ///
     /// # Errors
     /// If the file with the entered keys can't be read.
@@ -73,15 +73,15 @@ impl EndpointKey {
     ) -> anyhow::Result<Self> {
         let address = customary_variable(&config.llm.provider).and(settings.address().ok());
         let secrets = Secrets::load(home)?;
-        let entered = address.as_ref().and_then(|address| secrets.entered(MODEL_KEY, address));
-        let variable = match (is_configured && entered.is_none(), settings.is_own_address()) {
+        let entered = address.map(|address| secrets.entered(MODEL_KEY, &address)).unwrap_or_default();
+        let variable = match (is_configured && !entered.is_chosen, settings.is_own_address()) {
             (true, _) => api_key_variable(config),
             (false, true) => customary_variable(&config.llm.provider).unwrap_or_default(),
             (false, false) => "",
         };
-        let (key, source) = match (entered.flatten(), environment_key(variable)) {
-            (Some(key), _) => (Some(key.clone()), KeySource::Entered),
-            (None, Some(key)) => (Some(key), KeySource::Environment),
+        let (key, source) = match (environment_key(variable), entered.key) {
+            (Some(key), _) => (Some(key), KeySource::Environment),
+            (None, Some(key)) => (Some(key), KeySource::Entered),
             (None, None) => (None, KeySource::None),
         };
         Ok(Self { key, source, variable: variable.to_owned() })

@@ -20,7 +20,7 @@ use crate::language_model::{
     settings_with_key,
 };
 use crate::live_config::{LiveConfig, milliseconds};
-use crate::secrets::{MODEL_KEY, Secrets, shown_end};
+use crate::secrets::{Entered, MODEL_KEY, Secrets, shown_end};
 
 /// Keys of the configuration that a choice sets.
 const CHOSEN_KEYS: [&str; 6] = [
@@ -109,9 +109,7 @@ impl ModelSetup for LiveConfig {
             fault: ModelFault::Files,
             detail: format!("{error:#}; nothing was changed"),
         })?;
-        if let Some(secrets) = self.secrets_with(&choice, &earlier).await? {
-            self.save(&secrets)?;
-        }
+        self.save(&self.secrets_with(&choice, &earlier).await?)?;
         let unless_empty = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
         let wanted = json!({"llm": {
             "provider": choice.provider, "base_url": unless_empty(&choice.base_url),
@@ -164,41 +162,40 @@ impl ModelSetup for LiveConfig {
 }
 
 impl LiveConfig {
-    /// Settings to ask the chosen endpoint with. An entered key is used before a stored one.
+    /// Settings to ask the chosen endpoint with. The key of the choice is used before a stored one.
     async fn settings_of(&self, choice: &ModelChoice) -> Result<ProviderSettings, ModelSetupError> {
         let running = self.running().await;
         let config = with_choice(&running, choice);
-        let (mut settings, _) =
+        let (mut settings, found) =
             settings_with_key(&config, &self.home, is_same_endpoint(&config, &running)).map_err(files)?;
-        if let Some(Some(key)) = entered(choice) {
+        if found.source != KeySource::Environment
+            && let Some(Some(key)) = entered(choice)
+        {
             settings.api_key = Some(key);
         }
         Ok(settings)
     }
 
-    /// The stored keys after this choice; none if they stay as they are. An endpoint that is new here is stored also
-    /// without a key: from then on it is sent no variable that was meant for another.
+    /// The stored keys after this choice.
     async fn secrets_with(
         &self,
         choice: &ModelChoice,
         earlier: &Secrets,
-    ) -> Result<Option<Secrets>, ModelSetupError> {
+    ) -> Result<Secrets, ModelSetupError> {
         let running = self.running().await;
         let config = with_choice(&running, choice);
+        let mut secrets = earlier.clone();
         if customary_variable(&config.llm.provider).is_none() {
-            return Ok(None);
+            return Ok(secrets);
         }
         let address = address_of(&config)?;
-        let key = match entered(choice) {
-            Some(key) => key,
-            None if is_same_endpoint(&config, &running) || earlier.entered(MODEL_KEY, &address).is_some() => {
-                return Ok(None);
-            }
-            None => None,
-        };
-        let mut secrets = earlier.clone();
-        secrets.set(MODEL_KEY, &address, key);
-        Ok(Some(secrets))
+        let known = secrets.entered(MODEL_KEY, &address);
+        let is_chosen = known.is_chosen || !is_same_endpoint(&config, &running);
+        let key = entered(choice).unwrap_or(known.key);
+        if key.is_some() || is_chosen || entered(choice).is_some() {
+            secrets.set(MODEL_KEY, &address, Entered { key, is_chosen });
+        }
+        Ok(secrets)
     }
 
     fn save(&self, secrets: &Secrets) -> Result<(), ModelSetupError> {

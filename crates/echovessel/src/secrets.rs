@@ -21,13 +21,16 @@ const SHOWN_KEY_LENGTH_MIN: usize = 16;
 
 /// All keys of a home: by what they are for, then by the address to which they are sent (scheme, host and port).
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, EnteredKey>>);
+pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, Entered>>);
 
+/// What the page knows of an address.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-struct EnteredKey {
-    /// None for an address that was chosen without a key.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "expose")]
-    key: Option<SecretString>,
+#[serde(default)]
+pub(crate) struct Entered {
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose")]
+    pub(crate) key: Option<SecretString>,
+    /// The address was chosen in the page, so no variable of the environment was meant for it.
+    pub(crate) is_chosen: bool,
 }
 
 fn expose<S: Serializer>(key: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -70,14 +73,14 @@ impl Secrets {
         replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))
     }
 
-    /// What was entered for this address: none if it was never chosen, `Some(None)` if it was chosen without a key.
-    pub(crate) fn entered(&self, name: &str, address: &Url) -> Option<Option<&SecretString>> {
-        Some(self.0.get(name)?.get(&origin(address))?.key.as_ref())
+    /// What was entered for this address.
+    pub(crate) fn entered(&self, name: &str, address: &Url) -> Entered {
+        self.0.get(name).and_then(|addresses| addresses.get(&origin(address))).cloned().unwrap_or_default()
     }
 
     /// Replaces what was entered for this address.
-    pub(crate) fn set(&mut self, name: &str, address: &Url, key: Option<SecretString>) {
-        self.0.entry(name.to_owned()).or_default().insert(origin(address), EnteredKey { key });
+    pub(crate) fn set(&mut self, name: &str, address: &Url, entered: Entered) {
+        self.0.entry(name.to_owned()).or_default().insert(origin(address), entered);
     }
 }
 
@@ -108,24 +111,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::locate(Some(folder.path().to_owned())).unwrap();
         let mut secrets = Secrets::load(&home).unwrap();
-        secrets.set(MODEL_KEY, &url("https://one.test/v1"), Some("sk-0123456789abcdef".into()));
-        secrets.set(MODEL_KEY, &url("https://two.test/v1"), None);
+        let key = Some("sk-0123456789abcdef".into());
+        secrets.set(MODEL_KEY, &url("https://one.test/v1"), Entered { key, is_chosen: false });
+        secrets.set(MODEL_KEY, &url("https://two.test/v1"), Entered { key: None, is_chosen: true });
         secrets.save(&home).unwrap();
         let mode = std::fs::metadata(home.secrets()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
 
         let mut secrets = Secrets::load(&home).unwrap();
-        let end = |address: &str| secrets.entered(MODEL_KEY, &url(address)).map(|key| key.map(shown_end));
-        assert_eq!(end("https://one.test:443/other"), Some(Some("cdef".to_owned())));
-        assert_eq!(end("https://two.test"), Some(None));
+        let end = |address: &str| secrets.entered(MODEL_KEY, &url(address)).key.as_ref().map(shown_end);
+        assert_eq!(end("https://one.test:443/other").as_deref(), Some("cdef"));
+        assert!(secrets.entered(MODEL_KEY, &url("https://two.test")).is_chosen);
         for other in ["http://one.test/v1", "https://one.test:444/v1", "https://one.test.evil.test/v1"] {
             assert_eq!(end(other), None, "{other}");
         }
-        secrets.set(MODEL_KEY, &url("https://one.test"), None);
+        secrets.set(MODEL_KEY, &url("https://one.test"), Entered::default());
         secrets.save(&home).unwrap();
         assert!(!std::fs::read_to_string(home.secrets()).unwrap().contains("cdef"));
-        let secrets = Secrets::load(&home).unwrap();
-        assert!(secrets.entered(MODEL_KEY, &url("https://one.test")).unwrap().is_none());
+        assert!(Secrets::load(&home).unwrap().entered(MODEL_KEY, &url("https://one.test")).key.is_none());
     }
 
     #[test]

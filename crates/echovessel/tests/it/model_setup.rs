@@ -209,7 +209,10 @@ async fn variable_of_the_environment_is_not_sent_to_an_address_of_the_page() {
         let shown = daemon.get("/api/admin/model").await;
         assert_eq!(shown["key"]["source"], "environment", "{shown}");
         page.send(Method::POST, "/api/admin/model/list", &choice(&configured, None)).await;
-        page.try_out(&choice(&configured, None)).await;
+        page.try_out(&choice(&configured, Some(KEY))).await;
+        let kept = page.send(Method::PUT, "/api/admin/model", &choice(&configured, Some(KEY))).await;
+        assert_eq!(kept.body["key"]["source"], "environment", "the variable has priority: {}", kept.body);
+        page.send(Method::PUT, "/api/admin/model", &choice(&configured, Some(""))).await;
         assert!(configured.requests().iter().all(|request| request.key() == Some(variable)));
 
         for key in [None, Some(KEY)] {
@@ -236,8 +239,8 @@ async fn variable_of_the_environment_is_not_sent_to_an_address_of_the_page() {
         page.try_out(&choice(&other, None)).await;
         assert!(other.requests().iter().all(|request| request.key() != Some(variable)));
 
-        let back = page.send(Method::PUT, "/api/admin/model", &choice(&configured, Some(variable))).await;
-        assert_eq!(back.body["answering"]["model"], "large", "{}", back.body);
+        let back = page.send(Method::PUT, "/api/admin/model", &choice(&configured, None)).await;
+        assert_eq!(back.body["key"]["source"], "none", "the address comes from the page now: {}", back.body);
     }
 }
 

@@ -56,7 +56,7 @@ pub struct ModelChoice {
     /// Its name at the endpoint; empty for the provider's default.
     #[serde(default)]
     pub model: String,
-    /// The endpoint's key. Without it the one that was entered for this address is used, else the one in the environment.
+    /// The endpoint's key. Without it the one in the environment is used, else the one that was entered for this address.
     /// Empty: delete the one that was entered.
     pub key: Option<String>,
 }
@@ -72,7 +72,7 @@ pub struct ModelConfiguration {
     pub model: String,
     /// Its key.
     pub key: ModelKey,
-    /// Variables that are set, and are sent to the provider's own address where no key is entered for it.
+    /// Variables that are set, and are sent to the provider's own address.
     pub environment_keys: Vec<EnvironmentKey>,
     /// Settings that the environment sets, so that a choice made here does nothing for them.
     pub overridden_by_environment: Vec<String>,
@@ -85,7 +85,7 @@ pub struct ModelConfiguration {
 pub struct ModelKey {
     /// Where it comes from.
     pub source: KeySource,
-    /// The environment variable that is read where no key is entered; empty where none is.
+    /// The environment variable that is read before the entered key; empty where none is.
     pub variable: String,
     /// The last characters of a key that was entered; empty of a short one.
     pub end: String,
