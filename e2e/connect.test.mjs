@@ -141,10 +141,14 @@ step("data of a program is no material, and a name that is taken is refused", as
   await s.page.getByLabel(/From material/).check();
   await s.page.getByLabel("Material", { exact: true }).fill('{"hello": 1}');
   await button("Create a draft").click();
-  await s.page.getByRole("alert").filter({ hasText: "it is not a character card" }).waitFor();
+  await s.page.getByRole("alert").filter({ hasText: "holds no character and no text" }).waitFor();
   const file = s.page.locator('main input[type="file"]');
-  await file.setInputFiles({ name: "conversations.json", mimeType: "application/json", buffer: Buffer.from('[{"mapping": {}}]') });
-  await s.page.getByRole("alert").filter({ hasText: "conversations.json is data of a program" }).waitFor();
+  const talk = [{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi there" }];
+  await file.setInputFiles({ name: "talk.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(talk)) });
+  await s.page.getByText("This holds 2 messages.").waitFor();
+  await looks("material-messages");
+  await s.page.getByRole("link", { name: "Import and export" }).click();
+  await s.page.getByText("talk.json").waitFor();
 });
 
 step("a conversation is remembered at once where that is wished", async () => {

@@ -115,10 +115,17 @@ step("a character card becomes a persona with its texts and its picture; an imag
   await s.page.getByLabel(/From material/).check();
   const file = s.page.locator('main input[type="file"]');
   await file.setInputFiles({ name: "holiday.png", mimeType: "image/png", buffer: png(32) });
-  await s.page.getByRole("alert").filter({ hasText: "holiday.png is an image without a character card" }).waitFor();
+  await s.page.getByRole("alert").filter({ hasText: "holiday.png holds no character and no text: it is a picture without a card" }).waitFor();
   const card = {
     spec: "chara_card_v2",
-    data: { name: "Wren", description: "{{char}} keeps a lighthouse.", personality: "patient", mes_example: "<START>\n{{char}}: Mind the step." },
+    data: {
+      name: "Wren",
+      description: "{{char}} keeps a lighthouse.",
+      personality: "patient",
+      mes_example: "<START>\n{{char}}: Mind the step.",
+      first_mes: "The lamp is lit, {{user}}.",
+      alternate_greetings: ["Back from the mainland?"],
+    },
   };
   const chara = Buffer.from(JSON.stringify(card)).toString("base64");
   await file.setInputFiles({ name: "wren.png", mimeType: "image/png", buffer: png(48, 0, `chara\0${chara}`) });
@@ -126,10 +133,12 @@ step("a character card becomes a persona with its texts and its picture; an imag
   assert.equal(await s.page.getByLabel("Name", { exact: true }).inputValue(), "Wren");
   assert.equal(await s.page.getByLabel("Who the persona is").inputValue(), "Wren keeps a lighthouse.\n\nPersonality: patient");
   assert.equal(await s.page.getByLabel("Who you are").inputValue(), "");
-  assert.equal(await s.page.getByLabel("How they talk").inputValue(), "Wren: Mind the step.");
+  assert.equal(await s.page.getByLabel("How they talk").inputValue(), "Examples of how they talk:\nWren: Mind the step.\n\nWays in which they begin a conversation:\nThe lamp is lit, the user.\n\nBack from the mainland?");
+  await s.page.getByLabel("Back from the mainland?").check();
   await looks("character-card");
   await button("Save and start").click();
   await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 48);
+  await s.page.getByText("Back from the mainland?", { exact: true }).waitFor();
   await s.page.getByRole("banner").getByRole("combobox").selectOption("default");
   await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth !== 48);
 });

@@ -342,6 +342,7 @@ Examples:
   echovessel import conversations.json --look
   echovessel import _chat.txt --me Ann --them Mira --zone Europe/Berlin
   echovessel import chatgpt-export.zip --yes --json
+  echovessel import mira.png --persona mira --create --greeting 1
   echovessel import list
   echovessel import undo 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
 
@@ -383,6 +384,18 @@ pub(crate) struct Import {
     /// Record the messages, and make no memories of them
     #[arg(long)]
     pub(crate) no_remember: bool,
+    /// Make a persona of the instructions in the files, though they hold messages too
+    #[arg(long)]
+    pub(crate) character: bool,
+    /// Number of the card's greeting that becomes the persona's first message
+    #[arg(long, value_name = "N")]
+    pub(crate) greeting: Option<u32>,
+    /// Replace the texts of a persona that is written already
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Make the persona or user that is named if it is not there
+    #[arg(long)]
+    pub(crate) create: bool,
     #[command(subcommand)]
     pub(crate) command: Option<ImportCommand>,
 }

@@ -114,20 +114,4 @@ impl Card {
         }
         card
     }
-
-    /// Draft of the persona's core block: description, personality, scenario and instructions, as paragraphs.
-    pub fn persona_draft(&self) -> String {
-        paragraphs([&self.system_prompt, &self.description, &self.personality, &self.scenario])
-    }
-
-    /// Style material: greetings and example talk, as paragraphs.
-    pub fn style_material(&self) -> String {
-        let greetings = std::iter::once(&self.first_message).chain(&self.alternate_greetings);
-        paragraphs(greetings.chain([&self.example_talk, &self.post_history_instructions]))
-    }
-}
-
-fn paragraphs<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
-    let trimmed = texts.into_iter().map(|text| text.trim()).filter(|text| !text.is_empty());
-    trimmed.collect::<Vec<_>>().join("\n\n")
 }

@@ -196,8 +196,9 @@ pub struct Document {
 }
 
 /// The core block that a draft is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "DraftedBlock")]
 pub enum CoreBlock {
     /// Who the persona is.
     Persona,

@@ -9,12 +9,15 @@
 //! 3. a person decides on a [`Mapping`]: who is who, the zone of times without one, since when, which conversations;
 //! 4. [`read`] yields the items again, each with the [`Position`] after it, and a [`Mapper`] applies the mapping.
 //!
+//! What describes a character becomes a [`CharacterDraft`] by [`draft_character`].
+//!
 //! Memory is bounded for files of any size: large formats are read as streams, and one element of them may have
 //! at most [`limits::ELEMENT_BYTES_MAX`].
 
 mod error;
 mod item;
 mod card;
+mod character;
 mod macros;
 mod message_time;
 mod mapping;
@@ -31,6 +34,7 @@ pub mod export;
 pub mod limits;
 
 pub use card::{Card, LoreEntry, Lorebook, Picture};
+pub use character::{CharacterDraft, DraftOptions, LorebookSummary, Overflow, draft_character};
 pub use error::ImportError;
 pub use formats::{Format, formats};
 pub use item::{

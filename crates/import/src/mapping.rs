@@ -65,9 +65,8 @@ impl Mapping {
     /// Whether it fits what was found: somebody is the user or the persona, nobody is named who isn't there, the zone is
     /// known.
     pub fn check(&self, look: &Look) -> Result<(), MappingError> {
-        if look.messages == 0 && look.cards > 0 {
-            let reason = ": this is a character card, of which a persona is made. Open the web UI with `echovessel open` and \
-                          choose the file where the persona is set up";
+        if look.messages == 0 && look.cards + look.core_drafts > 0 {
+            let reason = ": this describes a character, of which a persona is made";
             return Err(MappingError::NoMessages(reason.to_owned()));
         }
         if look.messages == 0 {

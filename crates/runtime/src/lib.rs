@@ -62,7 +62,7 @@ pub use events::{ServerEvent, WireEvent};
 pub use imports::{
     ImportError, ImportParts, ImportRecorder, ImportRequest, ImportState, ImportStatusReport, ImportUpload,
     ImportUploadWriter, PipelineEvent, PipelineOutcome, PipelineStatus, PipelineStep, PipelineWatch,
-    RecordError, StartedImport, UndoneImport, UploadedFile, WritesByTarget,
+    RecordError, SavedCharacter, StartedImport, UndoneImport, UploadedFile, WritesByTarget, check_is_known,
 };
 pub use inbox::{AcceptError, AcceptedMessage, IncomingMessage};
 pub use ledger::Ledger;

@@ -38,4 +38,5 @@ mod embedding;
 mod forgetting;
 mod backup;
 mod import;
+mod character;
 mod import_pipeline;

@@ -7,6 +7,7 @@ mod chatgpt;
 mod claude;
 mod sillytavern;
 mod cards;
+mod characters;
 mod whatsapp;
 mod telegram;
 mod discord;

@@ -5,12 +5,14 @@ mod uploads;
 mod runs;
 mod background;
 mod pipeline;
+mod character;
 
+pub use character::SavedCharacter;
 pub use pipeline::{
     PipelineEvent, PipelineOutcome, PipelineStatus, PipelineStep, PipelineWatch, WritesByTarget,
 };
 pub use record::{ImportRecorder, ImportRequest, RecordError};
-pub use runs::{ImportError, ImportParts, ImportState, ImportStatusReport, UndoneImport};
+pub use runs::{ImportError, ImportParts, ImportState, ImportStatusReport, UndoneImport, check_is_known};
 pub use uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadedFile};
 
 pub(crate) use runs::Imports;

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use import::{Look, ReadOptions, Sources};
 use jiff::Timestamp;
-use memory::Scope;
 use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{ErasureId, ImportId, SessionId};
 use memory::ledger::{Price, Prices};
 use memory::ports::{
-    ImportMemories, ImportRun, ImportSkip, ImportStatus, ImportStore, Remembering, StoreError,
+    ImportMemories, ImportRun, ImportSkip, ImportStatus, ImportStore, PersonaRecord, PersonaStore,
+    Remembering, StoreError, UserStore,
 };
+use memory::{PersonaId, Scope, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +53,26 @@ pub enum ImportError {
         "this import was cut off, and its files are not here any more; import the same files again to resume it"
     )]
     FilesMissing,
+    /// The files describe no character.
+    #[error("the files hold neither a character card nor instructions for a persona; nothing was changed")]
+    NoCharacter,
+    /// The character has no greeting of this number.
+    #[error("greeting {number} does not exist: the character has {count}; nothing was changed")]
+    NoGreeting {
+        /// As asked, from 1.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The persona does not exist.
+    #[error("the persona {0} does not exist; nothing was changed")]
+    UnknownPersona(PersonaId),
+    /// The user does not exist.
+    #[error("the user {0} does not exist; nothing was changed")]
+    UnknownUser(UserId),
+    /// A document of the character can't be written.
+    #[error(transparent)]
+    Hub(#[from] hub::HubError),
     /// The mapping leaves nobody, or names somebody who isn't there.
     #[error("{0}; nothing was changed")]
     Mapping(#[from] import::MappingError),
@@ -186,7 +207,34 @@ impl Imports {
     }
 }
 
+/// Refuses a persona or user that is not there. The `configured` persona and the owner are made when they are needed.
+///
+/// # Errors
+/// [`ImportError::UnknownPersona`], [`ImportError::UnknownUser`].
+pub async fn check_is_known(
+    store: &(impl PersonaStore + UserStore + ?Sized),
+    scope: &Scope,
+    configured: &PersonaId,
+) -> Result<(), ImportError> {
+    let is_there = |personas: Vec<PersonaRecord>| personas.iter().any(|record| record.id == scope.persona);
+    if scope.persona != *configured && !is_there(store.personas().await?) {
+        return Err(ImportError::UnknownPersona(scope.persona.clone()));
+    }
+    if scope.user != UserId::owner() && store.user(&scope.user).await?.is_none() {
+        return Err(ImportError::UnknownUser(scope.user.clone()));
+    }
+    Ok(())
+}
+
 impl Runtime {
+    /// [`check_is_known`] in this home.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn check_is_known(&self, scope: &Scope) -> Result<(), ImportError> {
+        check_is_known(self.runtime.store(), scope, &self.runtime.settings().persona).await
+    }
+
     /// Keeps imports there. To be called before [`Runtime::start`].
     pub fn attach_imports(&self, parts: ImportParts) {
         let imports = Imports {

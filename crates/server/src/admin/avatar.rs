@@ -21,7 +21,7 @@ use crate::upload;
 /// Where it is uploaded: the one path whose body may be larger.
 pub(crate) const PATH: &str = "/api/admin/persona/avatar";
 /// Largest picture, in bytes.
-const IMAGE_SIZE_MAX: usize = 4_194_304;
+pub(super) const IMAGE_SIZE_MAX: usize = 4_194_304;
 /// Largest upload: the picture and the form around it.
 pub(crate) const UPLOAD_SIZE_MAX: usize = IMAGE_SIZE_MAX + upload::FORM_BYTES_MAX;
 /// A picture changes under one address.

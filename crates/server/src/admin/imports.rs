@@ -118,9 +118,12 @@ pub(crate) struct ImportStartRequest {
     /// Whether memory is made of the messages.
     #[serde(default = "yes")]
     remember: bool,
+    /// Whether a user that is not there is made.
+    #[serde(default = "yes")]
+    create_user: bool,
 }
 
-fn yes() -> bool {
+pub(super) fn yes() -> bool {
     true
 }
 
@@ -204,6 +207,9 @@ pub(crate) async fn start(
     extract::Json(asked): extract::Json<ImportStartRequest>,
 ) -> Result<Json<ImportDetail>, Problem> {
     let scope = app.scope(&principal, asked.persona_id, asked.user_id).await?;
+    if !asked.create_user {
+        app.runtime().check_is_known(&scope).await?;
+    }
     let remembering = if asked.remember { Remembering::On } else { Remembering::Off };
     let started = StartedImport { scope, mapping: asked.mapping, remembering };
     let starting = app.clone();
@@ -310,6 +316,11 @@ impl From<ImportError> for Problem {
         let detail = error.to_string();
         match error {
             ImportError::NotFound(_) => Self::not_found(detail),
+            ImportError::NoCharacter
+            | ImportError::NoGreeting { .. }
+            | ImportError::UnknownPersona(_)
+            | ImportError::UnknownUser(_) => Self::unprocessable(detail),
+            ImportError::Hub(error) => error.into(),
             ImportError::Started | ImportError::NotStarted | ImportError::FilesMissing => {
                 Self::conflict(detail)
             }

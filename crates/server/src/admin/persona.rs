@@ -205,7 +205,8 @@ pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
     Err(Problem::unprocessable(detail))
 }
 
-type Blocks = Vec<(CoreBlockLabel, String)>;
+/// Core blocks to write.
+pub(super) type Blocks = Vec<(CoreBlockLabel, String)>;
 
 /// The blocks that a request gives, each within its limit.
 fn given_blocks(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks, Problem> {
@@ -217,7 +218,7 @@ fn given_blocks(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks,
 }
 
 /// Writes what differs from what is stored, then publishes the change.
-async fn write(
+pub(super) async fn write(
     app: &App,
     scope: &Scope,
     name: Option<String>,
@@ -247,18 +248,22 @@ pub(super) async fn write_block(
     editor: &str,
 ) -> Result<(), Problem> {
     let text = if text.trim().is_empty() { "" } else { text };
-    let before = match label {
-        CoreBlockLabel::Persona => &stored.persona,
-        CoreBlockLabel::User => &stored.user,
-        CoreBlockLabel::Style => &stored.style,
-    };
-    if before != text {
+    if stored_block(stored, label) != text {
         if let Some(hub) = app.runtime().hub() {
             hub.check_core_blocks_are_here()?;
         }
         app.runtime().store().write_core_block(scope, label, text, editor, app.now()).await?;
     }
     Ok(())
+}
+
+/// The text of a block.
+pub(super) fn stored_block(stored: &CoreBlocks, label: CoreBlockLabel) -> &str {
+    match label {
+        CoreBlockLabel::Persona => &stored.persona,
+        CoreBlockLabel::User => &stored.user,
+        CoreBlockLabel::Style => &stored.style,
+    }
 }
 
 /// Publishes that name, avatar or voice of the persona changed.

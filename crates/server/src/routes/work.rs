@@ -3,7 +3,7 @@
 use super::route::{Route, Tag};
 use crate::admin::channels::{self, ChannelChangeRequest};
 use crate::admin::{
-    backups, cost, export, failed_work, import_pipeline, imports, proactive, sessions, traces,
+    backups, character, cost, export, failed_work, import_pipeline, imports, proactive, sessions, traces,
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -32,6 +32,13 @@ fn imports() -> Vec<Route> {
         tag.post("/api/admin/imports/{id}/resume", "Resume an import", imports::resume).fails_with(&[409]),
         tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", imports::undo)
             .fails_with(&[409]),
+        tag.get("/api/admin/imports/{id}/character", "Draft the character in an upload", character::show),
+        tag.post(
+            "/api/admin/imports/{id}/character",
+            "Save the character in an upload as a persona",
+            character::save,
+        )
+        .fails_with(&[409]),
         tag.post(
             import_pipeline::UPLOAD_PATH,
             "Upload one file for an import pipeline, at most 50 MiB",

@@ -56,6 +56,10 @@ async fn record_into(
     let persona =
         PersonaId::new(asked.persona.as_deref().unwrap_or(&config.persona.id)).context("--persona")?;
     let scope = Scope::new(persona, UserId::new(asked.user.as_str()).context("--user")?);
+    if !asked.create {
+        let known = runtime::check_is_known(store, &scope, &PersonaId::new(&config.persona.id)?).await;
+        known.context("--create makes a persona or user")?;
+    }
     let now = SystemClock.now();
     store.ensure_persona(&scope.persona, &config.persona.display_name, now).await?;
     let user = store.ensure_user(&scope.user, now).await?;

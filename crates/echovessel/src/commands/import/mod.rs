@@ -1,6 +1,7 @@
 //! `echovessel import`: conversations of other programs become messages, and memory in the background.
 
 mod archive;
+mod character;
 mod direct;
 mod upload;
 
@@ -56,6 +57,9 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
     let inputs: Vec<Input> = asked.files.iter().cloned().map(Input::Path).collect();
     let options = ReadOptions { format: asked.format.clone() };
     let (sources, look) = looked_at(inputs, options.clone()).await?;
+    if asked.character || look.messages == 0 && look.cards + look.core_drafts > 0 {
+        return character::import(shared, config, home, asked).await;
+    }
     if asked.look {
         match shared.json {
             true => println!("{}", serde_json::to_string(&look)?),

@@ -32,19 +32,17 @@ pub(super) async fn record(
     mapping: Mapping,
     bar: &ProgressBar,
 ) -> anyhow::Result<Recorded> {
-    let boundary = format!("echovessel-{}", hex::encode(random_bytes()));
-    let form = form(files(asked)?, asked.format.as_deref(), &boundary);
-    let kind = format!("multipart/form-data; boundary={boundary}");
-    let uploaded = daemon.upload("/api/admin/imports", &kind, form).await?;
-    let id = uploaded["run_id"].as_str().context("the daemon's answer has no run_id")?.to_owned();
+    ensure_persona(daemon, asked, None).await?;
+    let id = send(daemon, asked).await?;
     let body = json!({
         "persona_id": asked.persona, "user_id": asked.user, "mapping": mapping, "remember": !asked.no_remember,
+        "create_user": asked.create,
     });
     let started = daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/start"), Some(body)).await;
     if let Err(error) = started {
         // The daemon would keep the files for a day.
         daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/undo"), None).await?;
-        return Err(error);
+        return Err(with_hint(error, asked));
     }
     loop {
         let shown = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;
@@ -58,6 +56,52 @@ pub(super) async fn record(
             _ => return read(shown),
         }
     }
+}
+
+/// Says how a user that is not there is made.
+pub(super) fn with_hint(error: anyhow::Error, asked: &Import) -> anyhow::Error {
+    let is_of_user = error.to_string().contains("the user");
+    if is_of_user && !asked.create {
+        error.context("--create makes a user that does not exist")
+    } else {
+        error
+    }
+}
+
+/// Makes the named persona if `--create` asks for it and it is not there.
+///
+/// # Errors
+/// If it is not there and was not asked for.
+pub(super) async fn ensure_persona(
+    daemon: &Daemon,
+    asked: &Import,
+    display_name: Option<&str>,
+) -> anyhow::Result<()> {
+    let Some(id) = asked.persona.as_deref() else { return Ok(()) };
+    let mut cursor = String::new();
+    loop {
+        let page = daemon.ask(Method::GET, &format!("/api/admin/personas?limit=100{cursor}"), None).await?;
+        let personas = page["personas"].as_array().context("the daemon's answer has no personas")?;
+        if personas.iter().any(|persona| persona["id"] == json!(id)) {
+            return Ok(());
+        }
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    if !asked.create {
+        bail!("the persona {id} does not exist: --create makes it. Nothing was imported");
+    }
+    let body = json!({"id": id, "display_name": display_name.unwrap_or(id)});
+    daemon.ask(Method::POST, "/api/admin/personas", Some(body)).await.map(|_| ())
+}
+
+/// Uploads the files; answers the id of the import.
+pub(super) async fn send(daemon: &Daemon, asked: &Import) -> anyhow::Result<String> {
+    let boundary = format!("echovessel-{}", hex::encode(random_bytes()));
+    let form = form(files(asked)?, asked.format.as_deref(), &boundary);
+    let kind = format!("multipart/form-data; boundary={boundary}");
+    let uploaded = daemon.upload("/api/admin/imports", &kind, form).await?;
+    Ok(uploaded["run_id"].as_str().context("the daemon's answer has no run_id")?.to_owned())
 }
 
 fn read(shown: Value) -> anyhow::Result<Recorded> {

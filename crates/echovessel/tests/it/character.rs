@@ -1,0 +1,117 @@
+//! A character card becomes a persona, on the command line and over HTTP, with and without a daemon.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::command_line::run;
+use crate::daemon::{Daemon, Home, Settings};
+
+fn card() -> Value {
+    json!({"spec": "chara_card_v3", "spec_version": "3.0", "data": {
+        "name": "Wren", "description": "{{char}} keeps the light at a northern lighthouse.", "personality": "dry, patient",
+        "scenario": "", "first_mes": "The lamp is lit, {{user}}. Sit.", "mes_example": "<START>\n{{char}}: Storm by six.",
+        "alternate_greetings": ["Back from the mainland?"], "creator_notes": "", "tags": [], "creator": "",
+        "character_version": "", "system_prompt": "", "post_history_instructions": "", "extensions": {}}})
+}
+
+fn write(home: &Home, name: &str, text: &str) -> String {
+    let path = home.path().parent().unwrap().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn card_becomes_a_persona_that_speaks_first() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let file = write(&home, "wren.json", &card().to_string());
+    let shown = run(&home, &settings, &["import", &file, "--look"]).await.well();
+    assert!(shown.contains("Wren") && shown.contains("2. Back from the mainland?"), "{shown}");
+    let refused = run(&home, &settings, &["import", &file, "--persona", "wren", "--yes"]).await;
+    assert!(refused.code == 1 && refused.err.contains("--create"), "{}", refused.err);
+    run(&home, &settings, &["import", &file, "--persona", "wren", "--create", "--greeting", "2", "--yes"])
+        .await
+        .well();
+
+    let daemon = Daemon::start(&home, &settings).await;
+    let persona = daemon.get("/api/admin/persona?persona_id=wren").await;
+    assert_eq!(persona["display_name"], "Wren");
+    let blocks = &persona["core_blocks"];
+    assert_eq!(
+        blocks["persona"], "Wren keeps the light at a northern lighthouse.\n\nPersonality: dry, patient",
+        "{persona}"
+    );
+    assert!(blocks["style"].as_str().unwrap().contains("Storm by six."), "{persona}");
+    let history = daemon.get("/api/chat/history?persona_id=wren").await;
+    let messages = history["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 1, "{history}");
+    assert_eq!(
+        (&messages[0]["role"], &messages[0]["content"]),
+        (&json!("persona"), &json!("Back from the mainland?"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn written_persona_is_replaced_only_when_asked_for() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let daemon = Daemon::start(&home, &settings).await;
+    let first = json!({"display_name": "Mira", "persona_block": "Mira paints.", "user_block": "Ann sails.", "style_block": ""});
+    daemon.post("/api/admin/persona/onboarding", &first).await;
+    let file = write(&home, "wren.json", &card().to_string());
+    let refused = run(&home, &settings, &["import", &file, "--yes"]).await;
+    assert!(refused.code == 1 && refused.err.contains("--replace"), "{}", refused.err);
+    let persona = daemon.get("/api/admin/persona").await;
+    assert_eq!(
+        (&persona["display_name"], &persona["core_blocks"]["persona"]),
+        (&json!("Mira"), &json!("Mira paints."))
+    );
+    let none = run(&home, &settings, &["import", &file, "--replace", "--greeting", "3", "--yes"]).await;
+    assert!(none.code == 1 && none.err.contains("greeting 3 does not exist"), "{}", none.err);
+    assert_eq!(daemon.get("/api/admin/persona").await["core_blocks"]["persona"], "Mira paints.");
+
+    run(&home, &settings, &["import", &file, "--replace", "--yes"]).await.well();
+    let persona = daemon.get("/api/admin/persona").await;
+    assert_eq!(
+        (&persona["display_name"], &persona["core_blocks"]["user"]),
+        (&json!("Wren"), &json!("Ann sails."))
+    );
+    assert_eq!(daemon.get("/api/admin/imports").await["imports"], json!([]), "no upload is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_card_keeps_every_word_in_documents() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let mut long = card();
+    let paragraph = "Wren knows each ship by the sound of its engine. ".repeat(20);
+    long["data"]["description"] = json!([paragraph.trim(); 8].join("\n\n"));
+    long["data"]["alternate_greetings"] = json!(["x".repeat(1_500), "y".repeat(1_500), "z".repeat(2_500)]);
+    let file = write(&home, "wren.json", &long.to_string());
+    let saved = run(&home, &settings, &["import", &file, "--yes", "--json"]).await.json();
+    assert_eq!(saved["saved"]["documents"], json!(["self/character.md", "custom/greetings.md"]), "{saved}");
+    let daemon = Daemon::start(&home, &settings).await;
+    let rest = daemon.get("/api/hub/documents/self/character.md").await;
+    let block = daemon.get("/api/admin/persona").await["core_blocks"]["persona"].clone();
+    let ships = |text: &Value| text.as_str().unwrap().matches("each ship").count();
+    assert_eq!(ships(&block) + ships(&rest["content"]), 160, "{rest}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn talk_goes_to_no_persona_or_user_that_is_not_there() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let file = write(
+        &home,
+        "talk.jsonl",
+        "{\"role\":\"user\",\"content\":\"Hello\",\"timestamp\":\"2024-03-01T10:00:00Z\"}\n",
+    );
+    for named in [["--persona", "miar"], ["--user", "ghost"]] {
+        for with_daemon in [false, true] {
+            let daemon = if with_daemon { Some(Daemon::start(&home, &settings).await) } else { None };
+            let arguments = ["import", &file, named[0], named[1], "--yes"];
+            let refused = run(&home, &settings, &arguments).await;
+            assert!(refused.code == 1 && refused.err.contains(named[1]), "{}", refused.err);
+            assert!(refused.err.contains("--create"), "{}", refused.err);
+            drop(daemon);
+        }
+        run(&home, &settings, &["import", &file, named[0], named[1], "--yes", "--create"]).await.well();
+    }
+}

@@ -1,0 +1,299 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::card::{Card, Lorebook, Picture};
+use crate::error::ImportError;
+use crate::item::{CoreBlock, CoreDraft, Item, Skip};
+use crate::languages::language_of;
+use crate::limits::LOOK_LIST_MAX;
+use crate::read::{Position, ReadOptions, read};
+use crate::sources::Sources;
+
+/// A persona as cards, instructions and notes describe it, arranged for the core blocks. A person checks it before it is
+/// saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CharacterDraft {
+    /// The character's name; none if only instructions were found.
+    pub name: Option<String>,
+    /// Who the persona is.
+    pub persona_block: String,
+    /// Who the user is.
+    pub user_block: String,
+    /// How the persona talks: instructions, examples, greetings.
+    pub style_block: String,
+    /// What the persona may say first. None of them becomes a message unless a person chooses it.
+    pub greetings: Vec<String>,
+    /// Parts that did not fit into their block.
+    pub overflow: Vec<Overflow>,
+    /// Whether there is a picture of the character.
+    pub has_picture: bool,
+    /// The picture.
+    #[serde(skip)]
+    pub picture: Option<Picture>,
+    /// Books of facts about the character's world.
+    pub lorebooks: Vec<LorebookSummary>,
+    /// What was found and is not used, with the reason.
+    pub unused: Vec<Skip>,
+}
+
+/// The end of a text that is longer than its block. It is saved as a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Overflow {
+    /// The block.
+    pub block: CoreBlock,
+    /// Verbatim.
+    pub text: String,
+}
+
+/// A lorebook, counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LorebookSummary {
+    /// Its name.
+    pub name: String,
+    /// How many entries it has.
+    pub entries: u64,
+}
+
+/// How a character is drafted.
+#[derive(Clone, Copy, Debug)]
+pub struct DraftOptions<'a> {
+    /// Stands for `{{user}}`; else the card's language has a word for it.
+    pub user_name: Option<&'a str>,
+    /// Most characters of a block.
+    pub block_length_max: usize,
+}
+
+/// Reads all sources and drafts the character in them. None if they hold neither a card nor instructions.
+///
+/// # Errors
+/// If a source can't be read.
+pub fn draft_character(
+    sources: &Sources,
+    read_options: &ReadOptions,
+    options: DraftOptions<'_>,
+) -> Result<Option<CharacterDraft>, ImportError> {
+    let mut found = FoundParts::default();
+    for item in read(sources, read_options, Position::default())? {
+        found.add(item?.item);
+    }
+    Ok(found.has_character().then(|| found.draft(options)))
+}
+
+#[derive(Default)]
+struct FoundParts {
+    card: Option<Box<Card>>,
+    instructions: Vec<CoreDraft>,
+    lorebooks: Vec<Lorebook>,
+    messages: u64,
+    documents: u64,
+    unused: Vec<Skip>,
+}
+
+impl FoundParts {
+    fn add(&mut self, item: Item) {
+        match item {
+            Item::Conversation(_) => {}
+            Item::Message(_) => self.messages += 1,
+            Item::Document(_) => self.documents += 1,
+            Item::Lorebook(book) => self.lorebooks.push(book),
+            Item::CoreDraft(draft) => self.instructions.push(draft),
+            Item::Skip(skip) => self.skip(skip),
+            Item::Card(card) if self.card.is_none() => self.card = Some(card),
+            Item::Card(card) => self
+                .skip(Skip::new(card.place, format!("{} is another character: import it alone", card.name))),
+        }
+    }
+
+    fn skip(&mut self, skip: Skip) {
+        if self.unused.len() < LOOK_LIST_MAX {
+            self.unused.push(skip);
+        }
+    }
+
+    fn has_character(&self) -> bool {
+        self.card.is_some() || !self.instructions.is_empty()
+    }
+
+    fn draft(mut self, options: DraftOptions<'_>) -> CharacterDraft {
+        let mut parts = BlockParts::default();
+        let mut draft = CharacterDraft::default();
+        if let Some(card) = self.card.take() {
+            let words = Words::of(&card);
+            let card = card.resolved(options.user_name.unwrap_or(words.user));
+            parts.add_card(&card, words);
+            draft.name = Some(card.persona_name().trim().to_owned());
+            draft.greetings = greetings_of(&card);
+            if !card.creator_notes.trim().is_empty() {
+                let reason = "the creator's notes are for people who choose the card";
+                self.skip(Skip::new(&card.place, reason));
+            }
+            draft.has_picture = card.picture.is_some();
+            draft.picture = card.picture;
+            self.lorebooks.extend(card.lorebook);
+        }
+        for instruction in self.instructions.drain(..) {
+            parts.of(instruction.block).push(instruction.text);
+        }
+        for (count, reason) in [
+            (self.messages, "messages are imported as conversations"),
+            (self.documents, "documents are not part of a character"),
+        ] {
+            if count > 0 {
+                self.unused.push(Skip::new(count.to_string(), reason));
+            }
+        }
+        draft.lorebooks = self
+            .lorebooks
+            .into_iter()
+            .map(|book| LorebookSummary { name: book.name, entries: book.entries.len() as u64 })
+            .collect();
+        draft.unused = self.unused;
+        for block in [CoreBlock::Persona, CoreBlock::User, CoreBlock::Style] {
+            let (text, rest) = split_at(paragraphs(parts.of(block)), options.block_length_max);
+            *draft.block(block) = text;
+            if !rest.is_empty() {
+                draft.overflow.push(Overflow { block, text: rest });
+            }
+        }
+        draft
+    }
+}
+
+impl CharacterDraft {
+    fn block(&mut self, block: CoreBlock) -> &mut String {
+        match block {
+            CoreBlock::Persona => &mut self.persona_block,
+            CoreBlock::User => &mut self.user_block,
+            CoreBlock::Style => &mut self.style_block,
+        }
+    }
+}
+
+/// Paragraphs of each block, the first first.
+#[derive(Default)]
+struct BlockParts {
+    persona: Vec<String>,
+    user: Vec<String>,
+    style: Vec<String>,
+}
+
+impl BlockParts {
+    fn of(&mut self, block: CoreBlock) -> &mut Vec<String> {
+        match block {
+            CoreBlock::Persona => &mut self.persona,
+            CoreBlock::User => &mut self.user,
+            CoreBlock::Style => &mut self.style,
+        }
+    }
+
+    fn add_card(&mut self, card: &Card, words: &Words) {
+        let labelled = |label: &str, text: &str| match text.trim() {
+            "" => String::new(),
+            text => format!("{label}{text}"),
+        };
+        self.persona.extend([
+            card.description.clone(),
+            labelled(words.personality, &card.personality),
+            labelled(words.scenario, &card.scenario),
+            without_original(&card.system_prompt),
+        ]);
+        self.style.extend([
+            without_original(&card.post_history_instructions),
+            labelled(words.examples, &without_starts(&card.example_talk)),
+            labelled(words.greetings, &greetings_of(card).join("\n\n")),
+        ]);
+    }
+}
+
+/// What a draft says in the card's own language.
+struct Words {
+    user: &'static str,
+    personality: &'static str,
+    scenario: &'static str,
+    examples: &'static str,
+    greetings: &'static str,
+}
+
+const ENGLISH: Words = Words {
+    user: "the user",
+    personality: "Personality: ",
+    scenario: "Scenario: ",
+    examples: "Examples of how they talk:\n",
+    greetings: "Ways in which they begin a conversation:\n",
+};
+
+const CHINESE: Words = Words {
+    user: "用户",
+    personality: "性格：",
+    scenario: "场景：",
+    examples: "说话方式的例子：\n",
+    greetings: "开场白的例子：\n",
+};
+
+impl Words {
+    fn of(card: &Card) -> &'static Self {
+        let text = [&card.description, &card.personality, &card.first_message].map(String::as_str).join("\n");
+        if language_of(&text) == Some("zh") { &CHINESE } else { &ENGLISH }
+    }
+}
+
+fn greetings_of(card: &Card) -> Vec<String> {
+    let all = std::iter::once(&card.first_message).chain(&card.alternate_greetings);
+    all.map(|greeting| greeting.trim().to_owned()).filter(|greeting| !greeting.is_empty()).collect()
+}
+
+/// Example talk without the marks between its pieces.
+fn without_starts(examples: &str) -> String {
+    let is_start = |line: &str| line.trim().eq_ignore_ascii_case("<start>");
+    examples.lines().map(|line| if is_start(line) { "" } else { line }).collect::<Vec<_>>().join("\n")
+}
+
+/// Instructions without the placeholder for another program's usual ones.
+fn without_original(instructions: &str) -> String {
+    instructions.replace("{{original}}", "")
+}
+
+/// The texts as paragraphs, without blank lines beside each other.
+fn paragraphs(texts: &[String]) -> String {
+    let lines = texts.iter().flat_map(|text| text.trim().lines().chain([""]));
+    let mut joined = String::new();
+    let mut blank_lines = 0;
+    for line in lines.map(str::trim_end) {
+        if line.is_empty() {
+            blank_lines += 1;
+            continue;
+        }
+        if !joined.is_empty() {
+            joined.push_str(if blank_lines > 0 { "\n\n" } else { "\n" });
+        }
+        blank_lines = 0;
+        joined.push_str(line);
+    }
+    joined
+}
+
+/// The start of a text, at most `length_max` characters, and its rest: cut between paragraphs, else lines, else words, but
+/// never so that less than half of the room is used.
+fn split_at(text: String, length_max: usize) -> (String, String) {
+    let Some((limit, _)) = text.char_indices().nth(length_max) else { return (text, String::new()) };
+    let head = &text[..limit];
+    let cut = ["\n\n", "\n", " "]
+        .into_iter()
+        .find_map(|boundary| head.rfind(boundary).filter(|at| *at >= limit / 2))
+        .unwrap_or(limit);
+    (text[..cut].trim_end().to_owned(), text[cut..].trim_start().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_between_paragraphs_and_loses_nothing() {
+        let split = |text: &str, length| split_at(text.to_owned(), length);
+        assert_eq!(split("short", 10), ("short".to_owned(), String::new()));
+        assert_eq!(split("one two\n\nthree four", 12), ("one two".to_owned(), "three four".to_owned()));
+        assert_eq!(split("a\n\nlong words here", 10), ("a\n\nlong".to_owned(), "words here".to_owned()));
+        assert_eq!(split("没有空格的长句子", 4), ("没有空格".to_owned(), "的长句子".to_owned()));
+    }
+}

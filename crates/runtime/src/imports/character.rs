@@ -1,0 +1,156 @@
+//! A character that arrived as files: drafted for a person to check, and what of it goes beyond the core blocks.
+
+use hub::api::identity::IdentityText;
+use hub::{Caller, Hub, HubError};
+use import::{CharacterDraft, CoreBlock, DraftOptions, Overflow, ReadOptions, Sources, draft_character};
+use memory::capture::{MessageInput, Recorder};
+use memory::core_blocks::CORE_BLOCK_LENGTH_MAX;
+use memory::identifiers::{ImportId, MessageId};
+use memory::messages::Role;
+use memory::ports::{Avatar, StoreError};
+use memory::{Scope, UserId};
+
+use super::runs::{ImportError, read_detached};
+use crate::events::ServerEvent;
+use crate::runtime::Runtime;
+
+/// Where the persona's first message is said.
+const GREETING_CHANNEL: &str = "web";
+
+/// What was saved of a character beyond its core blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedCharacter {
+    /// Documents that hold what did not fit into a block.
+    pub documents: Vec<String>,
+    /// Whether its picture is the persona's avatar now.
+    pub has_picture: bool,
+    /// The chosen greeting, as the persona's message.
+    pub greeting: Option<MessageId>,
+}
+
+impl Runtime {
+    /// The character in the files of an upload. Nothing is written.
+    ///
+    /// # Errors
+    /// [`ImportError::NoCharacter`] if the files hold neither a card nor instructions.
+    pub async fn draft_character(&self, id: ImportId, user: &UserId) -> Result<CharacterDraft, ImportError> {
+        let imports = self.runtime.imports()?;
+        let upload = imports.uploads.find(id).await?.filter(|upload| upload.started.is_none());
+        let upload = upload.ok_or(ImportError::NotFound(id))?;
+        let inputs = imports.uploads.inputs(id, &upload.files);
+        let user_name = self.runtime.store().known_user(user).await?.display_name;
+        let drafted = read_detached(move || {
+            let options =
+                DraftOptions { user_name: user_name.as_deref(), block_length_max: CORE_BLOCK_LENGTH_MAX };
+            draft_character(&Sources::open(&inputs)?, &ReadOptions { format: upload.format }, options)
+        });
+        drafted.await?.ok_or(ImportError::NoCharacter)
+    }
+
+    /// Saves what a character brings beyond its core blocks, which a person has saved before: texts that did not fit, the
+    /// picture (of at most `picture_size_max` bytes), and the greeting of this number (from 1) as the persona's message. The
+    /// files of the upload are deleted.
+    ///
+    /// # Errors
+    /// As [`Self::draft_character`], and [`ImportError::NoGreeting`] before anything is written.
+    pub async fn save_character(
+        &self,
+        id: ImportId,
+        scope: &Scope,
+        greeting: Option<usize>,
+        picture_size_max: usize,
+    ) -> Result<SavedCharacter, ImportError> {
+        let imports = self.runtime.imports()?;
+        let _one_change_at_a_time = imports.change.lock().await;
+        let draft = self.draft_character(id, &scope.user).await?;
+        let count = draft.greetings.len();
+        let greeting = greeting.map(|number| {
+            let chosen = number.checked_sub(1).and_then(|at| draft.greetings.get(at));
+            chosen.cloned().ok_or(ImportError::NoGreeting { number, count })
+        });
+        let greeting = greeting.transpose()?;
+        self.ensure_known(scope).await?;
+        let mut saved = SavedCharacter::default();
+        if let Some(hub) = self.hub() {
+            saved.documents = write_overflow(hub, scope, draft.overflow).await?;
+        }
+        if let Some(picture) = draft.picture.filter(|picture| picture.bytes.len() <= picture_size_max) {
+            let extension = match picture.media_type.as_str() {
+                "image/jpeg" => "jpg",
+                "image/webp" => "webp",
+                _ => "png",
+            };
+            let avatar = Avatar { extension: extension.to_owned(), image: picture.bytes };
+            self.runtime.store().put_avatar(&scope.persona, avatar, self.runtime.clock().now()).await?;
+            saved.has_picture = true;
+        }
+        if let Some(greeting) = greeting {
+            saved.greeting = Some(self.say_greeting(scope, greeting).await?);
+        }
+        imports.uploads.remove(id).await?;
+        Ok(saved)
+    }
+
+    async fn say_greeting(&self, scope: &Scope, greeting: String) -> Result<MessageId, StoreError> {
+        let runtime = &self.runtime;
+        let zone = runtime.zone_of(&scope.user).await?;
+        let recorder = Recorder {
+            store: runtime.store(),
+            clock: runtime.clock(),
+            ids: runtime.ids(),
+            policy: runtime.settings().session,
+        };
+        let line = MessageInput {
+            id: None,
+            scope: scope.clone(),
+            channel_id: GREETING_CHANNEL.to_owned(),
+            turn_id: None,
+            role: Role::Persona,
+            content: greeting,
+            incomplete: false,
+            external_ref: None,
+            channel_write: None,
+        };
+        let message = recorder.new_message(line, &zone);
+        let captured = runtime.store().capture(message, runtime.settings().session, None).await?;
+        runtime.publish_captured(scope, &captured).await;
+        let id = captured.message.id;
+        let said = ServerEvent::Done {
+            message_id: id,
+            turn_id: None,
+            channel_id: GREETING_CHANNEL.to_owned(),
+            content: captured.message.content,
+            in_reply_to: None,
+            incomplete: false,
+        };
+        runtime.publish(scope, said);
+        Ok(id)
+    }
+}
+
+async fn write_overflow(hub: &Hub, scope: &Scope, overflow: Vec<Overflow>) -> Result<Vec<String>, HubError> {
+    let caller = Caller {
+        scope: scope.clone(),
+        instance: hub.instance_id(),
+        is_person: true,
+        is_bound: false,
+        is_of_one_user: false,
+    };
+    let mut written = Vec::new();
+    for Overflow { block, text } in overflow {
+        let (category, filename) = match block {
+            CoreBlock::Persona => ("self", "character.md"),
+            CoreBlock::User => ("user", "profile.md"),
+            CoreBlock::Style => ("custom", "greetings.md"),
+        };
+        let document = IdentityText {
+            category: category.parse()?,
+            filename: filename.parse()?,
+            content: text,
+            instance_id: hub.instance_id(),
+        };
+        hub.identity_write(&caller, document).await?;
+        written.push(format!("{category}/{filename}"));
+    }
+    Ok(written)
+}

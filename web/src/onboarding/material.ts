@@ -1,0 +1,30 @@
+// Files from which a persona is made, read by the program as an import is.
+
+import { get, persona, post } from "../api";
+import type { ResponseBody } from "../api_types";
+import { sendFiles, undoImport } from "../imports/requests";
+
+export type CharacterDraft = ResponseBody<"/api/admin/imports/{id}/character">;
+
+export type Material =
+  | { kind: "character"; importId: string; draft: CharacterDraft }
+  | { kind: "conversations"; messages: number }
+  | { kind: "text"; text: string }
+  /** `reason` is empty where nothing was found at all. */
+  | { kind: "none"; reason: string };
+
+/** Looks at what files hold. The upload of conversations waits in the importer; any other without a character is deleted. */
+export async function readMaterial(files: File[]): Promise<Material> {
+  const { run_id: importId, look } = await sendFiles(files);
+  if (look && look.cards + look.core_drafts > 0) {
+    return { kind: "character", importId, draft: await get("/api/admin/imports/{id}/character", { id: importId }) };
+  }
+  if (look && look.messages > 0) return { kind: "conversations", messages: look.messages };
+  await undoImport(importId);
+  if (look && look.documents > 0) return { kind: "text", text: (await Promise.all(files.map((file) => file.text()))).join("\n\n") };
+  return { kind: "none", reason: look?.skipped[0]?.reason ?? "" };
+}
+
+/** Saves what goes beyond the texts: the picture, documents, and the greeting of this number as the first message. */
+export const saveCharacter = (importId: string, greeting: number | null) =>
+  post("/api/admin/imports/{id}/character", { greeting, ...persona() }, { id: importId });
