@@ -333,7 +333,7 @@ pub(crate) struct Forget {
     pub(crate) user: String,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -400,12 +400,17 @@ pub(crate) struct Import {
     pub(crate) command: Option<ImportCommand>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ImportCommand {
     /// List imports, newest first
     List,
     /// Pause an import: nothing more is recorded, and no memory is made of it
     Pause {
+        /// Id of the import
+        run: ImportId,
+    },
+    /// Accept what the other program had saved about you
+    Accept {
         /// Id of the import
         run: ImportId,
     },

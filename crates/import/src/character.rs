@@ -86,6 +86,7 @@ struct FoundParts {
     lorebooks: Vec<Lorebook>,
     messages: u64,
     documents: u64,
+    saved_memories: u64,
     unused: Vec<Skip>,
 }
 
@@ -93,6 +94,7 @@ impl FoundParts {
     fn add(&mut self, item: Item) {
         match item {
             Item::Conversation(_) => {}
+            Item::SavedMemory(_) => self.saved_memories += 1,
             Item::Message(_) => self.messages += 1,
             Item::Document(_) => self.documents += 1,
             Item::Lorebook(book) => self.lorebooks.push(book),
@@ -136,6 +138,7 @@ impl FoundParts {
         }
         for (count, reason) in [
             (self.messages, "messages are imported as conversations"),
+            (self.saved_memories, "saved memories are imported as proposals"),
             (self.documents, "documents are not part of a character"),
         ] {
             if count > 0 {

@@ -10,6 +10,7 @@ mod records;
 mod chatgpt;
 mod claude;
 mod sillytavern;
+mod statements;
 mod character_card;
 mod whatsapp;
 mod telegram;

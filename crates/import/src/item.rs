@@ -20,6 +20,8 @@ pub enum Item {
     Lorebook(Lorebook),
     /// Draft for a core block; a person confirms it.
     CoreDraft(CoreDraft),
+    /// What the other program had saved about its user; a person decides about it.
+    SavedMemory(SavedMemory),
     /// Found, but not taken.
     Skip(Skip),
 }
@@ -217,6 +219,19 @@ pub struct CoreDraft {
     pub title: String,
     /// Verbatim.
     pub text: String,
+    /// File, for a person to find it again.
+    pub place: String,
+}
+
+/// A statement about the user that another program had saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedMemory {
+    /// Verbatim.
+    pub text: String,
+    /// Day on which it was saved.
+    pub day: Option<Date>,
+    /// The program: `ChatGPT`, `Claude`, `OpenClaw`.
+    pub source: String,
     /// File, for a person to find it again.
     pub place: String,
 }

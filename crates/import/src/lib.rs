@@ -39,7 +39,7 @@ pub use error::ImportError;
 pub use formats::{Format, formats};
 pub use item::{
     Alternative, Attachment, AttachmentKind, Conversation, CoreBlock, CoreDraft, Document, ExternalId, Item,
-    Message, Role, Skip,
+    Message, Role, SavedMemory, Skip,
 };
 pub use look::{ConversationSummary, LanguageCount, Look, SpeakerCount, look};
 pub use macros::resolve_macros;

@@ -35,6 +35,9 @@ pub struct Look {
     pub lorebooks: u64,
     /// Drafts for core blocks.
     pub core_drafts: u64,
+    /// Statements about the user that the other program had saved.
+    #[serde(default)]
+    pub saved_memories: u64,
     /// Most messages first.
     pub speakers: Vec<SpeakerCount>,
     /// How many speakers there are.
@@ -59,7 +62,7 @@ pub struct Look {
     pub skipped: Vec<Skip>,
     /// How many things would be skipped.
     pub skipped_count: u64,
-    /// Everything counted: messages, documents, cards, lorebooks, drafts, skips.
+    /// Everything counted: messages, documents, cards, lorebooks, drafts, saved memories, skips.
     pub found: u64,
 }
 
@@ -198,6 +201,7 @@ impl Tally {
             Item::Card(_) => self.look.cards += 1,
             Item::Lorebook(_) => self.look.lorebooks += 1,
             Item::CoreDraft(_) => self.look.core_drafts += 1,
+            Item::SavedMemory(_) => self.look.saved_memories += 1,
             Item::Skip(skip) => {
                 self.look.skipped_count += 1;
                 if self.look.skipped.len() < LOOK_LIST_MAX {

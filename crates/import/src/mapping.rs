@@ -65,15 +65,18 @@ impl Mapping {
     /// Whether it fits what was found: somebody is the user or the persona, nobody is named who isn't there, the zone is
     /// known.
     pub fn check(&self, look: &Look) -> Result<(), MappingError> {
-        if look.messages == 0 && look.cards + look.core_drafts > 0 {
+        if look.messages + look.saved_memories == 0 && look.cards + look.core_drafts > 0 {
             let reason = ": this describes a character, of which a persona is made";
             return Err(MappingError::NoMessages(reason.to_owned()));
         }
-        if look.messages == 0 {
+        if look.messages + look.saved_memories == 0 {
             let reason = look.skipped.first().map(|skip| format!(" ({}: {})", skip.place, skip.reason));
             return Err(MappingError::NoMessages(reason.unwrap_or_default()));
         }
         self.time_zone().map_err(|error| MappingError::Zone(error.to_string()))?;
+        if look.messages == 0 {
+            return Ok(());
+        }
         let speakers = || {
             let names =
                 look.speakers.iter().map(|speaker| format!("{} ({})", speaker.name, speaker.messages));

@@ -227,6 +227,9 @@ pub struct Proposal {
     /// When it happened or is due.
     #[serde(default)]
     pub event_time: Option<EventTime>,
+    /// The program that had saved it; none if a language model proposed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 impl Proposal {
@@ -243,6 +246,7 @@ impl Default for Proposal {
             emotion_tags: Vec::new(),
             relational_tags: Vec::new(),
             event_time: None,
+            source: None,
         }
     }
 }

@@ -60,6 +60,8 @@ impl Default for SessionPolicy {
 
 /// First letters of the channels of imported conversations.
 pub const IMPORT_CHANNEL_PREFIX: &str = "import-";
+/// Channel of the sessions that hold what other programs had saved about the user. They have no messages.
+pub const SAVED_MEMORIES_CHANNEL: &str = "import-memories";
 
 /// A session as stored. At most one is open per (persona, user, channel).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

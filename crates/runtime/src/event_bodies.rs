@@ -104,6 +104,8 @@ pub struct ImportProgress {
     found: u64,
     recorded: u64,
     already_there: u64,
+    /// Saved memories of the other program that wait for a person.
+    proposed: u64,
     skipped: u64,
     sessions: u64,
     /// Sessions of which no memory was made yet.
@@ -119,6 +121,7 @@ impl ImportProgress {
             found: run.found,
             recorded: run.recorded,
             already_there: run.already_there,
+            proposed: run.proposed,
             skipped: run.skipped,
             sessions: run.sessions,
             sessions_waiting: run.sessions_waiting,

@@ -19,6 +19,8 @@ export const startImport = (id: string, mapping: Mapping, remember: boolean) =>
   post("/api/admin/imports/{id}/start", { mapping, remember, ...persona() }, { id });
 export const pauseImport = (id: string) => post("/api/admin/imports/{id}/pause", undefined, { id });
 export const resumeImport = (id: string) => post("/api/admin/imports/{id}/resume", undefined, { id });
+/** Accepts what the other program had saved about the user. */
+export const approveAll = (id: string) => post("/api/admin/memory/rejected/approve-all", { run_id: id });
 export const undoImport = (id: string) => post("/api/admin/imports/{id}/undo", undefined, { id });
 
 export type ExportFormat = "archive" | "markdown" | "sillytavern" | "chatgpt";

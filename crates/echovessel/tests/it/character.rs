@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
+use crate::import::is_anywhere;
 
 fn card() -> Value {
     json!({"spec": "chara_card_v3", "spec_version": "3.0", "data": {
@@ -93,6 +94,86 @@ async fn long_card_keeps_every_word_in_documents() {
     let block = daemon.get("/api/admin/persona").await["core_blocks"]["persona"].clone();
     let ships = |text: &Value| text.as_str().unwrap().matches("each ship").count();
     assert_eq!(ships(&block) + ships(&rest["content"]), 160, "{rest}");
+}
+
+/// What another program had saved is nobody's word: it waits for a person, and goes with its import.
+#[tokio::test(flavor = "multi_thread")]
+async fn saved_memories_of_another_program_wait_for_a_person() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let conversations = json!([{"title": "Bees", "create_time": 1714557400.0, "conversation_id": "c-1", "current_node": "q",
+        "mapping": {
+            "ctx": {"id": "ctx", "parent": null, "children": ["q"], "message": {"id": "ctx", "author": {"role": "assistant"},
+                "content": {"content_type": "model_editable_context", "model_set_context":
+                    "1. [2024-04-05]. Has a dog named Pepper.\n\n2. [2024-05-01]. Allergic to walnuts.\n\n3. [2024-05-02]. Sails."}}},
+            "q": {"id": "q", "parent": "ctx", "children": [], "message": {"id": "q", "author": {"role": "user"},
+                "create_time": 1714557500.0, "content": {"content_type": "text", "parts": ["I keep bees in Lyon."]}}}}}]);
+    let file = write(&home, "conversations.json", &conversations.to_string());
+    let run_id = {
+        let imported = run(&home, &settings, &["import", &file, "--yes", "--json"]).await.json();
+        let counts = ["found", "recorded", "already_there", "proposed", "skipped_count", "sessions"];
+        assert_eq!(counts.map(|name| imported[name].as_u64()), [4, 1, 0, 3, 0, 1].map(Some), "{imported}");
+        imported["run_id"].as_str().unwrap().to_owned()
+    };
+    let again = run(&home, &settings, &["import", &file, "--yes", "--json"]).await.json();
+    assert_eq!((&again["proposed"], &again["already_there"]), (&json!(0), &json!(4)), "{again}");
+
+    let daemon = Daemon::start(&home, &settings).await;
+    let waiting = async || {
+        let listed = daemon.get("/api/admin/memory/rejected").await;
+        listed["rejected"].as_array().unwrap().clone()
+    };
+    let proposals = waiting().await;
+    assert_eq!(proposals.len(), 3, "{proposals:?}");
+    assert!(
+        proposals.iter().all(|one| one["kind"] == "proposal" && one["source"] == "ChatGPT"),
+        "{proposals:?}"
+    );
+    let recalled = daemon.post("/api/admin/memory/recall", &json!({"text": "walnuts"})).await;
+    assert!(
+        !recalled.to_string().contains("walnuts."),
+        "nothing is known before a person says so: {recalled}"
+    );
+    let walnuts = proposals.iter().find(|one| one["description"] == "Allergic to walnuts.").unwrap();
+    let path = format!("/api/admin/memory/rejected/{}/approve", walnuts["id"].as_str().unwrap());
+    let approved = daemon.post(&path, &json!({})).await;
+    assert_eq!(approved["node"]["description"], "Allergic to walnuts.");
+    assert!(approved["node"]["said_at"].as_str().unwrap().starts_with("2024-05-01"), "{approved}");
+    let accepted = run(&home, &settings, &["import", "accept", &run_id]).await.well();
+    assert!(accepted.contains("accepted 2 memories"), "{accepted}");
+    assert!(waiting().await.is_empty());
+    let events = daemon.get("/api/admin/memory/events").await.to_string();
+    assert!(events.contains("Pepper") && events.contains("walnuts"), "{events}");
+    let sessions = daemon.get("/api/admin/sessions").await["sessions"].as_array().unwrap().len();
+    assert_eq!(sessions, 1, "saved memories are no conversation");
+
+    run(&home, &settings, &["import", "undo", &run_id, "--yes"]).await.well();
+    run(&home, &settings, &["stop"]).await.well();
+    drop(daemon);
+    for words in ["walnuts", "Pepper", "bees in Lyon"] {
+        assert!(!is_anywhere(&home, words), "{words} is left");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn openclaw_home_gives_a_persona_and_proposals_at_once() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let folder = home.path().parent().unwrap().join("workspace");
+    fs::create_dir_all(&folder).unwrap();
+    for (name, text) in [
+        ("SOUL.md", "You are Mira, calm and curious."),
+        ("USER.md", "Ann sails."),
+        ("MEMORY.md", "# Memory\n\n- Ann's dog is called Pepper\n- Ann moved to Lyon"),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let said = run(&home, &settings, &["import", folder.to_str().unwrap(), "--yes"]).await.well();
+    assert!(said.contains("2 proposed"), "{said}");
+    let daemon = Daemon::start(&home, &settings).await;
+    let persona = daemon.get("/api/admin/persona").await;
+    assert_eq!(persona["core_blocks"]["persona"], "You are Mira, calm and curious.");
+    assert_eq!(persona["core_blocks"]["user"], "Ann sails.");
+    let waiting = daemon.get("/api/admin/memory/rejected").await;
+    assert_eq!(waiting["rejected"].as_array().unwrap().len(), 2, "{waiting}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use jiff::civil::Date;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use super::branches::{Content, Node, add_tree};
 use super::building::{attachment, conversation, message};
 use super::digests::stable_id;
 use super::listed::{self, Element, ListedFormat, text_at};
-use super::{Context, Format};
+use super::{Context, Format, statements};
 use crate::item::{Attachment, AttachmentKind, CoreBlock, CoreDraft, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
@@ -22,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
 
 #[derive(Default)]
 struct ChatGpt {
-    /// Custom instructions that were already found: every conversation repeats them.
+    /// Custom instructions and saved memories that were already found: every conversation repeats them.
     instructions: HashSet<String>,
     /// Fields of a single conversation that is the whole file.
     whole: serde_json::Map<String, Value>,
@@ -70,6 +71,7 @@ struct ExportedContent {
     text: Option<String>,
     user_profile: Option<String>,
     user_instructions: Option<String>,
+    model_set_context: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -142,6 +144,15 @@ impl ChatGpt {
         ] {
             self.instruction(block, text, &place, items);
         }
+        for (day, text) in content.model_set_context.iter().flat_map(|text| statements::of_numbered(text)) {
+            self.saved_memory(&text, day, &place, items);
+        }
+        // The tool by which the model saved what it was told.
+        if exported.recipient.as_deref() == Some("bio") {
+            let day = exported.create_time.map(MessageTime::from_seconds).and_then(|time| time.day());
+            self.saved_memory(&words(&content).0, day, &place, items);
+            return Content::Empty;
+        }
         let kind = content.content_type.as_deref().unwrap_or("text");
         if matches!(kind, "user_editable_context" | "model_editable_context") {
             return Content::Empty;
@@ -178,6 +189,12 @@ impl ChatGpt {
         message.model = exported.metadata.model_slug.filter(|_| role == Role::Persona);
         message.is_cleaned = element.is_cleaned;
         Content::Talk(Box::new(message))
+    }
+
+    fn saved_memory(&mut self, text: &str, day: Option<Date>, place: &str, items: &mut VecDeque<Item>) {
+        if !text.trim().is_empty() && self.instructions.insert(stable_id(&[text.trim()])) {
+            items.push_back(statements::item(text, day, "ChatGPT", place));
+        }
     }
 
     fn instruction(&mut self, block: CoreBlock, text: Option<&str>, place: &str, items: &mut VecDeque<Item>) {

@@ -9,7 +9,7 @@ use super::branches::{Content, Node, add_tree};
 use super::building::{attachment, conversation, message};
 use super::digests::stable_id;
 use super::listed::{self, Element, ListedFormat, text_at};
-use super::{Context, Format};
+use super::{Context, Format, statements};
 use crate::item::{Attachment, CoreBlock, CoreDraft, Document, ExternalId, Item, Role};
 use crate::message_time::MessageTime;
 
@@ -187,12 +187,6 @@ fn add_memory(memory: &Value, element: &Element<'_>, items: &mut VecDeque<Item>)
     let texts = text_at(memory, "conversations_memory")
         .into_iter()
         .chain(projects.filter_map(|(_, text)| text.as_str()));
-    for text in texts {
-        items.push_back(Item::CoreDraft(CoreDraft {
-            block: CoreBlock::User,
-            title: "Claude's memory".to_owned(),
-            text: text.to_owned(),
-            place: element.place.clone(),
-        }));
-    }
+    let statements = texts.flat_map(statements::of_markdown);
+    items.extend(statements.map(|text| statements::item(&text, None, "Claude", &element.place)));
 }

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use super::{Context, Format, Reader, one};
+use super::{Context, Format, Reader, one, statements};
 use crate::error::ImportError;
 use crate::item::{CoreBlock, CoreDraft, Document, Item, Skip};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -55,6 +55,13 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     }
     let home = home(context).unwrap_or_default();
     let own_name = &source.name()[home.len()..];
+    if own_name == "MEMORY.md" {
+        let statements = statements::of_markdown(&text);
+        let place = source.name().to_owned();
+        let items =
+            statements.into_iter().map(move |text| Ok(statements::item(&text, None, "OpenClaw", &place)));
+        return Ok(Box::new(items));
+    }
     let block = match own_name {
         "SOUL.md" | "IDENTITY.md" => Some(CoreBlock::Persona),
         "USER.md" => Some(CoreBlock::User),

@@ -123,3 +123,46 @@ fn pictures_and_files_are_attachments() {
     let message = messages(&items)[0];
     assert_eq!(message.text_with_attachments(), "What is this?\n[image]\n[image: bee.jpg]");
 }
+
+/// Every conversation repeats the list as it was then.
+#[test]
+fn saved_memories_are_found_once_and_have_their_day() {
+    let context = |text: &str| {
+        json!({"id": "ctx", "author": {"role": "assistant"}, "content": {"content_type": "model_editable_context",
+            "model_set_context": text, "repository": null, "repo_summary": null}, "metadata": {}})
+    };
+    let bio = json!({"id": "b", "author": {"role": "assistant"}, "create_time": 1714557600.0, "recipient": "bio",
+        "content": {"content_type": "code", "text": "Keeps bees in Lyon."}, "metadata": {}});
+    let told = json!({"id": "t", "author": {"role": "tool", "name": "bio"},
+        "content": {"content_type": "text", "parts": ["Model set context updated."]}, "metadata": {}});
+    let first = "1. [2024-04-05]. Has a dog named Pepper.";
+    let later = "1. [2024-04-05]. Has a dog named Pepper.\n\n2. [2024-05-01]. Keeps bees in Lyon.";
+    let json = conversation(
+        vec![
+            node("root", None, &["ctx"], Value::Null),
+            node("ctx", Some("root"), &["q"], context(first)),
+            node("q", Some("ctx"), &["b"], says("q", "user", 1714557500.0, "I keep bees in Lyon.")),
+            node("b", Some("q"), &["t"], bio),
+            node("t", Some("b"), &["c2"], told),
+            node("c2", Some("t"), &["a"], context(later)),
+            node("a", Some("c2"), &[], says("a", "assistant", 1714557700.0, "Noted.")),
+        ],
+        "a",
+    );
+    let items = items("conversations.json", json);
+    let mut saved: Vec<String> = items
+        .iter()
+        .filter_map(|item| match item {
+            Item::SavedMemory(saved) => {
+                Some(format!("{:?} {}", saved.day.map(|day| day.to_string()), saved.text))
+            }
+            _ => None,
+        })
+        .collect();
+    saved.sort();
+    assert_eq!(
+        saved,
+        ["Some(\"2024-04-05\") Has a dog named Pepper.", "Some(\"2024-05-01\") Keeps bees in Lyon."]
+    );
+    assert_eq!(talk(&items), ["User: I keep bees in Lyon.", "ChatGPT: Noted."]);
+}

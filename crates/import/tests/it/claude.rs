@@ -56,7 +56,7 @@ fn projects_pasted_texts_and_memories_are_kept() {
         json!([{"conversations_memory": "Keeps bees.", "project_memories": {}, "account_uuid": "acc"}]);
     let read = items("memories.json", memories.to_string());
     assert!(
-        matches!(&read[0], Item::CoreDraft(draft) if draft.block == CoreBlock::User && draft.text == "Keeps bees.")
+        matches!(&read[0], Item::SavedMemory(saved) if saved.source == "Claude" && saved.text == "Keeps bees.")
     );
     let mut message = says("m1", None, "human", "Look.");
     message["attachments"] =

@@ -29,6 +29,7 @@ fn a_home_becomes_drafts_and_a_diary() {
             Item::Document(document) => {
                 format!("{} {:?}", document.name, document.day.map(|day| day.to_string()))
             }
+            Item::SavedMemory(saved) => format!("saved: {}", saved.text),
             Item::Skip(skip) => format!("{}: {}", skip.place, skip.reason),
             other => format!("{other:?}"),
         })
@@ -36,7 +37,7 @@ fn a_home_becomes_drafts_and_a_diary() {
     assert_eq!(
         texts,
         [
-            "MEMORY.md None",
+            "saved: three hives",
             &format!("{:?} SOUL.md", CoreBlock::Persona),
             "workspace/TOOLS.md: it has instructions for tools, not memory",
             &format!("{:?} USER.md", CoreBlock::User),

@@ -53,6 +53,7 @@ impl CheckedEvent {
             emotion_tags: self.event.emotion_tags.clone(),
             relational_tags: self.event.relational_tags.clone(),
             event_time: self.event.event_time,
+            source: None,
         }
     }
 

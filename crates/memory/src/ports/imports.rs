@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{NewMessage, StoreError};
-use crate::identifiers::{ImportId, SessionId};
-use crate::nodes::{Node, NodeKind};
+use crate::identifiers::{ImportId, RejectedId, SessionId};
+use crate::nodes::{Node, NodeKind, RejectedMemory};
 use crate::scope::Scope;
 use crate::sessions::{SessionPolicy, SessionStatus};
 
@@ -66,12 +66,14 @@ pub struct ImportRun {
     /// Where reading resumes, in the reader's own words; JSON.
     #[serde(skip)]
     pub position: String,
-    /// Everything that was read so far: recorded, already there and skipped.
+    /// Everything that was read so far: recorded, already there, proposed and skipped.
     pub found: u64,
     /// Messages that it recorded.
     pub recorded: u64,
-    /// Messages that an earlier import had recorded.
+    /// Messages and saved memories that an earlier import had brought.
     pub already_there: u64,
+    /// Saved memories of the other program that wait for a person.
+    pub proposed: u64,
     /// How many things it skipped.
     pub skipped: u64,
     /// Its sessions.
@@ -133,6 +135,15 @@ pub struct ImportedMessage {
     pub not_shown: Vec<String>,
 }
 
+/// What another program had saved about the user. It waits for a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedProposal {
+    /// The proposal; its session is the one to begin if the run has none for this time.
+    pub memory: RejectedMemory,
+    /// When it was saved, else when the run began.
+    pub at: Timestamp,
+}
+
 /// Some of what a run reads, committed at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportPage {
@@ -140,6 +151,8 @@ pub struct ImportPage {
     pub position: String,
     /// In the order of the file.
     pub messages: Vec<ImportedMessage>,
+    /// In the order of the file.
+    pub proposals: Vec<ImportedProposal>,
     /// What was not taken.
     pub skips: Vec<ImportSkip>,
 }
@@ -150,8 +163,8 @@ pub trait ImportStore: Send + Sync {
     /// Begins a run, or returns the one of the same digest and scope that was cut off.
     async fn begin_import(&self, new: NewImport) -> Result<ImportRun, StoreError>;
 
-    /// Writes a page: messages with their words, sessions cut as live ones are, skips, counters, position. A message
-    /// whose digest the scope has is counted and not written. Sessions stay open until the run ends. Returns the run;
+    /// Writes a page: messages with their words, sessions cut as live ones are, proposals, skips, counters, position. A
+    /// message whose digest the scope has, and a proposal whose text it has from an import, is counted and not written. Sessions stay open until the run ends. Returns the run;
     /// `None` if it is not being recorded.
     async fn record_page(
         &self,
@@ -191,6 +204,9 @@ pub trait ImportStore: Send + Sync {
         kinds: &[NodeKind],
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
+
+    /// A run's proposals that wait for a person, the earliest first.
+    async fn waiting_proposals(&self, id: ImportId) -> Result<Vec<RejectedId>, StoreError>;
 
     /// Starts, pauses or resumes the consolidation of a run's sessions. `None` if there is no such run.
     async fn set_remembering(

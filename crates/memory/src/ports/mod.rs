@@ -51,7 +51,7 @@ pub use entities::{
 pub use forget::ForgetStore;
 pub use imports::{
     ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
-    ImportedSession, NewImport, Remembering,
+    ImportedProposal, ImportedSession, NewImport, Remembering,
 };
 pub use ledger::LedgerStore;
 pub use messages::MessageStore;

@@ -92,7 +92,7 @@ impl ExtractionTask<'_> {
                 snippet(&description)
             ));
         }
-        let Proposal { kind, subject, emotion_tags, relational_tags, event_time } =
+        let Proposal { kind, subject, emotion_tags, relational_tags, event_time, .. } =
             self.proposal(event, notes);
         let mut entities = names(&event.entities, "entities", notes);
         entities.truncate(EVENT_ENTITIES_MAX);
@@ -119,7 +119,8 @@ impl ExtractionTask<'_> {
             None
         });
         let emotion_tags = emotion_tags(event, notes);
-        Proposal { kind, subject, emotion_tags, relational_tags: relational_tags(event, notes), event_time }
+        let relational_tags = relational_tags(event, notes);
+        Proposal { kind, subject, emotion_tags, relational_tags, event_time, source: None }
     }
 
     fn quotes(&self, event: &EventAnswer, notes: &mut Notes) -> Vec<ProposedQuote> {

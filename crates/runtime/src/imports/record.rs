@@ -7,16 +7,17 @@
 use std::sync::Arc;
 
 use import::{
-    ExternalId, Found, Item, Mapped, MappedMessage, Mapper, Mapping, Position, ReadOptions, Skip, Sources,
-    Speaker,
+    ExternalId, Found, Item, Mapped, MappedMessage, Mapper, Mapping, Position, ReadOptions, SavedMemory,
+    Skip, Sources, Speaker,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use memory::identifiers::{ImportId, MessageId, SessionId};
+use memory::identifiers::{ImportId, MessageId, RejectedId, SessionId};
 use memory::messages::Role;
+use memory::nodes::{DESCRIPTION_LENGTH_MAX, Proposal, RejectedMemory};
 use memory::ports::{
     Clock, IdGenerator, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
-    NewImport, NewMessage, Remembering, StoreError,
+    ImportedProposal, NewImport, NewMessage, Remembering, StoreError,
 };
 use memory::sessions::{IMPORT_CHANNEL_PREFIX, SessionPolicy};
 use memory::{Scope, text};
@@ -95,6 +96,7 @@ struct Resumption {
 /// A page as read: without ids.
 struct ReadPage {
     messages: Vec<ReadMessage>,
+    proposals: Vec<SavedMemory>,
     skips: Vec<Skip>,
     resumption: Resumption,
 }
@@ -140,7 +142,7 @@ impl ImportRecorder<'_> {
             read_pages(&request, resumption.unwrap_or_default(), began, &sender)
         });
         while let Some(page) = pages.recv().await {
-            let page = self.with_ids(page, &scope, &zone)?;
+            let page = self.with_ids(page, &scope, &zone, began)?;
             run = self.store.record_page(run.run_id, page, self.policy).await?.ok_or(RecordError::Ended)?;
             progress(&run);
         }
@@ -157,7 +159,13 @@ impl ImportRecorder<'_> {
         Ok(ended)
     }
 
-    fn with_ids(&self, page: ReadPage, scope: &Scope, zone: &TimeZone) -> Result<ImportPage, StoreError> {
+    fn with_ids(
+        &self,
+        page: ReadPage,
+        scope: &Scope,
+        zone: &TimeZone,
+        began: Timestamp,
+    ) -> Result<ImportPage, StoreError> {
         let position =
             serde_json::to_string(&page.resumption).map_err(|error| StoreError::Failed(error.to_string()))?;
         let messages = page.messages.into_iter().map(|read| ImportedMessage {
@@ -180,8 +188,27 @@ impl ImportRecorder<'_> {
                 channel_write: None,
             },
         });
+        let now = self.clock.now();
+        let proposals = page.proposals.into_iter().map(|saved| {
+            let at = saved.day.and_then(|day| day.at(12, 0, 0, 0).to_zoned(zone.clone()).ok());
+            ImportedProposal {
+                at: at.map_or(began, |at| at.timestamp()),
+                memory: RejectedMemory {
+                    id: RejectedId(self.ids.next(now)),
+                    session_id: SessionId(self.ids.next(now)),
+                    description: saved.text,
+                    // The other program says nothing of it.
+                    emotional_impact: Some(0.0),
+                    evidence: Vec::new(),
+                    reason: format!("{} had saved it about you: accept what is true", saved.source),
+                    created_at: now,
+                    proposal: Proposal { source: Some(saved.source), ..Proposal::default() },
+                },
+            }
+        });
+        let proposals = proposals.collect();
         let skips = page.skips.into_iter().map(|skip| ImportSkip { place: skip.place, reason: skip.reason });
-        Ok(ImportPage { position, messages: messages.collect(), skips: skips.collect() })
+        Ok(ImportPage { position, messages: messages.collect(), proposals, skips: skips.collect() })
     }
 }
 
@@ -214,7 +241,14 @@ fn read_pages(
     if let Some((conversation, at)) = &resumption.last {
         mapper.resume_conversation(conversation, *at);
     }
-    let mut reader = PageReader { began, resumption, messages: Vec::new(), skips: Vec::new(), bytes: 0 };
+    let mut reader = PageReader {
+        began,
+        resumption,
+        messages: Vec::new(),
+        proposals: Vec::new(),
+        skips: Vec::new(),
+        bytes: 0,
+    };
     let mut outcome = Ok(());
     for found in import::read(&request.sources, &request.options, reader.resumption.position)? {
         let Found { item, position, .. } = match found {
@@ -241,19 +275,22 @@ struct PageReader {
     began: Timestamp,
     resumption: Resumption,
     messages: Vec<ReadMessage>,
+    proposals: Vec<SavedMemory>,
     skips: Vec<Skip>,
     bytes: usize,
 }
 
 impl PageReader {
     fn is_full(&self) -> bool {
-        self.messages.len() + self.skips.len() >= PAGE_ITEMS_MAX || self.bytes >= PAGE_BYTES_MAX
+        self.messages.len() + self.proposals.len() + self.skips.len() >= PAGE_ITEMS_MAX
+            || self.bytes >= PAGE_BYTES_MAX
     }
 
     fn take(&mut self) -> ReadPage {
         self.bytes = 0;
         ReadPage {
             messages: std::mem::take(&mut self.messages),
+            proposals: std::mem::take(&mut self.proposals),
             skips: std::mem::take(&mut self.skips),
             resumption: self.resumption.clone(),
         }
@@ -264,6 +301,10 @@ impl PageReader {
         let (place, reason) = match mapped {
             Mapped::Message(message) => return self.add_message(message),
             Mapped::Item(Item::Conversation(_)) => return,
+            Mapped::Item(Item::SavedMemory(saved)) if saved.text.chars().count() > DESCRIPTION_LENGTH_MAX => {
+                (saved.place, format!("it is longer than {DESCRIPTION_LENGTH_MAX} characters"))
+            }
+            Mapped::Item(Item::SavedMemory(saved)) => return self.proposals.push(saved),
             Mapped::Item(Item::Skip(skip)) => (skip.place, skip.reason),
             // The mapper turns every message into a mapped one or a skip.
             Mapped::Item(Item::Message(message)) => (message.place, "it could not be mapped".to_owned()),

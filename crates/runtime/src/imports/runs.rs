@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use import::{Look, ReadOptions, Sources};
 use jiff::Timestamp;
+use memory::corrections::{ApproveError, Edits};
 use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{ErasureId, ImportId, SessionId};
 use memory::ledger::{Price, Prices};
@@ -70,6 +71,9 @@ pub enum ImportError {
     /// The user does not exist.
     #[error("the user {0} does not exist; nothing was changed")]
     UnknownUser(UserId),
+    /// A proposal can't be accepted.
+    #[error(transparent)]
+    Approve(#[from] ApproveError),
     /// A document of the character can't be written.
     #[error(transparent)]
     Hub(#[from] hub::HubError),
@@ -385,6 +389,20 @@ impl Runtime {
         let report = imports.report(found.upload, Some(run), id);
         self.runtime.publish_import(&report);
         Ok(report)
+    }
+
+    /// Accepts everything that an import proposed and nobody has decided about. Says how many memories that makes.
+    ///
+    /// # Errors
+    /// When storage fails; what was accepted until then stays.
+    pub async fn approve_proposals(&self, id: ImportId) -> Result<u64, ImportError> {
+        let run = self.import(id).await?.run.ok_or(ImportError::NotStarted)?;
+        let mut approved = 0;
+        for proposal in self.runtime.imports()?.store.waiting_proposals(id).await? {
+            let node = self.approve_rejected(&run.scope, proposal, Edits::default()).await;
+            approved += u64::from(node?.is_some());
+        }
+        Ok(approved)
     }
 
     /// Takes an import back: erases its sessions with all that came from them, and deletes its files.

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use memory::Scope;
 use memory::corrections::{ChangeKind, Edits, NodeVersion};
-use memory::identifiers::{NodeId, RejectedId};
+use memory::identifiers::{ImportId, NodeId, RejectedId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,35 @@ pub(crate) async fn approve(
     let written = store.node(node.id).await?.ok_or_else(no_node)?;
     let body = item(store, written.node).await?;
     Ok(Json(ApproveResponse { ok: true, id, node_id: node.id, node: body }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ApproveAllRequest {
+    /// The import whose proposals are accepted.
+    run_id: ImportId,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ApproveAllResponse {
+    ok: bool,
+    /// Memories that were written.
+    approved: u64,
+}
+
+/// `POST /api/admin/memory/rejected/approve-all {run_id}`: accepts what another program had saved and the import brought.
+pub(crate) async fn approve_all(
+    State(app): State<App>,
+    Admin(principal): Admin,
+    extract::Json(asked): extract::Json<ApproveAllRequest>,
+) -> Result<Json<ApproveAllResponse>, Problem> {
+    let run = app.runtime().import(asked.run_id).await?.run;
+    if run.is_some_and(|run| !principal.may_see(&run.scope)) {
+        return Err(Problem::not_found("import not found"));
+    }
+    let approved =
+        run_detached(async move { Ok(app.runtime().approve_proposals(asked.run_id).await?) }).await?;
+    Ok(Json(ApproveAllResponse { ok: true, approved }))
 }
 
 #[derive(Serialize, JsonSchema)]

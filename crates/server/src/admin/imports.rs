@@ -63,10 +63,12 @@ pub(crate) struct ImportBody {
     user_id: Option<UserId>,
     files: Vec<String>,
     remembering: Option<Remembering>,
-    /// Everything that was read so far: recorded, already there and skipped.
+    /// Everything that was read so far: recorded, already there, proposed and skipped.
     found: u64,
     recorded: u64,
     already_there: u64,
+    /// Saved memories of the other program that wait for a person.
+    proposed: u64,
     skipped_count: u64,
     sessions: u64,
     /// Sessions of which no memory was made yet.
@@ -301,6 +303,7 @@ impl ImportBody {
             found: run.map_or(0, |run| run.found),
             recorded: run.map_or(0, |run| run.recorded),
             already_there: run.map_or(0, |run| run.already_there),
+            proposed: run.map_or(0, |run| run.proposed),
             skipped_count: run.map_or(0, |run| run.skipped),
             sessions: run.map_or(0, |run| run.sessions),
             sessions_waiting: run.map_or(0, |run| run.sessions_waiting),
@@ -321,6 +324,7 @@ impl From<ImportError> for Problem {
             | ImportError::UnknownPersona(_)
             | ImportError::UnknownUser(_) => Self::unprocessable(detail),
             ImportError::Hub(error) => error.into(),
+            ImportError::Approve(error) => error.into(),
             ImportError::Started | ImportError::NotStarted | ImportError::FilesMissing => {
                 Self::conflict(detail)
             }

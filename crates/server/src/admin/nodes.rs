@@ -259,8 +259,36 @@ async fn body(store: &dyn Store, node: Node, said_at: Timestamp) -> Result<NodeB
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RejectedList {
-    rejected: Vec<RejectedMemory>,
+    rejected: Vec<WaitingMemory>,
     next_cursor: Option<String>,
+}
+
+/// A memory that waits for a person.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WaitingMemory {
+    kind: WaitingKind,
+    #[serde(flatten)]
+    memory: RejectedMemory,
+}
+
+/// Why a memory waits.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum WaitingKind {
+    /// A language model proposed it, and the checks refused it.
+    Refused,
+    /// Another program had saved it, and an import brought it.
+    Proposal,
+}
+
+impl From<RejectedMemory> for WaitingMemory {
+    fn from(memory: RejectedMemory) -> Self {
+        let kind = match memory.proposal.source {
+            Some(_) => WaitingKind::Proposal,
+            None => WaitingKind::Refused,
+        };
+        Self { kind, memory }
+    }
 }
 
 /// `GET /api/admin/memory/rejected`: newest first.
@@ -273,5 +301,5 @@ pub(crate) async fn rejected(
     let all = app.runtime().store().rejected(&scope, REJECTED_MAX).await?;
     let place = |memory: &RejectedMemory| Reverse((memory.created_at.as_microsecond(), memory.id));
     let (rejected, next_cursor) = page.of(all, place)?;
-    Ok(Json(RejectedList { rejected, next_cursor }))
+    Ok(Json(RejectedList { rejected: rejected.into_iter().map(WaitingMemory::from).collect(), next_cursor }))
 }

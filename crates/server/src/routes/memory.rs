@@ -55,6 +55,12 @@ fn correction_routes() -> Vec<Route> {
         )
         .fails_with(&[409]),
         tag.post(
+            "/api/admin/memory/rejected/approve-all",
+            "Accept all proposals of an import",
+            corrections::approve_all,
+        )
+        .fails_with(&[409]),
+        tag.post(
             "/api/admin/memory/rejected/{id}/dismiss",
             "Dismiss a rejected memory",
             corrections::dismiss,

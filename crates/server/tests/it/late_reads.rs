@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::identifiers::{ImportId, SessionId};
+use memory::identifiers::{ImportId, RejectedId, SessionId};
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{
     ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedSession, NewImport,
@@ -52,6 +52,10 @@ impl ImportStore for LateReads {
     async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError> {
         self.was_read.notified().await;
         self.store.finish_import(id, at).await
+    }
+
+    async fn waiting_proposals(&self, id: ImportId) -> Result<Vec<RejectedId>, StoreError> {
+        self.store.waiting_proposals(id).await
     }
 
     async fn import_runs(&self) -> Result<Vec<ImportRun>, StoreError> {

@@ -31,6 +31,7 @@ impl Merged {
             emotion_tags: node.emotion_tags.clone(),
             relational_tags: node.relational_tags.clone(),
             event_time: node.event_time,
+            source: None,
         };
         Self { emotional_impact: node.emotional_impact, proposal }
     }

@@ -101,6 +101,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "embodiment",
         sql: include_str!("../../migrations/sqlite/0022_embodiment.sql"),
     },
+    Migration {
+        number: 23,
+        name: "import_proposals",
+        sql: include_str!("../../migrations/sqlite/0023_import_proposals.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

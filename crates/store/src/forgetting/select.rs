@@ -19,6 +19,7 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
         for seq in column::<i64>(connection, statement, id.0.into_bytes())? {
             going.add_message(connection, seq)?;
         }
+        select_saved_memories(connection, going, id.0.into_bytes())?;
     }
     for id in &selection.nodes {
         if let Some(seq) = number(connection, "concept_nodes", going.scope, id.0.into_bytes())? {
@@ -45,6 +46,21 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
         for seq in saying_the_same(connection, going)? {
             going.add_message(connection, seq)?;
         }
+    }
+    Ok(())
+}
+
+/// What another program had saved, if the session holds such, with the memories that a person accepted of it.
+fn select_saved_memories(connection: &Connection, going: &mut RemovalSet, session: RowKey) -> Result<()> {
+    let of_session = "SELECT j.id FROM rejected_memories j JOIN sessions c ON c.id = j.session_id
+         WHERE c.id = ?1 AND c.channel_id = 'import-memories'";
+    for id in column::<RowKey>(connection, of_session, session)? {
+        let accepted =
+            "SELECT approved_node FROM rejected_memories WHERE id = ?1 AND approved_node IS NOT NULL";
+        for seq in column::<i64>(connection, accepted, id)? {
+            going.add_node(connection, seq)?;
+        }
+        going.rejected.insert(id);
     }
     Ok(())
 }

@@ -6,30 +6,33 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::identifiers::{ImportId, SessionId};
+use memory::identifiers::{ImportId, RejectedId, SessionId};
 use memory::messages::Role;
-use memory::nodes::{Node, NodeKind};
+use memory::nodes::{Node, NodeKind, RejectedMemory};
 use memory::ports::{
-    Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage, ImportedSession,
-    NewImport, NewMessage, Remembering, StoreError,
+    Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage,
+    ImportedProposal, ImportedSession, NewImport, NewMessage, Remembering, StoreError,
 };
-use memory::sessions::{CloseTrigger, Placement, Session, SessionPolicy, choose_session, is_full};
+use memory::sessions::{
+    CloseTrigger, Placement, SAVED_MEMORIES_CHANNEL, Session, SessionPolicy, choose_session, is_full,
+};
 
 use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::rows::{self, StoredEnum, microseconds};
+use crate::sessions::commits;
 use crate::{messages, scopes, sessions};
 
 macro_rules! run_columns {
     () => {
         "SELECT r.id, s.persona_id, s.user_id, r.files, r.status, r.remembering, r.position, r.found, r.recorded,
                 r.already_there, (SELECT count(*) FROM import_skips k WHERE k.run = r.number),
-                (SELECT count(*) FROM sessions c WHERE c.import_run = r.number),
+                (SELECT count(*) FROM sessions c WHERE c.import_run = r.number AND c.channel_id <> 'import-memories'),
                 (SELECT count(*) FROM sessions c WHERE c.import_run = r.number
                      AND c.status IN ('open', 'closing', 'consolidating')),
-                r.created_at, r.finished_at
+                r.created_at, r.finished_at, r.proposed
          FROM import_runs r JOIN scopes s ON s.number = r.scope"
     };
 }
@@ -116,6 +119,20 @@ impl ImportStore for SqliteStore {
         self.read(move |connection| Ok(outcome::nodes(connection, id, &kinds, limit)?)).await
     }
 
+    async fn waiting_proposals(&self, id: ImportId) -> Result<Vec<RejectedId>, StoreError> {
+        self.read(move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT j.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
+                     JOIN rejected_memories j ON j.session_id = c.id
+                 WHERE r.id = ?1 AND c.channel_id = 'import-memories' AND j.settled_at IS NULL
+                 ORDER BY c.first_message_at, j.id",
+            )?;
+            let proposal = |row: &Row<'_>| Ok(RejectedId(rows::uuid(row, 0)?));
+            Ok(statement.query_map([id.0.into_bytes()], proposal)?.collect::<Result<_>>()?)
+        })
+        .await
+    }
+
     async fn set_remembering(
         &self,
         id: ImportId,
@@ -179,6 +196,7 @@ fn run(row: &Row<'_>) -> Result<ImportRun> {
         sessions_waiting: row.get(12)?,
         created_at: rows::time(row, 13)?,
         finished_at: rows::optional_time(row, 14)?,
+        proposed: row.get(15)?,
     })
 }
 
@@ -270,6 +288,13 @@ fn record(
             false => already_there += 1,
         }
     }
+    let mut proposed = 0_u64;
+    for proposal in &page.proposals {
+        match record_proposal(connection, run, scope, proposal)? {
+            true => proposed += 1,
+            false => already_there += 1,
+        }
+    }
     let mut keep =
         connection.prepare_cached("INSERT INTO import_skips (run, place, reason) VALUES (?1, ?2, ?3)")?;
     for skip in &page.skips {
@@ -278,17 +303,57 @@ fn record(
     connection
         .prepare_cached(
             "UPDATE import_runs SET position = ?2, found = found + ?3, recorded = recorded + ?4,
-                 already_there = already_there + ?5
+                 already_there = already_there + ?5, proposed = proposed + ?6
              WHERE number = ?1",
         )?
         .execute(params![
             run,
             page.position,
-            (page.messages.len() + page.skips.len()) as u64,
+            (page.messages.len() + page.proposals.len() + page.skips.len()) as u64,
             recorded,
-            already_there
+            already_there,
+            proposed
         ])?;
     Ok(by_id(connection, id)?)
+}
+
+/// False if an earlier import proposed it. What a person decided about it then still holds.
+fn record_proposal(
+    connection: &Connection,
+    run: i64,
+    scope: i64,
+    proposal: &ImportedProposal,
+) -> Result<bool, Failure> {
+    let ImportedProposal { memory, at } = proposal;
+    let is_there: bool = connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM sessions c JOIN rejected_memories j ON j.session_id = c.id
+                 WHERE c.scope = ?1 AND c.channel_id = ?2 AND j.description = ?3)",
+        )?
+        .query_row(params![scope, SAVED_MEMORIES_CHANNEL, memory.description], |row| row.get(0))?;
+    if is_there {
+        return Ok(false);
+    }
+    let at = microseconds(*at);
+    let known: Option<[u8; 16]> = connection
+        .prepare_cached(
+            "SELECT id FROM sessions WHERE import_run = ?1 AND channel_id = ?2 AND last_message_at = ?3",
+        )?
+        .query_row(params![run, SAVED_MEMORIES_CHANNEL, at], |row| row.get(0))
+        .optional()?;
+    let session = known.unwrap_or(memory.session_id.0.into_bytes());
+    if known.is_none() {
+        connection
+            .prepare_cached(
+                "INSERT INTO sessions (id, scope, channel_id, status, message_count, total_tokens, first_message_at,
+                     last_message_at, closed_at, extracted, reflected, import_run)
+                 VALUES (?1, ?2, ?3, 'closed', 0, 0, ?4, ?4, ?4, 1, 1, ?5)",
+            )?
+            .execute(params![session, scope, SAVED_MEMORIES_CHANNEL, at, run])?;
+    }
+    let memory = RejectedMemory { session_id: SessionId(uuid::Uuid::from_bytes(session)), ..memory.clone() };
+    commits::keep_rejected(connection, scope, &memory)?;
+    Ok(true)
 }
 
 /// False if an earlier import recorded it.

@@ -16,7 +16,8 @@ macro_rules! memory_counts {
               AND n.type IN ('event', 'intention')) AS events,
          (SELECT count(*) FROM concept_nodes n WHERE n.source_session_id = s.id AND n.deleted_at IS NULL
               AND n.type IN ('thought', 'expectation')) AS thoughts,
-         (SELECT count(*) FROM rejected_memories r WHERE r.session_id = s.id) AS rejected,
+         (SELECT count(*) FROM rejected_memories r
+          WHERE r.session_id = s.id AND s.channel_id <> 'import-memories') AS rejected,
          (SELECT count(*) FROM concept_nodes n WHERE n.source_session_id = s.id AND n.deleted_at IS NULL
               AND EXISTS (SELECT 1 FROM node_vectors v WHERE v.seq = n.seq)) AS embedded"
     };
@@ -45,7 +46,7 @@ pub(super) fn sessions(
                 (SELECT coalesce(sum(length(m.content)), 0) FROM recall_messages m WHERE m.session_id = s.id), ",
         memory_counts!(),
         " FROM import_runs r JOIN sessions s ON s.import_run = r.number
-         WHERE r.id = ?1 ORDER BY s.first_message_at, s.id LIMIT ?2 OFFSET ?3"
+         WHERE r.id = ?1 AND s.channel_id <> 'import-memories' ORDER BY s.first_message_at, s.id LIMIT ?2 OFFSET ?3"
     ))?;
     let session = |row: &Row<'_>| {
         Ok(ImportedSession {

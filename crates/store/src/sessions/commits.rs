@@ -158,7 +158,11 @@ fn origin(
     Ok(Origin { scope, session_id: Some(session_id), at, model })
 }
 
-fn keep_rejected(connection: &Connection, scope: i64, rejected: &RejectedMemory) -> sql::Result<()> {
+pub(crate) fn keep_rejected(
+    connection: &Connection,
+    scope: i64,
+    rejected: &RejectedMemory,
+) -> sql::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO rejected_memories (id, scope, session_id, description, emotional_impact, evidence, reason,

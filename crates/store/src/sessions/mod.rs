@@ -172,7 +172,7 @@ fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>>
         return connection
             .prepare_cached(concat!(
                 "SELECT ", session_columns!(), " FROM sessions c JOIN scopes s ON s.number = c.scope
-                 WHERE c.scope = ?1 AND (c.first_message_at, c.id) < (?2, ?3) AND (?4 IS NULL OR c.status = ?4)
+                 WHERE c.scope = ?1 AND c.channel_id <> 'import-memories' AND (c.first_message_at, c.id) < (?2, ?3) AND (?4 IS NULL OR c.status = ?4)
                  ORDER BY c.first_message_at DESC, c.id DESC LIMIT ?5"
             ))?
             .query_map(params![scope, before.0, before.1, status, filter.limit], session)?
@@ -183,7 +183,7 @@ fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>>
             "SELECT ",
             session_columns!(),
             " FROM sessions c JOIN scopes s ON s.number = c.scope
-             WHERE (c.first_message_at, c.id) < (?1, ?2) AND (?3 IS NULL OR c.status = ?3)
+             WHERE c.channel_id <> 'import-memories' AND (c.first_message_at, c.id) < (?1, ?2) AND (?3 IS NULL OR c.status = ?3)
              ORDER BY c.first_message_at DESC, c.id DESC LIMIT ?4"
         ))?
         .query_map(params![before.0, before.1, status, filter.limit], session)?

@@ -88,6 +88,7 @@ async fn record_into(
         found: run.found,
         recorded: run.recorded,
         already_there: run.already_there,
+        proposed: run.proposed,
         skipped_count: run.skipped,
         skipped: store.import_skips(run.run_id, SKIPS_LISTED).await?,
         sessions: run.sessions,

@@ -45,6 +45,7 @@ async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> an
         ImportCommand::List => list(shared, daemon).await,
         ImportCommand::Pause { run } => set_remembering(shared, daemon, *run, "pause").await,
         ImportCommand::Resume { run } => set_remembering(shared, daemon, *run, "resume").await,
+        ImportCommand::Accept { run } => accept(shared, daemon, *run).await,
         ImportCommand::Undo { run, yes } => undo(shared, daemon, *run, *yes).await,
     }
 }
@@ -58,7 +59,13 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
     let options = ReadOptions { format: asked.format.clone() };
     let (sources, look) = looked_at(inputs, options.clone()).await?;
     if asked.character || look.messages == 0 && look.cards + look.core_drafts > 0 {
-        return character::import(shared, config, home, asked).await;
+        character::import(shared, config, home, asked).await?;
+        if asked.character || asked.look || look.saved_memories == 0 {
+            return Ok(());
+        }
+        // The person has confirmed the files; the rest of them follows.
+        let asked = Import { yes: true, ..asked.clone() };
+        return record(shared, config, home, &asked, sources, options, &look).await;
     }
     if asked.look {
         match shared.json {
@@ -67,9 +74,22 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
         }
         return Ok(());
     }
-    let mapping = mapping(asked, &look)?;
+    record(shared, config, home, asked, sources, options, &look).await
+}
+
+/// Records messages and saved memories once that is confirmed.
+async fn record(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    asked: &Import,
+    sources: Arc<Sources>,
+    options: ReadOptions,
+    look: &Look,
+) -> anyhow::Result<()> {
+    let mapping = mapping(asked, look)?;
     if !shared.json {
-        print!("{}", described(&look));
+        print!("{}", described(look));
     }
     if !asked.yes && !is_confirmed()? {
         bail!("nothing was imported");
@@ -128,6 +148,7 @@ struct Recorded {
     found: u64,
     recorded: u64,
     already_there: u64,
+    proposed: u64,
     skipped_count: u64,
     skipped: Vec<ImportSkip>,
     sessions: u64,
@@ -150,6 +171,9 @@ fn described(look: &Look) -> String {
         };
         _ = writeln!(text, "  {}: {}{role}", speaker.name, messages(speaker.messages));
     }
+    if look.saved_memories > 0 {
+        _ = writeln!(text, "  {} things that the program had saved about its user", look.saved_memories);
+    }
     if look.needs_zone {
         text.push_str("  times have no zone; name it with --zone, or the user's zone is taken\n");
     }
@@ -165,15 +189,23 @@ fn report(shared: &Shared, run: &Recorded) {
         println!(
             "{}",
             json!({"run_id": run.run_id, "found": run.found, "recorded": run.recorded,
-                   "already_there": run.already_there, "skipped_count": run.skipped_count,
+                   "already_there": run.already_there, "proposed": run.proposed, "skipped_count": run.skipped_count,
                    "skipped": run.skipped, "sessions": run.sessions})
         );
         return;
     }
+    let proposed = if run.proposed > 0 { format!("{} proposed, ", run.proposed) } else { String::new() };
     println!(
-        "found {}: {} recorded in {} sessions, {} already there, {} skipped",
+        "found {}: {} recorded in {} sessions, {} already there, {proposed}{} skipped",
         run.found, run.recorded, run.sessions, run.already_there, run.skipped_count
     );
+    if run.proposed > 0 {
+        println!(
+            "what the other program had saved about you waits in the page under Memory; `echovessel import accept {}` accepts all \
+             of it",
+            run.run_id
+        );
+    }
     for skip in run.skipped.iter().take(SKIPS_SHOWN) {
         println!("  {}: {}", skip.place, skip.reason);
     }
@@ -218,6 +250,19 @@ async fn set_remembering(shared: &Shared, daemon: &Daemon, id: ImportId, act: &s
     match shared.json {
         true => println!("{run}"),
         false => println!("{}", summary(&run)),
+    }
+    Ok(())
+}
+
+/// Accepts what the other program had saved.
+async fn accept(shared: &Shared, daemon: &Daemon, id: ImportId) -> anyhow::Result<()> {
+    let path = "/api/admin/memory/rejected/approve-all";
+    let accepted = daemon.ask(Method::POST, path, Some(json!({"run_id": id}))).await?;
+    let count = accepted["approved"].as_u64().unwrap_or_default();
+    match shared.json {
+        true => println!("{accepted}"),
+        false if count == 1 => println!("accepted 1 memory"),
+        false => println!("accepted {count} memories"),
     }
     Ok(())
 }

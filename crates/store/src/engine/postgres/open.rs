@@ -55,6 +55,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "embodiment",
         sql: include_str!("../../../migrations/postgres/0022_embodiment.sql"),
     },
+    Migration {
+        number: 23,
+        name: "import_proposals",
+        sql: include_str!("../../../migrations/postgres/0023_import_proposals.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

@@ -1,0 +1,2 @@
+-- Statements of other programs that wait for a person. They are in rejected_memories, in a session of the import.
+ALTER TABLE import_runs ADD COLUMN proposed BIGINT NOT NULL DEFAULT 0;
