@@ -147,7 +147,7 @@ impl ChatGpt {
         for (day, text) in content.model_set_context.iter().flat_map(|text| statements::of_numbered(text)) {
             self.saved_memory(&text, day, &place, items);
         }
-        // The tool by which the model saved what it was told.
+        // The tool by which the model saves a memory.
         if exported.recipient.as_deref() == Some("bio") {
             let day = exported.create_time.map(MessageTime::from_seconds).and_then(|time| time.day());
             self.saved_memory(&words(&content).0, day, &place, items);
