@@ -83,6 +83,30 @@ step("an import is taken back", async () => {
   assert.equal(await s.page.locator("article").count(), 0);
 });
 
+step("what another program had saved is accepted or not", async () => {
+  const saved = "1. [2024-04-05]. Has a dog named Pepper.\n\n2. [2024-05-01]. Allergic to walnuts.";
+  const context = { author: { role: "assistant" }, content: { content_type: "model_editable_context", model_set_context: saved } };
+  const talk = [{ title: "Saved", conversation_id: "c", current_node: "a", mapping: { a: { parent: null, children: [], message: context } } }];
+  await visit(s.page, s.daemon.url, "/settings/import");
+  await s.page.locator('input[type="file"]').setInputFiles([file("conversations.json", JSON.stringify(talk))]);
+  await s.page.getByText("2 things saved about you").waitFor();
+  await button("Record").click();
+  await s.page.getByText("The other program had saved 2 things about you.").waitFor();
+  await picture("proposed");
+  await s.page.getByRole("link", { name: "Look through them" }).click();
+  const waiting = s.page.locator("main li").filter({ hasText: "ChatGPT had saved this about you" });
+  await waiting.filter({ hasText: "walnuts" }).waitFor();
+  await picture("to-decide");
+  await waiting.filter({ hasText: "walnuts" }).getByRole("button", { name: "It's true" }).click();
+  await waiting.filter({ hasText: "walnuts" }).waitFor({ state: "detached" });
+  await visit(s.page, s.daemon.url, "/settings/import");
+  await s.page.getByTestId("imports").getByRole("button", { name: "Show" }).click();
+  await button("Accept all").click();
+  await s.page.getByText("1 memory saved.").waitFor();
+  await visit(s.page, s.daemon.url, "/memory");
+  await s.page.getByText("Has a dog named Pepper.").first().waitFor();
+});
+
 step("it is all there in Chinese", async () => {
   await visit(s.page, s.daemon.url, "/settings");
   await s.page.getByLabel("中文").check();
