@@ -53,9 +53,15 @@ export const remove = <P extends Path<"delete">>(path: P, ...[fields]: ParamsArg
   request(urlOf(path, fields), { method: "DELETE", keepalive: true });
 
 /** A form with files. */
-export function upload<P extends Path<"post">>(path: P, files: { file: Blob; name: string }[]): Promise<ResponseBody<P, "post">> {
+export function upload<P extends Path<"post">>(
+  path: P,
+  files: { file: Blob; name: string; modified?: number }[],
+): Promise<ResponseBody<P, "post">> {
   const form = new FormData();
-  for (const { file, name } of files) form.append("file", file, name);
+  for (const { file, name, modified } of files) {
+    if (modified) form.append("modified", String(modified));
+    form.append("file", file, name);
+  }
   return request(urlOf(path), { method: "POST", body: form });
 }
 

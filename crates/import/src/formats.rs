@@ -15,6 +15,8 @@ mod character_card;
 mod whatsapp;
 mod telegram;
 mod discord;
+mod facebook;
+mod ordering;
 mod openclaw;
 mod openclaw_session;
 mod wechat;
@@ -103,6 +105,7 @@ const FORMATS: &[Format] = &[
     sillytavern::FORMAT,
     character_card::FORMAT,
     character_card::LOREBOOK_FORMAT,
+    facebook::FORMAT,
     telegram::FORMAT,
     discord::EXPORTER_FORMAT,
     discord::PACKAGE_FORMAT,

@@ -22,7 +22,7 @@ pub(crate) struct Head {
 /// Keys of the first JSON value, as far as the head goes.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
-    /// Whether the value is an array; then the keys are those of its first element.
+    /// Whether the value is an array; then the keys are those of its first elements.
     pub(crate) is_array: bool,
     /// Keys in their order.
     pub(crate) keys: Vec<String>,
@@ -33,6 +33,9 @@ pub(crate) struct Outline {
     /// Whether another value follows the first one: JSON Lines.
     pub(crate) has_more_values: bool,
 }
+
+/// Elements of an array whose keys are looked at: the first may be an odd one.
+const ELEMENTS_MAX: usize = 20;
 
 impl Head {
     pub(crate) fn read(source: &Source) -> Result<Self, ImportError> {
@@ -94,23 +97,42 @@ impl Outline {
 
     fn walk(&mut self, json: &mut JsonReader<&[u8]>) -> io::Result<()> {
         self.is_array = json.enter_array()?;
-        if self.is_array && !json.next_element(&mut Entered::default())? {
-            self.is_empty = true;
+        if !self.is_array {
+            self.walk_object(json)?;
+            self.has_more_values = json.peek()? == Some(b'{');
             return Ok(());
         }
+        let mut array = Entered::default();
+        for number in 0..ELEMENTS_MAX {
+            if !json.next_element(&mut array)? {
+                self.is_empty = number == 0;
+                break;
+            }
+            match json.peek()? {
+                Some(b'{') => self.walk_object(json)?,
+                // `[2026-01-05 10:00] Ann: hello` begins as an array would.
+                _ if number == 0 && json.peek()?.is_some_and(|byte| byte.is_ascii_digit()) => break,
+                _ => json.skip()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn walk_object(&mut self, json: &mut JsonReader<&[u8]>) -> io::Result<()> {
         if !json.enter_object()? {
             return Ok(());
         }
         let mut object = Entered::default();
         while let Some(key) = json.next_key(&mut object)? {
-            self.keys.push(key.clone());
+            if !self.keys.contains(&key) {
+                self.keys.push(key.clone());
+            }
             match json.peek()? {
                 Some(b'{') => self.walk_inner(json, key)?,
                 Some(b'[') => self.walk_array(json, key)?,
                 _ => json.skip()?,
             }
         }
-        self.has_more_values = !self.is_array && json.peek()? == Some(b'{');
         Ok(())
     }
 

@@ -20,6 +20,53 @@ pub(crate) enum Raw {
     Refused(String),
 }
 
+/// JSON text in which half an emoji (`\ud83d` without its other half) is replaced, and whether there was any. Programs that cut
+/// texts write such halves.
+pub(crate) fn without_lone_surrogates(text: String) -> (String, bool) {
+    let bytes = text.as_bytes();
+    let mut lone: Vec<usize> = Vec::new();
+    let mut at = 0;
+    while at + 1 < bytes.len() {
+        if bytes[at] != b'\\' {
+            at += 1;
+            continue;
+        }
+        match (surrogate_at(bytes, at), surrogate_at(bytes, at + 6)) {
+            (Some(Surrogate::High), Some(Surrogate::Low)) => at += 12,
+            (Some(_), _) => {
+                lone.push(at);
+                at += 6;
+            }
+            (None, _) => at += 2,
+        }
+    }
+    if lone.is_empty() {
+        return (text, false);
+    }
+    let mut repaired = text.into_bytes();
+    for at in lone {
+        repaired[at..at + 6].copy_from_slice(br"\ufffd");
+    }
+    // Only ASCII was replaced by ASCII.
+    (String::from_utf8(repaired).unwrap_or_default(), true)
+}
+
+#[derive(Clone, Copy)]
+enum Surrogate {
+    High,
+    Low,
+}
+
+/// The surrogate that an escape names.
+fn surrogate_at(bytes: &[u8], at: usize) -> Option<Surrogate> {
+    let escape = bytes.get(at..at + 6)?.strip_prefix(br"\u")?;
+    match u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()? {
+        0xD800..=0xDBFF => Some(Surrogate::High),
+        0xDC00..=0xDFFF => Some(Surrogate::Low),
+        _ => None,
+    }
+}
+
 /// A container that was entered: whether a comma is due before its next element.
 #[derive(Debug, Default)]
 pub(crate) struct Entered {

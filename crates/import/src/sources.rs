@@ -9,6 +9,8 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::error::ImportError;
 use crate::item::Skip;
 use crate::limits::SOURCES_MAX;
@@ -52,6 +54,7 @@ pub struct Sources {
 pub struct Source {
     name: String,
     size: u64,
+    modified: Option<Timestamp>,
     place: Place,
 }
 
@@ -80,6 +83,7 @@ impl Sources {
                     let source = Source {
                         name: name.clone(),
                         size: bytes.len() as u64,
+                        modified: None,
                         place: Place::Bytes(Arc::clone(bytes)),
                     };
                     archive::add_or_expand(source, 0, &mut sources)?;
@@ -108,8 +112,15 @@ impl Sources {
     }
 
     fn add_file(&mut self, name: &str, path: &Path) -> Result<(), ImportError> {
-        let size = path.metadata().map_err(ImportError::io(name))?.len();
-        let source = Source { name: name.to_owned(), size, place: Place::File(path.to_owned()) };
+        let metadata = path.metadata().map_err(ImportError::io(name))?;
+        if !metadata.is_file() {
+            // A pipe would be waited for.
+            let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a file");
+            return Err(ImportError::io(name)(error));
+        }
+        let size = metadata.len();
+        let modified = metadata.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
+        let source = Source { name: name.to_owned(), size, modified, place: Place::File(path.to_owned()) };
         archive::add_or_expand(source, 0, self)
     }
 
@@ -140,6 +151,11 @@ impl Source {
     /// Name to show, with the archive's: `export.zip/conversations.json`. Never a path to write to.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// When the file was last changed, which is after its messages were sent. None if unknown.
+    pub fn modified(&self) -> Option<Timestamp> {
+        self.modified
     }
 
     /// Size in bytes; of an archive's entry, as the archive claims.

@@ -13,7 +13,7 @@ export const getImport = (id: string) => get("/api/admin/imports/{id}", { id });
 export const sendFiles = (files: File[]) =>
   upload(
     "/api/admin/imports",
-    files.map((file) => ({ file, name: file.webkitRelativePath || file.name })),
+    files.map((file) => ({ file, name: file.webkitRelativePath || file.name, modified: file.lastModified })),
   );
 export const startImport = (id: string, mapping: Mapping, remember: boolean) =>
   post("/api/admin/imports/{id}/start", { mapping, remember, ...persona() }, { id });

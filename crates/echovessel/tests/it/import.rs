@@ -369,3 +369,21 @@ async fn import_of_a_daemon_that_was_killed_goes_on_at_the_next_start() {
         "recorded files are still there"
     );
 }
+
+/// A text without dates was not said at the moment of its import, but before its file was last changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn talk_without_dates_has_the_time_of_its_file() {
+    for with_daemon in [false, true] {
+        let (home, settings) = (Home::new(), Settings::offline());
+        let file = write(&home, "talk.txt", "Nora: I keep bees\nMilo: Since when?\nNora: Since spring\n");
+        let changed = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_672_653_600);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(changed).unwrap();
+        let daemon = if with_daemon { Some(Daemon::start(&home, &settings).await) } else { None };
+        let imported = import(&home, &settings, &file, &[]).await;
+        assert_eq!((&imported["recorded"], &imported["undated"]), (&json!(3), &json!(3)), "{imported}");
+        drop(daemon);
+        let said = messages(&home, &settings).await;
+        assert!(said.iter().all(|(at, _, _)| at.starts_with("2023-01-02T10:00:00")), "{said:?}");
+        assert_eq!(said.first().unwrap().2, "I keep bees");
+    }
+}

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::branches::{Content, Node, add_tree};
 use super::building::{attachment, conversation, message};
 use super::digests::stable_id;
-use super::listed::{self, Element, ListedFormat, text_at};
+use super::listed::{self, Element, ListedFormat, lenient, text_at};
 use super::{Context, Format, statements};
 use crate::item::{Attachment, AttachmentKind, CoreBlock, CoreDraft, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
@@ -32,6 +32,7 @@ struct ChatGpt {
 #[derive(Deserialize)]
 struct Exported {
     title: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
     create_time: Option<f64>,
     conversation_id: Option<String>,
     id: Option<String>,
@@ -41,9 +42,9 @@ struct Exported {
 
 #[derive(Deserialize)]
 struct ExportedNode {
-    message: Option<ExportedMessage>,
+    message: Option<Value>,
     parent: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     children: Vec<String>,
 }
 
@@ -51,10 +52,12 @@ struct ExportedNode {
 struct ExportedMessage {
     id: Option<String>,
     author: Option<Author>,
+    #[serde(default, deserialize_with = "lenient")]
     create_time: Option<f64>,
+    #[serde(default, deserialize_with = "lenient")]
     content: Option<ExportedContent>,
     recipient: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     metadata: Metadata,
 }
 
@@ -66,7 +69,7 @@ struct Author {
 #[derive(Deserialize)]
 struct ExportedContent {
     content_type: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     parts: Vec<Value>,
     text: Option<String>,
     user_profile: Option<String>,
@@ -79,6 +82,7 @@ struct ExportedContent {
 struct Metadata {
     model_slug: Option<String>,
     is_visually_hidden_from_conversation: Option<bool>,
+    #[serde(deserialize_with = "lenient")]
     attachments: Vec<Value>,
     user_context_message_data: Option<Value>,
 }
@@ -115,9 +119,14 @@ impl ListedFormat for ChatGpt {
         items.push_back(conversation(&id, exported.title.as_deref()));
         let mut nodes = HashMap::new();
         for (node_id, node) in exported.mapping {
-            let content = node
-                .message
-                .map_or(Content::Empty, |message| self.content(&id, &node_id, message, &element, items));
+            let content = match node.message.map(serde_json::from_value::<ExportedMessage>) {
+                None => Content::Empty,
+                Some(Ok(message)) => self.content(&id, &node_id, message, &element, items),
+                Some(Err(error)) => {
+                    let place = format!("{}, node {node_id}", element.place);
+                    Content::NoTalk(Skip::new(place, format!("it is not in the expected form: {error}")))
+                }
+            };
             nodes.insert(node_id, Node { parent: node.parent, children: node.children, content });
         }
         add_tree(nodes, exported.current_node.as_deref(), items);

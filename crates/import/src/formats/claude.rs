@@ -1,6 +1,6 @@
 //! Claude's export: `conversations.json`, `projects.json` and `memories.json`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::branches::{Content, Node, add_tree};
 use super::building::{attachment, conversation, message};
 use super::digests::stable_id;
-use super::listed::{self, Element, ListedFormat, text_at};
+use super::listed::{self, Element, ListedFormat, lenient, text_at};
 use super::{Context, Format, statements};
-use crate::item::{Attachment, CoreBlock, CoreDraft, Document, ExternalId, Item, Role};
+use crate::item::{Attachment, CoreBlock, CoreDraft, Document, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
 pub(super) const FORMAT: Format = Format {
@@ -43,21 +43,21 @@ struct Exported {
     uuid: Option<String>,
     name: Option<String>,
     current_leaf_message_uuid: Option<String>,
-    chat_messages: Vec<ExportedMessage>,
+    chat_messages: Vec<Value>,
 }
 
 #[derive(Deserialize)]
 struct ExportedMessage {
     uuid: String,
-    parent_message_uuid: Option<String>,
     text: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     content: Vec<Value>,
     sender: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
     created_at: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     attachments: Vec<Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     files: Vec<Value>,
 }
 
@@ -88,26 +88,36 @@ impl ListedFormat for Claude {
 
 fn add_conversation(exported: Exported, element: &Element<'_>, items: &mut VecDeque<Item>) {
     let name = exported.name.as_deref().unwrap_or_default();
+    let messages = exported.chat_messages;
     let id = exported.uuid.clone().unwrap_or_else(|| {
-        stable_id(&[name, exported.chat_messages.first().map_or("", |message| message.uuid.as_str())])
+        let first = messages.first().and_then(|message| text_at(message, "uuid"));
+        stable_id(&[name, first.unwrap_or_default()])
     });
     items.push_back(conversation(&id, exported.name.as_deref()));
     let mut nodes: HashMap<String, Node> = HashMap::new();
     let mut previous: Option<String> = None;
-    let known: Vec<String> = exported.chat_messages.iter().map(|message| message.uuid.clone()).collect();
-    let is_tree = exported.chat_messages.iter().any(|message| {
-        message
-            .parent_message_uuid
-            .as_ref()
-            .is_some_and(|parent| known.first().is_some_and(|first| parent == first))
-    });
-    for exported_message in exported.chat_messages {
-        let own = exported_message.uuid.clone();
-        let parent = if is_tree { exported_message.parent_message_uuid.clone() } else { previous.take() };
+    let known: HashSet<&str> = messages.iter().filter_map(|message| text_at(message, "uuid")).collect();
+    let parent_of = |message: &Value| text_at(message, "parent_message_uuid").map(str::to_owned);
+    let is_tree =
+        messages.iter().any(|message| parent_of(message).is_some_and(|parent| known.contains(&*parent)));
+    for (number, message) in (1..).zip(&messages) {
+        let exported = match serde_json::from_value::<ExportedMessage>(message.clone()) {
+            Ok(exported) => exported,
+            Err(error) => {
+                let place = format!("{}, message {number}", element.place);
+                items.push_back(Item::Skip(Skip::new(
+                    place,
+                    format!("it is not in the expected form: {error}"),
+                )));
+                continue;
+            }
+        };
+        let own = exported.uuid.clone();
+        let parent = if is_tree { parent_of(message) } else { previous.take() };
         if let Some(parent) = &parent {
             nodes.entry(parent.clone()).or_default().children.push(own.clone());
         }
-        let content = content(&id, exported_message, element, items);
+        let content = content(&id, exported, element, items);
         let node = nodes.entry(own.clone()).or_default();
         node.parent = parent;
         node.content = content;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::building::{attachment, checked, conversation, message};
 use super::listed::{self, Element, ListedFormat, id_at, text_at};
+use super::ordering::oldest_first;
 use super::{Context, Format, Reader, Step, stepped};
 use crate::csv::{CsvRecord, CsvRecords};
 use crate::error::ImportError;
@@ -70,7 +71,16 @@ fn exported(conversation: &str, value: &Value, element: Element<'_>) -> Item {
     let place = element.place;
     if !matches!(
         text_at(value, "type"),
-        None | Some("Default" | "Reply" | "ThreadStarterMessage" | "ChatInputCommand")
+        // Answers to commands: the exporter writes kinds that it does not know as numbers.
+        None | Some(
+            "Default"
+                | "Reply"
+                | "ThreadStarterMessage"
+                | "ChatInputCommand"
+                | "ContextMenuCommand"
+                | "20"
+                | "23"
+        )
     ) {
         return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
     }
@@ -82,16 +92,22 @@ fn exported(conversation: &str, value: &Value, element: Element<'_>) -> Item {
     let forwarded = value.get("forwardedMessage").filter(|forwarded| forwarded.is_object());
     let forwarder = format!("forwarded by {speaker}");
     let (value, speaker) = forwarded.map_or((value, speaker), |forwarded| (forwarded, &forwarder));
-    let text = text_at(value, "content").unwrap_or_default().to_owned();
-    let mut message = message(ExternalId::Given(id), conversation, (speaker, Role::Other), time, text, place);
     let list = |key: &str| value.get(key).and_then(Value::as_array).into_iter().flatten();
+    let text = match text_at(value, "content") {
+        Some(text) => text.to_owned(),
+        // What a bot says is often in its embeds alone.
+        None => {
+            list("embeds").map(embedded_text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+        }
+    };
+    let mut message = message(ExternalId::Given(id), conversation, (speaker, Role::Other), time, text, place);
     message.attachments =
         list("attachments").filter_map(|file| text_at(file, "fileName")).map(attachment).collect();
     message.attachments.extend(list("stickers").map(|sticker| Attachment {
         kind: AttachmentKind::Sticker,
         name: text_at(sticker, "name").map(str::to_owned),
     }));
-    let links = list("embeds").filter_map(|embed| text_at(embed, "url").or_else(|| text_at(embed, "title")));
+    let links = list("embeds").filter_map(|embed| text_at(embed, "url"));
     if message.text.is_empty() && message.attachments.is_empty() {
         let names = links.map(|link| Attachment {
             kind: AttachmentKind::File,
@@ -101,6 +117,17 @@ fn exported(conversation: &str, value: &Value, element: Element<'_>) -> Item {
     }
     message.is_cleaned = element.is_cleaned;
     checked(message)
+}
+
+/// Title, description and fields of an embed, as lines.
+fn embedded_text(embed: &Value) -> String {
+    let fields = embed.get("fields").and_then(Value::as_array).into_iter().flatten().map(|field| {
+        let parts = [text_at(field, "name"), text_at(field, "value")];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+    });
+    let texts =
+        [text_at(embed, "title"), text_at(embed, "description")].into_iter().flatten().map(str::to_owned);
+    texts.chain(fields).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn is_package(context: &Context<'_>) -> bool {
@@ -136,33 +163,6 @@ fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
             has_header: false,
         }))
     })
-}
-
-/// Largest channel that is turned round, in bytes of text.
-const TURNED_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-/// The items of a file that may list its newest message first, in the order of the talk. A larger file keeps its order.
-fn oldest_first(open: impl Fn() -> Result<Reader, ImportError>) -> Result<Reader, ImportError> {
-    let (mut first, mut last, mut bytes) = (None, None, 0usize);
-    for item in open()?.map_while(Result::ok) {
-        bytes += 256;
-        let Item::Message(message) = item else { continue };
-        bytes = bytes.saturating_add(message.text.len());
-        if let MessageTime::Instant(at) = message.time {
-            first.get_or_insert(at);
-            last = Some(at);
-        }
-    }
-    if first <= last || bytes > TURNED_BYTES_MAX {
-        return open();
-    }
-    // The conversation's start stays in front, and what could not be read behind.
-    let mut items: Vec<io::Result<Item>> = open()?.collect();
-    let is_message = |item: &io::Result<Item>| matches!(item, Ok(Item::Message(_) | Item::Skip(_)));
-    let begin = items.iter().position(is_message).unwrap_or(items.len());
-    let end = items.iter().position(Result::is_err).unwrap_or(items.len());
-    items[begin..end.max(begin)].reverse();
-    Ok(Box::new(items.into_iter()))
 }
 
 /// A small JSON file in the same folder.

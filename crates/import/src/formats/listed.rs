@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize as _, Deserializer};
 use serde_json::Value;
 
 use super::{Context, Reader, Step, stepped};
 use crate::error::ImportError;
 use crate::item::{Item, Skip};
-use crate::json::{Entered, JsonReader, Raw, refusal_of};
+use crate::json::{Entered, JsonReader, Raw, refusal_of, without_lone_surrogates};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::{Line, Lines, clean_text};
 use crate::sources::{Decoded, Source};
@@ -53,6 +55,14 @@ impl Element<'_> {
             Item::Skip(Skip::new(&self.place, format!("it is not in the expected form: {error}")))
         })
     }
+}
+
+/// A field whose value has another form than expected counts as missing: one odd value does not cost a conversation.
+pub(super) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 /// Longest field beside the list, in bytes; a longer one is ignored.
@@ -104,6 +114,8 @@ impl<F: ListedFormat> Step for ListedLines<F> {
                     items.push_back(Item::Skip(Skip::new(place, reason)));
                     return Ok(true);
                 }
+                let (text, is_repaired) = without_lone_surrogates(text);
+                let is_cleaned = is_cleaned || is_repaired;
                 self.format.element(Element { json: text.as_bytes(), is_cleaned, place }, items);
             }
         }
@@ -144,7 +156,13 @@ impl<F: ListedFormat> Step for Listed<F> {
                 }
             }
             Place::Object(object) => self.field(object, items)?,
-            Place::End => return Ok(false),
+            Place::End => {
+                if self.json.peek()?.is_some() {
+                    let reason = "more follows the first JSON value; it was not read";
+                    items.push_back(Item::Skip(Skip::new(self.source.name(), reason)));
+                }
+                return Ok(false);
+            }
         };
         Ok(true)
     }
@@ -157,6 +175,8 @@ impl<F: ListedFormat> Listed<F> {
         match self.json.raw(ELEMENT_BYTES_MAX)? {
             Raw::Whole(bytes) => {
                 let (text, is_cleaned) = clean_text(bytes);
+                let (text, is_repaired) = without_lone_surrogates(text);
+                let is_cleaned = is_cleaned || is_repaired;
                 self.format.element(Element { json: text.as_bytes(), is_cleaned, place }, items);
             }
             Raw::Refused(reason) => items.push_back(Item::Skip(Skip::new(place, reason))),

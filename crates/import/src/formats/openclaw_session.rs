@@ -44,6 +44,15 @@ impl ListedFormat for Session {
     }
 }
 
+/// Whether the program asked its model whether there is anything to do, or the model had nothing.
+fn is_heartbeat(role: Role, text: &str) -> bool {
+    let text = text.trim();
+    match role {
+        Role::User => text.starts_with("Read HEARTBEAT.md") || text.contains("reply HEARTBEAT_OK"),
+        _ => text.trim_matches(|c: char| !c.is_alphanumeric()) == "HEARTBEAT_OK",
+    }
+}
+
 impl Session {
     fn begin(&mut self, id: String, items: &mut VecDeque<Item>) {
         items.push_back(conversation(&id, None));
@@ -75,6 +84,10 @@ impl Session {
                 "it is a tool's call or the model's notes, not talk",
             )));
             return;
+        }
+        if is_heartbeat(role, &text) {
+            return items
+                .push_back(Item::Skip(Skip::new(place, "it is a heartbeat of the program, not talk")));
         }
         let time = text_at(entry, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
         if self.id.is_none() {

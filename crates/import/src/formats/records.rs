@@ -52,6 +52,11 @@ const TIME: &[&str] = &[
     "sent_at",
     "send_date",
     "ts",
+    "timestamp_ms",
+    "createdat",
+    "created",
+    "sentat",
+    "date_unixtime",
     "时间",
     "日期",
 ];

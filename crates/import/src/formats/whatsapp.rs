@@ -217,6 +217,9 @@ impl Chat {
         }
         let id = self.ids.next_id(&self.id, speaker, time, &text);
         let (text, attachment) = placeholders::split_file(text);
+        if attachment.is_none() && placeholders::is_notice(&text) {
+            return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
+        }
         let mut message: Message = message(id, &self.id, (speaker, Role::Other), time, text, place);
         message.attachments.extend(attachment);
         message.is_cleaned = is_cleaned;

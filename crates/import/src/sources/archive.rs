@@ -5,6 +5,8 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use flate2::bufread::DeflateDecoder;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::{Place, ReadSeek, Source, Sources};
@@ -92,6 +94,22 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
     }
 }
 
+/// An archive says the hour of its writer's clock, without a zone. Before 1981 stands for none.
+fn written_at(time: zip::DateTime) -> Option<Timestamp> {
+    let field = |number: u8| i8::try_from(number).ok();
+    let at = jiff::civil::DateTime::new(
+        i16::try_from(time.year()).ok()?,
+        field(time.month())?,
+        field(time.day())?,
+        field(time.hour())?,
+        field(time.minute())?,
+        field(time.second())?,
+        0,
+    );
+    let at = at.ok().filter(|at| at.year() > 1980)?;
+    Some(at.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
 fn expand(
     source: &Source,
     mut archive: ZipArchive<BufReader<Box<dyn ReadSeek>>>,
@@ -135,7 +153,8 @@ fn expand(
         let compressed = entry.compressed_size();
         compressed_total = compressed_total.saturating_add(compressed);
         let place = EntryPlace { archive: source.clone(), start, compressed, is_deflated };
-        entries.push(Source { name, size: entry.size(), place: Place::Entry(Arc::new(place)) });
+        let modified = entry.last_modified().and_then(written_at).or(source.modified);
+        entries.push(Source { name, size: entry.size(), modified, place: Place::Entry(Arc::new(place)) });
     }
     if compressed_total > source.size.max(source_length(source)) {
         return sources.skip(&source.name, "its entries overlap, which real archives never do");

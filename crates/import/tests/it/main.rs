@@ -11,6 +11,7 @@ mod characters;
 mod whatsapp;
 mod telegram;
 mod discord;
+mod odd_values;
 mod openclaw;
 mod wechat;
 mod signal;

@@ -52,6 +52,6 @@ fn every_sample_is_detected_by_its_content() {
 fn every_format_has_a_sample_or_a_test_of_its_own() {
     for format in import::formats() {
         let has_sample = samples().iter().any(|(id, _, _)| *id == format.id);
-        assert!(has_sample || ["openclaw", "own-words"].contains(&format.id), "{}", format.id);
+        assert!(has_sample || ["openclaw", "own-words", "facebook"].contains(&format.id), "{}", format.id);
     }
 }

@@ -74,6 +74,8 @@ pub struct ImportRun {
     pub already_there: u64,
     /// Saved memories of the other program that wait for a person.
     pub proposed: u64,
+    /// Messages whose file gives no time: they have the one of the message before, else of the file.
+    pub undated: u64,
     /// How many things it skipped.
     pub skipped: u64,
     /// Its sessions.
@@ -155,6 +157,8 @@ pub struct ImportPage {
     pub proposals: Vec<ImportedProposal>,
     /// What was not taken.
     pub skips: Vec<ImportSkip>,
+    /// How many of the messages have no time of their own.
+    pub undated: u64,
 }
 
 /// Records imports (L2). One transaction for each call.

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use import::{
-    ExternalId, Found, Item, Mapped, MappedMessage, Mapper, Mapping, Position, ReadOptions, SavedMemory,
-    Skip, Sources, Speaker,
+    ExternalId, Found, Item, Mapped, MappedMessage, Mapper, Mapping, MessageTime, Position, ReadOptions,
+    SavedMemory, Skip, Sources, Speaker,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -98,6 +98,7 @@ struct ReadPage {
     messages: Vec<ReadMessage>,
     proposals: Vec<SavedMemory>,
     skips: Vec<Skip>,
+    undated: u64,
     resumption: Resumption,
 }
 
@@ -208,7 +209,13 @@ impl ImportRecorder<'_> {
         });
         let proposals = proposals.collect();
         let skips = page.skips.into_iter().map(|skip| ImportSkip { place: skip.place, reason: skip.reason });
-        Ok(ImportPage { position, messages: messages.collect(), proposals, skips: skips.collect() })
+        Ok(ImportPage {
+            position,
+            messages: messages.collect(),
+            proposals,
+            skips: skips.collect(),
+            undated: page.undated,
+        })
     }
 }
 
@@ -242,8 +249,9 @@ fn read_pages(
         mapper.resume_conversation(conversation, *at);
     }
     let mut reader = PageReader {
-        began,
+        file_time: began,
         resumption,
+        undated: 0,
         messages: Vec::new(),
         proposals: Vec::new(),
         skips: Vec::new(),
@@ -259,6 +267,13 @@ fn read_pages(
                 break;
             }
         };
+        reader.file_time = request
+            .sources
+            .list()
+            .get(position.source as usize)
+            .and_then(|source| source.modified())
+            .filter(|modified| *modified < began)
+            .unwrap_or(began);
         reader.resumption.position = position;
         reader.add(mapper.map(item));
         if reader.is_full() && pages.blocking_send(reader.take()).is_err() {
@@ -271,8 +286,9 @@ fn read_pages(
 }
 
 struct PageReader {
-    /// Time of messages that have none, and none before them in their conversation.
-    began: Timestamp,
+    /// Time of messages that have none, and none before them in their conversation: when their file was last changed.
+    file_time: Timestamp,
+    undated: u64,
     resumption: Resumption,
     messages: Vec<ReadMessage>,
     proposals: Vec<SavedMemory>,
@@ -292,6 +308,7 @@ impl PageReader {
             messages: std::mem::take(&mut self.messages),
             proposals: std::mem::take(&mut self.proposals),
             skips: std::mem::take(&mut self.skips),
+            undated: std::mem::take(&mut self.undated),
             resumption: self.resumption.clone(),
         }
     }
@@ -333,7 +350,8 @@ impl PageReader {
             self.skips.push(Skip { place: message.place, reason: "it has no text".to_owned() });
             return;
         }
-        let at = at.unwrap_or(self.began);
+        self.undated += u64::from(message.time == MessageTime::Unknown);
+        let at = at.unwrap_or(self.file_time);
         self.bytes += content.len();
         let not_shown: Vec<String> = message.alternatives.into_iter().map(|version| version.text).collect();
         self.bytes += not_shown.iter().map(String::len).sum::<usize>();

@@ -65,6 +65,8 @@ pub struct ImportUploadWriter {
     folder: PathBuf,
     pub(super) files: Vec<UploadedFile>,
     current: Option<File>,
+    /// When the sender last changed the current file.
+    modified: Option<Timestamp>,
     is_complete: bool,
 }
 
@@ -81,7 +83,14 @@ impl UploadFolder {
         let folder = self.of(id);
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&folder).await?;
-        Ok(ImportUploadWriter { id, folder, files: Vec::new(), current: None, is_complete: false })
+        Ok(ImportUploadWriter {
+            id,
+            folder,
+            files: Vec::new(),
+            current: None,
+            modified: None,
+            is_complete: false,
+        })
     }
 
     /// Writes the description whole or not at all.
@@ -138,11 +147,12 @@ impl UploadFolder {
 }
 
 impl ImportUploadWriter {
-    /// Begins the next file. Its name is only shown; on the disk it is a number.
-    pub async fn begin_file(&mut self, name: &str) -> io::Result<()> {
+    /// Begins the next file. Its name is only shown; on the disk it is a number. `modified` is when the sender last changed it.
+    pub async fn begin_file(&mut self, name: &str, modified: Option<Timestamp>) -> io::Result<()> {
         self.end_file().await?;
         let path = self.folder.join(self.files.len().to_string());
         self.current = Some(new_file(&path).await?);
+        self.modified = modified;
         let cleaned: String =
             name.chars().filter(|letter| !letter.is_control()).take(NAME_CHARS_MAX).collect();
         let name = if cleaned.trim().is_empty() { "file".to_owned() } else { cleaned };
@@ -172,6 +182,9 @@ impl ImportUploadWriter {
     pub(super) async fn end_file(&mut self) -> io::Result<()> {
         if let Some(mut file) = self.current.take() {
             file.flush().await?;
+            if let Some(modified) = self.modified.take() {
+                file.try_clone().await?.into_std().await.set_modified(modified.into())?;
+            }
             file.sync_all().await?;
         }
         Ok(())

@@ -113,7 +113,7 @@ async fn keep(app: &App, name: &str, source_label: String, bytes: Bytes) -> Resu
     let suffix = suffix.map(|ending| format!(".{}", ending.to_lowercase())).unwrap_or_default();
     let size_bytes = bytes.len();
     let mut arrived = app.runtime().receive_import().await?;
-    arrived.begin_file(&source_label).await.map_err(ImportError::Io)?;
+    arrived.begin_file(&source_label, None).await.map_err(ImportError::Io)?;
     arrived.write(&bytes).await.map_err(ImportError::Io)?;
     let looking = app.clone();
     let kept = run_detached(async move { Ok(looking.runtime().look_at_material(arrived).await?) }).await?;

@@ -49,6 +49,8 @@ pub(crate) struct ImportForm {
     /// One field for each file; zip archives may hold several.
     #[schemars(extend("contentMediaType" = "application/octet-stream"), with = "Vec<String>")]
     file: Vec<Bytes>,
+    /// When the file in the next field was last changed, in milliseconds since 1970: the time of messages without one.
+    modified: Option<Vec<i64>>,
     /// Id of the format of all files; by their content if it is left out.
     format: Option<String>,
 }
@@ -69,6 +71,8 @@ pub(crate) struct ImportBody {
     already_there: u64,
     /// Saved memories of the other program that wait for a person.
     proposed: u64,
+    /// Messages whose file gives no time: they have the one of the message before, else of the file.
+    undated: u64,
     skipped_count: u64,
     sessions: u64,
     /// Sessions of which no memory was made yet.
@@ -154,13 +158,14 @@ pub(crate) async fn upload(
 async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Option<String>), Problem> {
     let no_form = |_| Problem::unprocessable("send multipart/form-data with each file in a field `file`");
     let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
-    let (mut arrived, mut format) = (app.runtime().receive_import().await?, None);
+    let (mut arrived, mut format, mut modified) = (app.runtime().receive_import().await?, None, None);
     loop {
         let next = form.next_field().await;
         let Some(mut field) = next.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))? else {
             break;
         };
         match field.name() {
+            Some("modified") => modified = Some(read_text(&mut field, "modified").await?),
             Some("file") => {
                 if arrived.file_count() >= FILES_MAX {
                     let detail =
@@ -168,25 +173,19 @@ async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Opt
                     return Err(Problem::unprocessable(detail));
                 }
                 let name = field.file_name().unwrap_or_default().to_owned();
-                arrived.begin_file(&name).await.map_err(ImportError::Io)?;
+                let modified = modified.take().and_then(|at| at.parse().ok());
+                let modified = modified.and_then(|at| Timestamp::from_millisecond(at).ok());
+                arrived.begin_file(&name, modified).await.map_err(ImportError::Io)?;
                 while let Some(bytes) = chunk(&mut field).await? {
                     arrived.write(&bytes).await.map_err(ImportError::Io)?;
                 }
             }
             Some("format") => {
-                let mut value = Vec::new();
-                while let Some(bytes) = chunk(&mut field).await? {
-                    value.extend_from_slice(&bytes);
-                    if value.len() > FIELD_SIZE_MAX {
-                        return Err(Problem::unprocessable("format: too long; nothing was saved"));
-                    }
-                }
-                let value = String::from_utf8_lossy(&value).trim().to_owned();
-                format = Some(value).filter(|value| !value.is_empty());
+                format = Some(read_text(&mut field, "format").await?).filter(|value| !value.is_empty());
             }
             _ => {
                 return Err(Problem::unprocessable(
-                    "the form has the fields `file` and `format`; nothing was saved",
+                    "the form has the fields `file`, `modified` and `format`; nothing was saved",
                 ));
             }
         }
@@ -195,6 +194,17 @@ async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Opt
         0 => Err(Problem::bad_request("file: missing or empty; nothing was saved")),
         _ => Ok((arrived, format)),
     }
+}
+
+async fn read_text(field: &mut Field<'_>, name: &str) -> Result<String, Problem> {
+    let mut value = Vec::new();
+    while let Some(bytes) = chunk(field).await? {
+        value.extend_from_slice(&bytes);
+        if value.len() > FIELD_SIZE_MAX {
+            return Err(Problem::unprocessable(format!("{name}: too long; nothing was saved")));
+        }
+    }
+    Ok(String::from_utf8_lossy(&value).trim().to_owned())
 }
 
 async fn chunk(field: &mut Field<'_>) -> Result<Option<Bytes>, Problem> {
@@ -304,6 +314,7 @@ impl ImportBody {
             recorded: run.map_or(0, |run| run.recorded),
             already_there: run.map_or(0, |run| run.already_there),
             proposed: run.map_or(0, |run| run.proposed),
+            undated: run.map_or(0, |run| run.undated),
             skipped_count: run.map_or(0, |run| run.skipped),
             sessions: run.map_or(0, |run| run.sessions),
             sessions_waiting: run.map_or(0, |run| run.sessions_waiting),

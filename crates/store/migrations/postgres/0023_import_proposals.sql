@@ -1,2 +1,4 @@
 -- Statements of other programs that wait for a person. They are in rejected_memories, in a session of the import.
 ALTER TABLE import_runs ADD COLUMN proposed BIGINT NOT NULL DEFAULT 0;
+-- Messages whose file gives no time.
+ALTER TABLE import_runs ADD COLUMN undated BIGINT NOT NULL DEFAULT 0;

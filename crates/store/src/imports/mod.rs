@@ -32,7 +32,7 @@ macro_rules! run_columns {
                 (SELECT count(*) FROM sessions c WHERE c.import_run = r.number AND c.channel_id <> 'import-memories'),
                 (SELECT count(*) FROM sessions c WHERE c.import_run = r.number
                      AND c.status IN ('open', 'closing', 'consolidating')),
-                r.created_at, r.finished_at, r.proposed
+                r.created_at, r.finished_at, r.proposed, r.undated
          FROM import_runs r JOIN scopes s ON s.number = r.scope"
     };
 }
@@ -197,6 +197,7 @@ fn run(row: &Row<'_>) -> Result<ImportRun> {
         created_at: rows::time(row, 13)?,
         finished_at: rows::optional_time(row, 14)?,
         proposed: row.get(15)?,
+        undated: row.get(16)?,
     })
 }
 
@@ -303,7 +304,8 @@ fn record(
     connection
         .prepare_cached(
             "UPDATE import_runs SET position = ?2, found = found + ?3, recorded = recorded + ?4,
-                 already_there = already_there + ?5, proposed = proposed + ?6
+                 already_there = already_there + ?5, proposed = proposed + ?6,
+                 undated = undated + ?7
              WHERE number = ?1",
         )?
         .execute(params![
@@ -312,7 +314,8 @@ fn record(
             (page.messages.len() + page.proposals.len() + page.skips.len()) as u64,
             recorded,
             already_there,
-            proposed
+            proposed,
+            page.undated
         ])?;
     Ok(by_id(connection, id)?)
 }

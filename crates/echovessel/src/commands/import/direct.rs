@@ -25,7 +25,7 @@ use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::session_policy;
 
 /// Skips that are printed as JSON.
-const SKIPS_LISTED: u32 = 10_000;
+const SKIPS_LISTED: u32 = 1_000;
 
 /// Records everything, or what is left of a run that was cut off.
 pub(super) async fn record(
@@ -89,6 +89,7 @@ async fn record_into(
         recorded: run.recorded,
         already_there: run.already_there,
         proposed: run.proposed,
+        undated: run.undated,
         skipped_count: run.skipped,
         skipped: store.import_skips(run.run_id, SKIPS_LISTED).await?,
         sessions: run.sessions,

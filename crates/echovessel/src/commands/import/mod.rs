@@ -149,6 +149,7 @@ struct Recorded {
     recorded: u64,
     already_there: u64,
     proposed: u64,
+    undated: u64,
     skipped_count: u64,
     skipped: Vec<ImportSkip>,
     sessions: u64,
@@ -189,7 +190,7 @@ fn report(shared: &Shared, run: &Recorded) {
         println!(
             "{}",
             json!({"run_id": run.run_id, "found": run.found, "recorded": run.recorded,
-                   "already_there": run.already_there, "proposed": run.proposed, "skipped_count": run.skipped_count,
+                   "already_there": run.already_there, "proposed": run.proposed, "undated": run.undated, "skipped_count": run.skipped_count,
                    "skipped": run.skipped, "sessions": run.sessions})
         );
         return;
@@ -199,6 +200,12 @@ fn report(shared: &Shared, run: &Recorded) {
         "found {}: {} recorded in {} sessions, {} already there, {proposed}{} skipped",
         run.found, run.recorded, run.sessions, run.already_there, run.skipped_count
     );
+    if run.undated > 0 {
+        println!(
+            "{} without a time of their own have the one of the message before, or of their file",
+            messages(run.undated)
+        );
+    }
     if run.proposed > 0 {
         println!(
             "what the other program had saved about you waits in the page under Memory; `echovessel import accept {}` accepts all \

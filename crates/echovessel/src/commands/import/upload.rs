@@ -141,7 +141,12 @@ fn form(
         .into_iter()
         .map(|(name, path)| {
             let name: String = name.chars().filter(|letter| !letter.is_control() && *letter != '"').collect();
-            (field(&format!("name=\"file\"; filename=\"{name}\"")), path)
+            let modified = path.metadata().and_then(|file| file.modified()).ok();
+            let modified = modified.and_then(|at| jiff::Timestamp::try_from(at).ok());
+            let modified =
+                modified.map(|at| format!("{}{}\r\n", field("name=\"modified\""), at.as_millisecond()));
+            let head = field(&format!("name=\"file\"; filename=\"{name}\""));
+            (format!("{}{head}", modified.unwrap_or_default()), path)
         })
         .collect();
     let files = stream::iter(parts).flat_map(|(head, path)| {

@@ -79,6 +79,13 @@ pub(super) fn is_deleted(text: &str) -> bool {
     DELETED.contains(&folded.as_str())
 }
 
+/// Whether iOS wrote the text itself: "Messages and calls are end-to-end encrypted", "Missed voice call". It puts a mark of
+/// writing direction before its own words. Places, contacts and polls have the mark too, and are what a person sent.
+pub(super) fn is_notice(text: &str) -> bool {
+    let Some(words) = text.strip_prefix('\u{200E}') else { return false };
+    !words.contains('\n') && !words.contains("://") && !words.contains(".vcf")
+}
+
 /// The text without what stands for a file, and the file.
 pub(super) fn split_file(text: String) -> (String, Option<Attachment>) {
     let text = without_edit_mark(text);
