@@ -342,6 +342,7 @@ Examples:
   echovessel import conversations.json --look
   echovessel import _chat.txt --me Ann --them Mira --zone Europe/Berlin
   echovessel import chatgpt-export.zip --yes --json
+  echovessel import chatgpt-export.zip --only 'Garden plans' --until 2025-12-31
   echovessel import mira.png --persona mira --create --greeting 1
   echovessel import list
   echovessel import undo 0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11
@@ -375,6 +376,12 @@ pub(crate) struct Import {
     /// Take only messages of this day and later
     #[arg(long, value_name = "DATE")]
     pub(crate) since: Option<jiff::civil::Date>,
+    /// Take only messages of this day and earlier
+    #[arg(long, value_name = "DATE")]
+    pub(crate) until: Option<jiff::civil::Date>,
+    /// Take only conversations whose title holds these words, or that have this id; may be given several times
+    #[arg(long, value_name = "TITLE")]
+    pub(crate) only: Vec<String>,
     /// Print what is in the files, and import nothing
     #[arg(long)]
     pub(crate) look: bool,

@@ -38,6 +38,8 @@ pub struct Mapping {
     pub zone: Option<String>,
     /// First day that is taken, in the zone.
     pub since: Option<Date>,
+    /// Last day that is taken, in the zone.
+    pub until: Option<Date>,
     /// Ids of the conversations that are taken; `None` for all.
     pub conversations: Option<BTreeSet<String>>,
     /// Name to put for `{{char}}` in cards and talk.
@@ -189,10 +191,16 @@ impl Mapper {
             }
             self.previous.insert(message.conversation.clone(), at);
         }
+        let day = at.map(|at| at.to_zoned(self.zone.clone()).date());
         if let Some(since) = self.mapping.since
-            && at.is_none_or(|at| at.to_zoned(self.zone.clone()).date() < since)
+            && day.is_none_or(|day| day < since)
         {
             return Mapped::Item(Item::Skip(Skip::new(message.place, format!("it is from before {since}"))));
+        }
+        if let Some(until) = self.mapping.until
+            && day.is_none_or(|day| day > until)
+        {
+            return Mapped::Item(Item::Skip(Skip::new(message.place, format!("it is from after {until}"))));
         }
         let speaker = self.mapping.speaker(&message.speaker, message.role);
         Mapped::Message(MappedMessage { speaker, at, message })

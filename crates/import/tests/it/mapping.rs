@@ -73,6 +73,9 @@ fn what_is_left_out_is_a_skip() {
     let since = Mapping { since: Some("2024-05-02".parse().unwrap()), ..Mapping::default() };
     let (messages, skips) = mapped(since, items("_chat.txt", text));
     assert_eq!((messages.len(), skips), (1, vec!["it is from before 2024-05-02".to_owned()]));
+    let until = Mapping { until: Some("2024-05-01".parse().unwrap()), ..Mapping::default() };
+    let (messages, skips) = mapped(until, items("_chat.txt", text));
+    assert_eq!((messages.len(), skips), (1, vec!["it is from after 2024-05-01".to_owned()]));
     let none = Mapping { conversations: Some(["other".to_owned()].into()), ..Mapping::default() };
     let (messages, skips) = mapped(none, items("_chat.txt", text));
     assert_eq!((messages.len(), skips.len()), (0, 2));

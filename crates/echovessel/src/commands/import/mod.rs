@@ -5,12 +5,13 @@ mod character;
 mod direct;
 mod upload;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use import::{Input, Look, Mapping, MappingError, ReadOptions, Role, Sources};
+use import::{ConversationSummary, Input, Look, Mapping, MappingError, ReadOptions, Role, Sources};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::identifiers::ImportId;
 use memory::ports::ImportSkip;
@@ -24,6 +25,8 @@ use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::home::Home;
 
+/// Titles that are named where none fits.
+const TITLES_NAMED: usize = 10;
 /// Skips that are printed for a person; all are kept with the run.
 const SKIPS_SHOWN: usize = 10;
 
@@ -123,6 +126,8 @@ fn mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
         persona: asked.them.iter().cloned().collect(),
         zone: asked.zone.clone(),
         since: asked.since,
+        until: asked.until,
+        conversations: chosen_conversations(asked, look)?,
         ..Mapping::default()
     };
     match mapping.check(look) {
@@ -130,6 +135,33 @@ fn mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
         Err(error @ MappingError::Nobody { .. }) => bail!("{error}. --me names the user, --them the persona"),
         Err(error) => bail!("{error}; nothing was imported"),
     }
+}
+
+/// Ids of the conversations that `--only` names; none where it is not given.
+fn chosen_conversations(asked: &Import, look: &Look) -> anyhow::Result<Option<BTreeSet<String>>> {
+    if asked.only.is_empty() {
+        return Ok(None);
+    }
+    let mut chosen = BTreeSet::new();
+    for wanted in &asked.only {
+        let folded = wanted.to_lowercase();
+        let is_id = look.conversations.iter().any(|conversation| conversation.id == *wanted);
+        let is_wanted = |conversation: &&ConversationSummary| {
+            let title = conversation.title.as_deref().unwrap_or_default().to_lowercase();
+            if is_id { conversation.id == *wanted } else { title.contains(&folded) }
+        };
+        let mut found = look.conversations.iter().filter(is_wanted).map(|found| found.id.clone()).peekable();
+        if found.peek().is_none() {
+            let titles = look.conversations.iter().filter_map(|conversation| conversation.title.as_deref());
+            let titles: Vec<&str> = titles.take(TITLES_NAMED).collect();
+            bail!(
+                "no conversation is called {wanted:?}; nothing was imported. There are: {}",
+                titles.join(", ")
+            );
+        }
+        chosen.extend(found);
+    }
+    Ok(Some(chosen))
 }
 
 fn progress_bar(shared: &Shared, found: u64) -> anyhow::Result<ProgressBar> {
