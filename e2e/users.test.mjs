@@ -133,7 +133,7 @@ step("a character card becomes a persona with its texts and its picture; an imag
   assert.equal(await s.page.getByLabel("Name", { exact: true }).inputValue(), "Wren");
   assert.equal(await s.page.getByLabel("Who the persona is").inputValue(), "Wren keeps a lighthouse.\n\nPersonality: patient");
   assert.equal(await s.page.getByLabel("Who you are").inputValue(), "");
-  assert.equal(await s.page.getByLabel("How they talk").inputValue(), "Examples of how they talk:\nWren: Mind the step.\n\nWays in which they begin a conversation:\nThe lamp is lit, the user.\n\nBack from the mainland?");
+  assert.equal(await s.page.getByLabel("How they talk").inputValue(), "Examples of how they talk:\nWren: Mind the step.\n\nWays in which they begin a conversation:\nThe lamp is lit, you.\n\nBack from the mainland?");
   await s.page.getByLabel("Back from the mainland?").check();
   await looks("character-card");
   await button("Save and start").click();

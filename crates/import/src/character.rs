@@ -121,10 +121,10 @@ impl FoundParts {
         let mut draft = CharacterDraft::default();
         if let Some(card) = self.card.take() {
             let words = Words::of(&card);
+            draft.greetings = greetings_of(&card.resolved(options.user_name.unwrap_or(words.addressed)));
             let card = card.resolved(options.user_name.unwrap_or(words.user));
-            parts.add_card(&card, words);
+            parts.add_card(&card, &draft.greetings, words);
             draft.name = Some(card.persona_name().trim().to_owned());
-            draft.greetings = greetings_of(&card);
             if !card.creator_notes.trim().is_empty() {
                 let reason = "the creator's notes are for people who choose the card";
                 self.skip(Skip::new(&card.place, reason));
@@ -189,7 +189,7 @@ impl BlockParts {
         }
     }
 
-    fn add_card(&mut self, card: &Card, words: &Words) {
+    fn add_card(&mut self, card: &Card, greetings: &[String], words: &Words) {
         let labelled = |label: &str, text: &str| match text.trim() {
             "" => String::new(),
             text => format!("{label}{text}"),
@@ -203,7 +203,7 @@ impl BlockParts {
         self.style.extend([
             without_original(&card.post_history_instructions),
             labelled(words.examples, &without_starts(&card.example_talk)),
-            labelled(words.greetings, &greetings_of(card).join("\n\n")),
+            labelled(words.greetings, &greetings.join("\n\n")),
         ]);
     }
 }
@@ -211,6 +211,8 @@ impl BlockParts {
 /// What a draft says in the card's own language.
 struct Words {
     user: &'static str,
+    /// For `{{user}}` in what is said to the user.
+    addressed: &'static str,
     personality: &'static str,
     scenario: &'static str,
     examples: &'static str,
@@ -219,6 +221,7 @@ struct Words {
 
 const ENGLISH: Words = Words {
     user: "the user",
+    addressed: "you",
     personality: "Personality: ",
     scenario: "Scenario: ",
     examples: "Examples of how they talk:\n",
@@ -227,6 +230,7 @@ const ENGLISH: Words = Words {
 
 const CHINESE: Words = Words {
     user: "用户",
+    addressed: "你",
     personality: "性格：",
     scenario: "场景：",
     examples: "说话方式的例子：\n",

@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::daemon::{Daemon, Home, Settings, command};
 use crate::owner_api::answer;
@@ -326,18 +326,6 @@ async fn a_missing_key_names_the_variable_and_its_setting() {
             ran.err
         );
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_card_is_no_conversation_and_the_error_says_where_it_belongs() {
-    let (home, settings) = (Home::new(), Settings::offline());
-    let card = json!({"spec": "chara_card_v2", "spec_version": "2.0",
-        "data": {"name": "Mira", "description": "A gardener.", "first_mes": "Hello."}});
-    std::fs::create_dir_all(home.path()).unwrap();
-    std::fs::write(home.file("mira.json"), card.to_string()).unwrap();
-    let file = home.file("mira.json");
-    let refused = run(&home, &settings, &["import", file.to_str().unwrap(), "--yes"]).await;
-    assert!(refused.code == 1 && refused.err.contains("`echovessel open`"), "{}", refused.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! ChatGPT's `conversations.json`: a list of conversations, each a tree of nodes under `mapping`.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use jiff::civil::Date;
 use serde::Deserialize;
@@ -37,7 +37,8 @@ struct Exported {
     conversation_id: Option<String>,
     id: Option<String>,
     current_node: Option<String>,
-    mapping: HashMap<String, ExportedNode>,
+    /// Sorted, so that a run that is cut off finds the same items in the same order.
+    mapping: BTreeMap<String, ExportedNode>,
 }
 
 #[derive(Deserialize)]

@@ -42,7 +42,7 @@ fn chinese_card_gets_chinese_words() {
         "personality": "安静", "scenario": "图书馆", "first_mes": "{{user}}，你来了。", "mes_example": ""}});
     let draft = draft_of(&[("xiaoyu.json", card.to_string())], None).unwrap();
     assert_eq!(draft.persona_block, "小雨是用户的邻居。\n\n性格：安静\n\n场景：图书馆");
-    assert_eq!(draft.style_block, "开场白的例子：\n用户，你来了。");
+    assert_eq!(draft.style_block, "开场白的例子：\n你，你来了。");
 }
 
 #[test]

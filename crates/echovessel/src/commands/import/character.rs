@@ -1,6 +1,7 @@
 //! Character cards and instructions of other programs become a persona.
 
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 
 use anyhow::bail;
 use reqwest::Method;
@@ -51,6 +52,14 @@ async fn draft_and_save_upload(
         false => print!("{}", described(&draft)),
     }
     if asked.look {
+        return Ok(false);
+    }
+    if !asked.yes && !std::io::stdin().is_terminal() {
+        if shared.json {
+            println!("{draft}");
+        } else {
+            println!("\nnothing was saved; --yes saves it");
+        }
         return Ok(false);
     }
     if !asked.yes && !is_confirmed()? {
