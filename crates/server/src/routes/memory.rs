@@ -59,7 +59,7 @@ fn correction_routes() -> Vec<Route> {
             "Accept all proposals of an import",
             corrections::approve_all,
         )
-        .fails_with(&[409]),
+        .fails_with(&[404, 409]),
         tag.post(
             "/api/admin/memory/rejected/{id}/dismiss",
             "Dismiss a rejected memory",
