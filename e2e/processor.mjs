@@ -70,7 +70,8 @@ function mainThread(events) {
 }
 
 function inFrames(lane) {
-  const tasks = lane.filter(({ name }) => name === TASK).sort((a, b) => a.ts - b.ts);
+  // The task that still runs when the trace ends has no duration.
+  const tasks = lane.filter(({ name, tdur }) => name === TASK && tdur !== undefined).sort((a, b) => a.ts - b.ts);
   const drawn = lane.filter(({ name }) => name === FRAME).map(({ ts }) => ts).sort((a, b) => a - b);
   const frames = [];
   let work = 0;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use futures_util::{Stream, StreamExt as _};
 use outgoing::client_builder;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use server::HomeSocket;
 use tokio::io::AsyncWriteExt as _;
@@ -18,6 +18,16 @@ use crate::system::random_bytes;
 #[derive(Debug, thiserror::Error)]
 #[error("no EchoVessel is running on {0}; start it with `echovessel run`")]
 pub(crate) struct NoDaemon(String);
+
+/// The daemon answered with an error.
+#[derive(Debug, thiserror::Error)]
+#[error("the daemon refused ({status}): {detail}")]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    /// Stable name of the reason, where it has one.
+    pub(crate) code: Option<String>,
+    detail: String,
+}
 
 /// A daemon that runs.
 pub(crate) struct Daemon {
@@ -108,8 +118,14 @@ impl Daemon {
         if status.is_success() {
             return Ok(answer);
         }
-        let said = answer["detail"].as_str().or(answer["error"]["message"].as_str());
-        bail!("the daemon refused ({status}): {}", said.unwrap_or("without a reason"))
+        let detail = answer["detail"].as_str().or(answer["error"]["message"].as_str());
+        let code = answer["code"].as_str().or(answer["error"]["code"].as_str());
+        Err(Refusal {
+            status,
+            code: code.map(str::to_owned),
+            detail: detail.unwrap_or("without a reason").to_owned(),
+        }
+        .into())
     }
 
     /// Says something in the terminal and hands each piece of the reply to `piece`.

@@ -150,7 +150,7 @@ impl LlmSummary {
         }
     }
 
-    /// Whether the offline provider answers.
+    /// Whether replies come from the offline provider, that is, from no language model.
     pub(crate) fn is_offline(&self) -> bool {
         self.provider == OFFLINE
     }

@@ -23,13 +23,13 @@ const SHOWN_KEY_LENGTH_MIN: usize = 16;
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, Entered>>);
 
-/// What the page knows of an address.
+/// What was entered in the page for one address.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Entered {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose")]
     pub(crate) key: Option<SecretString>,
-    /// The address was chosen in the page, so no variable of the environment was meant for it.
+    /// Whether the address was chosen in the page. Then no environment variable is sent to it.
     pub(crate) is_chosen: bool,
 }
 

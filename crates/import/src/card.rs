@@ -73,9 +73,9 @@ pub struct LoreEntry {
     pub id: String,
     /// Name or comment; may be empty.
     pub name: String,
-    /// Words that call it up.
+    /// The entry is used when one of these is named.
     pub keys: Vec<String>,
-    /// Further words that must be there too.
+    /// If there are any, one of them must be named too.
     pub secondary_keys: Vec<String>,
     /// The text, verbatim.
     pub content: String,

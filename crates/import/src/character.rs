@@ -13,35 +13,35 @@ use crate::sources::Sources;
 /// saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CharacterDraft {
-    /// The character's name; none if only instructions were found.
+    /// The character's name. None if the files hold only instructions.
     pub name: Option<String>,
-    /// Who the persona is.
+    /// Description, personality and scenario of the card, or the persona's part of the instructions.
     pub persona_block: String,
-    /// Who the user is.
+    /// What the files say about the user.
     pub user_block: String,
-    /// How the persona talks: instructions, examples, greetings.
+    /// How the persona talks: instructions, example dialogue, greetings.
     pub style_block: String,
-    /// What the persona may say first. None of them becomes a message unless a person chooses it.
+    /// First messages to choose from. None becomes a message unless a person chooses it.
     pub greetings: Vec<String>,
-    /// Parts that did not fit into their block.
+    /// The ends of texts that are longer than their block.
     pub overflow: Vec<Overflow>,
-    /// Whether there is a picture of the character.
+    /// Whether `picture` is set, which is not part of the JSON.
     pub has_picture: bool,
-    /// The picture.
+    /// The character's picture, if it is small enough to store.
     #[serde(skip)]
     pub picture: Option<Picture>,
-    /// Books of facts about the character's world.
+    /// The lorebooks in the files.
     pub lorebooks: Vec<LorebookSummary>,
-    /// What was found and is not used, with the reason.
+    /// Parts of the files that are not used, with the reason.
     pub unused: Vec<Skip>,
 }
 
 /// The end of a text that is longer than its block. It is saved as a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overflow {
-    /// The block.
+    /// Where its beginning stands.
     pub block: CoreBlock,
-    /// Verbatim.
+    /// What follows the beginning.
     pub text: String,
 }
 
@@ -61,6 +61,8 @@ pub struct DraftOptions<'a> {
     pub user_name: Option<&'a str>,
     /// Most characters of a block.
     pub block_length_max: usize,
+    /// Largest picture, in bytes.
+    pub picture_size_max: usize,
 }
 
 /// Reads all sources and drafts the character in them. None if they hold neither a card nor instructions.
@@ -124,13 +126,18 @@ impl FoundParts {
             draft.greetings = greetings_of(&card.resolved(options.user_name.unwrap_or(words.addressed)));
             let card = card.resolved(options.user_name.unwrap_or(words.user));
             parts.add_card(&card, &draft.greetings, words);
+            let had_picture = card.picture.is_some();
             draft.name = Some(card.persona_name().trim().to_owned());
             if !card.creator_notes.trim().is_empty() {
                 let reason = "the creator's notes are for people who choose the card";
                 self.skip(Skip::new(&card.place, reason));
             }
-            draft.has_picture = card.picture.is_some();
-            draft.picture = card.picture;
+            draft.picture = card.picture.filter(|picture| picture.bytes.len() <= options.picture_size_max);
+            draft.has_picture = draft.picture.is_some();
+            if had_picture && !draft.has_picture {
+                let size = options.picture_size_max / 1_048_576;
+                self.skip(Skip::new(&card.place, format!("the picture is larger than {size} MB")));
+            }
             self.lorebooks.extend(card.lorebook);
         }
         for instruction in self.instructions.drain(..) {

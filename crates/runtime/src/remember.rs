@@ -44,15 +44,33 @@ impl RuntimeInner {
         let scope = line.scope.clone();
         self.ensure_known(&scope).await?;
         let zone = self.zone_of(&scope.user).await?;
-        let recorder = Recorder {
+        let captured = self.recorder().capture(line, &zone, receipt).await?;
+        self.publish_captured(&scope, &captured).await;
+        Ok(captured)
+    }
+
+    pub(crate) fn recorder(&self) -> Recorder<'_> {
+        Recorder {
             store: self.store(),
             clock: self.clock(),
             ids: self.ids(),
             policy: self.settings().session,
-        };
-        let captured = recorder.capture(line, &zone, receipt).await?;
-        self.publish_captured(&scope, &captured).await;
-        Ok(captured)
+        }
+    }
+
+    /// Shows a message that the persona sent without being asked.
+    pub(crate) fn publish_unasked(&self, message: &Message) {
+        self.publish(
+            &message.scope,
+            ServerEvent::Done {
+                message_id: message.id,
+                turn_id: None,
+                channel_id: message.channel_id.clone(),
+                content: message.content.clone(),
+                in_reply_to: None,
+                incomplete: false,
+            },
+        );
     }
 
     /// Tells of the sessions that a captured message began or ended, and wakes who works with what was written.

@@ -188,6 +188,14 @@ pub(crate) fn turn(row: &Row<'_>) -> Result<Turn> {
     })
 }
 
+/// [`SAVED_MEMORIES_CHANNEL`](memory::sessions::SAVED_MEMORIES_CHANNEL) in SQL.
+macro_rules! saved_memories_channel {
+    () => {
+        "'import-memories'"
+    };
+}
+pub(crate) use saved_memories_channel;
+
 /// What [`session`] reads: `c` is `sessions`, `s` is `scopes`.
 macro_rules! session_columns {
     () => {
@@ -306,6 +314,11 @@ pub(crate) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sql_names_the_channel_of_saved_memories() {
+        assert_eq!(saved_memories_channel!(), format!("'{}'", memory::sessions::SAVED_MEMORIES_CHANNEL));
+    }
 
     #[test]
     fn lists_of_words_come_back_as_they_were() {

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
 use crate::import::is_anywhere;
+use crate::owner_api::answer;
+use reqwest::Method;
+use reqwest::header::CONTENT_TYPE;
 
 fn card() -> Value {
     json!({"spec": "chara_card_v3", "spec_version": "3.0", "data": {
@@ -81,6 +84,38 @@ async fn written_persona_is_replaced_only_when_asked_for() {
     assert_eq!(daemon.get("/api/admin/imports").await["imports"], json!([]), "no upload is left");
 }
 
+/// A daemon that was killed before it deleted the upload finds it again, and is asked to save the character again.
+#[tokio::test(flavor = "multi_thread")]
+async fn greeting_is_said_once_though_saving_is_repeated() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let daemon = Daemon::start(&home, &settings).await;
+    let body = format!(
+        "--border\r\nContent-Disposition: form-data; name=\"file\"; filename=\"wren.json\"\r\n\r\n{}\r\n--border--\r\n",
+        card()
+    );
+    let request = daemon.request(Method::POST, "/api/admin/imports").body(body);
+    let uploaded =
+        answer(request.header(CONTENT_TYPE, "multipart/form-data; boundary=border")).await.unwrap();
+    let id = uploaded.body["run_id"].as_str().unwrap();
+    let files = home.path().join("imports").join(id);
+    let kept: Vec<_> = fs::read_dir(&files).unwrap().map(|file| file.unwrap().path()).collect();
+    let kept: Vec<_> = kept.iter().map(|path| (path, fs::read(path).unwrap())).collect();
+    let save = json!({"persona_block": "Wren keeps the light.", "greeting": 1});
+    let path = format!("/api/admin/imports/{id}/character");
+    let saved = daemon.post(&path, &save).await;
+    daemon.kill();
+
+    fs::create_dir(&files).unwrap();
+    for (path, content) in kept {
+        fs::write(path, content).unwrap();
+    }
+    let daemon = Daemon::start(&home, &settings).await;
+    let again = daemon.post(&path, &save).await;
+    assert_eq!((&saved["greeting_id"], saved["greeting_id"].is_string()), (&again["greeting_id"], true));
+    let history = daemon.get("/api/chat/history").await;
+    assert_eq!(history["messages"].as_array().unwrap().len(), 1, "{history}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn long_card_keeps_every_word_in_documents() {
     let (home, settings) = (Home::new(), Settings::offline());
@@ -98,7 +133,7 @@ async fn long_card_keeps_every_word_in_documents() {
     assert_eq!(ships(&block) + ships(&rest["content"]), 160, "{rest}");
 }
 
-/// What another program had saved is nobody's word: it waits for a person, and goes with its import.
+/// Memories that another program saved take effect only after a person accepted them, and are erased with their import.
 #[tokio::test(flavor = "multi_thread")]
 async fn saved_memories_of_another_program_wait_for_a_person() {
     let (home, settings) = (Home::new(), Settings::offline());
@@ -148,12 +183,19 @@ async fn saved_memories_of_another_program_wait_for_a_person() {
     let sessions = daemon.get("/api/admin/sessions").await["sessions"].as_array().unwrap().len();
     assert_eq!(sessions, 1, "saved memories are no conversation");
 
+    let backup = home.path().parent().unwrap().join("backup.db");
+    run(&home, &settings, &["backup", backup.to_str().unwrap()]).await.well();
     run(&home, &settings, &["import", "undo", &run_id, "--yes"]).await.well();
     run(&home, &settings, &["stop"]).await.well();
     drop(daemon);
-    for words in ["walnuts", "Pepper", "bees in Lyon"] {
-        assert!(!is_anywhere(&home, words), "{words} is left");
-    }
+    let nothing_is_left = || {
+        for words in ["walnuts", "Pepper", "bees in Lyon"] {
+            assert!(!is_anywhere(&home, words), "{words} is left");
+        }
+    };
+    nothing_is_left();
+    run(&home, &settings, &["restore", backup.to_str().unwrap(), "--yes"]).await.well();
+    nothing_is_left();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,16 @@
+use std::path::Path;
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use import::{
     CharacterDraft, CoreBlock, DraftOptions, Input, LorebookSummary, ReadOptions, Sources, draft_character,
 };
 use serde_json::json;
 
 use crate::cards::v2;
+use crate::reading::png;
 
 const BLOCK_LENGTH_MAX: usize = 5_000;
+const PICTURE_SIZE_MAX: usize = 4_194_304;
 
 fn draft_of(files: &[(&str, String)], user_name: Option<&str>) -> Option<CharacterDraft> {
     let folder = tempfile::tempdir().unwrap();
@@ -14,8 +19,13 @@ fn draft_of(files: &[(&str, String)], user_name: Option<&str>) -> Option<Charact
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let sources = Sources::open(&[Input::Path(folder.path().to_owned())]).unwrap();
-    let options = DraftOptions { user_name, block_length_max: BLOCK_LENGTH_MAX };
+    draft_in(folder.path(), user_name)
+}
+
+fn draft_in(folder: &Path, user_name: Option<&str>) -> Option<CharacterDraft> {
+    let sources = Sources::open(&[Input::Path(folder.to_owned())]).unwrap();
+    let options =
+        DraftOptions { user_name, block_length_max: BLOCK_LENGTH_MAX, picture_size_max: PICTURE_SIZE_MAX };
     draft_character(&sources, &ReadOptions::default(), options).unwrap()
 }
 
@@ -34,6 +44,21 @@ fn card_becomes_blocks_and_greetings() {
     assert_eq!(draft.lorebooks, [LorebookSummary { name: "Hives".to_owned(), entries: 1 }]);
     assert!(draft.overflow.is_empty() && !draft.has_picture);
     assert_eq!(draft.unused.len(), 1, "the creator's notes: {:?}", draft.unused);
+}
+
+#[test]
+fn picture_that_is_too_large_is_named() {
+    for (size, has_picture) in [(1_000, true), (PICTURE_SIZE_MAX, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let card = [b"chara\0".as_slice(), BASE64_STANDARD.encode(v2().to_string()).as_bytes()].concat();
+        let picture =
+            png(&[(b"IHDR", &[0; 13]), (b"tEXt", &card), (b"IDAT", &vec![0; size]), (b"IEND", &[])]);
+        std::fs::write(folder.path().join("mira.png"), picture).unwrap();
+        let draft = draft_in(folder.path(), None).unwrap();
+        assert_eq!((draft.has_picture, draft.picture.is_some()), (has_picture, has_picture));
+        let named = draft.unused.iter().any(|skip| skip.reason == "the picture is larger than 4 MB");
+        assert_eq!(named, !has_picture, "{:?}", draft.unused);
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub use mind::{
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
 pub use nodes::{EvidencedNode, NodeStore, TimelineItem};
-pub use personas::{Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore};
+pub use personas::{AVATAR_SIZE_MAX, Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore};
 pub use proactive::ProactiveStore;
 pub use recall::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,

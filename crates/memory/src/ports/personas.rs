@@ -20,7 +20,10 @@ pub struct PersonaRecord {
     pub timezone: Option<String>,
 }
 
-/// A picture as it was uploaded.
+/// Largest picture of a persona, in bytes.
+pub const AVATAR_SIZE_MAX: usize = 4_194_304;
+
+/// A picture as it was uploaded, of at most [`AVATAR_SIZE_MAX`] bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Avatar {
     /// `png`, `jpg`, `webp` or `gif`.

@@ -94,7 +94,7 @@ impl RuntimeInner {
             running.problems.remove(&upload.id);
             running.recording.insert(upload.id, recording.clone());
         }
-        let begun = self.recorder(imports).begin(&request).await;
+        let begun = self.import_recorder(imports).begin(&request).await;
         let run = begun.inspect_err(|_| {
             imports.running().recording.remove(&upload.id);
         })?;
@@ -122,7 +122,7 @@ impl RuntimeInner {
                 self.publish_import(&imports.report(Some(upload.clone()), Some(run.clone()), id));
             }
         };
-        let recorder = self.recorder(imports);
+        let recorder = self.import_recorder(imports);
         let outcome = tokio::select! {
             outcome = recorder.record(run, request, &mut progress) => Some(outcome),
             () = recording.cancel.cancelled() => None,
@@ -162,7 +162,7 @@ impl RuntimeInner {
         recording.ended.cancelled().await;
     }
 
-    fn recorder<'a>(&'a self, imports: &'a Imports) -> ImportRecorder<'a> {
+    fn import_recorder<'a>(&'a self, imports: &'a Imports) -> ImportRecorder<'a> {
         let (store, policy) = (&*imports.store, self.settings().session);
         ImportRecorder { store, clock: self.clock(), ids: self.ids(), policy }
     }

@@ -3,15 +3,14 @@
 use hub::api::identity::IdentityText;
 use hub::{Caller, Hub, HubError};
 use import::{CharacterDraft, CoreBlock, DraftOptions, Overflow, ReadOptions, Sources, draft_character};
-use memory::capture::{MessageInput, Recorder};
+use memory::capture::MessageInput;
 use memory::core_blocks::CORE_BLOCK_LENGTH_MAX;
 use memory::identifiers::{ImportId, MessageId};
 use memory::messages::Role;
-use memory::ports::{Avatar, StoreError};
+use memory::ports::{AVATAR_SIZE_MAX, Avatar};
 use memory::{Scope, UserId};
 
 use super::runs::{ImportError, read_detached};
-use crate::events::ServerEvent;
 use crate::runtime::Runtime;
 
 /// Where the persona's first message is said.
@@ -40,16 +39,19 @@ impl Runtime {
         let inputs = imports.uploads.inputs(id, &upload.files);
         let user_name = self.runtime.store().known_user(user).await?.display_name;
         let drafted = read_detached(move || {
-            let options =
-                DraftOptions { user_name: user_name.as_deref(), block_length_max: CORE_BLOCK_LENGTH_MAX };
+            let options = DraftOptions {
+                user_name: user_name.as_deref(),
+                block_length_max: CORE_BLOCK_LENGTH_MAX,
+                picture_size_max: AVATAR_SIZE_MAX,
+            };
             draft_character(&Sources::open(&inputs)?, &ReadOptions { format: upload.format }, options)
         });
         drafted.await?.ok_or(ImportError::NoCharacter)
     }
 
     /// Saves what a character brings beyond its core blocks, which a person has saved before: texts that did not fit, the
-    /// picture (of at most `picture_size_max` bytes), and the greeting of this number (from 1) as the persona's message. The
-    /// files of the upload are deleted.
+    /// picture, and the greeting of this number (from 1) as the persona's message. The files of the upload are deleted. It
+    /// can be repeated after a crash.
     ///
     /// # Errors
     /// As [`Self::draft_character`], and [`ImportError::NoGreeting`] before anything is written.
@@ -58,7 +60,6 @@ impl Runtime {
         id: ImportId,
         scope: &Scope,
         greeting: Option<usize>,
-        picture_size_max: usize,
     ) -> Result<SavedCharacter, ImportError> {
         let imports = self.runtime.imports()?;
         let _one_change_at_a_time = imports.change.lock().await;
@@ -74,7 +75,7 @@ impl Runtime {
         if let Some(hub) = self.hub() {
             saved.documents = write_overflow(hub, scope, draft.overflow).await?;
         }
-        if let Some(picture) = draft.picture.filter(|picture| picture.bytes.len() <= picture_size_max) {
+        if let Some(picture) = draft.picture {
             let extension = match picture.media_type.as_str() {
                 "image/jpeg" => "jpg",
                 "image/webp" => "webp",
@@ -85,23 +86,25 @@ impl Runtime {
             saved.has_picture = true;
         }
         if let Some(greeting) = greeting {
-            saved.greeting = Some(self.say_greeting(scope, greeting).await?);
+            saved.greeting = Some(self.say_greeting(scope, id, greeting).await?);
         }
         imports.uploads.remove(id).await?;
         Ok(saved)
     }
 
-    async fn say_greeting(&self, scope: &Scope, greeting: String) -> Result<MessageId, StoreError> {
-        let runtime = &self.runtime;
-        let zone = runtime.zone_of(&scope.user).await?;
-        let recorder = Recorder {
-            store: runtime.store(),
-            clock: runtime.clock(),
-            ids: runtime.ids(),
-            policy: runtime.settings().session,
-        };
+    async fn say_greeting(
+        &self,
+        scope: &Scope,
+        upload: ImportId,
+        greeting: String,
+    ) -> Result<MessageId, ImportError> {
+        // It has the id of the upload, so that a save that is repeated after a crash does not say it again.
+        let id = MessageId(upload.0);
+        if self.runtime.store().message(id).await?.is_some() {
+            return Ok(id);
+        }
         let line = MessageInput {
-            id: None,
+            id: Some(id),
             scope: scope.clone(),
             channel_id: GREETING_CHANNEL.to_owned(),
             turn_id: None,
@@ -111,19 +114,8 @@ impl Runtime {
             external_ref: None,
             channel_write: None,
         };
-        let message = recorder.new_message(line, &zone);
-        let captured = runtime.store().capture(message, runtime.settings().session, None).await?;
-        runtime.publish_captured(scope, &captured).await;
-        let id = captured.message.id;
-        let said = ServerEvent::Done {
-            message_id: id,
-            turn_id: None,
-            channel_id: GREETING_CHANNEL.to_owned(),
-            content: captured.message.content,
-            in_reply_to: None,
-            incomplete: false,
-        };
-        runtime.publish(scope, said);
+        let captured = self.runtime.record(line, None).await?;
+        self.runtime.publish_unasked(&captured.message);
         Ok(id)
     }
 }

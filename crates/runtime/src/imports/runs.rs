@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use import::{Look, ReadOptions, Sources};
 use jiff::Timestamp;
+use memory::capture::CaptureError;
 use memory::corrections::{ApproveError, Edits};
 use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{ErasureId, ImportId, SessionId};
@@ -74,6 +75,9 @@ pub enum ImportError {
     /// A proposal can't be accepted.
     #[error(transparent)]
     Approve(#[from] ApproveError),
+    /// The greeting can't be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// A document of the character can't be written.
     #[error(transparent)]
     Hub(#[from] hub::HubError),

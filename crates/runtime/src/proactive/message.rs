@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use memory::capture::{MessageInput, Recorder};
+use memory::capture::MessageInput;
 use memory::identifiers::TurnId;
 use memory::messages::Role;
 use memory::ports::{ProactiveStore, StoreError};
@@ -14,7 +14,6 @@ use mind::{ProactiveDraft, ProactiveError, ProactiveInput, ReplyBudget, ReplyInp
 use super::gates::outcome_of;
 use super::triggers::Occasion;
 use crate::after_turn;
-use crate::events::ServerEvent;
 use crate::recall::{Remembered, add_remembered};
 use crate::receipt::receipt_of;
 use crate::runtime::RuntimeInner;
@@ -143,12 +142,6 @@ async fn send(
     let scope = decision.scope.clone();
     let (channel_id, channel_write) = runtime.proactive_channel(store, &scope).await?;
     let zone = runtime.zone_of(&scope.user).await?;
-    let recorder = Recorder {
-        store: runtime.store(),
-        clock: runtime.clock(),
-        ids: runtime.ids(),
-        policy: runtime.settings().session,
-    };
     let line = MessageInput {
         id: None,
         scope: scope.clone(),
@@ -160,7 +153,7 @@ async fn send(
         external_ref: None,
         channel_write,
     };
-    let message = recorder.new_message(line, &zone);
+    let message = runtime.recorder().new_message(line, &zone);
     decision.at = message.created_at;
     // Writing took its time: the user may have begun to write, or the night may have begun.
     if let Some(gate) = runtime.closed_gate(store, &scope, message.created_at).await? {
@@ -184,17 +177,7 @@ async fn send(
     let captured =
         store.send_proactive(decision.clone(), message, runtime.settings().session, receipt).await?;
     runtime.publish_captured(&scope, &captured).await;
-    runtime.publish(
-        &scope,
-        ServerEvent::Done {
-            message_id: captured.message.id,
-            turn_id: None,
-            channel_id: channel_id.clone(),
-            content: captured.message.content.clone(),
-            in_reply_to: None,
-            incomplete: false,
-        },
-    );
+    runtime.publish_unasked(&captured.message);
     runtime.wake_channel(&channel_id);
     runtime.speak_beside(captured.message);
     after_turn::count_recalls(runtime, used);

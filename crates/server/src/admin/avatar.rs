@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use memory::ports::Avatar;
+use memory::ports::{AVATAR_SIZE_MAX, Avatar};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,10 +20,8 @@ use crate::upload;
 
 /// Where it is uploaded: the one path whose body may be larger.
 pub(crate) const PATH: &str = "/api/admin/persona/avatar";
-/// Largest picture, in bytes.
-pub(super) const IMAGE_SIZE_MAX: usize = 4_194_304;
 /// Largest upload: the picture and the form around it.
-pub(crate) const UPLOAD_SIZE_MAX: usize = IMAGE_SIZE_MAX + upload::FORM_BYTES_MAX;
+pub(crate) const UPLOAD_SIZE_MAX: usize = AVATAR_SIZE_MAX + upload::FORM_BYTES_MAX;
 /// A picture changes under one address.
 const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
 
@@ -41,7 +39,7 @@ pub(crate) async fn upload(
     ScopeParam(scope): ScopeParam,
     request: Request,
 ) -> Result<Json<AvatarUploaded>, Problem> {
-    let (name, image) = upload::file_of(request, &app, IMAGE_SIZE_MAX).await?;
+    let (name, image) = upload::file_of(request, &app, AVATAR_SIZE_MAX).await?;
     let extension = extension_of(&name)
         .filter(|extension| begins_like(&image, extension))
         .ok_or_else(|| Problem::bad_request("file: must be a png, jpg, webp or gif; nothing was saved"))?;

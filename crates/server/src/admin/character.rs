@@ -8,7 +8,6 @@ use memory::identifiers::{ImportId, MessageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::avatar::IMAGE_SIZE_MAX;
 use super::imports::yes;
 use super::persona::{Blocks, checked_block, checked_name, stored_block, write};
 use crate::auth::Admin;
@@ -95,7 +94,7 @@ pub(crate) async fn save(
             return Err(Problem::conflict(detail).with_code("already_onboarded"));
         }
         write(&app, &scope, name, blocks, &principal.name).await?;
-        let saved = app.runtime().save_character(id, &scope, asked.greeting, IMAGE_SIZE_MAX).await?;
+        let saved = app.runtime().save_character(id, &scope, asked.greeting).await?;
         if saved.has_picture {
             // Tells open pages of the new avatar.
             write(&app, &scope, None, Blocks::new(), &principal.name).await?;

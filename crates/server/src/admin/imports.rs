@@ -330,10 +330,10 @@ impl From<ImportError> for Problem {
         let detail = error.to_string();
         match error {
             ImportError::NotFound(_) => Self::not_found(detail),
-            ImportError::NoCharacter
-            | ImportError::NoGreeting { .. }
-            | ImportError::UnknownPersona(_)
-            | ImportError::UnknownUser(_) => Self::unprocessable(detail),
+            ImportError::NoCharacter | ImportError::NoGreeting { .. } => Self::unprocessable(detail),
+            ImportError::UnknownPersona(_) => Self::unprocessable(detail).with_code("unknown_persona"),
+            ImportError::UnknownUser(_) => Self::unprocessable(detail).with_code("unknown_user"),
+            ImportError::Capture(error) => error.into(),
             ImportError::Hub(error) => error.into(),
             ImportError::Approve(error) => error.into(),
             ImportError::Started | ImportError::NotStarted | ImportError::FilesMissing => {

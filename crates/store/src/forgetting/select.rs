@@ -6,7 +6,7 @@ use memory::forget::Selection;
 use super::removal::{RemovalSet, RowKey};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::entities::entity_queries::parts;
-use crate::rows::column;
+use crate::rows::{column, saved_memories_channel};
 
 /// Finds the rows of the selection.
 pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection: &Selection) -> Result<()> {
@@ -52,8 +52,11 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
 
 /// What another program had saved, if the session holds such, with the memories that a person accepted of it.
 fn select_saved_memories(connection: &Connection, going: &mut RemovalSet, session: RowKey) -> Result<()> {
-    let of_session = "SELECT j.id FROM rejected_memories j JOIN sessions c ON c.id = j.session_id
-         WHERE c.id = ?1 AND c.channel_id = 'import-memories'";
+    let of_session = concat!(
+        "SELECT j.id FROM rejected_memories j JOIN sessions c ON c.id = j.session_id
+         WHERE c.id = ?1 AND c.channel_id = ",
+        saved_memories_channel!()
+    );
     for id in column::<RowKey>(connection, of_session, session)? {
         let accepted =
             "SELECT approved_node FROM rejected_memories WHERE id = ?1 AND approved_node IS NOT NULL";

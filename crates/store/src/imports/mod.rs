@@ -21,19 +21,23 @@ use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
-use crate::rows::{self, StoredEnum, microseconds};
+use crate::rows::{self, StoredEnum, microseconds, saved_memories_channel};
 use crate::sessions::commits;
 use crate::{messages, scopes, sessions};
 
 macro_rules! run_columns {
     () => {
-        "SELECT r.id, s.persona_id, s.user_id, r.files, r.status, r.remembering, r.position, r.found, r.recorded,
+        concat!(
+            "SELECT r.id, s.persona_id, s.user_id, r.files, r.status, r.remembering, r.position, r.found, r.recorded,
                 r.already_there, (SELECT count(*) FROM import_skips k WHERE k.run = r.number),
-                (SELECT count(*) FROM sessions c WHERE c.import_run = r.number AND c.channel_id <> 'import-memories'),
+                (SELECT count(*) FROM sessions c WHERE c.import_run = r.number AND c.channel_id <> ",
+            saved_memories_channel!(),
+            "),
                 (SELECT count(*) FROM sessions c WHERE c.import_run = r.number
                      AND c.status IN ('open', 'closing', 'consolidating')),
                 r.created_at, r.finished_at, r.proposed, r.undated
          FROM import_runs r JOIN scopes s ON s.number = r.scope"
+        )
     };
 }
 #[async_trait]
@@ -120,17 +124,7 @@ impl ImportStore for SqliteStore {
     }
 
     async fn waiting_proposals(&self, id: ImportId) -> Result<Vec<RejectedId>, StoreError> {
-        self.read(move |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT j.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
-                     JOIN rejected_memories j ON j.session_id = c.id
-                 WHERE r.id = ?1 AND c.channel_id = 'import-memories' AND j.settled_at IS NULL
-                 ORDER BY c.first_message_at, j.id",
-            )?;
-            let proposal = |row: &Row<'_>| Ok(RejectedId(rows::uuid(row, 0)?));
-            Ok(statement.query_map([id.0.into_bytes()], proposal)?.collect::<Result<_>>()?)
-        })
-        .await
+        self.read(move |connection| Ok(outcome::waiting_proposals(connection, id)?)).await
     }
 
     async fn set_remembering(

@@ -2,24 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use memory::identifiers::ImportId;
+use memory::identifiers::{ImportId, RejectedId};
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{ImportMemories, ImportedSession};
 
 use crate::engine::sql::{Connection, Result, Row, params};
-use crate::rows::{self, node_columns};
+use crate::rows::{self, node_columns, saved_memories_channel};
 
 /// Counts of the memories of the session `s`.
 macro_rules! memory_counts {
     () => {
-        "(SELECT count(*) FROM concept_nodes n WHERE n.source_session_id = s.id AND n.deleted_at IS NULL
+        concat!(
+            "(SELECT count(*) FROM concept_nodes n WHERE n.source_session_id = s.id AND n.deleted_at IS NULL
               AND n.type IN ('event', 'intention')) AS events,
          (SELECT count(*) FROM concept_nodes n WHERE n.source_session_id = s.id AND n.deleted_at IS NULL
               AND n.type IN ('thought', 'expectation')) AS thoughts,
          (SELECT count(*) FROM rejected_memories r
-          WHERE r.session_id = s.id AND s.channel_id <> 'import-memories') AS rejected,
+          WHERE r.session_id = s.id AND s.channel_id <> ",
+            saved_memories_channel!(),
+            ") AS rejected,
          (SELECT count(*) FROM concept_nodes n WHERE n.source_session_id = s.id AND n.deleted_at IS NULL
               AND EXISTS (SELECT 1 FROM node_vectors v WHERE v.seq = n.seq)) AS embedded"
+        )
     };
 }
 
@@ -35,6 +39,18 @@ pub(super) fn memories(connection: &Connection, id: ImportId) -> Result<ImportMe
         .query_row([id.0.into_bytes()], |row| counts(row, 0))
 }
 
+pub(super) fn waiting_proposals(connection: &Connection, id: ImportId) -> Result<Vec<RejectedId>> {
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT j.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
+             JOIN rejected_memories j ON j.session_id = c.id
+         WHERE r.id = ?1 AND c.channel_id = ",
+        saved_memories_channel!(),
+        " AND j.settled_at IS NULL ORDER BY c.first_message_at, j.id",
+    ))?;
+    let proposal = |row: &Row<'_>| Ok(RejectedId(rows::uuid(row, 0)?));
+    statement.query_map([id.0.into_bytes()], proposal)?.collect()
+}
+
 pub(super) fn sessions(
     connection: &Connection,
     id: ImportId,
@@ -46,7 +62,9 @@ pub(super) fn sessions(
                 (SELECT coalesce(sum(length(m.content)), 0) FROM recall_messages m WHERE m.session_id = s.id), ",
         memory_counts!(),
         " FROM import_runs r JOIN sessions s ON s.import_run = r.number
-         WHERE r.id = ?1 AND s.channel_id <> 'import-memories' ORDER BY s.first_message_at, s.id LIMIT ?2 OFFSET ?3"
+         WHERE r.id = ?1 AND s.channel_id <> ",
+        saved_memories_channel!(),
+        " ORDER BY s.first_message_at, s.id LIMIT ?2 OFFSET ?3"
     ))?;
     let session = |row: &Row<'_>| {
         Ok(ImportedSession {

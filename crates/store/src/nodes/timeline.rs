@@ -8,7 +8,7 @@ use memory::ports::TimelineItem;
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::entities::entity_queries;
 use crate::people::moods;
-use crate::rows::{self, microseconds, node_columns, session_columns};
+use crate::rows::{self, microseconds, node_columns, saved_memories_channel, session_columns};
 
 type Entry = (Timestamp, TimelineItem);
 
@@ -67,8 +67,9 @@ fn closed_sessions(connection: &Connection, scope: i64, end: i64, limit: u32) ->
         ", (SELECT count(*) FROM concept_nodes n
              WHERE n.source_session_id = c.id AND n.type = 'thought' AND n.deleted_at IS NULL)
          FROM sessions c JOIN scopes s ON s.number = c.scope
-         WHERE c.scope = ?1 AND c.status = 'closed' AND c.closed_at < ?2 AND c.channel_id <> 'import-memories'
-         ORDER BY c.closed_at DESC, c.id DESC LIMIT ?3"
+         WHERE c.scope = ?1 AND c.status = 'closed' AND c.closed_at < ?2 AND c.channel_id <> ",
+        saved_memories_channel!(),
+        " ORDER BY c.closed_at DESC, c.id DESC LIMIT ?3"
     ))?;
     let read = |row: &Row<'_>| {
         let session = rows::session(row)?;

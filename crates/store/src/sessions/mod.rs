@@ -12,7 +12,7 @@ use memory::sessions::{CloseTrigger, Session, SessionStatus};
 
 use crate::engine::SqliteStore;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
-use crate::rows::{self, StoredEnum, as_stored, microseconds, session_columns};
+use crate::rows::{self, StoredEnum, as_stored, microseconds, saved_memories_channel, session_columns};
 use crate::scopes;
 
 #[async_trait]
@@ -171,8 +171,12 @@ fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>>
         let Some(scope) = scopes::number(connection, scope)? else { return Ok(Vec::new()) };
         return connection
             .prepare_cached(concat!(
-                "SELECT ", session_columns!(), " FROM sessions c JOIN scopes s ON s.number = c.scope
-                 WHERE c.scope = ?1 AND c.channel_id <> 'import-memories' AND (c.first_message_at, c.id) < (?2, ?3) AND (?4 IS NULL OR c.status = ?4)
+                "SELECT ",
+                session_columns!(),
+                " FROM sessions c JOIN scopes s ON s.number = c.scope
+                 WHERE c.scope = ?1 AND c.channel_id <> ",
+                saved_memories_channel!(),
+                " AND (c.first_message_at, c.id) < (?2, ?3) AND (?4 IS NULL OR c.status = ?4)
                  ORDER BY c.first_message_at DESC, c.id DESC LIMIT ?5"
             ))?
             .query_map(params![scope, before.0, before.1, status, filter.limit], session)?
@@ -183,7 +187,9 @@ fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>>
             "SELECT ",
             session_columns!(),
             " FROM sessions c JOIN scopes s ON s.number = c.scope
-             WHERE c.channel_id <> 'import-memories' AND (c.first_message_at, c.id) < (?1, ?2) AND (?3 IS NULL OR c.status = ?3)
+             WHERE c.channel_id <> ",
+            saved_memories_channel!(),
+            " AND (c.first_message_at, c.id) < (?1, ?2) AND (?3 IS NULL OR c.status = ?3)
              ORDER BY c.first_message_at DESC, c.id DESC LIMIT ?4"
         ))?
         .query_map(params![before.0, before.1, status, filter.limit], session)?

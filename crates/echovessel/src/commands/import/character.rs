@@ -75,10 +75,7 @@ async fn draft_and_save_upload(
         "create_user": asked.create,
     });
     let saved = daemon.ask(Method::POST, &path, Some(body)).await;
-    let saved = saved.map_err(|error| match error.to_string().contains("already written") {
-        true => error.context("--replace replaces texts that are there"),
-        false => upload::with_hint(error, asked),
-    })?;
+    let saved = saved.map_err(upload::with_hint)?;
     let name = draft["name"].as_str().or(asked.persona.as_deref()).unwrap_or("the persona");
     if shared.json {
         println!("{}", json!({"draft": draft, "saved": saved}));

@@ -17,7 +17,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::Recorded;
 use crate::cli::Import;
-use crate::client::Daemon;
+use crate::client::{Daemon, Refusal};
 use crate::system::{SystemClock, random_bytes};
 
 /// Between two looks at how far the daemon is.
@@ -42,7 +42,7 @@ pub(super) async fn record(
     if let Err(error) = started {
         // The daemon would keep the files for a day.
         daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/undo"), None).await?;
-        return Err(with_hint(error, asked));
+        return Err(with_hint(error));
     }
     loop {
         let shown = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;
@@ -58,13 +58,12 @@ pub(super) async fn record(
     }
 }
 
-/// Says how a user that is not there is made.
-pub(super) fn with_hint(error: anyhow::Error, asked: &Import) -> anyhow::Error {
-    let is_of_user = error.to_string().contains("the user");
-    if is_of_user && !asked.create {
-        error.context("--create makes a user that does not exist")
-    } else {
-        error
+/// Adds the option that allows what the daemon refused.
+pub(super) fn with_hint(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<Refusal>().and_then(|refusal| refusal.code.as_deref()) {
+        Some("unknown_user") => error.context("--create makes a user that does not exist"),
+        Some("already_onboarded") => error.context("--replace replaces texts that are there"),
+        _ => error,
     }
 }
 
