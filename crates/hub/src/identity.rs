@@ -66,7 +66,8 @@ impl Hub {
         let mut all = IdentityAll::default();
         for document in self.identity_documents(&caller.scope).await? {
             let DocumentName::Identity(category, filename) = &document.name else { continue };
-            if !self.may_read(caller, &document.name) {
+            // Programs put all of this into a prompt, which entries of lorebooks join only when they are named.
+            if document.name.is_lore() || !self.may_read(caller, &document.name) {
                 continue;
             }
             let list = match category {

@@ -38,6 +38,7 @@ mod background;
 mod document_editing;
 mod archive;
 mod prompt;
+pub mod lore;
 
 pub use archive::ARCHIVE_BYTES_MAX;
 pub use background::WorkingHours;
@@ -45,6 +46,7 @@ pub use document_editing::EditOutcome;
 pub use documents::{Document, Version};
 pub use error::HubError;
 pub use extraction::ExtractionLog;
+pub use lore::{LoreEntry, NamedLore};
 pub use names::{Category, DiaryDate, DiaryName, DocumentName, FileName, Granularity, InstanceId, Slug};
 pub use ports::{ConflictListener, DiaryLinks, HubStore, Summariser};
 pub use prompt::PromptDocuments;

@@ -14,7 +14,7 @@ use memory::{PersonaId, Scope};
 
 use crate::documents::{Document, Version, core_block_of};
 use crate::error::HubError;
-use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId};
+use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId, LORE_FOLDER};
 use crate::ports::DocumentFilter;
 use crate::service::{Caller, Hub};
 use crate::versions::{differ, merge_version};
@@ -99,6 +99,7 @@ impl Hub {
         let _turn = self.lock_writes().await;
         self.inner().unsent.notify_one();
         self.drop_vectors(scope);
+        self.inner().lore.forget(&scope.persona);
         if self.settings().mirror.is_none() {
             return Ok(());
         }
@@ -142,6 +143,7 @@ impl Hub {
         let _turn = self.lock_writes().await;
         self.inner().vectors.clear();
         self.inner().embedded.clear();
+        self.inner().lore.forget(persona);
         let Some(root) = self.settings().mirror.clone() else { return Ok(()) };
         let mut folders = vec![root.join("personas").join(encoded(persona.as_str()))];
         if *persona == self.settings().default_scope.persona {
@@ -206,7 +208,7 @@ impl Hub {
 
     /// Names of the files that lie in the folders of a scope.
     async fn files_of(&self, scope: &Scope, found: &mut Reconciled) -> Result<Vec<DocumentName>, HubError> {
-        let mut folders: Vec<(&'static str, PathBuf)> = Vec::new();
+        let mut folders: Vec<(&'static str, &'static str, PathBuf)> = Vec::new();
         // Any name of a kind tells its folder.
         let sample = |kind: &str| match kind {
             "daily" | "significant" => "2000-01-01_x",
@@ -220,12 +222,16 @@ impl Hub {
         for kind in kinds {
             let name = DocumentName::parse(kind, sample(kind)).ok();
             let path = name.and_then(|name| self.path_of(scope, &name));
-            folders.extend(path.and_then(|path| Some((kind, path.parent()?.to_owned()))));
+            let folder = path.and_then(|path| Some(path.parent()?.to_owned()));
+            let lore = folder.iter().filter(|_| kind == Category::Custom.as_str());
+            folders.extend(lore.map(|folder| (kind, LORE_FOLDER, folder.join(LORE_FOLDER))));
+            folders.extend(folder.map(|folder| (kind, "", folder)));
         }
         let stems = blocking(move || {
             let mut stems = Vec::new();
-            for (kind, folder) in folders {
-                stems.extend(files::stems(&folder)?.into_iter().map(|stem| (kind, stem)));
+            for (kind, within, folder) in folders {
+                stems
+                    .extend(files::stems(&folder)?.into_iter().map(|stem| (kind, format!("{within}{stem}"))));
             }
             Ok(stems)
         })

@@ -13,6 +13,8 @@ use unicode_normalization::UnicodeNormalization as _;
 pub const NAME_LENGTH_MAX: usize = 64;
 /// Longest stem of an identity document's file name, in bytes: file systems take 255 with `.md` and a suffix.
 pub const STEM_BYTES_MAX: usize = 200;
+/// The one folder within a category, of custom documents alone: entries of lorebooks.
+pub const LORE_FOLDER: &str = "lore/";
 
 /// A name that can't be used, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -173,18 +175,23 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_allowed)
 }
 
-/// The name of an identity document with its `.md`.
+/// The name of an identity document with its `.md`. Entries of lorebooks have `lore/` before it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FileName(String);
 
 text_name!(FileName);
-string_form!(FileName, r"^[\p{L}\p{N}_-]+\.md$");
+string_form!(FileName, r"^(lore/)?[\p{L}\p{N}_-]+\.md$");
 
 impl FileName {
     /// The name without `.md`.
     pub fn stem(&self) -> &str {
         self.0.strip_suffix(".md").unwrap_or(&self.0)
+    }
+
+    /// Whether it lies in the folder of lorebooks.
+    pub fn is_in_lore(&self) -> bool {
+        self.0.starts_with(LORE_FOLDER)
     }
 
     /// The name of the core block of a user, whose id may hold any character: what is not a letter or digit stands
@@ -210,7 +217,12 @@ impl FromStr for FileName {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let text: String = text.nfc().collect();
         match text.strip_suffix(".md") {
-            Some(stem) if is_plain(stem) && stem.len() <= STEM_BYTES_MAX => Ok(Self(text)),
+            Some(stem)
+                if is_plain(stem.strip_prefix(LORE_FOLDER).unwrap_or(stem))
+                    && stem.len() <= STEM_BYTES_MAX =>
+            {
+                Ok(Self(text))
+            }
             _ => invalid(format!(
                 "a file name is 1 to {STEM_BYTES_MAX} letters, digits, `_` or `-` and `.md`; `{text}` is not"
             )),
@@ -441,7 +453,11 @@ impl DocumentName {
     /// Reads what [`Self::kind`] and [`Self::stem`] say.
     pub fn parse(kind: &str, stem: &str) -> Result<Self, InvalidName> {
         match kind.parse::<Category>() {
-            Ok(category) => Ok(Self::Identity(category, format!("{stem}.md").parse()?)),
+            Ok(category) => {
+                let name = Self::Identity(category, format!("{stem}.md").parse()?);
+                name.check_folder()?;
+                Ok(name)
+            }
             Err(_) => {
                 let granularity = kind.parse().map_err(|_| {
                     let categories = Category::ALL.map(Category::as_str);

@@ -103,6 +103,26 @@ pub struct ShownText {
     pub text: String,
 }
 
+/// Tells whether the entries of a persona's lorebooks are still the same: how many there are, and the latest revision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoreState {
+    /// Number of entries.
+    pub count: u64,
+    /// The highest revision of one of them.
+    pub revision: i64,
+}
+
+/// An entry of a lorebook as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoreDocument {
+    /// Its name.
+    pub name: DocumentName,
+    /// Who wrote the shown version.
+    pub author: InstanceId,
+    /// The whole text, with its front matter.
+    pub text: String,
+}
+
 /// An instance that has spoken with this hub.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -261,7 +281,7 @@ pub trait HubStore: Send + Sync {
     async fn document_outlines(&self, scope: &Scope, from: i64) -> Result<Vec<DocumentOutline>, StoreError>;
     /// One document, also a deleted one.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
-    /// What is in identity documents, by kind and stem, and in those of these memories that are there, in the order
+    /// What is in identity documents, entries of lorebooks left out, by kind and stem, and in those of these memories that are there, in the order
     /// asked: of each text the first `length_max` characters. However long the past is, only what is named is read.
     async fn shown_texts(
         &self,
@@ -269,6 +289,12 @@ pub trait HubStore: Send + Sync {
         memories: Vec<DiaryName>,
         length_max: u32,
     ) -> Result<Vec<ShownText>, StoreError>;
+    /// The entries of the persona's lorebooks, by name; `None` if they are still as `known` says.
+    async fn lore(
+        &self,
+        scope: &Scope,
+        known: Option<LoreState>,
+    ) -> Result<Option<(LoreState, Vec<LoreDocument>)>, StoreError>;
     /// Every version of a document that was kept, newest first.
     async fn document_versions(
         &self,

@@ -10,6 +10,7 @@ use crate::daily::without_tags;
 use crate::documents::core_block_of;
 use crate::error::HubError;
 use crate::identity::{in_order_of_the_prompt, label_or_stem};
+use crate::lore::NamedLore;
 use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
 use crate::search::RelatedMemory;
 use crate::service::Hub;
@@ -34,6 +35,8 @@ pub struct PromptDocuments {
     pub periods: Vec<(String, String)>,
     /// What other programs wrote about the text, the most relevant first.
     pub related: Vec<RelatedMemory>,
+    /// Entries of lorebooks that are named, the most important first.
+    pub lore: Vec<NamedLore>,
 }
 
 impl Hub {
@@ -75,6 +78,7 @@ impl Hub {
                 .collect(),
             periods: told.into_iter().map(|(name, text)| (name.date().to_string(), text)).collect(),
             related: Vec::new(),
+            lore: Vec::new(),
         })
     }
 }

@@ -128,7 +128,9 @@ impl Hub {
             return Ok(Err(SummaryError("there is no language model to write it".to_owned())));
         };
         let identity = self.identity_documents(scope).await?;
-        let identity = identity.iter().filter_map(identity::labelled).collect();
+        // What a lorebook says is fiction.
+        let identity = identity.iter().filter(|document| !document.name.is_lore());
+        let identity = identity.filter_map(identity::labelled).collect();
         let personas = self.inner().parts.personas.personas().await?;
         let persona = personas.into_iter().find(|persona| persona.id == scope.persona);
         let request = SummaryRequest {

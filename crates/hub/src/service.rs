@@ -13,6 +13,7 @@ use tokio::sync::{Mutex, Notify};
 
 use crate::error::HubError;
 use crate::extraction::ExtractionLog;
+use crate::lore::LoreCache;
 use crate::names::{DiaryName, InstanceId};
 use crate::ports::{ConflictListener, DiaryLinks, HubStore, Summariser};
 use crate::retries::Retries;
@@ -97,6 +98,7 @@ pub(crate) struct Inner {
     pub(crate) extraction: ExtractionLog,
     pub(crate) vectors: ChunkVectorCache,
     pub(crate) embedded: EmbeddingWatermark,
+    pub(crate) lore: LoreCache,
     /// Roll-ups that failed.
     pub(crate) failures: Retries<(Scope, DiaryName)>,
     instance: ArcSwap<InstanceId>,
@@ -135,6 +137,7 @@ impl Hub {
                 extraction: ExtractionLog::default(),
                 vectors: ChunkVectorCache::default(),
                 embedded: EmbeddingWatermark::default(),
+                lore: LoreCache::default(),
                 failures: Retries::default(),
             }),
         }

@@ -51,6 +51,18 @@ impl Hub {
         Ok((act, document))
     }
 
+    /// [`Self::begin`] with several documents, in the order of their names. They are no memories, so no roll-up is above
+    /// them.
+    pub(crate) async fn begin_with_all<'a>(
+        &'a self,
+        caller: &'a Caller,
+        names: &[DocumentName],
+    ) -> Result<(HubTransaction<'a>, Vec<Option<Document>>), HubError> {
+        let mut act = self.begin_knowing(caller, names).await?;
+        let documents = names.iter().map(|name| act.known.remove(name).flatten()).collect();
+        Ok((act, documents))
+    }
+
     async fn begin_knowing<'a>(
         &'a self,
         caller: &'a Caller,
@@ -314,6 +326,7 @@ impl Hub {
         content: Option<&str>,
     ) -> Result<(), HubError> {
         check_reach(caller, name)?;
+        name.check_folder().map_err(|error| HubError::Invalid(error.to_string()))?;
         if content.is_some_and(|content| content.len() > CONTENT_BYTES_MAX) {
             return Err(HubError::Invalid(format!(
                 "{name} would be longer than {CONTENT_BYTES_MAX} bytes; nothing was written. Divide it"

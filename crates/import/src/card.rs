@@ -75,7 +75,7 @@ pub struct LoreEntry {
     pub name: String,
     /// The entry is used when one of these is named.
     pub keys: Vec<String>,
-    /// If there are any, one of them must be named too.
+    /// Further keys, if there are any.
     pub secondary_keys: Vec<String>,
     /// The text, verbatim.
     pub content: String,
@@ -83,6 +83,18 @@ pub struct LoreEntry {
     pub is_constant: bool,
     /// Whether it is switched on.
     pub is_enabled: bool,
+    /// How `secondary_keys` decide: `and_any`, `and_all`, `not_all` or `not_any`.
+    pub logic: String,
+    /// Entries of a higher order stand later in the prompt.
+    pub order: i64,
+    /// How many of the newest messages are searched for keys.
+    pub scan_depth: Option<u32>,
+    /// Whether keys are compared letter by letter.
+    pub is_case_sensitive: bool,
+    /// Whether keys must be whole words, or may stand within words; not set for the usual way.
+    pub whole_words: Option<bool>,
+    /// Other fields that are set, by name.
+    pub other: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Card {

@@ -1,11 +1,14 @@
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::card::{Card, Lorebook, Picture};
+use crate::card::{Card, LoreEntry, Lorebook, Picture};
 use crate::error::ImportError;
 use crate::item::{CoreBlock, CoreDraft, Item, Skip};
 use crate::languages::language_of;
 use crate::limits::LOOK_LIST_MAX;
+use crate::macros::resolve_macros;
 use crate::read::{Position, ReadOptions, read};
 use crate::sources::Sources;
 
@@ -32,6 +35,9 @@ pub struct CharacterDraft {
     pub picture: Option<Picture>,
     /// The lorebooks in the files.
     pub lorebooks: Vec<LorebookSummary>,
+    /// The lorebooks with their entries, which are not part of the JSON.
+    #[serde(skip)]
+    pub lore: Vec<Lorebook>,
     /// Parts of the files that are not used, with the reason.
     pub unused: Vec<Skip>,
 }
@@ -59,6 +65,8 @@ pub struct LorebookSummary {
 pub struct DraftOptions<'a> {
     /// Stands for `{{user}}`; else the card's language has a word for it.
     pub user_name: Option<&'a str>,
+    /// Stands for `{{char}}` in lorebooks without a card.
+    pub persona_name: &'a str,
     /// Most characters of a block.
     pub block_length_max: usize,
     /// Largest picture, in bytes.
@@ -115,7 +123,39 @@ impl FoundParts {
     }
 
     fn has_character(&self) -> bool {
-        self.card.is_some() || !self.instructions.is_empty()
+        self.card.is_some() || !self.instructions.is_empty() || !self.lorebooks.is_empty()
+    }
+
+    fn resolve_lore(&mut self, persona_name: &str, user_name: &str) {
+        for entry in self.lorebooks.iter_mut().flat_map(|book| &mut book.entries) {
+            entry.content = resolve_macros(&entry.content, persona_name, user_name);
+        }
+    }
+
+    /// Names the settings of lorebooks that have no effect, and entries that can never be used.
+    fn name_unused_of_lore(&mut self) {
+        let mut skips = Vec::new();
+        for book in &self.lorebooks {
+            let fields: BTreeSet<&str> =
+                book.entries.iter().flat_map(|entry| entry.other.keys().map(String::as_str)).collect();
+            if !fields.is_empty() {
+                let fields = fields.into_iter().collect::<Vec<_>>().join(", ");
+                skips.push(Skip::new(
+                    &book.name,
+                    format!("settings of entries that have no effect here: {fields}"),
+                ));
+            }
+            let is_silent =
+                |entry: &&LoreEntry| entry.is_enabled && !entry.is_constant && entry.keys.is_empty();
+            let silent = book.entries.iter().filter(is_silent).count();
+            if silent > 0 {
+                skips.push(Skip::new(
+                    &book.name,
+                    format!("entries without a key that can be used here: {silent}"),
+                ));
+            }
+        }
+        skips.into_iter().for_each(|skip| self.skip(skip));
     }
 
     fn draft(mut self, options: DraftOptions<'_>) -> CharacterDraft {
@@ -127,7 +167,8 @@ impl FoundParts {
             let card = card.resolved(options.user_name.unwrap_or(words.user));
             parts.add_card(&card, &draft.greetings, words);
             let had_picture = card.picture.is_some();
-            draft.name = Some(card.persona_name().trim().to_owned());
+            let persona_name = card.persona_name().to_owned();
+            draft.name = Some(persona_name.trim().to_owned());
             if !card.creator_notes.trim().is_empty() {
                 let reason = "the creator's notes are for people who choose the card";
                 self.skip(Skip::new(&card.place, reason));
@@ -138,7 +179,10 @@ impl FoundParts {
                 let size = options.picture_size_max / 1_048_576;
                 self.skip(Skip::new(&card.place, format!("the picture is larger than {size} MB")));
             }
+            self.resolve_lore(&persona_name, options.user_name.unwrap_or(words.user));
             self.lorebooks.extend(card.lorebook);
+        } else {
+            self.resolve_lore(options.persona_name, options.user_name.unwrap_or(ENGLISH.user));
         }
         for instruction in self.instructions.drain(..) {
             parts.of(instruction.block).push(instruction.text);
@@ -152,11 +196,11 @@ impl FoundParts {
                 self.unused.push(Skip::new(count.to_string(), reason));
             }
         }
-        draft.lorebooks = self
-            .lorebooks
-            .into_iter()
-            .map(|book| LorebookSummary { name: book.name, entries: book.entries.len() as u64 })
-            .collect();
+        self.name_unused_of_lore();
+        let summary =
+            |book: &Lorebook| LorebookSummary { name: book.name.clone(), entries: book.entries.len() as u64 };
+        draft.lorebooks = self.lorebooks.iter().map(summary).collect();
+        draft.lore = self.lorebooks;
         draft.unused = self.unused;
         for block in [CoreBlock::Persona, CoreBlock::User, CoreBlock::Style] {
             let (text, rest) = split_at(paragraphs(parts.of(block)), options.block_length_max);

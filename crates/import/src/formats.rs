@@ -12,6 +12,7 @@ mod claude;
 mod sillytavern;
 mod statements;
 mod character_card;
+mod lorebook;
 mod whatsapp;
 mod telegram;
 mod discord;
@@ -104,7 +105,7 @@ const FORMATS: &[Format] = &[
     claude::FORMAT,
     sillytavern::FORMAT,
     character_card::FORMAT,
-    character_card::LOREBOOK_FORMAT,
+    lorebook::FORMAT,
     facebook::FORMAT,
     telegram::FORMAT,
     discord::EXPORTER_FORMAT,

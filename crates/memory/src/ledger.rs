@@ -128,18 +128,23 @@ pub struct TokenUsage {
     pub cached_tokens: u64,
 }
 
-/// A document of another instance that was in a prompt. It holds no word of the document, so that nothing of it is left here when it is
+/// A document that was in a prompt: a memory of another instance, or an entry of a lorebook. It holds no word of the document, so that nothing of it is left here when it is
 /// erased.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UsedDocument {
-    /// `daily` or `significant`.
+    /// `daily`, `significant` or `lore`.
     pub kind: String,
-    /// The day that it is about.
-    pub date: String,
+    /// The day that a memory is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
     /// The instance that wrote it.
     pub source_instance: String,
     /// How much it is about what was said, 0 to 1, on the scale of recall.
     pub relevance: f64,
+    /// SHA-256 of an entry's document name, in hexadecimal: the name has words of the entry. Not shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub digest: Option<String>,
     /// The document's file name, looked up when the receipt is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,

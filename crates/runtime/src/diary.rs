@@ -7,6 +7,7 @@ use hub::{ConflictListener, Hub, HubError, PromptDocuments, WorkingHours};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use memory::messages::Message;
 use memory::ports::StoreError;
 use memory::text::named_times;
 use memory::{PersonaId, Scope};
@@ -43,29 +44,36 @@ impl RuntimeInner {
         self.hub.get().map(|(hub, _)| hub)
     }
 
-    /// The documents of the shared self, the weeks, months or years that what was `said` asks about, and what other
-    /// programs wrote about it. A reply is possible without them. How much of them is told is the prompt's budget's to say.
+    /// The documents of the shared self, the weeks, months or years that `text` asks about, what other programs wrote about
+    /// it, and entries of lorebooks that are named in it or in the `latest` messages, of which the newest comes last. A reply
+    /// is possible without them. The prompt's budget decides how much of them it holds.
     pub(crate) async fn shared_self(
         &self,
         scope: &Scope,
-        said: &str,
+        text: &str,
+        latest: &[Message],
         now: Timestamp,
         zone: &TimeZone,
     ) -> PromptDocuments {
         let Some((hub, _)) = self.hub.get() else { return PromptDocuments::default() };
         let week_start = self.settings().recall.week_start;
         let day = |moment: Timestamp| moment.to_zoned(zone.clone()).date();
-        let spans: Vec<(Date, Date)> = named_times(said, now, zone, week_start)
+        let spans: Vec<(Date, Date)> = named_times(text, now, zone, week_start)
             .into_iter()
             .map(|(start, end)| (day(start), day(end)))
             .collect();
         let min_relevance = self.settings().recall.min_relevance;
-        let found = futures_util::future::try_join(
+        // What is in the text is not counted again.
+        let others = latest.iter().rev().map(|message| message.content.as_str());
+        let newest_first: Vec<&str> =
+            std::iter::once(text).chain(others.filter(|content| !text.contains(content))).collect();
+        let found = futures_util::future::try_join3(
             hub.for_prompt(scope, &spans),
-            hub.related_memories(scope, said, min_relevance),
+            hub.related_memories(scope, text, min_relevance),
+            hub.lore_named_in(scope, &newest_first),
         );
         match found.await {
-            Ok((documents, related)) => PromptDocuments { related, ..documents },
+            Ok((documents, related, lore)) => PromptDocuments { related, lore, ..documents },
             Err(error) => {
                 tracing::warn!(%error, "a reply goes without the documents of the shared self");
                 PromptDocuments::default()

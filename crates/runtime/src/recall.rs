@@ -91,7 +91,7 @@ impl RuntimeInner {
             self.recall_between(persona, user, request),
             self.store().core_blocks(&scope),
             self.store().mood(&scope),
-            self.shared_self(&scope, &text, now, &zone).map(Ok),
+            self.shared_self(&scope, &text, said, now, &zone).map(Ok),
         )?;
         let corrected = &mut recalled.corrected;
         let mut texts = corrected::texts(&documents, &core_blocks, mood.as_ref());
@@ -149,11 +149,12 @@ pub(crate) fn add_remembered(input: &mut ReplyInput, remembered: &Remembered) {
         recalled,
         core_blocks,
         mood,
-        documents: PromptDocuments { documents, periods, related },
+        documents: PromptDocuments { documents, periods, related, lore },
     } = remembered;
     input.core_blocks.clone_from(core_blocks);
     input.mood.clone_from(mood);
     input.documents.clone_from(documents);
+    input.lore = lore.iter().map(|entry| (entry.label.clone(), entry.text.clone())).collect();
     let related = related.iter().map(|memory| (memory.label(), memory.excerpt.clone()));
     input.periods = periods.iter().cloned().chain(related).collect();
     let chosen: HashSet<NodeId> = recalled.nodes.iter().map(|scored| scored.node.id).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use hub::RelatedMemory;
+use hub::{Hub, RelatedMemory};
 use jiff::Timestamp;
 use memory::identifiers::{MessageId, NodeId, TurnId};
 use memory::ledger::{ReplyReceipt, TokenUsage, UsedDocument};
@@ -27,6 +27,7 @@ pub(crate) fn receipt_of(
     };
     let used: Vec<Candidate> = recalled.candidates.iter().filter(kept).cloned().collect();
     let scored: HashSet<NodeId> = used.iter().map(|candidate| NodeId(candidate.id)).collect();
+    let lore = documents.lore.iter().filter(|entry| is_in_prompt(&entry.text, prompt)).map(Hub::lore_receipt);
     ReplyReceipt {
         turn_id,
         created_at,
@@ -38,8 +39,9 @@ pub(crate) fn receipt_of(
         documents: documents
             .related
             .iter()
-            .filter(|memory| is_in_prompt(memory, prompt))
+            .filter(|memory| is_in_prompt(&memory.excerpt, prompt))
             .map(used_document)
+            .chain(lore)
             .collect(),
         cut: prompt.cut.clone(),
         held_back: recalled.corrected.held_back.clone(),
@@ -47,20 +49,17 @@ pub(crate) fn receipt_of(
 }
 
 /// Whether the budget left it in: its first line stands there.
-fn is_in_prompt(memory: &RelatedMemory, prompt: &RenderedReply) -> bool {
-    memory
-        .excerpt
-        .lines()
-        .next()
-        .is_some_and(|line| prompt.system.contains(line) || prompt.user.contains(line))
+fn is_in_prompt(text: &str, prompt: &RenderedReply) -> bool {
+    text.lines().next().is_some_and(|line| prompt.system.contains(line) || prompt.user.contains(line))
 }
 
 fn used_document(memory: &RelatedMemory) -> UsedDocument {
     UsedDocument {
         kind: memory.kind.as_str().to_owned(),
-        date: memory.name.date().to_string(),
+        date: Some(memory.name.date().to_string()),
         source_instance: memory.source_instance.to_string(),
         relevance: memory.relevance,
+        digest: None,
         filename: None,
         excerpt: None,
     }

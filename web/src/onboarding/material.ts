@@ -16,7 +16,7 @@ export type Material =
 /** Looks at what files hold. The upload of conversations waits in the importer; any other without a character is deleted. */
 export async function readMaterial(files: File[]): Promise<Material> {
   const { run_id: importId, look } = await sendFiles(files);
-  if (look && look.cards + look.core_drafts > 0) {
+  if (look && (look.cards + look.core_drafts > 0 || (look.lorebooks > 0 && look.messages === 0))) {
     return { kind: "character", importId, draft: await get("/api/admin/imports/{id}/character", { id: importId }) };
   }
   if (look && look.messages > 0) return { kind: "conversations", messages: look.messages };

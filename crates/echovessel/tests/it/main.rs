@@ -38,5 +38,6 @@ mod embedding;
 mod forgetting;
 mod backup;
 mod import;
+mod lorebook;
 mod character;
 mod import_pipeline;

@@ -5,7 +5,7 @@ use super::{InvalidName, invalid};
 /// Longest label of a document, in characters.
 pub const PROMPT_LABEL_LENGTH_MAX: usize = 60;
 /// Headings of the reply's prompt: no label may pose as one of them.
-pub const PROMPT_HEADINGS: [&str; 23] = [
+pub const PROMPT_HEADINGS: [&str; 24] = [
     "Persona",
     "About the user",
     "Style preferences",
@@ -13,6 +13,7 @@ pub const PROMPT_HEADINGS: [&str; 23] = [
     "Right now",
     "How you feel right now",
     "What else is written down",
+    "The world around you",
     "Entity disambiguation pending",
     "What you are not certain of",
     "Expectation match",

@@ -122,10 +122,11 @@ impl Hub {
         }
         let names = self.inner().parts.store.memory_names(scope).await?;
         let asked = content_terms(text);
-        let mut found = Vec::new();
+        let mut found = self.look_up_used_lore(scope, &used).await?;
         for document in used {
             let is_it = |name: &&DiaryName| {
-                name.granularity().as_str() == document.kind && name.date().to_string() == document.date
+                name.granularity().as_str() == document.kind
+                    && document.date.as_ref() == Some(&name.date().to_string())
             };
             for name in names.iter().filter(is_it) {
                 let known = self.document(scope, &DocumentName::Diary(name.clone())).await?;

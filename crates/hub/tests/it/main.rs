@@ -10,6 +10,7 @@ mod erasure;
 mod mirror;
 mod rollups;
 mod prompt;
+mod lore;
 mod search;
 mod archive;
 mod archive_elsewhere;

@@ -1,24 +1,21 @@
-//! Character cards V1, V2 and V3 as JSON, in a PNG picture or in a CHARX archive; world books.
+//! Character cards V1, V2 and V3 as JSON, in a PNG picture or in a CHARX archive.
 
 use base64::Engine;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{alphabet, engine::DecodePaddingMode};
 use serde_json::Value;
 
-use super::listed::{id_at, text_at};
-use super::{Context, Format, Reader, one, png};
-use crate::card::{Card, LoreEntry, Lorebook, Picture};
+use super::listed::text_at;
+use super::{Context, Format, Reader, lorebook, one, png};
+use crate::card::{Card, Picture};
 use crate::error::ImportError;
 use crate::item::{Item, Skip};
 use crate::json::refusal_of;
-use crate::limits::{DOCUMENT_BYTES_MAX, LORE_ENTRIES_MAX};
+use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::lines::clean_text;
 
 pub(super) const FORMAT: Format =
     Format { id: "card", name: "character card (V1, V2, V3)", detect: is_card, open };
-
-pub(super) const LOREBOOK_FORMAT: Format =
-    Format { id: "lorebook", name: "world book", detect: is_lorebook, open: open_lorebook };
 
 /// Cards in pictures are written with and without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -34,14 +31,6 @@ fn is_card(context: &Context<'_>) -> bool {
         || head.is_object_with(&["name", "description", "first_mes"])
         || head.is_object_with(&["name", "personality", "first_mes"])
         || head.is_object_with(&["char_name", "char_persona"])
-}
-
-fn is_lorebook(context: &Context<'_>) -> bool {
-    let Some(json) = &context.head.json else { return false };
-    let text = &context.head.text;
-    !json.is_array
-        && (json.has(&["entries"]) && text.contains("\"key") && text.contains("\"content\"")
-            || json.has(&["data"]) && text.contains("lorebook_v"))
 }
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
@@ -64,26 +53,11 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     })
 }
 
-fn open_lorebook(context: &Context<'_>) -> Result<Reader, ImportError> {
-    let name = context.source.name();
-    let Some(bytes) = context.source.read_text(DOCUMENT_BYTES_MAX)? else {
-        return Ok(skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
-    };
-    let book = parse(&clean_text(bytes).0).and_then(|json| {
-        let book = json.get("data").filter(|_| json.get("entries").is_none()).unwrap_or(&json);
-        lorebook(book, context.source.stem(), name)
-    });
-    Ok(match book {
-        Ok(book) => one(Item::Lorebook(book)),
-        Err(reason) => skip(name, reason),
-    })
-}
-
-fn skip(name: &str, reason: String) -> Reader {
+pub(super) fn skip(name: &str, reason: String) -> Reader {
     one(Item::Skip(Skip::new(name, reason)))
 }
 
-fn parse(json: &str) -> Result<Value, String> {
+pub(super) fn parse(json: &str) -> Result<Value, String> {
     if let Some(reason) = refusal_of(json.as_bytes()) {
         return Err(reason);
     }
@@ -150,7 +124,7 @@ fn from_json(json: &Value, name: &str) -> Result<Card, String> {
         version: text(&["character_version"]),
         tags: texts("tags"),
         picture: None,
-        lorebook: book.map(|book| lorebook(book, &card_name, name)).transpose()?,
+        lorebook: book.map(|book| lorebook::read(book, &card_name, name)).transpose()?,
         place: name.to_owned(),
         name: card_name,
     })
@@ -172,55 +146,4 @@ fn packed_picture(context: &Context<'_>, json: &Value) -> Option<Picture> {
         _ => return None,
     };
     Some(Picture { media_type: media_type.to_owned(), bytes })
-}
-
-/// A book of a card (a list of entries with `keys`) or of its own (entries by number, with `key`).
-fn lorebook(book: &Value, fallback_name: &str, place: &str) -> Result<Lorebook, String> {
-    let entries: Vec<(String, &Value)> = match book.get("entries") {
-        Some(Value::Array(entries)) => {
-            entries.iter().enumerate().map(|(at, entry)| (at.to_string(), entry)).collect()
-        }
-        Some(Value::Object(entries)) => {
-            let mut entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), entry)).collect();
-            entries.sort_by_key(|(key, _)| (key.parse::<u64>().unwrap_or(u64::MAX), key.clone()));
-            entries
-        }
-        _ => return Err("the book has no entries".to_owned()),
-    };
-    if entries.len() > LORE_ENTRIES_MAX {
-        return Err(format!("the book has more than {LORE_ENTRIES_MAX} entries"));
-    }
-    let is_true = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_bool);
-    let keys = |entry: &Value, names: [&str; 2]| {
-        let list = names.iter().find_map(|name| entry.get(*name));
-        match list {
-            Some(Value::Array(keys)) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            Some(Value::String(keys)) => {
-                keys.split(',').map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).collect()
-            }
-            _ => Vec::new(),
-        }
-    };
-    let read = entries.into_iter().filter_map(|(at, entry)| {
-        let content = text_at(entry, "content").filter(|content| !content.trim().is_empty())?.to_owned();
-        Some(LoreEntry {
-            id: id_at(entry, "uid").or_else(|| id_at(entry, "id")).unwrap_or(at),
-            name: ["name", "comment"]
-                .iter()
-                .find_map(|key| text_at(entry, key))
-                .unwrap_or_default()
-                .to_owned(),
-            keys: keys(entry, ["keys", "key"]),
-            secondary_keys: keys(entry, ["secondary_keys", "keysecondary"]),
-            content,
-            is_constant: is_true(entry, "constant").unwrap_or(false),
-            is_enabled: is_true(entry, "enabled")
-                .unwrap_or_else(|| !is_true(entry, "disable").unwrap_or(false)),
-        })
-    });
-    Ok(Lorebook {
-        name: text_at(book, "name").unwrap_or(fallback_name).to_owned(),
-        entries: read.collect(),
-        place: place.to_owned(),
-    })
 }

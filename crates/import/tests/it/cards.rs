@@ -117,6 +117,37 @@ fn a_world_book_is_read_in_the_order_of_its_numbers() {
 }
 
 #[test]
+fn settings_of_entries_are_read_from_every_form() {
+    let world = json!({"name": "Hives", "scan_depth": 3, "entries": {
+        "0": {"uid": 0, "key": ["queen", "/qu(ee|e)n/i"], "keysecondary": ["old", "blue"], "selective": true, "selectiveLogic": 3,
+              "comment": "Queen", "content": "@@depth 4\n@@role user\nThe queen is old.", "order": 7, "caseSensitive": true,
+              "matchWholeWords": false, "scanDepth": null, "position": 4, "probability": 100, "group": "", "sticky": 2},
+        "1": {"uid": 1, "key": [], "content": "Never used.", "selective": false, "keysecondary": ["x"]}}});
+    let read = items("world.json", world.to_string());
+    let Item::Lorebook(book) = &read[0] else { panic!("{read:?}") };
+    let queen = &book.entries[0];
+    assert_eq!((queen.keys.as_slice(), queen.secondary_keys.len()), (&["queen".to_owned()][..], 2));
+    assert_eq!((queen.logic.as_str(), queen.order, queen.scan_depth), ("and_all", 7, Some(3)));
+    assert_eq!((queen.is_case_sensitive, queen.whole_words), (true, Some(false)));
+    assert_eq!(queen.content, "The queen is old.");
+    assert_eq!(
+        Value::Object(queen.other.clone()),
+        json!({"position": 4, "sticky": 2, "decorators": ["depth 4", "role user"], "patterns": ["/qu(ee|e)n/i"]})
+    );
+    assert_eq!(book.entries[1].other["secondary_keys"], json!(["x"]));
+    assert!(book.entries[1].secondary_keys.is_empty());
+
+    let mut card = v2();
+    card["data"]["character_book"]["entries"][0]["extensions"] =
+        json!({"selectiveLogic": 2, "scan_depth": 9, "match_whole_words": true, "position": 0, "weight": 10});
+    card["data"]["character_book"]["entries"][0]["selective"] = json!(true);
+    let read = items("mira.json", card.to_string());
+    let entry = &card_of(&read).lorebook.as_ref().unwrap().entries[0];
+    assert_eq!((entry.logic.as_str(), entry.order, entry.scan_depth), ("not_any", 1, Some(9)));
+    assert_eq!((entry.whole_words, &entry.other), (Some(true), json!({"weight": 10}).as_object().unwrap()));
+}
+
+#[test]
 fn pictures_that_lie_are_refused_with_a_word() {
     let encoded = STANDARD.encode(v2().to_string());
     let card = [b"chara\0", encoded.as_bytes()].concat();

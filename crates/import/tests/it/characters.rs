@@ -24,8 +24,12 @@ fn draft_of(files: &[(&str, String)], user_name: Option<&str>) -> Option<Charact
 
 fn draft_in(folder: &Path, user_name: Option<&str>) -> Option<CharacterDraft> {
     let sources = Sources::open(&[Input::Path(folder.to_owned())]).unwrap();
-    let options =
-        DraftOptions { user_name, block_length_max: BLOCK_LENGTH_MAX, picture_size_max: PICTURE_SIZE_MAX };
+    let options = DraftOptions {
+        user_name,
+        persona_name: "Mira",
+        block_length_max: BLOCK_LENGTH_MAX,
+        picture_size_max: PICTURE_SIZE_MAX,
+    };
     draft_character(&sources, &ReadOptions::default(), options).unwrap()
 }
 
@@ -59,6 +63,24 @@ fn picture_that_is_too_large_is_named() {
         let named = draft.unused.iter().any(|skip| skip.reason == "the picture is larger than 4 MB");
         assert_eq!(named, !has_picture, "{:?}", draft.unused);
     }
+}
+
+#[test]
+fn lorebooks_come_along_with_what_has_no_effect() {
+    let world = json!({"name": "Hives", "entries": {
+        "0": {"key": ["queen"], "content": "{{char}} calls her Bee, {{user}} does not.", "sticky": 2},
+        "1": {"key": ["/x/"], "content": "Never used."}}});
+    let draft = draft_of(&[("world.json", world.to_string())], Some("Ann")).unwrap();
+    assert_eq!((draft.name, draft.persona_block.as_str()), (None, ""));
+    assert_eq!(draft.lore[0].entries[0].content, "Mira calls her Bee, Ann does not.");
+    let reasons: Vec<&str> = draft.unused.iter().map(|skip| skip.reason.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "settings of entries that have no effect here: patterns, sticky",
+            "entries without a key that can be used here: 1"
+        ]
+    );
 }
 
 #[test]
@@ -110,9 +132,8 @@ fn instructions_and_notes_of_other_programs_are_drafts() {
 }
 
 #[test]
-fn talk_alone_and_a_lorebook_alone_hold_no_character() {
+fn talk_alone_holds_no_character() {
     assert_eq!(draft_of(&[("_chat.txt", crate::whatsapp::IOS.to_owned())], None), None);
-    assert_eq!(draft_of(&[("world.json", crate::cards::world_book())], None), None);
 }
 
 #[test]

@@ -106,6 +106,7 @@ fn a_card_comes_back() {
         keys: vec!["hive".to_owned()],
         content: "Three.".to_owned(),
         is_enabled: true,
+        logic: "and_any".to_owned(),
         ..LoreEntry::default()
     };
     let card = Card {

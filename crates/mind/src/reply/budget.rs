@@ -24,7 +24,7 @@ impl Default for ReplyBudget {
 
 /// What part of a budget a section of whole texts may take, one in so many, before anything is cut: a prompt needs room
 /// for the talk, however much was written elsewhere.
-const SHARES: [(Name, u64); 2] = [(Name::Documents, 3), (Name::Periods, 4)];
+const SHARES: [(Name, u64); 3] = [(Name::Documents, 3), (Name::Lore, 6), (Name::Periods, 4)];
 /// Tokens below which the beginning of a text is not worth its heading.
 const WORTH_TELLING: u64 = 40;
 /// What stands where a text was shortened.
@@ -34,7 +34,7 @@ const GOES_ON: &str = "… (it goes on)";
 /// luxury of each section, then what stands there whatever was said, then what was recalled for this message, and
 /// at the very end the talk itself, all but the last message. The least useful item is the oldest of talk and
 /// sessions and the last of what is ranked.
-const CUTS: [(Name, usize); 27] = [
+const CUTS: [(Name, usize); 29] = [
     (Name::Sessions, 2),
     (Name::SelfThoughts, 1),
     (Name::PinnedThoughts, 3),
@@ -42,6 +42,7 @@ const CUTS: [(Name, usize); 27] = [
     (Name::Passages, 2),
     (Name::Thoughts, 2),
     (Name::Documents, 6),
+    (Name::Lore, 4),
     (Name::Expectations, 2),
     (Name::Events, 5),
     (Name::Conversation, 6),
@@ -53,6 +54,7 @@ const CUTS: [(Name, usize); 27] = [
     (Name::Expectations, 0),
     (Name::Fulfilled, 0),
     (Name::Documents, 2),
+    (Name::Lore, 0),
     (Name::Passages, 0),
     (Name::Entities, 0),
     (Name::Promises, 2),
@@ -64,8 +66,8 @@ const CUTS: [(Name, usize); 27] = [
     (Name::Said, 1),
 ];
 
-/// Shortens the sections of whole texts to their shares, and says which texts lost their ends. The documents' share goes
-/// to the first ones; periods were asked about all alike, so each has its part of theirs, and what one leaves is the
+/// Shortens the sections of whole texts to their shares, and says which texts lost their ends. The share of documents and
+/// of lore goes to the first ones; periods were asked about all alike, so each has its part of theirs, and what one leaves is the
 /// others'. A text is told from its beginning, in whole lines.
 pub(super) fn give_shares(sections: &mut Sections, budget: &ReplyBudget) -> Vec<String> {
     let mut shortened = 0;

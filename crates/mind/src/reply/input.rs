@@ -22,6 +22,8 @@ pub struct ReplyInput {
     pub core_blocks: CoreBlocks,
     /// Identity documents beyond the core blocks: what each is called and what it says.
     pub documents: Vec<(String, String)>,
+    /// Entries of lorebooks that are named, the most important first: what each is called and what it says.
+    pub lore: Vec<(String, String)>,
     /// Weeks, months or years that the burst asks about, as the persona told them to itself: which, and the text.
     pub periods: Vec<(String, String)>,
     /// L6 as stored; faded or neutral it leaves no section.
@@ -72,6 +74,7 @@ impl ReplyInput {
             facts: PersonaFacts::default(),
             core_blocks: CoreBlocks::default(),
             documents: Vec::new(),
+            lore: Vec::new(),
             periods: Vec::new(),
             mood: None,
             now,

@@ -83,6 +83,8 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         user_block: authored(&input.core_blocks.user),
         style_block: authored(&input.core_blocks.style),
         documents: labelled(sections, Name::Documents),
+        // The most important one stands nearest to the conversation.
+        lore: labelled(sections, Name::Lore).into_iter().rev().collect(),
         facts: facts(&input.facts),
         clocks: clocks(input),
         mood: mood(input),

@@ -21,6 +21,7 @@ const EARLIER_LENGTH_MAX: usize = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     Documents,
+    Lore,
     Entities,
     Uncertain,
     Fulfilled,
@@ -39,8 +40,9 @@ pub(super) enum Name {
 
 impl Name {
     /// In the order of the prompt.
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::Documents,
+        Self::Lore,
         Self::Entities,
         Self::Uncertain,
         Self::Fulfilled,
@@ -61,6 +63,7 @@ impl Name {
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Documents => "Identity documents",
+            Self::Lore => "The world around you",
             Self::Entities => "About named entities",
             Self::Uncertain => "Entity disambiguation pending",
             Self::Fulfilled => "Expectation match",
@@ -131,6 +134,7 @@ impl Sections {
     pub(super) fn of(input: &ReplyInput) -> Self {
         let mut sections = Self { items: Name::ALL.map(|name| (name, Vec::new())).to_vec() };
         sections.extend(Name::Documents, texts(&input.documents));
+        sections.extend(Name::Lore, texts(&input.lore));
         sections.extend(Name::Periods, texts(&input.periods));
         sections.add_entities(input);
         sections.add_nodes(input);

@@ -1,14 +1,17 @@
 //! A character that arrived as files: drafted for a person to check, and what of it goes beyond the core blocks.
 
 use hub::api::identity::IdentityText;
-use hub::{Caller, Hub, HubError};
-use import::{CharacterDraft, CoreBlock, DraftOptions, Overflow, ReadOptions, Sources, draft_character};
+use hub::lore::KeyLogic;
+use hub::{Caller, Hub, HubError, LoreEntry};
+use import::{
+    CharacterDraft, CoreBlock, DraftOptions, Lorebook, Overflow, ReadOptions, Sources, draft_character,
+};
+use memory::Scope;
 use memory::capture::MessageInput;
 use memory::core_blocks::CORE_BLOCK_LENGTH_MAX;
 use memory::identifiers::{ImportId, MessageId};
 use memory::messages::Role;
 use memory::ports::{AVATAR_SIZE_MAX, Avatar};
-use memory::{Scope, UserId};
 
 use super::runs::{ImportError, read_detached};
 use crate::runtime::Runtime;
@@ -21,6 +24,8 @@ const GREETING_CHANNEL: &str = "web";
 pub struct SavedCharacter {
     /// Documents that hold what did not fit into a block.
     pub documents: Vec<String>,
+    /// How many entries of lorebooks are documents now.
+    pub lore_entries: u64,
     /// Whether its picture is the persona's avatar now.
     pub has_picture: bool,
     /// The chosen greeting, as the persona's message.
@@ -28,19 +33,21 @@ pub struct SavedCharacter {
 }
 
 impl Runtime {
-    /// The character in the files of an upload. Nothing is written.
+    /// The character in the files of an upload, for this scope. Nothing is written.
     ///
     /// # Errors
-    /// [`ImportError::NoCharacter`] if the files hold neither a card nor instructions.
-    pub async fn draft_character(&self, id: ImportId, user: &UserId) -> Result<CharacterDraft, ImportError> {
+    /// [`ImportError::NoCharacter`] if the files hold neither a card nor instructions nor a lorebook.
+    pub async fn draft_character(&self, id: ImportId, scope: &Scope) -> Result<CharacterDraft, ImportError> {
         let imports = self.runtime.imports()?;
         let upload = imports.uploads.find(id).await?.filter(|upload| upload.started.is_none());
         let upload = upload.ok_or(ImportError::NotFound(id))?;
         let inputs = imports.uploads.inputs(id, &upload.files);
-        let user_name = self.runtime.store().known_user(user).await?.display_name;
+        let user_name = self.runtime.store().known_user(&scope.user).await?.display_name;
+        let persona_name = self.runtime.persona_of(scope).await?.display_name;
         let drafted = read_detached(move || {
             let options = DraftOptions {
                 user_name: user_name.as_deref(),
+                persona_name: &persona_name,
                 block_length_max: CORE_BLOCK_LENGTH_MAX,
                 picture_size_max: AVATAR_SIZE_MAX,
             };
@@ -63,7 +70,7 @@ impl Runtime {
     ) -> Result<SavedCharacter, ImportError> {
         let imports = self.runtime.imports()?;
         let _one_change_at_a_time = imports.change.lock().await;
-        let draft = self.draft_character(id, &scope.user).await?;
+        let draft = self.draft_character(id, scope).await?;
         let count = draft.greetings.len();
         let greeting = greeting.map(|number| {
             let chosen = number.checked_sub(1).and_then(|at| draft.greetings.get(at));
@@ -73,7 +80,10 @@ impl Runtime {
         self.ensure_known(scope).await?;
         let mut saved = SavedCharacter::default();
         if let Some(hub) = self.hub() {
-            saved.documents = write_overflow(hub, scope, draft.overflow).await?;
+            let caller = person(hub, scope);
+            saved.documents = write_overflow(hub, &caller, draft.overflow).await?;
+            let lore: Vec<LoreEntry> = draft.lore.into_iter().flat_map(lore_entries).collect();
+            saved.lore_entries = hub.write_lore(&caller, &lore).await?;
         }
         if let Some(picture) = draft.picture {
             let extension = match picture.media_type.as_str() {
@@ -120,14 +130,40 @@ impl Runtime {
     }
 }
 
-async fn write_overflow(hub: &Hub, scope: &Scope, overflow: Vec<Overflow>) -> Result<Vec<String>, HubError> {
-    let caller = Caller {
+fn person(hub: &Hub, scope: &Scope) -> Caller {
+    Caller {
         scope: scope.clone(),
         instance: hub.instance_id(),
         is_person: true,
         is_bound: false,
         is_of_one_user: false,
-    };
+    }
+}
+
+fn lore_entries(book: Lorebook) -> impl Iterator<Item = LoreEntry> {
+    let Lorebook { name, entries, .. } = book;
+    entries.into_iter().map(move |entry| LoreEntry {
+        book: name.clone(),
+        name: entry.name,
+        keys: entry.keys,
+        secondary_keys: entry.secondary_keys,
+        logic: KeyLogic::parse(&entry.logic).unwrap_or_default(),
+        is_constant: entry.is_constant,
+        is_enabled: entry.is_enabled,
+        order: entry.order,
+        scan_depth: entry.scan_depth,
+        is_case_sensitive: entry.is_case_sensitive,
+        whole_words: entry.whole_words,
+        other: entry.other,
+        content: entry.content,
+    })
+}
+
+async fn write_overflow(
+    hub: &Hub,
+    caller: &Caller,
+    overflow: Vec<Overflow>,
+) -> Result<Vec<String>, HubError> {
     let mut written = Vec::new();
     for Overflow { block, text } in overflow {
         let (category, filename) = match block {
@@ -141,7 +177,7 @@ async fn write_overflow(hub: &Hub, scope: &Scope, overflow: Vec<Overflow>) -> Re
             content: text,
             instance_id: hub.instance_id(),
         };
-        hub.identity_write(&caller, document).await?;
+        hub.identity_write(caller, document).await?;
         written.push(format!("{category}/{filename}"));
     }
     Ok(written)

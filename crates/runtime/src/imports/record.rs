@@ -315,6 +315,7 @@ impl PageReader {
 
     fn add(&mut self, mapped: Mapped) {
         const OTHER: &str = "this version records messages; it was not taken";
+        const CHARACTER: &str = "`import --character` or New persona takes it";
         let (place, reason) = match mapped {
             Mapped::Message(message) => return self.add_message(message),
             Mapped::Item(Item::Conversation(_)) => return,
@@ -326,8 +327,8 @@ impl PageReader {
             // The mapper turns every message into a mapped one or a skip.
             Mapped::Item(Item::Message(message)) => (message.place, "it could not be mapped".to_owned()),
             Mapped::Item(Item::Document(document)) => (document.place, format!("it is a document: {OTHER}")),
-            Mapped::Item(Item::Card(card)) => (card.place, format!("it is a character card: {OTHER}")),
-            Mapped::Item(Item::Lorebook(book)) => (book.place, format!("it is a lorebook: {OTHER}")),
+            Mapped::Item(Item::Card(card)) => (card.place, format!("it is a character card: {CHARACTER}")),
+            Mapped::Item(Item::Lorebook(book)) => (book.place, format!("it is a lorebook: {CHARACTER}")),
             Mapped::Item(Item::CoreDraft(draft)) => {
                 (draft.place, format!("it is a core block's draft: {OTHER}"))
             }

@@ -56,7 +56,9 @@ pub enum ImportError {
     )]
     FilesMissing,
     /// The files describe no character.
-    #[error("the files hold neither a character card nor instructions for a persona; nothing was changed")]
+    #[error(
+        "the files hold neither a character card nor instructions for a persona nor a lorebook; nothing was changed"
+    )]
     NoCharacter,
     /// The character has no greeting of this number.
     #[error("greeting {number} does not exist: the character has {count}; nothing was changed")]

@@ -22,7 +22,7 @@ pub(crate) async fn show(
     ScopeParam(scope): ScopeParam,
     Id(id): Id<ImportId>,
 ) -> Result<Json<CharacterDraft>, Problem> {
-    Ok(Json(app.runtime().draft_character(id, &scope.user).await?))
+    Ok(Json(app.runtime().draft_character(id, &scope).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,14 +53,16 @@ pub(crate) struct CharacterSaved {
     ok: bool,
     /// Documents that hold what did not fit into a block.
     documents: Vec<String>,
+    /// How many lorebook entries are documents of the persona now.
+    lore_entries: u64,
     /// Whether the character's picture is the persona's avatar now.
     has_avatar: bool,
     /// The greeting as the persona's message.
     greeting_id: Option<MessageId>,
 }
 
-/// `POST /api/admin/imports/{id}/character`: saves the blocks that are given, the texts that did not fit into them, the picture
-/// and the chosen greeting. The upload is deleted. 409 if a block holds another text, unless `replace` says otherwise.
+/// `POST /api/admin/imports/{id}/character`: saves the blocks that are given, the texts that did not fit into them, lorebooks,
+/// the picture and the chosen greeting. The upload is deleted. 409 if a block holds another text, unless `replace` says otherwise.
 pub(crate) async fn save(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -82,7 +84,7 @@ pub(crate) async fn save(
         if !asked.create_user {
             app.runtime().check_is_known(&scope).await?;
         }
-        let draft = app.runtime().draft_character(id, &scope.user).await?;
+        let draft = app.runtime().draft_character(id, &scope).await?;
         if let Some(number) = asked.greeting
             && !(1..=draft.greetings.len()).contains(&number)
         {
@@ -105,6 +107,7 @@ pub(crate) async fn save(
     Ok(Json(CharacterSaved {
         ok: true,
         documents: saved.documents,
+        lore_entries: saved.lore_entries,
         has_avatar: saved.has_picture,
         greeting_id: saved.greeting,
     }))

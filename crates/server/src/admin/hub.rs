@@ -3,14 +3,16 @@
 use std::cmp::Reverse;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, RawPathParams, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use hub::api::conflicts::{ConflictEntry, ConflictQuery, ConflictResolve, Resolution};
 use hub::api::documents::{DocumentEdit, DocumentEntry, DocumentText, VersionEntry};
 use hub::api::memories::{MemorySearch, PendingPeriod, SearchResults};
 use hub::api::sync::SyncStatus;
+use hub::names::LORE_FOLDER;
 use hub::rollup::RollupOutcome;
-use hub::{Caller, DiaryName, DocumentName, EditOutcome, Hub};
+use hub::{Caller, Category, DiaryName, DocumentName, EditOutcome, Hub};
 use memory::Scope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +39,28 @@ pub(super) fn person(hub: &Hub, scope: Scope) -> Caller {
 fn parse_document_name(kind: &str, filename: &str) -> Result<DocumentName, Problem> {
     let stem = filename.strip_suffix(".md").unwrap_or(filename);
     DocumentName::parse(kind, stem).map_err(|error| Problem::unprocessable(error.to_string()))
+}
+
+/// The document that a path names: `{kind}/{filename}`, or `custom/lore/{filename}`; with its `{version}`, if there is one.
+pub(crate) struct DocumentPath {
+    name: DocumentName,
+    version: Option<String>,
+}
+
+impl FromRequestParts<App> for DocumentPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let values = RawPathParams::from_request_parts(parts, app).await;
+        let values = values.map_err(|error| Problem::bad_request(error.to_string()))?;
+        let value = |wanted: &str| values.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+        let filename = value("filename").unwrap_or_default();
+        let name = match value("kind") {
+            Some(kind) => parse_document_name(kind, filename)?,
+            None => parse_document_name(Category::Custom.as_str(), &format!("{LORE_FOLDER}{filename}"))?,
+        };
+        Ok(Self { name, version: value("version").map(str::to_owned) })
+    }
 }
 
 fn missing() -> Problem {
@@ -83,9 +107,9 @@ pub(crate) async fn read(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
+    DocumentPath { name, .. }: DocumentPath,
 ) -> Result<Json<DocumentText>, Problem> {
-    let document = hub(&app)?.document_read(&scope, &parse_document_name(&kind, &filename)?).await?;
+    let document = hub(&app)?.document_read(&scope, &name).await?;
     Ok(Json(document.ok_or_else(missing)?))
 }
 
@@ -94,10 +118,10 @@ pub(crate) async fn write(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
+    DocumentPath { name, .. }: DocumentPath,
     extract::Json(edit): extract::Json<DocumentEdit>,
 ) -> Result<Json<DocumentText>, Problem> {
-    let (hub, name) = (hub(&app)?, parse_document_name(&kind, &filename)?);
+    let hub = hub(&app)?;
     let outcome = run_detached(async move {
         // With the handlers that write core blocks by themselves.
         let _edit = app.persona_edit.lock().await;
@@ -111,9 +135,9 @@ pub(crate) async fn remove(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
+    DocumentPath { name, .. }: DocumentPath,
 ) -> Result<Json<OkResponse>, Problem> {
-    let (hub, name) = (hub(&app)?, parse_document_name(&kind, &filename)?);
+    let hub = hub(&app)?;
     let removed = run_detached(async move { Ok(hub.document_delete(&person(&hub, scope), &name).await?) });
     match removed.await? {
         true => Ok(OkResponse::json()),
@@ -133,10 +157,10 @@ pub(crate) async fn versions(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    axum::extract::Path((kind, filename)): axum::extract::Path<(String, String)>,
+    DocumentPath { name, .. }: DocumentPath,
     Query(paging): Query<PageQuery>,
 ) -> Result<Json<VersionList>, Problem> {
-    let versions = hub(&app)?.document_history(&scope, &parse_document_name(&kind, &filename)?).await?;
+    let versions = hub(&app)?.document_history(&scope, &name).await?;
     if versions.is_empty() {
         return Err(missing());
     }
@@ -149,10 +173,10 @@ pub(crate) async fn restore(
     State(app): State<App>,
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
-    axum::extract::Path((kind, filename, version)): axum::extract::Path<(String, String, String)>,
+    DocumentPath { name, version }: DocumentPath,
 ) -> Result<Json<DocumentText>, Problem> {
-    let (hub, name) = (hub(&app)?, parse_document_name(&kind, &filename)?);
-    let version = version.parse().map_err(|_| no_such_version())?;
+    let hub = hub(&app)?;
+    let version = version.and_then(|version| version.parse().ok()).ok_or_else(no_such_version)?;
     let outcome = run_detached(async move {
         let _edit = app.persona_edit.lock().await;
         Ok(hub.document_restore(&person(&hub, scope), &name, EDITOR, version).await?)

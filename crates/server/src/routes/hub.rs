@@ -7,6 +7,8 @@ pub(super) fn routes() -> Vec<Route> {
     let tag = Tag("hub");
     let document = "/api/hub/documents/{kind}/{filename}";
     let versions = "/api/hub/documents/{kind}/{filename}/versions";
+    let lore = "/api/hub/documents/custom/lore/{filename}";
+    let lore_versions = "/api/hub/documents/custom/lore/{filename}/versions";
     vec![
         tag.get("/api/hub/documents", "List documents", hub::list),
         tag.get(document, "Get a document", hub::read),
@@ -16,6 +18,16 @@ pub(super) fn routes() -> Vec<Route> {
         tag.post(
             "/api/hub/documents/{kind}/{filename}/versions/{version}/restore",
             "Restore a version",
+            hub::restore,
+        )
+        .fails_with(&[409]),
+        tag.get(lore, "Get a lorebook entry", hub::read),
+        tag.put(lore, "Write a lorebook entry", hub::write).fails_with(&[409]),
+        tag.delete(lore, "Delete a lorebook entry; its versions are kept", hub::remove),
+        tag.get(lore_versions, "List a lorebook entry's versions, newest first", hub::versions),
+        tag.post(
+            "/api/hub/documents/custom/lore/{filename}/versions/{version}/restore",
+            "Restore a version of a lorebook entry",
             hub::restore,
         )
         .fails_with(&[409]),

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 
 use super::route::Docs;
 use crate::admin::audit::{AuditObject, PreviewOnly};
+use crate::admin::hub::DocumentPath;
 use crate::auth::{Admin, Principal};
 use crate::extract::{self, Id, OptionalJson, OptionalScope, Query, ScopeParam};
 use crate::problem::Problem;
@@ -62,6 +63,7 @@ impl Argument for HeaderMap {}
 impl Argument for Request {}
 impl<T> Argument for Id<T> {}
 impl<T> Argument for Path<T> {}
+impl Argument for DocumentPath {}
 
 impl<T: JsonSchema> Argument for Query<T> {
     fn describe(docs: &mut Docs) {

@@ -28,7 +28,7 @@ use hub::names::{DiaryName, DocumentName, InstanceId};
 use hub::ports::{
     ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, DiaryEvent, DocumentFilter,
     DocumentOutline, ExchangePosition, HubCommit, HubCommitOutcome, HubState, HubStore, Instance,
-    OutdatedLine, PendingErasure, ShownText, Snapshot, UnembeddedChunk,
+    LoreDocument, LoreState, OutdatedLine, PendingErasure, ShownText, Snapshot, UnembeddedChunk,
 };
 use jiff::Timestamp;
 use memory::identifiers::NodeId;
@@ -85,6 +85,15 @@ impl HubStore for SqliteStore {
     ) -> Result<Vec<ShownText>, StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(shown_texts::read(connection, &scope, &memories, length_max)?)).await
+    }
+
+    async fn lore(
+        &self,
+        scope: &Scope,
+        known: Option<LoreState>,
+    ) -> Result<Option<(LoreState, Vec<LoreDocument>)>, StoreError> {
+        let scope = scope.clone();
+        self.read(move |connection| Ok(shown_texts::lore(connection, &scope, known)?)).await
     }
 
     async fn document_versions(

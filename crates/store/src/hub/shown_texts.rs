@@ -1,9 +1,10 @@
 //! What a prompt takes from documents: read by name, so that it costs the same after a week and after ten years.
 
 use hub::names::{DiaryName, DocumentName};
-use hub::ports::ShownText;
+use hub::ports::{LoreDocument, LoreState, ShownText};
 use memory::Scope;
 
+use super::state::instance_id;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows;
 
@@ -14,6 +15,7 @@ const IDENTITY: &str = "
     JOIN hub_versions v ON v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL
     LEFT JOIN hub_labels l ON l.persona_id = d.persona_id AND l.user_id = '' AND l.kind = d.kind AND l.stem = d.stem
     WHERE d.persona_id = ?1 AND d.user_id IS NULL AND d.kind IN ('self', 'custom')
+        AND substr(d.stem, 1, 5) <> 'lore/'
     UNION ALL
     SELECT d.kind, d.stem, l.label, substr(v.content, 1, ?3)
     FROM hub_documents d
@@ -27,6 +29,37 @@ const MEMORY: &str = "
     FROM hub_documents d
     JOIN hub_versions v ON v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL
     WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind = ?4 AND d.stem = ?5";
+
+const LORE_STATE: &str = "
+    SELECT count(*), coalesce(max(d.revision), 0) FROM hub_documents d
+    WHERE d.persona_id = ?1 AND d.user_id IS NULL AND d.kind = 'custom' AND substr(d.stem, 1, 5) = 'lore/'";
+
+const LORE: &str = "
+    SELECT d.kind, d.stem, v.author, v.content FROM hub_documents d
+    JOIN hub_versions v ON v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL
+    WHERE d.persona_id = ?1 AND d.user_id IS NULL AND d.kind = 'custom' AND substr(d.stem, 1, 5) = 'lore/'";
+
+/// The entries of a persona's lorebooks; `None` if they are as known.
+pub(super) fn lore(
+    connection: &Connection,
+    scope: &Scope,
+    known: Option<LoreState>,
+) -> Result<Option<(LoreState, Vec<LoreDocument>)>> {
+    let persona = scope.persona.as_str();
+    let state = connection
+        .prepare_cached(LORE_STATE)?
+        .query_row([persona], |row| Ok(LoreState { count: row.get(0)?, revision: row.get(1)? }))?;
+    if known == Some(state) {
+        return Ok(None);
+    }
+    let entry = |row: &Row<'_>| {
+        Ok(LoreDocument { name: document_name(row)?, author: instance_id(row, 2)?, text: row.get(3)? })
+    };
+    let mut entries =
+        connection.prepare_cached(LORE)?.query_map([persona], entry)?.collect::<Result<Vec<_>>>()?;
+    entries.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(Some((state, entries)))
+}
 
 pub(super) fn read(
     connection: &Connection,
@@ -51,9 +84,12 @@ pub(super) fn read(
 }
 
 fn shown(row: &Row<'_>) -> Result<ShownText> {
-    let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?)
-        .map_err(|error| rows::unreadable(1, error))?;
-    Ok(ShownText { name, prompt_label: row.get(2)?, text: row.get(3)? })
+    Ok(ShownText { name: document_name(row)?, prompt_label: row.get(2)?, text: row.get(3)? })
+}
+
+fn document_name(row: &Row<'_>) -> Result<DocumentName> {
+    let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+    name.map_err(|error| rows::unreadable(1, error))
 }
 
 #[cfg(test)]
@@ -76,6 +112,7 @@ mod tests {
             memory.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=? AND stem=?)"),
             "{memory}"
         );
-        assert!(!format!("{identity} {memory}").contains("SCAN"), "{identity}; {memory}");
+        let lore = format!("{} {}", plan(&connection, LORE_STATE), plan(&connection, LORE));
+        assert!(!format!("{identity} {memory} {lore}").contains("SCAN"), "{identity}; {memory}; {lore}");
     }
 }

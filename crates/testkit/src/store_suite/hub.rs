@@ -172,11 +172,26 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
             (path("monthly", "2024-10")?, None, "Octo"),
         ]
     );
+    let (entry, text) = (name("custom", "lore/hives-queen")?, "---\nkeys: [\"queen\"]\n---\nShe rules.");
+    put(store, &stage.scope, &entry, text, 11).await?;
     let others = store.shown_texts(&stage.other, asked, 100).await?;
     assert_eq!(
         others.iter().map(|shown| shown.text.as_str()).collect::<Vec<_>>(),
         ["the mountains", "我们的约定"]
     );
+    let Some((state, lore)) = store.lore(&stage.other, None).await? else { return Err("no lore".into()) };
+    let read: Vec<_> = lore.iter().map(|entry| (&entry.name, entry.text.as_str())).collect();
+    assert_eq!(read, [(&entry, text)]);
+    assert_eq!(store.lore(&stage.scope, Some(state)).await?, None, "it is as it was");
+    put(store, &stage.scope, &entry, "changed", 12).await?;
+    let Some((state, lore)) = store.lore(&stage.scope, Some(state)).await? else {
+        return Err("no lore".into());
+    };
+    assert_eq!(lore.len(), 1);
+    let gone = vec![write(&entry, vec![Version { content: None, ..version("", 13)? }])];
+    commit(store, &stage.scope, HubCommit { documents: gone, ..HubCommit::default() }).await?;
+    let left = store.lore(&stage.scope, Some(state)).await?;
+    assert_eq!(left.map(|(_, lore)| lore), Some(Vec::new()));
     Ok(())
 }
 

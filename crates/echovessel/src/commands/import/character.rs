@@ -85,6 +85,9 @@ async fn draft_and_save_upload(
     for document in saved["documents"].as_array().into_iter().flatten() {
         println!("what did not fit into a block is in {}", document.as_str().unwrap_or_default());
     }
+    if let Some(entries) = saved["lore_entries"].as_u64().filter(|entries| *entries > 0) {
+        println!("{entries} lorebook entries are documents in custom/lore");
+    }
     if saved["greeting_id"].is_string() {
         println!("greeting {} is its first message", asked.greeting.unwrap_or_default());
     }
@@ -123,7 +126,12 @@ fn described(draft: &Value) -> String {
     }
     for book in list("lorebooks") {
         let (name, entries) = (book["name"].as_str().unwrap_or_default(), &book["entries"]);
-        line(&mut text, &format!("not used: the lorebook {name} ({entries} entries)"));
+        line(
+            &mut text,
+            &format!(
+                "\nthe lorebook {name} ({entries} entries): each is used while one of its keys is named"
+            ),
+        );
     }
     for skip in list("unused").iter().take(SKIPS_SHOWN) {
         let part = |name: &str| skip[name].as_str().unwrap_or_default();

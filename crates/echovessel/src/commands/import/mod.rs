@@ -61,7 +61,7 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
     let inputs: Vec<Input> = asked.files.iter().cloned().map(Input::Path).collect();
     let options = ReadOptions { format: asked.format.clone() };
     let (sources, look) = looked_at(inputs, options.clone()).await?;
-    if asked.character || look.messages == 0 && look.cards + look.core_drafts > 0 {
+    if asked.character || look.messages == 0 && look.cards + look.core_drafts + look.lorebooks > 0 {
         character::import(shared, config, home, asked).await?;
         if asked.character || asked.look || look.saved_memories == 0 {
             return Ok(());

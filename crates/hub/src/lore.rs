@@ -1,0 +1,222 @@
+//! Lorebooks: facts about the persona's world. Each joins a prompt only while one of its keys is named.
+//!
+//! An entry is the document `custom/lore/BOOK-ENTRY.md`: its keys stand in the front matter, its text below.
+
+mod entry;
+mod matching;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use memory::ledger::UsedDocument;
+use memory::{PersonaId, Scope};
+use sha2::{Digest as _, Sha256};
+
+use crate::documents::Document;
+use crate::error::HubError;
+use crate::names::{Category, DocumentName, InstanceId, InvalidName, LORE_FOLDER, PROMPT_LABEL_LENGTH_MAX};
+use crate::ports::{LoreDocument, LoreState};
+use crate::service::{Caller, Hub};
+
+pub use entry::{KeyLogic, LoreEntry};
+use matching::LoreIndex;
+
+/// What receipts call an entry.
+const KIND: &str = "lore";
+/// Most entries that are looked for in one prompt.
+const NAMED_MAX: usize = 50;
+/// Documents that are written in one transaction.
+const WRITTEN_AT_ONCE: usize = 100;
+
+/// An entry whose keys were named.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedLore {
+    /// Its document.
+    pub name: DocumentName,
+    /// The instance that wrote it.
+    pub author: InstanceId,
+    /// What the prompt calls it.
+    pub label: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The entries of each persona as they were read last. They are read again when one of them has changed.
+#[derive(Default)]
+pub(crate) struct LoreCache(Mutex<HashMap<PersonaId, (LoreState, Arc<Lorebook>)>>);
+
+/// The entries of a persona.
+struct Lorebook {
+    documents: Vec<(DocumentName, InstanceId)>,
+    /// In the order of `documents`.
+    index: LoreIndex,
+}
+
+impl LoreCache {
+    fn of(&self, persona: &PersonaId) -> Option<(LoreState, Arc<Lorebook>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(persona).cloned()
+    }
+
+    fn set(&self, persona: &PersonaId, state: LoreState, book: Arc<Lorebook>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(persona.clone(), (state, book));
+    }
+
+    /// Drops the texts that are held of this persona.
+    pub(crate) fn forget(&self, persona: &PersonaId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(persona);
+    }
+}
+
+impl Hub {
+    /// Entries of the persona that are always used, or of which a key is named in `messages`, the newest first. The most
+    /// important entry comes first.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn lore_named_in(&self, scope: &Scope, messages: &[&str]) -> Result<Vec<NamedLore>, HubError> {
+        let book = self.lorebook(scope).await?;
+        let named = book.index.named_in(messages).into_iter().take(NAMED_MAX);
+        let named = named.filter_map(|at| {
+            let (name, author) = book.documents.get(at)?.clone();
+            let entry = book.index.entry(at)?;
+            let label = entry.label().chars().take(PROMPT_LABEL_LENGTH_MAX).collect();
+            Some(NamedLore { label, text: entry.content.clone(), name, author })
+        });
+        Ok(named.collect())
+    }
+
+    /// Writes entries as documents and returns how many there are. An entry whose document is there already replaces its
+    /// text.
+    ///
+    /// # Errors
+    /// If an entry is too long for a document, or storage fails. What was written before stays.
+    pub async fn write_lore(&self, caller: &Caller, entries: &[LoreEntry]) -> Result<u64, HubError> {
+        let mut named: BTreeMap<DocumentName, String> = BTreeMap::new();
+        for entry in entries {
+            let document = entry.to_document();
+            let mut names = (1..).map(|number| entry.document_name(number));
+            let is_free = |name: &DocumentName| named.get(name).is_none_or(|known| *known == document);
+            let Some(name) = names.find(|name| name.as_ref().map_or(true, is_free)) else { continue };
+            named.insert(name.map_err(|error| HubError::Invalid(error.to_string()))?, document);
+        }
+        let named: Vec<(DocumentName, String)> = named.into_iter().collect();
+        for group in named.chunks(WRITTEN_AT_ONCE) {
+            self.write_lore_documents(caller, group).await?;
+        }
+        Ok(named.len() as u64)
+    }
+
+    async fn write_lore_documents(
+        &self,
+        caller: &Caller,
+        group: &[(DocumentName, String)],
+    ) -> Result<(), HubError> {
+        let names: Vec<DocumentName> = group.iter().map(|(name, _)| name.clone()).collect();
+        let _turn = self.lock_writes().await;
+        loop {
+            let (mut act, before) = self.begin_with_all(caller, &names).await?;
+            for ((name, content), before) in group.iter().zip(before) {
+                act.check(name, Some(content))?;
+                let old = before.as_ref().and_then(Document::content);
+                if old == Some(content.as_str()) {
+                    continue;
+                }
+                if let Some(old) = old.filter(|old| !old.trim().is_empty()) {
+                    act.keep_snapshot(name, old, "pre-replace");
+                }
+                let heads = before.map(|document| document.heads).unwrap_or_default();
+                let (version, beside) = act.edit(heads, Some(content.clone()));
+                act.write_edit(name, version, beside);
+            }
+            if act.commit.documents.is_empty() || act.save().await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What a receipt stores of an entry: no word of it, so that nothing is left when it is erased.
+    pub fn lore_receipt(lore: &NamedLore) -> UsedDocument {
+        UsedDocument {
+            kind: KIND.to_owned(),
+            date: None,
+            source_instance: lore.author.to_string(),
+            relevance: 1.0,
+            digest: Some(digest(&lore.name)),
+            filename: None,
+            excerpt: None,
+        }
+    }
+
+    /// The entries among the documents of a receipt, with their file names and texts as they are now. Those that are gone
+    /// are left out.
+    pub(crate) async fn look_up_used_lore(
+        &self,
+        scope: &Scope,
+        used: &[UsedDocument],
+    ) -> Result<Vec<UsedDocument>, HubError> {
+        let used: Vec<&UsedDocument> = used.iter().filter(|document| document.kind == KIND).collect();
+        if used.is_empty() {
+            return Ok(Vec::new());
+        }
+        let book = self.lorebook(scope).await?;
+        let by_digest: HashMap<String, usize> =
+            book.documents.iter().enumerate().map(|(at, (name, _))| (digest(name), at)).collect();
+        let found = used.into_iter().filter_map(|document| {
+            let at = *by_digest.get(document.digest.as_ref()?)?;
+            let filename = Some(format!("{}.md", book.documents.get(at)?.0.stem()));
+            let excerpt = Some(book.index.entry(at)?.content.clone());
+            Some(UsedDocument { filename, excerpt, digest: None, ..document.clone() })
+        });
+        Ok(found.collect())
+    }
+
+    async fn lorebook(&self, scope: &Scope) -> Result<Arc<Lorebook>, HubError> {
+        let cache = &self.inner().lore;
+        let (known, book) = cache.of(&scope.persona).unzip();
+        let read = self.inner().parts.store.lore(scope, known).await?;
+        match (read, book) {
+            (None, Some(book)) => Ok(book),
+            (read, _) => {
+                let (state, documents) = read.unwrap_or_default();
+                let book = Arc::new(Lorebook::of(documents));
+                cache.set(&scope.persona, state, Arc::clone(&book));
+                Ok(book)
+            }
+        }
+    }
+}
+
+impl Lorebook {
+    fn of(documents: Vec<LoreDocument>) -> Self {
+        let index =
+            LoreIndex::new(documents.iter().map(|document| LoreEntry::parse(&document.text)).collect());
+        let documents = documents.into_iter().map(|document| (document.name, document.author)).collect();
+        Self { documents, index }
+    }
+}
+
+impl DocumentName {
+    /// Whether the document is an entry of a lorebook.
+    pub fn is_lore(&self) -> bool {
+        matches!(self, Self::Identity(Category::Custom, name) if name.is_in_lore())
+    }
+
+    /// Refuses the folder of lorebooks in other categories than `custom`.
+    ///
+    /// # Errors
+    /// If the document is in it.
+    pub(crate) fn check_folder(&self) -> Result<(), InvalidName> {
+        match self {
+            Self::Identity(category, name) if name.is_in_lore() && *category != Category::Custom => {
+                Err(InvalidName(format!(
+                    "`{self}` can't be a document: only custom documents have the folder `{LORE_FOLDER}`"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn digest(name: &DocumentName) -> String {
+    hex::encode(Sha256::digest(name.to_string().as_bytes()))
+}

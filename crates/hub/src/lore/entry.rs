@@ -1,0 +1,315 @@
+//! An entry and the document that holds it.
+
+use serde_json::{Map, Value};
+
+use crate::names::{Category, DocumentName, InvalidName, LORE_FOLDER};
+
+const FENCE: &str = "---\n";
+/// Longest parts of a document's name, in bytes. Together with folder and number they fit into a stem.
+const BOOK_BYTES_MAX: usize = 60;
+const ENTRY_BYTES_MAX: usize = 100;
+
+/// How further keys decide once one of the first keys is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyLogic {
+    /// One of them must be named.
+    #[default]
+    AndAny,
+    /// All of them must be named.
+    AndAll,
+    /// At least one of them must not be named.
+    NotAll,
+    /// None of them may be named.
+    NotAny,
+}
+
+impl KeyLogic {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::AndAny, "and_any"),
+        (Self::AndAll, "and_all"),
+        (Self::NotAll, "not_all"),
+        (Self::NotAny, "not_any"),
+    ];
+
+    /// The word in a document.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.into_iter().find(|(logic, _)| *logic == self).map_or("and_any", |(_, word)| word)
+    }
+
+    /// Reads [`Self::as_str`].
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, known)| *known == word).map(|(logic, _)| logic)
+    }
+}
+
+/// One fact about the persona's world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoreEntry {
+    /// The book that it belongs to.
+    pub book: String,
+    /// What people call it; may be empty.
+    pub name: String,
+    /// The entry is used while one of these is named.
+    pub keys: Vec<String>,
+    /// Further keys, for [`Self::logic`].
+    pub secondary_keys: Vec<String>,
+    /// What the further keys decide.
+    pub logic: KeyLogic,
+    /// Whether it is always used.
+    pub is_constant: bool,
+    /// Whether it is used at all.
+    pub is_enabled: bool,
+    /// Entries of a higher order stand nearer to the conversation, and are kept when there is room for a part of them only.
+    pub order: i64,
+    /// How many of the newest messages are searched for keys; a default if it is not set.
+    pub scan_depth: Option<u32>,
+    /// Whether keys are compared letter by letter. By default `Hive` is also named by `hive`.
+    pub is_case_sensitive: bool,
+    /// Whether a key must end where a word ends (`true`), or may even begin within a word (`false`). By default it must begin
+    /// where a word begins: `hive` is named by `hives`, `elf` is not named by `self`.
+    pub whole_words: Option<bool>,
+    /// Settings of other programs that have no effect here.
+    pub other: Map<String, Value>,
+    /// The text.
+    pub content: String,
+}
+
+impl Default for LoreEntry {
+    fn default() -> Self {
+        Self {
+            book: String::new(),
+            name: String::new(),
+            keys: Vec::new(),
+            secondary_keys: Vec::new(),
+            logic: KeyLogic::default(),
+            is_constant: false,
+            is_enabled: true,
+            order: 0,
+            scan_depth: None,
+            is_case_sensitive: false,
+            whole_words: None,
+            other: Map::new(),
+            content: String::new(),
+        }
+    }
+}
+
+impl LoreEntry {
+    /// What a prompt calls it: its name, else its first key, else its book.
+    pub fn label(&self) -> &str {
+        let key = self.keys.first().map(String::as_str).unwrap_or_default();
+        [&self.name, key, &self.book].into_iter().find(|text| !text.trim().is_empty()).unwrap_or("lore")
+    }
+
+    /// The name of its document, `custom/lore/BOOK-ENTRY.md`. `number` tells apart entries of the same name, from 1.
+    ///
+    /// # Errors
+    /// None in practice: what a name can't hold is left out.
+    pub(super) fn document_name(&self, number: usize) -> Result<DocumentName, InvalidName> {
+        let part = |text: &str, bytes_max| {
+            let slug = slug(text, bytes_max);
+            if slug.is_empty() { "entry".to_owned() } else { slug }
+        };
+        let (book, entry) = (part(&self.book, BOOK_BYTES_MAX), part(self.label(), ENTRY_BYTES_MAX));
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        DocumentName::parse(Category::Custom.as_str(), &format!("{LORE_FOLDER}{book}-{entry}{number}"))
+    }
+
+    /// The document: front matter, in which each value is JSON, and the text.
+    pub fn to_document(&self) -> String {
+        let mut document = FENCE.to_owned();
+        let mut field = |name: &str, value: Value| document.push_str(&format!("{name}: {value}\n"));
+        field("book", self.book.as_str().into());
+        if !self.name.is_empty() {
+            field("name", self.name.as_str().into());
+        }
+        field("keys", self.keys.clone().into());
+        if !self.secondary_keys.is_empty() {
+            field("secondary_keys", self.secondary_keys.clone().into());
+            field("logic", self.logic.as_str().into());
+        }
+        field("constant", self.is_constant.into());
+        field("enabled", self.is_enabled.into());
+        field("order", self.order.into());
+        if let Some(depth) = self.scan_depth {
+            field("scan_depth", depth.into());
+        }
+        if self.is_case_sensitive {
+            field("case_sensitive", true.into());
+        }
+        if let Some(whole_words) = self.whole_words {
+            field("whole_words", whole_words.into());
+        }
+        if !self.other.is_empty() {
+            field("other", self.other.clone().into());
+        }
+        document.push_str(FENCE);
+        document.push_str(self.content.trim());
+        document.push('\n');
+        document
+    }
+
+    /// Reads a document, also one that a person wrote: values may be JSON or plain (`keys: hive, queen`), lists may stand
+    /// line by line. What can't be read has its default, and a document without front matter has no keys.
+    pub fn parse(document: &str) -> Self {
+        let document = document.replace("\r\n", "\n");
+        let mut entry = Self::default();
+        let parts = document.strip_prefix(FENCE).and_then(|rest| rest.split_once("\n---"));
+        let Some((head, content)) = parts else {
+            entry.content = document.trim().to_owned();
+            return entry;
+        };
+        for (name, value) in fields(head) {
+            entry.set(name, value);
+        }
+        entry.content = content.trim().to_owned();
+        entry
+    }
+
+    fn set(&mut self, name: &str, value: Value) {
+        match name {
+            "book" => self.book = text(&value),
+            "name" => self.name = text(&value),
+            "keys" => self.keys = words(value),
+            "secondary_keys" => self.secondary_keys = words(value),
+            "logic" => self.logic = KeyLogic::parse(&text(&value)).unwrap_or_default(),
+            "constant" => self.is_constant = is_true(&value, false),
+            "enabled" => self.is_enabled = is_true(&value, true),
+            "order" => self.order = value.as_i64().unwrap_or_default(),
+            "scan_depth" => self.scan_depth = value.as_u64().and_then(|depth| u32::try_from(depth).ok()),
+            "case_sensitive" => self.is_case_sensitive = is_true(&value, false),
+            "whole_words" => self.whole_words = value.as_bool(),
+            "other" => self.other = value.as_object().cloned().unwrap_or_default(),
+            _ => {}
+        }
+    }
+}
+
+/// The fields of a front matter.
+fn fields(head: &str) -> Vec<(&str, Value)> {
+    let mut fields: Vec<(&str, Value)> = Vec::new();
+    for line in head.lines() {
+        if let Some(item) = line.trim_start().strip_prefix("- ") {
+            let Some((_, list)) = fields.last_mut() else { continue };
+            if !list.is_array() {
+                *list = Value::Array(Vec::new());
+            }
+            if let Some(list) = list.as_array_mut() {
+                list.push(value(item));
+            }
+        } else if let Some((name, written)) = line.split_once(':') {
+            fields.push((name.trim(), value(written)));
+        }
+    }
+    fields
+}
+
+/// A value as JSON, else a list in brackets, else plain text.
+fn value(written: &str) -> Value {
+    let written = written.trim();
+    if let Ok(value) = serde_json::from_str(written) {
+        return value;
+    }
+    match written.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(list) => Value::Array(list.split(',').map(|item| item.trim().into()).collect()),
+        None => written.trim_matches('\'').into(),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
+}
+
+/// Keys, also as one text with commas between them.
+fn words(value: Value) -> Vec<String> {
+    let words: Vec<String> = match value {
+        Value::Array(list) => list.iter().map(text).collect(),
+        Value::Null => Vec::new(),
+        value => text(&value).split([',', '，', '、']).map(str::to_owned).collect(),
+    };
+    words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
+}
+
+fn is_true(value: &Value, default: bool) -> bool {
+    match value {
+        Value::Bool(value) => *value,
+        Value::String(word) => match word.to_ascii_lowercase().as_str() {
+            "yes" | "on" => true,
+            "no" | "off" => false,
+            _ => default,
+        },
+        _ => default,
+    }
+}
+
+/// Letters and digits in lower case, with one hyphen for all that is between them.
+fn slug(text: &str, bytes_max: usize) -> String {
+    let mut slug = String::new();
+    for word in text.to_lowercase().split(|character: char| !character.is_alphanumeric()) {
+        if word.is_empty() {
+            continue;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.push_str(word);
+    }
+    let end = (0..=bytes_max.min(slug.len())).rev().find(|end| slug.is_char_boundary(*end)).unwrap_or(0);
+    slug.truncate(end);
+    slug.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn entries_come_back_from_their_documents() {
+        let entry = LoreEntry {
+            book: "Hives: north".to_owned(),
+            name: "Queen \"B\"".to_owned(),
+            keys: vec!["queen, old".to_owned(), "蜂王".to_owned()],
+            secondary_keys: vec!["crown".to_owned()],
+            logic: KeyLogic::NotAny,
+            is_constant: true,
+            is_enabled: false,
+            order: -3,
+            scan_depth: Some(7),
+            is_case_sensitive: true,
+            whole_words: Some(false),
+            other: json!({"position": 4, "probability": 50}).as_object().unwrap().clone(),
+            content: "She rules.\n\n---\n\nStill.".to_owned(),
+        };
+        assert_eq!(LoreEntry::parse(&entry.to_document()), entry);
+        let name = entry.document_name(2).unwrap();
+        assert_eq!(name.to_string(), "custom/lore/hives-north-queen-b-2.md");
+    }
+
+    #[test]
+    fn people_may_write_plain_values() {
+        let entry = LoreEntry::parse(
+            "---\r\nkeys: hive, queen\r\nsecondary_keys:\r\n  - old\r\n  - \"crown\"\r\nconstant: yes\r\norder: 5\r\n---\r\nText.",
+        );
+        assert_eq!(entry.keys, ["hive", "queen"]);
+        assert_eq!(entry.secondary_keys, ["old", "crown"]);
+        assert!(entry.is_constant && entry.is_enabled);
+        assert_eq!((entry.order, entry.content.as_str()), (5, "Text."));
+        assert_eq!(LoreEntry::parse("---\nkeys: [蜂巢, 蜂王]\n---\n").keys, ["蜂巢", "蜂王"]);
+        assert_eq!(LoreEntry::parse("No front matter").content, "No front matter");
+    }
+
+    proptest! {
+        #[test]
+        fn any_document_is_read_and_any_name_can_be_stored(document in ".{0,80}", book in ".{0,200}", name in ".{0,300}") {
+            LoreEntry::parse(&document);
+            LoreEntry::parse(&format!("---\n{document}\n---\nx"));
+            let entry = LoreEntry { book, name, ..LoreEntry::default() };
+            prop_assert!(entry.document_name(10_000).is_ok());
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Lorebooks: in a card, SillyTavern's world info, and the files of Character Card V3.
+
+use serde_json::{Map, Value};
+
+use super::character_card::{parse, skip};
+use super::listed::{id_at, text_at};
+use super::{Context, Format, Reader, one};
+use crate::card::{LoreEntry, Lorebook};
+use crate::error::ImportError;
+use crate::item::Item;
+use crate::limits::{DOCUMENT_BYTES_MAX, LORE_ENTRIES_MAX};
+use crate::lines::clean_text;
+
+pub(super) const FORMAT: Format = Format { id: "lorebook", name: "world book", detect, open };
+
+/// Fields of an entry that are read, or that only arrange it in another program.
+const READ: [&str; 31] = [
+    "keys",
+    "key",
+    "secondary_keys",
+    "keysecondary",
+    "selective",
+    "selectiveLogic",
+    "selective_logic",
+    "content",
+    "name",
+    "comment",
+    "constant",
+    "enabled",
+    "disable",
+    "insertion_order",
+    "order",
+    "scan_depth",
+    "scanDepth",
+    "case_sensitive",
+    "caseSensitive",
+    "match_whole_words",
+    "matchWholeWords",
+    "use_regex",
+    "id",
+    "uid",
+    "extensions",
+    "displayIndex",
+    "display_index",
+    "addMemo",
+    "useProbability",
+    "vectorized",
+    "characterFilter",
+];
+
+fn detect(context: &Context<'_>) -> bool {
+    let Some(json) = &context.head.json else { return false };
+    let text = &context.head.text;
+    !json.is_array
+        && (json.has(&["entries"]) && text.contains("\"key") && text.contains("\"content\"")
+            || json.has(&["data"]) && text.contains("lorebook_v"))
+}
+
+fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
+    let name = context.source.name();
+    let Some(bytes) = context.source.read_text(DOCUMENT_BYTES_MAX)? else {
+        return Ok(skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
+    };
+    let book = parse(&clean_text(bytes).0).and_then(|json| {
+        let book = json.get("data").filter(|_| json.get("entries").is_none()).unwrap_or(&json);
+        read(book, context.source.stem(), name)
+    });
+    Ok(match book {
+        Ok(book) => one(Item::Lorebook(book)),
+        Err(reason) => skip(name, reason),
+    })
+}
+
+/// A book of a card (a list of entries with `keys`) or of its own (entries by number, with `key`).
+pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lorebook, String> {
+    let entries: Vec<(String, &Value)> = match book.get("entries") {
+        Some(Value::Array(entries)) => {
+            entries.iter().enumerate().map(|(at, entry)| (at.to_string(), entry)).collect()
+        }
+        Some(Value::Object(entries)) => {
+            let mut entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), entry)).collect();
+            entries.sort_by_key(|(key, _)| (key.parse::<u64>().unwrap_or(u64::MAX), key.clone()));
+            entries
+        }
+        _ => return Err("the book has no entries".to_owned()),
+    };
+    if entries.len() > LORE_ENTRIES_MAX {
+        return Err(format!("the book has more than {LORE_ENTRIES_MAX} entries"));
+    }
+    let depth = depth_at(book, &["scan_depth", "scanDepth"]);
+    let name = text_at(book, "name").filter(|name| !name.trim().is_empty()).unwrap_or(fallback_name);
+    Ok(Lorebook {
+        name: name.to_owned(),
+        entries: entries.into_iter().filter_map(|(at, entry)| read_entry(at, entry, depth)).collect(),
+        place: place.to_owned(),
+    })
+}
+
+/// An entry with a text.
+fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<LoreEntry> {
+    let content = text_at(entry, "content").filter(|content| !content.trim().is_empty())?;
+    let (content, decorators) = without_decorators(content);
+    let is_true = |names: &[&str]| field(entry, names).and_then(Value::as_bool);
+    let mut other = other_fields(entry);
+    if !decorators.is_empty() {
+        other.insert("decorators".to_owned(), decorators.into());
+    }
+    let (patterns, first_keys): (Vec<String>, Vec<String>) = keys(entry, &["keys", "key"])
+        .into_iter()
+        .partition(|key| is_true(&["use_regex"]) == Some(true) || is_pattern(key));
+    if !patterns.is_empty() {
+        other.insert("patterns".to_owned(), patterns.into());
+    }
+    let mut secondary_keys = keys(entry, &["secondary_keys", "keysecondary"]);
+    if is_true(&["selective"]) == Some(false) && !secondary_keys.is_empty() {
+        other.insert("secondary_keys".to_owned(), std::mem::take(&mut secondary_keys).into());
+    }
+    Some(LoreEntry {
+        id: id_at(entry, "uid").or_else(|| id_at(entry, "id")).unwrap_or(at),
+        name: ["name", "comment"]
+            .iter()
+            .filter_map(|key| text_at(entry, key))
+            .find(|name| !name.trim().is_empty())
+            .unwrap_or_default()
+            .to_owned(),
+        keys: first_keys,
+        secondary_keys,
+        logic: match field(entry, &["selectiveLogic", "selective_logic"]).and_then(Value::as_u64) {
+            Some(1) => "not_all",
+            Some(2) => "not_any",
+            Some(3) => "and_all",
+            _ => "and_any",
+        }
+        .to_owned(),
+        content,
+        is_constant: is_true(&["constant"]).unwrap_or(false),
+        is_enabled: is_true(&["enabled"]).unwrap_or_else(|| !is_true(&["disable"]).unwrap_or(false)),
+        order: field(entry, &["insertion_order", "order"]).and_then(whole_number).unwrap_or_default(),
+        scan_depth: depth_at(entry, &["scan_depth", "scanDepth"]).or(depth_of_book),
+        is_case_sensitive: is_true(&["case_sensitive", "caseSensitive"]).unwrap_or(false),
+        whole_words: is_true(&["match_whole_words", "matchWholeWords"]),
+        other,
+    })
+}
+
+/// A field of an entry, or of its `extensions`, which SillyTavern writes into cards. Nulls count as not there.
+fn field<'a>(entry: &'a Value, names: &[&str]) -> Option<&'a Value> {
+    let places = [Some(entry), entry.get("extensions")];
+    places
+        .into_iter()
+        .flatten()
+        .find_map(|place| names.iter().find_map(|name| place.get(*name).filter(|value| !value.is_null())))
+}
+
+fn depth_at(place: &Value, names: &[&str]) -> Option<u32> {
+    let depth = whole_number(field(place, names)?)?;
+    u32::try_from(depth).ok()
+}
+
+fn whole_number(value: &Value) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "an order beyond all numbers is the last one")]
+    value.as_i64().or_else(|| value.as_f64().map(|number| number as i64))
+}
+
+fn keys(entry: &Value, names: &[&str]) -> Vec<String> {
+    let keys: Vec<String> = match names.iter().find_map(|name| entry.get(*name)) {
+        Some(Value::Array(keys)) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::String(keys)) => keys.split(',').map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    keys.into_iter().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).collect()
+}
+
+/// Whether a key is a regular expression in SillyTavern: `/frost(bite)?/i`.
+fn is_pattern(key: &str) -> bool {
+    let rest = key.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
+    rest.is_some_and(|(pattern, flags)| {
+        !pattern.is_empty() && flags.chars().all(|flag| "gimsuy".contains(flag))
+    })
+}
+
+/// The text without the lines `@@name value` that begin it in Character Card V3.
+fn without_decorators(content: &str) -> (String, Vec<String>) {
+    let mut rest = content.trim_start();
+    let mut decorators = Vec::new();
+    while rest.starts_with("@@") {
+        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        decorators.push(line.trim_start_matches('@').trim().to_owned());
+        rest = after.trim_start();
+    }
+    if decorators.is_empty() { (content.to_owned(), decorators) } else { (rest.to_owned(), decorators) }
+}
+
+/// What an entry sets beyond the fields that are read.
+fn other_fields(entry: &Value) -> Map<String, Value> {
+    let fields = [entry.get("extensions"), Some(entry)].into_iter().flatten().filter_map(Value::as_object);
+    let is_set = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) => true,
+    };
+    let is_default = |name: &str, value: &Value| name == "probability" && value.as_f64() == Some(100.0);
+    let others = fields
+        .flatten()
+        .filter(|(name, value)| !READ.contains(&name.as_str()) && is_set(value) && !is_default(name, value));
+    others.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
