@@ -67,7 +67,7 @@ impl Mapping {
     /// Whether it fits what was found: somebody is the user or the persona, nobody is named who isn't there, the zone is
     /// known.
     pub fn check(&self, look: &Look) -> Result<(), MappingError> {
-        if look.messages + look.saved_memories == 0 && look.cards + look.core_drafts > 0 {
+        if look.messages + look.saved_memories == 0 && look.cards + look.core_drafts + look.lorebooks > 0 {
             let reason = ": this describes a character, of which a persona is made";
             return Err(MappingError::NoMessages(reason.to_owned()));
         }

@@ -120,6 +120,8 @@ impl Recorder<'_> {
             channel_id: line.channel_id,
             turn_id: line.turn_id,
             role: line.role,
+            // Others speak only in what is imported.
+            speaker: None,
             content: line.content,
             incomplete: line.incomplete,
             external_ref: line.external_ref,

@@ -19,6 +19,8 @@ pub enum Role {
     User,
     /// The persona.
     Persona,
+    /// Somebody else, in a conversation that was imported. What they say proves nothing about the user.
+    Other,
 }
 
 /// A stored message.
@@ -38,6 +40,9 @@ pub struct Message {
     pub channel_id: String,
     /// Who said it.
     pub role: Role,
+    /// The name of the one who said it, for [`Role::Other`] alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaker: Option<String>,
     /// What was said, verbatim.
     pub content: String,
     /// Estimated tokens.

@@ -47,6 +47,16 @@ pub(crate) fn one_line(text: &str) -> String {
     disarmed(&spaced.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// Longest name of a speaker in a prompt, in characters.
+const SPEAKER_NAME_MAX: usize = 60;
+
+/// The name of somebody else who spoke, without signs that our own labels are made of.
+pub(crate) fn speaker_name(name: &str) -> String {
+    let is_of_label = |character: char| matches!(character, '(' | ')' | ':' | '·' | '`' | '|' | '[' | ']');
+    let name: String = one_line(name).chars().filter(|c| !is_of_label(*c)).take(SPEAKER_NAME_MAX).collect();
+    if name.trim().is_empty() { "somebody".to_owned() } else { name.trim().to_owned() }
+}
+
 /// The text with every line behind [`GUTTER`]; an empty text is one empty quoted line.
 pub(crate) fn behind_gutter(text: &str) -> String {
     let lines: Vec<String> = lines(text).map(|line| format!("{GUTTER}{line}")).collect();

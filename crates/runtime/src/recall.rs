@@ -172,6 +172,7 @@ pub(crate) fn add_remembered(input: &mut ReplyInput, remembered: &Remembered) {
     let line = |message: &Message| PassageLine {
         message_id: message.id,
         speaker: message.role,
+        name: message.speaker.clone(),
         at: message.created_at,
         text: message.content.clone(),
     };

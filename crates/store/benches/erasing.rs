@@ -76,6 +76,7 @@ fn line(scope: &Scope, number: usize) -> NewMessage {
         channel_id: "web".to_owned(),
         turn_id: None,
         role: Role::User,
+        speaker: None,
         token_count: 15,
         terms: content.clone(),
         content,

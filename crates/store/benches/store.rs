@@ -132,6 +132,7 @@ impl Bench {
             channel_id: format!("channel {channel}"),
             turn_id: None,
             role: Role::User,
+            speaker: None,
             token_count: 15,
             terms: content.clone(),
             content,

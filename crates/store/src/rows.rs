@@ -35,7 +35,7 @@ macro_rules! stored_words {
 }
 
 stored_words! {
-    Role { User = "user", Persona = "persona" }
+    Role { User = "user", Persona = "persona", Other = "other" }
     TurnStatus { Pending = "pending", Answered = "answered", Failed = "failed" }
     SessionStatus {
         Open = "open", Closing = "closing", Consolidating = "consolidating", Closed = "closed", Failed = "failed"
@@ -129,13 +129,13 @@ pub(crate) fn scope(row: &Row<'_>, column: usize) -> Result<Scope> {
 macro_rules! message_columns {
     () => {
         "m.seq, m.id, m.session_id, m.turn_id, m.channel_id, m.role, m.content, m.token_count, m.day, m.created_at, \
-         m.incomplete, s.persona_id, s.user_id"
+         m.incomplete, m.speaker, s.persona_id, s.user_id"
     };
 }
 pub(crate) use message_columns;
 
 /// Number of the first column after [`message_columns`].
-pub(crate) const AFTER_MESSAGE: usize = 13;
+pub(crate) const AFTER_MESSAGE: usize = 14;
 
 /// The numbers or keys that a statement with one parameter gives.
 pub(crate) fn column<T: FromSql>(
@@ -164,7 +164,8 @@ pub(crate) fn message(row: &Row<'_>) -> Result<Message> {
         day: row.get_ref(8)?.as_str()?.parse::<Date>().map_err(|error| unreadable(8, error))?,
         created_at: time(row, 9)?,
         incomplete: row.get(10)?,
-        scope: scope(row, 11)?,
+        speaker: row.get(11)?,
+        scope: scope(row, 12)?,
     })
 }
 

@@ -144,7 +144,7 @@ const REASONS: [pattern: RegExp, zh: string][] = [
   [/^no room in the token budget$/, "超出词元预算"],
   [/^no quote was given$/, "没有给出原话"],
   [/^the quote is too short to (?:show|prove) anything$/, "原话太短，不能说明问题"],
-  [/^the words are there, but the other side said them$/, "这句话是另一方说的"],
+  [/^the words are there, but (somebody else|the other side) said them$/, "这句话是别人说的"],
   [/^the (?:words|quote) (?:do|does) not (?:stand|appear) in the conversation$/, "对话中没有这句话"],
   [/^the message says more than yes or no.*$/, "这条消息不只是“是”或“否”，需要引用包含事实的原话"],
   [/^this yes or no answers no question.*$/, "这句“是”或“否”没有对应的问题"],

@@ -17,7 +17,9 @@ export interface Message {
   turnId: string | null;
   sessionId: string | null;
   channelId: string | null;
-  role: "user" | "persona" | "system";
+  role: "user" | "persona" | "other" | "system";
+  /** The name of the one who said it, with the role `other`. */
+  speaker: string | null;
   text: string;
   /** RFC 3339, UTC. */
   at: string;
@@ -194,6 +196,7 @@ function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] 
 
 const fresh = (item: HistoryItem): Message => ({
   ...draft(item.role, `kept:${item.id}`, item.content, ""),
+  speaker: item.speaker ?? null,
   ...kept(item, new Date(0).toISOString()),
 });
 
@@ -298,6 +301,7 @@ function draft(role: Message["role"], key: string, text: string, at: string): Me
     sessionId: null,
     channelId: null,
     role,
+    speaker: null,
     text,
     at,
     externalRef: null,

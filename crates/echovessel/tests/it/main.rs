@@ -39,5 +39,6 @@ mod forgetting;
 mod backup;
 mod import;
 mod lorebook;
+mod others;
 mod character;
 mod import_pipeline;

@@ -63,14 +63,14 @@ impl<W: Write> ChatGptWriter<W> {
         for version in &message.alternatives {
             let below = |other: &&Alternative| other.follows.as_deref() == Some(version.id.as_str());
             let children = message.alternatives.iter().filter(below).map(|other| other.id.clone()).collect();
-            let said = said(&version.id, version.role, version.time, &version.text, None);
+            let said = said(&version.id, (version.role, ""), version.time, &version.text, None);
             let parent = version.follows.clone().unwrap_or_else(|| parent.clone());
             write_node(&mut self.out, open, &version.id, Some(&parent), said, children)?;
         }
         let after = message.alternatives.iter().filter(|version| version.follows.as_ref() == Some(&id));
         let branches = after.map(|version| version.id.clone()).collect();
         let text = message.text_with_attachments();
-        let said = said(&id, message.role, message.time, &text, message.model.as_deref());
+        let said = said(&id, (message.role, &message.speaker), message.time, &text, message.model.as_deref());
         open.last = Last { id, parent: Some(parent), message: said, branches };
         Ok(())
     }
@@ -120,12 +120,19 @@ fn write_node(
     write!(out, "{}:{node}", Value::from(id))
 }
 
-fn said(id: &str, role: Role, time: MessageTime, text: &str, model: Option<&str>) -> Value {
-    // There are two roles; others' words are the user's side of the talk.
+fn said(
+    id: &str,
+    (role, speaker): (Role, &str),
+    time: MessageTime,
+    text: &str,
+    model: Option<&str>,
+) -> Value {
+    // There are two roles. A name says that it is somebody else on the user's side.
+    let name = (role == Role::Other && !speaker.is_empty()).then_some(speaker);
     let role = if role == Role::Persona { "assistant" } else { "user" };
     json!({
         "id": id,
-        "author": {"role": role, "name": null, "metadata": {}},
+        "author": {"role": role, "name": name, "metadata": {}},
         "create_time": seconds(time),
         "content": {"content_type": "text", "parts": [text]},
         "status": "finished_successfully",

@@ -65,6 +65,7 @@ struct ExportedMessage {
 #[derive(Deserialize)]
 struct Author {
     role: Option<String>,
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -167,8 +168,12 @@ impl ChatGpt {
         if matches!(kind, "user_editable_context" | "model_editable_context") {
             return Content::Empty;
         }
-        let (speaker, role) = match exported.author.and_then(|author| author.role).as_deref() {
-            Some("user") => ("User", Role::User),
+        let author = exported.author.as_ref();
+        let (speaker, role) = match author.and_then(|author| author.role.as_deref()) {
+            Some("user") => match author.and_then(|author| author.name.as_deref()) {
+                Some(name) if !name.trim().is_empty() => (name, Role::Other),
+                _ => ("User", Role::User),
+            },
             Some("assistant") => ("ChatGPT", Role::Persona),
             _ if is_blank(&content) => return Content::Empty,
             _ => {

@@ -77,6 +77,25 @@ proptest! {
 }
 
 #[test]
+fn words_of_others_stay_theirs_in_both_forms() {
+    let mut message = messages(&items("conversations.json", crate::chatgpt::sample()))[0].clone();
+    (message.role, message.speaker) = (Role::Other, "Tom".to_owned());
+    message.alternatives.clear();
+    let who = |items: &[Item]| -> Vec<(String, Role)> {
+        messages(items).iter().map(|message| (message.speaker.clone(), message.role)).collect()
+    };
+    let mut writer = ChatGptWriter::new(Vec::new()).unwrap();
+    writer.begin("c", "Bees", message.time).unwrap();
+    writer.write(&message).unwrap();
+    let read = items("conversations.json", writer.finish().unwrap());
+    assert_eq!(who(&read), [("Tom".to_owned(), Role::Other)]);
+    let mut writer = SillyTavernWriter::new(Vec::new(), "c", "Mira", "Ann", Timestamp::UNIX_EPOCH).unwrap();
+    writer.write(&message).unwrap();
+    let read = items("chat.jsonl", writer.finish().unwrap().0);
+    assert_eq!(who(&read)[0].0, "Tom");
+}
+
+#[test]
 fn branches_come_back_from_chatgpts_form() {
     let original = items("conversations.json", crate::chatgpt::sample());
     let mut writer = ChatGptWriter::new(Vec::new()).unwrap();

@@ -145,12 +145,13 @@ pub fn quote_of(message: &Message, quote: &str, subject: Subject) -> Option<Evid
     Some(Evidence { message_id: message.id, quote, start: span(start), end: span(end) })
 }
 
-/// Who must have said it: the user for what is about the user, the persona for its own intentions, either for both.
+/// Who must have said it: the user for what is about the user, the persona for its own intentions, either for both. Others
+/// prove nothing.
 fn may_say(role: Role, subject: Subject) -> bool {
     match subject {
         Subject::User => role == Role::User,
         Subject::Persona => role == Role::Persona,
-        Subject::Shared => true,
+        Subject::Shared => role != Role::Other,
     }
 }
 
@@ -184,7 +185,7 @@ fn locate(
         );
     }
     if messages.iter().any(|message| find_quote(&message.content, &proposed.quote).is_some()) {
-        return Err("the words are there, but the other side said them".to_owned());
+        return Err("the words are there, but somebody else said them".to_owned());
     }
     Err("the words do not stand in the conversation".to_owned())
 }
@@ -289,9 +290,26 @@ mod tests {
         assert!(invented.reason().contains("do not stand"));
         let guessed = check(event(Subject::User, &[(&persona, "love hiking")]), &messages);
         assert!(guessed.evidence.is_empty());
-        assert!(guessed.reason().contains("other side"));
+        assert!(guessed.reason().contains("somebody else said"));
         assert!(check(event(Subject::Shared, &[(&persona, "love hiking")]), &messages).holds_entirely());
         assert!(check(event(Subject::User, &[]), &messages).evidence.is_empty());
+    }
+
+    #[test]
+    fn words_of_others_prove_nothing() {
+        let said = user_says("we went to the lake");
+        let other =
+            Message { role: Role::Other, speaker: Some("Tom".to_owned()), ..persona_says("I quit my job") };
+        let messages = [said.clone(), other.clone()];
+        for subject in [Subject::User, Subject::Persona, Subject::Shared] {
+            let checked = check(event(subject, &[(&other, "quit my job")]), &messages);
+            assert!(
+                checked.evidence.is_empty() && checked.reason().contains("somebody else said"),
+                "{subject:?}"
+            );
+        }
+        let both = check(event(Subject::Shared, &[(&said, "to the lake"), (&other, "my job")]), &messages);
+        assert!(!both.holds_entirely() && both.evidence.len() == 1);
     }
 
     #[test]

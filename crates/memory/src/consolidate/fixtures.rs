@@ -34,6 +34,7 @@ fn message(role: Role, text: &str) -> Message {
         turn_id: None,
         channel_id: "c".to_owned(),
         role,
+        speaker: None,
         content: text.to_owned(),
         token_count: estimate_tokens(text),
         day: date(2026, 1, 1),

@@ -150,6 +150,7 @@ mod tests {
             turn_id: None,
             channel_id: "c".to_owned(),
             role: Role::User,
+            speaker: None,
             content: said.to_owned(),
             token_count: 1,
             day: date(2026, 1, 1),

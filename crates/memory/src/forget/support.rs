@@ -129,7 +129,7 @@ pub fn proves(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
     let by = |speaker| quotes.iter().any(move |quote| quote.speaker == speaker);
     match subject {
         Subject::Persona => by(Role::Persona),
-        Subject::Shared => !quotes.is_empty(),
+        Subject::Shared => quotes.iter().any(|quote| quote.speaker != Role::Other),
         Subject::User => {
             let own_words =
                 |quote: &SupportingQuote<'_>| quote.speaker == Role::User && !is_bare_reply(quote.quote);
@@ -160,6 +160,8 @@ fn described(quotes: &[SupportingQuote<'_>], mentions: &[SupportingMention<'_>])
             (Language::Chinese, Role::Persona) => write!(text, "对方说:「{quote}」"),
             (Language::English, Role::User) => write!(text, "The user said: “{quote}”"),
             (Language::English, Role::Persona) => write!(text, "The persona said: “{quote}”"),
+            (Language::Chinese, Role::Other) => write!(text, "别人说:「{quote}」"),
+            (Language::English, Role::Other) => write!(text, "Somebody else said: “{quote}”"),
         };
     }
     text.chars().take(DESCRIPTION_LENGTH_MAX).collect()

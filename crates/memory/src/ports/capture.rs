@@ -27,6 +27,8 @@ pub struct NewMessage {
     pub turn_id: Option<TurnId>,
     /// Who said it.
     pub role: Role,
+    /// The name of the one who said it, for [`Role::Other`] alone.
+    pub speaker: Option<String>,
     /// What was said, verbatim.
     pub content: String,
     /// Estimated tokens.

@@ -249,7 +249,7 @@ impl<'a> Ranking<'a> {
     /// know, the words that it states beside that count, and those that it answers do not.
     fn support(&self, message: &Message, relevance: f64) -> f64 {
         let statement = match message.role {
-            Role::User => statement_by_user(&message.content),
+            Role::User | Role::Other => statement_by_user(&message.content),
             Role::Persona => statement_by_persona(&message.content),
         };
         match statement {

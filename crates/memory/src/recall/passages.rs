@@ -116,6 +116,7 @@ fn receipt(ranked: &RankedMessage, refusal: Option<String>) -> Candidate {
         type_name: match message.role {
             Role::User => "user".to_owned(),
             Role::Persona => "persona".to_owned(),
+            Role::Other => "other".to_owned(),
         },
         text: message.content.clone(),
         created_at: message.created_at,

@@ -27,7 +27,7 @@ pub(crate) struct ExtractionContext {
 #[derive(Debug, Serialize)]
 struct MessageLine {
     handle: String,
-    speaker: &'static str,
+    speaker: String,
     when: String,
     text: String,
 }
@@ -65,7 +65,7 @@ impl ExtractionContext {
         let zone = question.zone();
         let messages = input.messages.iter().enumerate().map(|(index, message)| MessageLine {
             handle: question.messages.name(index),
-            speaker: speaker(message.role),
+            speaker: speaker(message),
             when: calendar::minute(message.created_at, zone),
             text: behind_gutter(&message.content),
         });
@@ -111,7 +111,12 @@ impl ExtractionContext {
             persona_block: text(),
             user_block: text(),
             began: text(),
-            messages: vec![MessageLine { handle: text(), speaker: "user", when: text(), text: text() }],
+            messages: vec![MessageLine {
+                handle: text(),
+                speaker: "user".to_owned(),
+                when: text(),
+                text: text(),
+            }],
             known_entities: vec![EntityLine { name: text(), kind: "pet", aliases: text() }],
             in_doubt: vec![DoubtLine { a: text(), b: text() }],
             known_nodes: vec![NodeLine { handle: text(), text: text() }],

@@ -11,12 +11,13 @@ pub(crate) use context::ExtractionContext;
 use jiff::tz::TimeZone;
 use memory::entities::Entity;
 use memory::identifiers::{MessageId, NodeId};
-use memory::messages::Role;
+use memory::messages::{Message, Role};
 use memory::ports::ExtractionInput;
 use serde_json::{Value, json};
 
 use crate::calendar;
 use crate::handles::Handles;
+use crate::quoted::speaker_name;
 
 /// One extraction being asked: the input, and the handles that stand for its ids.
 pub(crate) struct ExtractionTask<'a> {
@@ -44,7 +45,7 @@ impl<'a> ExtractionTask<'a> {
         let messages = self.input.messages.iter().enumerate().map(|(index, message)| {
             json!({
                 "handle": self.messages.name(index),
-                "role": speaker(message.role),
+                "role": speaker(message),
                 "text": message.content,
                 "at": calendar::with_offset(message.created_at, self.zone()),
             })
@@ -79,9 +80,10 @@ impl<'a> ExtractionTask<'a> {
     }
 }
 
-fn speaker(role: Role) -> &'static str {
-    match role {
-        Role::User => "user",
-        Role::Persona => "persona",
+fn speaker(message: &Message) -> String {
+    match message.role {
+        Role::User => "user".to_owned(),
+        Role::Persona => "persona".to_owned(),
+        Role::Other => format!("other ({})", speaker_name(message.speaker.as_deref().unwrap_or_default())),
     }
 }

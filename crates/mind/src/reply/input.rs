@@ -177,6 +177,8 @@ pub struct PassageLine {
     pub message_id: MessageId,
     /// Who said it.
     pub speaker: Role,
+    /// The name of the one who said it, for [`Role::Other`] alone.
+    pub name: Option<String>,
     /// When.
     pub at: Timestamp,
     /// The words.

@@ -264,6 +264,7 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
             let speaker = match line.speaker {
                 Role::User => "user",
                 Role::Persona => "persona",
+                Role::Other => line.name.as_deref().unwrap_or("other"),
             };
             json!({ "speaker": speaker, "text": line.text, "date": calendar::day(line.at, zone) })
         });

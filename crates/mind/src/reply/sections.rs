@@ -1,5 +1,6 @@
 //! The parts of a reply's prompt that may be cut: which lines each section holds.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use memory::entities::Entity;
@@ -12,7 +13,7 @@ use super::context::{EntityBlock, LabelledText, PairLine};
 use super::corrected;
 use super::input::{Passage, ReplyInput, UncertainPair};
 use crate::calendar::{self, DayBucket};
-use crate::quoted::{after_label, behind_gutter, one_line};
+use crate::quoted::{after_label, behind_gutter, one_line, speaker_name};
 
 /// Characters of an earlier message that are shown; the current message is shown whole.
 const EARLIER_LENGTH_MAX: usize = 2_000;
@@ -277,7 +278,8 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
     let zone = &input.user_zone;
     let lines = passage.lines.iter();
     let shown = lines.clone().map(|line| {
-        let label = format!("[{}] {}", calendar::minute(line.at, zone), label(line.speaker));
+        let label =
+            format!("[{}] {}", calendar::minute(line.at, zone), label(line.speaker, line.name.as_deref()));
         corrected::noted(after_label(&label, &line.text), line.message_id, &line.text, line.at, input)
     });
     let messages = lines.clone().map(|line| line.message_id).collect();
@@ -285,7 +287,7 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
 }
 
 fn labelled_line(message: &Message) -> String {
-    let line = after_label(label(message.role), &message.content);
+    let line = after_label(&label(message.role, message.speaker.as_deref()), &message.content);
     if message.incomplete { line + " … (cut off)" } else { line }
 }
 
@@ -295,13 +297,17 @@ fn said_earlier(message: &Message) -> String {
     let Some((end, _)) = message.content.char_indices().nth(EARLIER_LENGTH_MAX) else {
         return labelled_line(message);
     };
-    after_label(label(message.role), &message.content[..end]) + " … (it went on)"
+    let label = label(message.role, message.speaker.as_deref());
+    after_label(&label, &message.content[..end]) + " … (it went on)"
 }
 
-fn label(role: Role) -> &'static str {
+/// What stands before the words of a speaker. `name` is the name of another one.
+fn label(role: Role, name: Option<&str>) -> Cow<'static, str> {
     match role {
-        Role::User => "them:",
-        Role::Persona => "me:",
+        Role::User => "them:".into(),
+        Role::Persona => "me:".into(),
+        // With "said", so that nobody's name can pose as one of the two.
+        Role::Other => format!("{} said:", speaker_name(name.unwrap_or_default())).into(),
     }
 }
 

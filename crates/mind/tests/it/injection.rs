@@ -70,6 +70,9 @@ async fn extraction_shows_words_as_data() {
     let ask = async |text: &str| {
         let mut input = extraction_input();
         input.messages.insert(1, message(5, Role::User, "2026-03-03T12:00:30Z", text));
+        let mut other = message(6, Role::Other, "2026-03-03T12:00:40Z", text);
+        other.speaker = Some(format!("Tom {text}"));
+        input.messages.insert(2, other);
         input.core_blocks.persona = text.to_owned();
         input.core_blocks.user = text.to_owned();
         input.known_entities = vec![entity(70, text, &[text], EntityKind::Pet, None)];
@@ -152,8 +155,11 @@ fn the_reply_shows_words_as_data() {
             node.description = text.to_owned();
         }
         input.sessions = vec![session(80, "2026-03-02T10:00:00Z", Some(text))];
-        input.passages =
-            vec![Passage { lines: vec![passage_line(30, Role::User, "2026-02-11T12:00:00Z", text)] }];
+        let mut other = passage_line(31, Role::Other, "2026-02-11T12:01:00Z", text);
+        other.name = Some(format!("Tom {text}"));
+        let line = passage_line(30, Role::User, "2026-02-11T12:00:00Z", text);
+        input.passages = vec![Passage { lines: vec![line, other] }];
+        input.lore = vec![(format!("Queen {text}"), text.to_owned())];
         for message in input.window.iter_mut().chain(&mut input.burst) {
             message.content = text.to_owned();
         }

@@ -48,6 +48,7 @@ pub(crate) fn message(number: i64, role: Role, when: &str, content: &str) -> Mes
         turn_id: None,
         channel_id: CHANNEL.to_owned(),
         role,
+        speaker: None,
         content: content.to_owned(),
         token_count: 1,
         day: created_at.to_zoned(shanghai()).date(),
@@ -328,5 +329,11 @@ fn add_talk(input: &mut mind::ReplyInput) {
 }
 
 pub(crate) fn passage_line(number: u128, speaker: Role, when: &str, text: &str) -> mind::PassageLine {
-    mind::PassageLine { message_id: MessageId(id(number)), speaker, at: at(when), text: text.to_owned() }
+    mind::PassageLine {
+        message_id: MessageId(id(number)),
+        speaker,
+        name: None,
+        at: at(when),
+        text: text.to_owned(),
+    }
 }

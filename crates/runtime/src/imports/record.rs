@@ -106,6 +106,7 @@ struct ReadMessage {
     digest: [u8; 16],
     channel_id: String,
     role: Role,
+    speaker: Option<String>,
     at: Timestamp,
     content: String,
     terms: String,
@@ -179,6 +180,7 @@ impl ImportRecorder<'_> {
                 channel_id: read.channel_id,
                 turn_id: None,
                 role: read.role,
+                speaker: read.speaker,
                 token_count: text::estimate_tokens(&read.content),
                 terms: read.terms,
                 day: read.at.to_zoned(zone.clone()).date(),
@@ -337,14 +339,10 @@ impl PageReader {
     }
 
     fn add_message(&mut self, MappedMessage { speaker, at, message }: MappedMessage) {
-        let role = match speaker {
-            Speaker::Persona => Role::Persona,
-            Speaker::User => Role::User,
-            Speaker::Other(_) => {
-                let reason = "its speaker is neither the user nor the persona".to_owned();
-                self.skips.push(Skip { place: message.place, reason });
-                return;
-            }
+        let (role, speaker) = match speaker {
+            Speaker::Persona => (Role::Persona, None),
+            Speaker::User => (Role::User, None),
+            Speaker::Other(name) => (Role::Other, Some(name)),
         };
         let content = message.text_with_attachments();
         if memory::capture::is_blank(&content) {
@@ -360,6 +358,7 @@ impl PageReader {
             digest: message_digest(&message.conversation, &message.id),
             channel_id: channel_of(&message.conversation),
             role,
+            speaker,
             at,
             terms: text::index_terms(&content),
             content,

@@ -207,10 +207,11 @@ struct Names {
 }
 
 impl Names {
-    fn of(&self, role: Role) -> &str {
-        match role {
+    fn of<'a>(&'a self, message: &'a Message) -> &'a str {
+        match message.role {
             Role::User => &self.user,
             Role::Persona => &self.persona,
+            Role::Other => message.speaker.as_deref().unwrap_or("somebody"),
         }
     }
 }
@@ -240,7 +241,7 @@ fn markdown(mut out: ChunkWriter, names: &Names, blocks: &CoreBlocks, mut pieces
             writeln!(out, "## {}\n", message.day)?;
         }
         let time = message.created_at.strftime("%H:%M");
-        writeln!(out, "**{}** ({time} UTC): {}\n", names.of(message.role), message.content)?;
+        writeln!(out, "**{}** ({time} UTC): {}\n", names.of(&message), message.content)?;
     }
     out.flush()
 }
@@ -285,10 +286,11 @@ fn exported(message: Message, names: &Names) -> Exported {
     Exported {
         id: ExternalId::Given(message.id.to_string()),
         conversation: message.session_id.to_string(),
-        speaker: names.of(message.role).to_owned(),
+        speaker: names.of(&message).to_owned(),
         role: match message.role {
             Role::User => ExportedRole::User,
             Role::Persona => ExportedRole::Persona,
+            Role::Other => ExportedRole::Other,
         },
         time: MessageTime::Instant(message.created_at),
         text: message.content,

@@ -90,6 +90,9 @@ struct MessageFound {
     message_id: MessageId,
     session_id: SessionId,
     role: Role,
+    /// The name of the one who said it, with the role `other`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speaker: Option<String>,
     created_at: Timestamp,
     /// How well it matches, 0 to 1.
     score: f64,
@@ -185,6 +188,7 @@ fn message_found(hit: MessageHit) -> MessageFound {
         message_id: hit.message.id,
         session_id: hit.message.session_id,
         role: hit.message.role,
+        speaker: hit.message.speaker,
         created_at: hit.message.created_at,
         score: hit.score,
         snippet: hit.snippet,

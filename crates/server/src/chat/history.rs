@@ -41,6 +41,9 @@ pub(crate) struct MessageBody {
     session_id: SessionId,
     source_channel_id: String,
     role: Role,
+    /// The name of the one who said it, with the role `other`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speaker: Option<String>,
     content: String,
     created_at: Timestamp,
     incomplete: bool,
@@ -126,6 +129,7 @@ impl From<Message> for MessageBody {
             session_id: message.session_id,
             source_channel_id: message.channel_id,
             role: message.role,
+            speaker: message.speaker,
             content: message.content,
             created_at: message.created_at,
             incomplete: message.incomplete,

@@ -106,6 +106,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "import_proposals",
         sql: include_str!("../../migrations/sqlite/0023_import_proposals.sql"),
     },
+    Migration {
+        number: 24,
+        name: "others_words",
+        sql: include_str!("../../migrations/sqlite/0024_others_words.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

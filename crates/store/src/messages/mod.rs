@@ -73,8 +73,8 @@ pub(crate) fn capture(
     };
     let current = match (new.role, &replaced) {
         (Role::User, _) => session_for_user(connection, scope, new, policy, &mut ended)?,
-        (Role::Persona, Some((session, _))) => sessions::by_id(connection, *session)?,
-        (Role::Persona, None) => session_for_persona(connection, scope, new)?,
+        (Role::Persona | Role::Other, Some((session, _))) => sessions::by_id(connection, *session)?,
+        (Role::Persona | Role::Other, None) => session_for_persona(connection, scope, new)?,
     };
     let is_new = current.is_none();
     let mut session = match current {
@@ -147,8 +147,8 @@ pub(crate) fn insert(
     connection
         .prepare_cached(
             "INSERT INTO recall_messages (id, scope, session_id, turn_id, channel_id, role, token_count, day,
-                 created_at, incomplete, content, terms, external_ref, placed_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                 created_at, incomplete, content, terms, external_ref, placed_at, speaker)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         )?
         .insert(params![
             new.id.0.into_bytes(),
@@ -165,6 +165,7 @@ pub(crate) fn insert(
             new.terms,
             new.external_ref,
             place,
+            new.speaker,
         ])
 }
 
@@ -184,6 +185,7 @@ fn stored(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
         turn_id: new.turn_id,
         channel_id: new.channel_id.clone(),
         role: new.role,
+        speaker: new.speaker.clone(),
         content: new.content.clone(),
         token_count: new.token_count,
         day: new.day,

@@ -78,6 +78,7 @@ impl Life {
             channel_id: "web".to_owned(),
             turn_id: Some(turn),
             role,
+            speaker: None,
             content: content.to_owned(),
             token_count: 3,
             terms: index_terms(content),

@@ -52,6 +52,7 @@ const FORGOTTEN: &[&str] = &[
     "node_evidence.quote",
     "recall_messages.content",
     "recall_messages.external_ref",
+    "recall_messages.speaker",
     "recall_messages.terms",
     "rejected_memories.description",
     "rejected_memories.evidence",

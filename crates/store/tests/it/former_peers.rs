@@ -25,6 +25,7 @@ async fn home_with_peers_keeps_its_rows_and_names_its_peers_once() {
             "DROP TABLE former_peers; DROP TABLE hub_exchanges;
              ALTER TABLE hub_own_instance DROP COLUMN author; ALTER TABLE erasure_instances DROP COLUMN author;
              ALTER TABLE import_runs DROP COLUMN proposed; ALTER TABLE import_runs DROP COLUMN undated;
+             ALTER TABLE recall_messages DROP COLUMN speaker;
              DELETE FROM schema_migrations WHERE number > 20;",
         )
         .unwrap();

@@ -44,6 +44,7 @@ impl Home {
             channel_id: "web".to_owned(),
             turn_id: None,
             role: Role::User,
+            speaker: None,
             content: content.to_owned(),
             token_count: 1,
             terms: content.to_owned(),

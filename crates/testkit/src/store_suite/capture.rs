@@ -33,6 +33,21 @@ pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
+/// Words of somebody else keep their name. A name without that role, or the role without a name, is refused.
+pub async fn a_message_of_another_keeps_their_name(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let tom = Some("Tom 汤姆".to_owned());
+    let line = NewMessage { role: Role::Other, speaker: tom.clone(), ..stage.line("I quit my job", 1) };
+    let captured = stage.capture(line.clone()).await?.message;
+    assert_eq!((captured.role, &captured.speaker), (Role::Other, &tom));
+    assert_eq!(store.message(line.id).await?, Some(captured.clone()));
+    assert_eq!(store.session_messages(captured.session_id).await?, [captured]);
+    for (role, speaker) in [(Role::User, tom), (Role::Other, None)] {
+        assert!(stage.capture(NewMessage { role, speaker, ..stage.line("no", 2) }).await.is_err());
+    }
+    Ok(())
+}
+
 /// A message after a long silence opens a session; the old one waits for consolidation.
 pub async fn silence_ends_a_session(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;

@@ -28,9 +28,9 @@ pub use access::{
     acts_are_listed_backwards, what_a_token_asks_for_is_counted,
 };
 pub use capture::{
-    a_message_comes_back_as_it_was_said, a_reply_goes_where_its_turn_is,
-    each_channel_has_its_own_open_session, length_ends_a_session, silence_ends_a_session,
-    the_log_is_read_backwards,
+    a_message_comes_back_as_it_was_said, a_message_of_another_keeps_their_name,
+    a_reply_goes_where_its_turn_is, each_channel_has_its_own_open_session, length_ends_a_session,
+    silence_ends_a_session, the_log_is_read_backwards,
 };
 pub use corrections::{
     a_correction_keeps_the_old_text_and_can_be_taken_back, a_merge_taken_back_makes_two_memories_again,
@@ -124,7 +124,7 @@ pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 macro_rules! store_suite {
     ($open:path) => {
         $crate::store_suite! { $open:
-            a_message_comes_back_as_it_was_said, silence_ends_a_session, length_ends_a_session,
+            a_message_comes_back_as_it_was_said, a_message_of_another_keeps_their_name, silence_ends_a_session, length_ends_a_session,
             each_channel_has_its_own_open_session, a_reply_goes_where_its_turn_is, the_log_is_read_backwards,
             a_turn_is_pending_until_its_receipt, a_failed_turn_can_be_reopened,
             quiet_sessions_end_unless_a_reply_is_due, a_person_can_end_a_session,

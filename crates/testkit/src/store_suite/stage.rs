@@ -71,6 +71,7 @@ impl<'a> Stage<'a> {
             channel_id: "web".to_owned(),
             turn_id: None,
             role: Role::User,
+            speaker: None,
             content: content.to_owned(),
             token_count: 10,
             terms: content.to_owned(),

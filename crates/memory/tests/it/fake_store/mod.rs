@@ -131,6 +131,7 @@ impl FakeStore {
             turn_id: None,
             channel_id: "web".to_owned(),
             role,
+            speaker: None,
             content: text.to_owned(),
             token_count: memory::text::estimate_tokens(text),
             day: Date::constant(2024, 1, 1),

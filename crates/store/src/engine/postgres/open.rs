@@ -60,6 +60,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "import_proposals",
         sql: include_str!("../../../migrations/postgres/0023_import_proposals.sql"),
     },
+    Migration {
+        number: 24,
+        name: "others_words",
+        sql: include_str!("../../../migrations/postgres/0024_others_words.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;
