@@ -132,6 +132,8 @@ pub struct Alternative {
     pub time: MessageTime,
     /// Verbatim.
     pub text: String,
+    /// As in [`Message::model`].
+    pub model: Option<String>,
 }
 
 /// Kind of an attached file.

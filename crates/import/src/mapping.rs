@@ -137,8 +137,23 @@ pub struct MappedMessage {
     pub speaker: Speaker,
     /// When. A message without a time has the instant of the one before it in its conversation; `None` if there is none.
     pub at: Option<Timestamp>,
-    /// As read.
+    /// As read, without its versions.
     pub message: Box<Message>,
+    /// The versions that were not shown.
+    pub versions: Vec<MappedVersion>,
+}
+
+/// A version that was not shown, with its speaker and instant settled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MappedVersion {
+    /// Who said it.
+    pub speaker: Speaker,
+    /// When, if the file says so.
+    pub at: Option<Timestamp>,
+    /// Verbatim.
+    pub text: String,
+    /// Language model that wrote it.
+    pub model: Option<String>,
 }
 
 /// An item after the mapping.
@@ -177,7 +192,7 @@ impl Mapper {
 
     /// Settles who and when, or why it is left out.
     pub fn map(&mut self, item: Item) -> Mapped {
-        let Item::Message(message) = item else { return Mapped::Item(item) };
+        let Item::Message(mut message) = item else { return Mapped::Item(item) };
         if let Some(chosen) = &self.mapping.conversations
             && !chosen.contains(&message.conversation)
         {
@@ -203,6 +218,12 @@ impl Mapper {
             return Mapped::Item(Item::Skip(Skip::new(message.place, format!("it is from after {until}"))));
         }
         let speaker = self.mapping.speaker(&message.speaker, message.role);
-        Mapped::Message(MappedMessage { speaker, at, message })
+        let versions = std::mem::take(&mut message.alternatives).into_iter().map(|version| MappedVersion {
+            speaker: self.mapping.speaker(&version.speaker, version.role),
+            at: version.time.to_instant(&self.zone, at),
+            text: version.text,
+            model: version.model,
+        });
+        Mapped::Message(MappedMessage { speaker, at, versions: versions.collect(), message })
     }
 }

@@ -53,6 +53,27 @@ pub struct Message {
     pub created_at: Timestamp,
     /// Whether the model was cut off while saying it.
     pub incomplete: bool,
+    /// The language model that wrote it in another program, if it was imported from there. A reply's own model is in its
+    /// receipt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// Another text of a message: one that was not shown in the program that it was imported from, or the text before an edit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageVersion {
+    /// Who said it: in a branch of a conversation it need not be who said the message.
+    pub role: Role,
+    /// The name of the one who said it, for [`Role::Other`] alone.
+    pub speaker: Option<String>,
+    /// The text, verbatim.
+    pub content: String,
+    /// When it was said, if that is known.
+    pub said_at: Option<Timestamp>,
+    /// The language model that wrote it, if that is known.
+    pub model: Option<String>,
+    /// When the message took its place; for an imported one the time of the message.
+    pub replaced_at: Timestamp,
 }
 
 /// How a turn stands.

@@ -96,6 +96,9 @@ pub struct Session {
     pub trivial: bool,
     /// What it was about, in a sentence or two.
     pub summary: Option<String>,
+    /// What the conversation was called in the program that it was imported from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Failed attempts so far.
     pub attempts: u32,
     /// What the last attempt failed of.

@@ -129,13 +129,13 @@ pub(crate) fn scope(row: &Row<'_>, column: usize) -> Result<Scope> {
 macro_rules! message_columns {
     () => {
         "m.seq, m.id, m.session_id, m.turn_id, m.channel_id, m.role, m.content, m.token_count, m.day, m.created_at, \
-         m.incomplete, m.speaker, s.persona_id, s.user_id"
+         m.incomplete, m.speaker, m.model, s.persona_id, s.user_id"
     };
 }
 pub(crate) use message_columns;
 
 /// Number of the first column after [`message_columns`].
-pub(crate) const AFTER_MESSAGE: usize = 14;
+pub(crate) const AFTER_MESSAGE: usize = 15;
 
 /// The numbers or keys that a statement with one parameter gives.
 pub(crate) fn column<T: FromSql>(
@@ -165,7 +165,8 @@ pub(crate) fn message(row: &Row<'_>) -> Result<Message> {
         created_at: time(row, 9)?,
         incomplete: row.get(10)?,
         speaker: row.get(11)?,
-        scope: scope(row, 12)?,
+        model: row.get(12)?,
+        scope: scope(row, 13)?,
     })
 }
 
@@ -202,13 +203,13 @@ macro_rules! session_columns {
     () => {
         "c.id, c.channel_id, c.status, c.message_count, c.total_tokens, c.first_message_at, c.last_message_at, \
          c.closed_at, c.close_trigger, c.extracted, c.reflected, c.extracted_events, c.trivial, c.summary, c.attempts, \
-         c.last_error, c.retry_at, s.persona_id, s.user_id"
+         c.last_error, c.retry_at, c.title, s.persona_id, s.user_id"
     };
 }
 pub(crate) use session_columns;
 
 /// Number of the first column after [`session_columns`].
-pub(crate) const AFTER_SESSION: usize = 19;
+pub(crate) const AFTER_SESSION: usize = 20;
 
 pub(crate) fn session(row: &Row<'_>) -> Result<Session> {
     Ok(Session {
@@ -229,7 +230,8 @@ pub(crate) fn session(row: &Row<'_>) -> Result<Session> {
         attempts: row.get(14)?,
         last_error: row.get(15)?,
         retry_at: optional_time(row, 16)?,
-        scope: scope(row, 17)?,
+        title: row.get(17)?,
+        scope: scope(row, 18)?,
     })
 }
 

@@ -63,7 +63,8 @@ impl<W: Write> ChatGptWriter<W> {
         for version in &message.alternatives {
             let below = |other: &&Alternative| other.follows.as_deref() == Some(version.id.as_str());
             let children = message.alternatives.iter().filter(below).map(|other| other.id.clone()).collect();
-            let said = said(&version.id, (version.role, ""), version.time, &version.text, None);
+            let said =
+                said(&version.id, (version.role, ""), version.time, &version.text, version.model.as_deref());
             let parent = version.follows.clone().unwrap_or_else(|| parent.clone());
             write_node(&mut self.out, open, &version.id, Some(&parent), said, children)?;
         }

@@ -40,11 +40,8 @@ impl<W: Write> SillyTavernWriter<W> {
             "is_system": false,
             "send_date": sent(message.time),
             "mes": shown,
-            "extra": {},
+            "extra": extra(message.model.as_deref()),
         });
-        if let Some(model) = &message.model {
-            line["extra"]["model"] = json!(model);
-        }
         let versions: Vec<_> =
             message.alternatives.iter().filter(|version| version.follows.is_none()).collect();
         self.left_out += (message.alternatives.len() - versions.len()) as u64;
@@ -53,10 +50,10 @@ impl<W: Write> SillyTavernWriter<W> {
             let mut swipes: Vec<&str> = versions.iter().map(|version| version.text.as_str()).collect();
             let mut info: Vec<Value> = versions
                 .iter()
-                .map(|version| json!({"send_date": sent(version.time), "extra": {}}))
+                .map(|version| json!({"send_date": sent(version.time), "extra": extra(version.model.as_deref())}))
                 .collect();
             swipes.insert(at, &shown);
-            info.insert(at, json!({"send_date": sent(message.time), "extra": {}}));
+            info.insert(at, json!({"send_date": sent(message.time), "extra": line["extra"]}));
             line["swipe_id"] = json!(at);
             line["swipes"] = json!(swipes);
             line["swipe_info"] = json!(info);
@@ -69,6 +66,10 @@ impl<W: Write> SillyTavernWriter<W> {
         self.out.flush()?;
         Ok((self.out, self.left_out))
     }
+}
+
+fn extra(model: Option<&str>) -> Value {
+    model.map_or_else(|| json!({}), |model| json!({"model": model}))
 }
 
 fn sent(time: MessageTime) -> Value {

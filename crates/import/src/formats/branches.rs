@@ -183,6 +183,7 @@ fn collect(
                     speaker: message.speaker,
                     role: message.role,
                     time: message.time,
+                    model: message.model,
                 });
             }
             Content::NoTalk(skip) => versions.skips.push(skip),

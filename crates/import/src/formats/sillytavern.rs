@@ -131,6 +131,7 @@ impl Chat {
                 role,
                 time: info.map_or(time, |info| time_of(info.get("send_date"))),
                 text: self.resolved(swipe, character),
+                model: info.and_then(|info| text_at(info.get("extra")?, "model")).map(str::to_owned),
             });
         }
         items.push_back(checked(message));

@@ -16,6 +16,7 @@ fn message(index: usize, role: Role, at: Timestamp, texts: &[String], shown_inde
         role,
         time: MessageTime::Instant(at),
         text: text.clone(),
+        model: (role == Role::Persona).then(|| format!("m{version}")),
     });
     Message {
         id: ExternalId::Given(format!("m{index}")),

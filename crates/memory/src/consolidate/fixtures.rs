@@ -35,6 +35,7 @@ fn message(role: Role, text: &str) -> Message {
         channel_id: "c".to_owned(),
         role,
         speaker: None,
+        model: None,
         content: text.to_owned(),
         token_count: estimate_tokens(text),
         day: date(2026, 1, 1),

@@ -151,6 +151,7 @@ mod tests {
             channel_id: "c".to_owned(),
             role: Role::User,
             speaker: None,
+            model: None,
             content: said.to_owned(),
             token_count: 1,
             day: date(2026, 1, 1),

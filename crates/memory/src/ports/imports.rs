@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NewMessage, StoreError};
 use crate::identifiers::{ImportId, RejectedId, SessionId};
+use crate::messages::MessageVersion;
 use crate::nodes::{Node, NodeKind, RejectedMemory};
 use crate::scope::Scope;
 use crate::sessions::{SessionPolicy, SessionStatus};
@@ -134,7 +135,11 @@ pub struct ImportedMessage {
     /// The message; `created_at` is when it was said. It belongs to no turn.
     pub message: NewMessage,
     /// Versions of it that were not shown. They prove nothing.
-    pub not_shown: Vec<String>,
+    pub not_shown: Vec<MessageVersion>,
+    /// The language model that wrote it.
+    pub model: Option<String>,
+    /// What its conversation was called.
+    pub title: Option<String>,
 }
 
 /// What another program had saved about the user. It waits for a person.

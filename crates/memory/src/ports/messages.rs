@@ -1,9 +1,11 @@
 //! Messages, read.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 
 use crate::identifiers::{MessageId, SessionId};
-use crate::messages::Message;
+use crate::messages::{Message, MessageVersion};
 use crate::ports::StoreError;
 use crate::scope::Scope;
 
@@ -20,6 +22,11 @@ pub trait MessageStore: Send + Sync {
     ) -> Result<Vec<Message>, StoreError>;
     /// Messages of a session, oldest first.
     async fn session_messages(&self, id: SessionId) -> Result<Vec<Message>, StoreError>;
+    /// Other texts of a session's messages, the oldest first.
+    async fn message_versions(
+        &self,
+        session: SessionId,
+    ) -> Result<BTreeMap<MessageId, Vec<MessageVersion>>, StoreError>;
     /// A live message.
     async fn message(&self, id: MessageId) -> Result<Option<Message>, StoreError>;
 }

@@ -13,7 +13,7 @@ use import::{
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::identifiers::{ImportId, MessageId, RejectedId, SessionId};
-use memory::messages::Role;
+use memory::messages::{MessageVersion, Role};
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, Proposal, RejectedMemory};
 use memory::ports::{
     Clock, IdGenerator, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
@@ -31,6 +31,8 @@ const PAGE_ITEMS_MAX: usize = 1_000;
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Pages that reading may be ahead of writing.
 const PAGES_AHEAD: usize = 2;
+/// Longest title of a conversation, in characters. The rest is cut.
+const TITLE_CHARS_MAX: usize = 200;
 
 /// What is imported, for whom.
 #[derive(Clone, Debug)]
@@ -91,6 +93,9 @@ struct Resumption {
     position: Position,
     /// The conversation of the last message, and its time.
     last: Option<(String, Timestamp)>,
+    /// The conversation that is being read, and its title.
+    #[serde(default)]
+    conversation: Option<(String, Option<String>)>,
 }
 
 /// A page as read: without ids.
@@ -110,7 +115,9 @@ struct ReadMessage {
     at: Timestamp,
     content: String,
     terms: String,
-    not_shown: Vec<String>,
+    model: Option<String>,
+    title: Option<String>,
+    not_shown: Vec<MessageVersion>,
 }
 
 impl ImportRecorder<'_> {
@@ -173,6 +180,8 @@ impl ImportRecorder<'_> {
         let messages = page.messages.into_iter().map(|read| ImportedMessage {
             digest: read.digest,
             not_shown: read.not_shown,
+            model: read.model,
+            title: read.title,
             message: NewMessage {
                 id: MessageId(self.ids.next(read.at)),
                 session_id_if_new: SessionId(self.ids.next(read.at)),
@@ -320,7 +329,12 @@ impl PageReader {
         const CHARACTER: &str = "`import --character` or New persona takes it";
         let (place, reason) = match mapped {
             Mapped::Message(message) => return self.add_message(message),
-            Mapped::Item(Item::Conversation(_)) => return,
+            Mapped::Item(Item::Conversation(start)) => {
+                let title = start.title.map(|title| title.chars().take(TITLE_CHARS_MAX).collect::<String>());
+                let title = title.filter(|title| !memory::capture::is_blank(title));
+                self.resumption.conversation = Some((start.id, title));
+                return;
+            }
             Mapped::Item(Item::SavedMemory(saved)) if saved.text.chars().count() > DESCRIPTION_LENGTH_MAX => {
                 (saved.place, format!("it is longer than {DESCRIPTION_LENGTH_MAX} characters"))
             }
@@ -338,12 +352,8 @@ impl PageReader {
         self.skips.push(Skip { place, reason });
     }
 
-    fn add_message(&mut self, MappedMessage { speaker, at, message }: MappedMessage) {
-        let (role, speaker) = match speaker {
-            Speaker::Persona => (Role::Persona, None),
-            Speaker::User => (Role::User, None),
-            Speaker::Other(name) => (Role::Other, Some(name)),
-        };
+    fn add_message(&mut self, MappedMessage { speaker, at, message, versions }: MappedMessage) {
+        let (role, speaker) = role_of(speaker);
         let content = message.text_with_attachments();
         if memory::capture::is_blank(&content) {
             self.skips.push(Skip { place: message.place, reason: "it has no text".to_owned() });
@@ -352,8 +362,23 @@ impl PageReader {
         self.undated += u64::from(message.time == MessageTime::Unknown);
         let at = at.unwrap_or(self.file_time);
         self.bytes += content.len();
-        let not_shown: Vec<String> = message.alternatives.into_iter().map(|version| version.text).collect();
-        self.bytes += not_shown.iter().map(String::len).sum::<usize>();
+        let title = self.resumption.conversation.as_ref().filter(|(id, _)| *id == message.conversation);
+        let title = title.and_then(|(_, title)| title.clone());
+        let not_shown: Vec<MessageVersion> = versions
+            .into_iter()
+            .map(|version| {
+                let (role, speaker) = role_of(version.speaker);
+                MessageVersion {
+                    role,
+                    speaker,
+                    content: version.text,
+                    said_at: version.at,
+                    model: version.model,
+                    replaced_at: at,
+                }
+            })
+            .collect();
+        self.bytes += not_shown.iter().map(|version| version.content.len()).sum::<usize>();
         self.messages.push(ReadMessage {
             digest: message_digest(&message.conversation, &message.id),
             channel_id: channel_of(&message.conversation),
@@ -362,9 +387,19 @@ impl PageReader {
             at,
             terms: text::index_terms(&content),
             content,
+            model: message.model,
+            title,
             not_shown,
         });
         self.resumption.last = Some((message.conversation, at));
+    }
+}
+
+fn role_of(speaker: Speaker) -> (Role, Option<String>) {
+    match speaker {
+        Speaker::Persona => (Role::Persona, None),
+        Speaker::User => (Role::User, None),
+        Speaker::Other(name) => (Role::Other, Some(name)),
     }
 }
 

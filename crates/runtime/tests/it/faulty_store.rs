@@ -22,7 +22,7 @@ use memory::identifiers::{
     CycleId, DecisionId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId,
 };
 use memory::ledger::{CallSum, ModelCall, ReplyReceipt};
-use memory::messages::{Message, Turn};
+use memory::messages::{Message, MessageVersion, Turn};
 use memory::mood::{Mood, MoodShift};
 use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
@@ -162,6 +162,7 @@ passing_on!(TurnStore:
 passing_on!(MessageStore:
     messages_before(scope: &Scope, before: Option<i64>, limit: u32) -> Vec<Message>;
     session_messages(id: SessionId) -> Vec<Message>;
+    message_versions(session: SessionId) -> BTreeMap<MessageId, Vec<MessageVersion>>;
     message(id: MessageId) -> Option<Message>;
 );
 

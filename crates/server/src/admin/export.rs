@@ -8,10 +8,10 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use import::export::{ChatGptWriter, SillyTavernWriter};
-use import::{ExternalId, Message as Exported, MessageTime, Role as ExportedRole};
+use import::{Alternative, ExternalId, Message as Exported, MessageTime, Role as ExportedRole};
 use memory::core_blocks::CoreBlocks;
 use memory::identifiers::SessionId;
-use memory::messages::{Message, Role};
+use memory::messages::{Message, MessageVersion, Role};
 use memory::ports::{SessionFilter, Store};
 use memory::recall::{Corrected, FormerValue};
 use memory::sessions::Session;
@@ -142,7 +142,7 @@ impl Drop for ChunkWriter {
 /// What is written of the talk, in order.
 enum Piece {
     Session(Box<Session>),
-    Message(Box<Message>),
+    Message(Box<Message>, Vec<MessageVersion>),
     /// What the message before says that is no longer current.
     Former(Box<FormerValue>),
 }
@@ -168,10 +168,12 @@ async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWr
             break;
         }
         let messages = store.session_messages(id).await.map_err(io::Error::other)?;
+        let mut versions = store.message_versions(id).await.map_err(io::Error::other)?;
         let mut former = Corrected::in_messages(store, scope, &messages).await.map_err(io::Error::other)?;
         for message in messages {
             let former = former.remove(&message.id).map(|value| Piece::Former(Box::new(value)));
-            for piece in [Some(Piece::Message(Box::new(message))), former].into_iter().flatten() {
+            let versions = versions.remove(&message.id).unwrap_or_default();
+            for piece in [Some(Piece::Message(Box::new(message), versions)), former].into_iter().flatten() {
                 if pieces.send(piece).await.is_err() {
                     break 'sessions;
                 }
@@ -207,11 +209,11 @@ struct Names {
 }
 
 impl Names {
-    fn of<'a>(&'a self, message: &'a Message) -> &'a str {
-        match message.role {
+    fn of<'a>(&'a self, role: Role, speaker: Option<&'a str>) -> &'a str {
+        match role {
             Role::User => &self.user,
             Role::Persona => &self.persona,
-            Role::Other => message.speaker.as_deref().unwrap_or("somebody"),
+            Role::Other => speaker.unwrap_or("somebody"),
         }
     }
 }
@@ -225,23 +227,35 @@ fn markdown(mut out: ChunkWriter, names: &Names, blocks: &CoreBlocks, mut pieces
             writeln!(out, "## {label}\n\n{}\n", block.trim())?;
         }
     }
-    let mut day = None;
+    let (mut day, mut title) = (None, None);
     while let Some(piece) = pieces.blocking_recv() {
-        let message = match piece {
-            Piece::Message(message) => message,
+        let (message, versions) = match piece {
+            Piece::Message(message, versions) => (message, versions),
             Piece::Former(value) => {
                 let (until, current) = (value.until.strftime("%Y-%m-%d"), one_line(&value.current_text));
                 let what = if value.mistaken { "Wrong, corrected on" } else { "No longer so since" };
                 writeln!(out, "> {what} {until}: {current}\n")?;
                 continue;
             }
-            Piece::Session(_) => continue,
+            Piece::Session(session) => {
+                if session.title.is_some() && session.title != title {
+                    writeln!(out, "# {}\n", one_line(session.title.as_deref().unwrap_or_default()))?;
+                    day = None;
+                }
+                title = session.title;
+                continue;
+            }
         };
         if day.replace(message.day) != Some(message.day) {
             writeln!(out, "## {}\n", message.day)?;
         }
         let time = message.created_at.strftime("%H:%M");
-        writeln!(out, "**{}** ({time} UTC): {}\n", names.of(&message), message.content)?;
+        let speaker = names.of(message.role, message.speaker.as_deref());
+        writeln!(out, "**{speaker}** ({time} UTC): {}\n", message.content)?;
+        for version in versions {
+            let speaker = names.of(version.role, version.speaker.as_deref());
+            writeln!(out, "> Another version, {speaker}: {}\n", version.content.replace('\n', "\n> "))?;
+        }
     }
     out.flush()
 }
@@ -258,8 +272,8 @@ fn sillytavern(
 ) -> io::Result<()> {
     let mut writer = SillyTavernWriter::new(out, "echovessel", &names.persona, &names.user, began)?;
     while let Some(piece) = pieces.blocking_recv() {
-        if let Piece::Message(message) = piece {
-            writer.write(&exported(*message, names))?;
+        if let Piece::Message(message, versions) = piece {
+            writer.write(&exported(*message, versions, names))?;
         }
     }
     writer.finish().map(|_| ())
@@ -270,11 +284,12 @@ fn chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()
     while let Some(piece) = pieces.blocking_recv() {
         match piece {
             Piece::Session(session) => {
-                let title = session.first_message_at.strftime("%Y-%m-%d %H:%M").to_string();
+                let began = || session.first_message_at.strftime("%Y-%m-%d %H:%M").to_string();
+                let title = session.title.clone().unwrap_or_else(began);
                 let id = session.id.to_string();
                 writer.begin(&id, &title, MessageTime::Instant(session.first_message_at))?;
             }
-            Piece::Message(message) => writer.write(&exported(*message, names))?,
+            Piece::Message(message, versions) => writer.write(&exported(*message, versions, names))?,
             // The form has no place for it.
             Piece::Former(_) => {}
         }
@@ -282,23 +297,40 @@ fn chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()
     writer.finish().map(|_| ())
 }
 
-fn exported(message: Message, names: &Names) -> Exported {
+fn exported(message: Message, versions: Vec<MessageVersion>, names: &Names) -> Exported {
+    // In a branch somebody else may have spoken: only words of the same side are versions of this message.
+    let versions = versions.into_iter().filter(|version| version.role == message.role).enumerate();
+    let alternatives = versions.map(|(index, version)| Alternative {
+        id: format!("{}#{index}", message.id),
+        follows: None,
+        speaker: names.of(version.role, version.speaker.as_deref()).to_owned(),
+        role: exported_role(version.role),
+        time: version.said_at.map_or(MessageTime::Unknown, MessageTime::Instant),
+        text: version.content,
+        model: version.model,
+    });
+    let alternatives: Vec<Alternative> = alternatives.collect();
     Exported {
         id: ExternalId::Given(message.id.to_string()),
         conversation: message.session_id.to_string(),
-        speaker: names.of(&message).to_owned(),
-        role: match message.role {
-            Role::User => ExportedRole::User,
-            Role::Persona => ExportedRole::Persona,
-            Role::Other => ExportedRole::Other,
-        },
+        speaker: names.of(message.role, message.speaker.as_deref()).to_owned(),
+        role: exported_role(message.role),
         time: MessageTime::Instant(message.created_at),
         text: message.content,
-        alternatives: Vec::new(),
-        shown_index: 0,
+        // What was said before it stands before it.
+        shown_index: alternatives.len(),
+        alternatives,
         attachments: Vec::new(),
-        model: None,
+        model: message.model,
         is_cleaned: false,
         place: String::new(),
+    }
+}
+
+fn exported_role(role: Role) -> ExportedRole {
+    match role {
+        Role::User => ExportedRole::User,
+        Role::Persona => ExportedRole::Persona,
+        Role::Other => ExportedRole::Other,
     }
 }

@@ -48,6 +48,8 @@ struct SessionBody {
     close_trigger: Option<CloseTrigger>,
     trivial: bool,
     summary: Option<String>,
+    /// What the conversation was called in the program that it was imported from.
+    title: Option<String>,
     attempts: u32,
     last_error: Option<String>,
 }
@@ -211,6 +213,7 @@ impl From<Session> for SessionBody {
             close_trigger: session.close_trigger,
             trivial: session.trivial,
             summary: session.summary,
+            title: session.title,
             attempts: session.attempts,
             last_error: session.last_error,
         }

@@ -47,6 +47,9 @@ pub(crate) struct MessageBody {
     content: String,
     created_at: Timestamp,
     incomplete: bool,
+    /// The language model that wrote it in the program that it was imported from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
     persona_id: PersonaId,
     user_id: UserId,
 }
@@ -133,6 +136,7 @@ impl From<Message> for MessageBody {
             content: message.content,
             created_at: message.created_at,
             incomplete: message.incomplete,
+            model: message.model,
             persona_id: message.scope.persona,
             user_id: message.scope.user,
         }

@@ -5,6 +5,7 @@ pub(crate) mod events;
 pub(crate) mod history;
 pub(crate) mod turns;
 pub(crate) mod edit;
+pub(crate) mod versions;
 pub(crate) mod voice;
 
 /// The channel of the page and of scripts that speak to `/api/chat`.

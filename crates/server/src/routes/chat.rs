@@ -3,7 +3,7 @@
 use runtime::EventStream;
 
 use super::route::{Route, Tag};
-use crate::chat::{edit, events, history, send, turns, voice};
+use crate::chat::{edit, events, history, send, turns, versions, voice};
 use crate::openai::chunks::CompletionChunk;
 use crate::openai::completions::{self, ChatCompletion};
 use crate::openai::models;
@@ -18,6 +18,7 @@ pub(super) fn routes() -> Vec<Route> {
             .returns_events::<EventStream>(),
         chat.get("/api/chat/history", "List messages, newest first", history::history),
         chat.patch("/api/chat/messages/{id}", "Edit a user message", edit::edit).fails_with(&[409]),
+        chat.get("/api/chat/messages/{id}/versions", "List a message's other texts", versions::list),
         chat.delete("/api/chat/messages/{id}", "Delete a message and what only it supports", edit::delete),
         chat.post("/api/chat/regenerate", "Regenerate the last reply", edit::regenerate)
             .fails_with(&[404, 409]),

@@ -111,6 +111,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "others_words",
         sql: include_str!("../../migrations/sqlite/0024_others_words.sql"),
     },
+    Migration {
+        number: 25,
+        name: "titles_and_versions",
+        sql: include_str!("../../migrations/sqlite/0025_titles_and_versions.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

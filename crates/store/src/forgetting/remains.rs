@@ -26,8 +26,8 @@ pub(super) fn losing_sessions(going: &RemovalSet) -> BTreeSet<RowKey> {
     going.sessions().into_iter().chain(happened.filter_map(|node| node.session)).collect()
 }
 
-/// Takes the summary and the last error of sessions that lose messages or events, and those that contain the text. A
-/// summary was written from the whole talk, in words that nobody said: what of it came from where can't be told.
+/// Takes the summary, the title and the last error of sessions that lose messages or events, and those that contain the
+/// text. Summary and title were written from the whole talk, in words that nobody said: what of it came from where can't be told.
 pub(super) fn clear_summaries(
     connection: &Connection,
     going: &RemovalSet,
@@ -36,22 +36,22 @@ pub(super) fn clear_summaries(
     let losing = losing_sessions(going);
     let mut clear =
         connection.prepare_cached(
-            "UPDATE sessions SET summary = NULL, last_error = CASE WHEN status = 'failed' THEN ?2 END WHERE id = ?1",
+            "UPDATE sessions SET summary = NULL, title = NULL, last_error = CASE WHEN status = 'failed' THEN ?2 END WHERE id = ?1",
         )?;
     let mut sessions = connection.prepare_cached(
-        "SELECT id, summary, last_error FROM sessions
-         WHERE scope = ?1 AND (summary IS NOT NULL OR last_error IS NOT NULL)",
+        "SELECT id, summary, last_error, title FROM sessions
+         WHERE scope = ?1 AND (summary IS NOT NULL OR last_error IS NOT NULL OR title IS NOT NULL)",
     )?;
-    let found: Vec<(RowKey, Option<String>, Option<String>)> = sessions
-        .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+    let found: Vec<(RowKey, [Option<String>; 3])> = sessions
+        .query_map([going.scope], |row| Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?])))?
         .collect::<Result<_>>()?;
-    for (id, summary, error) in found {
-        let says_it = |text: &Option<String>| text.as_ref().is_some_and(|text| going.is_in(text));
-        if losing.contains(&id) || says_it(&summary) || says_it(&error) {
+    for (id, texts) in found {
+        let [summary, _, title] = &texts;
+        if losing.contains(&id) || texts.iter().flatten().any(|text| going.is_in(text)) {
             if !going.is_preview {
                 clear.execute(params![id, CAUSE_FORGOTTEN])?;
             }
-            taken.counts.summaries += u64::from(summary.is_some());
+            taken.counts.summaries += u64::from(summary.is_some() || title.is_some());
         }
     }
     Ok(())

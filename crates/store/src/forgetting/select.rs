@@ -171,13 +171,18 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     Ok(())
 }
 
-/// Messages and nodes that said the text before they were changed.
+/// Messages of people in whose name the text is, and messages and nodes that said it before they were changed.
 fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
-    let messages = "SELECT v.message_seq, v.content FROM message_versions v
+    let versions = "SELECT v.message_seq, v.content FROM message_versions v
          JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1";
-    for (seq, content) in earlier(connection, messages, going.scope)? {
-        if going.is_in(&content) {
-            going.add_message(connection, seq)?;
+    let speakers_of_versions = "SELECT v.message_seq, v.speaker FROM message_versions v
+         JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1 AND v.speaker IS NOT NULL";
+    let speakers = "SELECT seq, speaker FROM recall_messages WHERE scope = ?1 AND speaker IS NOT NULL";
+    for texts in [versions, speakers_of_versions, speakers] {
+        for (seq, text) in earlier(connection, texts, going.scope)? {
+            if going.is_in(&text) {
+                going.add_message(connection, seq)?;
+            }
         }
     }
     let nodes =

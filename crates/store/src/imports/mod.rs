@@ -11,7 +11,7 @@ use memory::messages::Role;
 use memory::nodes::{Node, NodeKind, RejectedMemory};
 use memory::ports::{
     Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage,
-    ImportedProposal, ImportedSession, NewImport, NewMessage, Remembering, StoreError,
+    ImportedProposal, ImportedSession, NewImport, Remembering, StoreError,
 };
 use memory::sessions::{
     CloseTrigger, Placement, SAVED_MEMORIES_CHANNEL, Session, SessionPolicy, choose_session, is_full,
@@ -369,19 +369,20 @@ fn record_message(
     if is_there {
         return Ok(false);
     }
-    let session = session_for(connection, run, scope, new, policy)?;
+    let session = session_for(connection, run, scope, imported, policy)?;
     let seq = messages::insert(connection, scope, session.id, new, microseconds(new.created_at))?;
     unit.index_words(Corpus::Messages, seq, scope, &new.terms);
     scopes::count_message(connection, scope)?;
     connection
         .prepare_cached("INSERT INTO imported_messages (scope, digest, message_seq) VALUES (?1, ?2, ?3)")?
         .execute(params![scope, imported.digest, seq])?;
-    for text in &imported.not_shown {
+    if imported.model.is_some() {
         connection
-            .prepare_cached(
-                "INSERT INTO message_versions (message_seq, content, replaced_at) VALUES (?1, ?2, ?3)",
-            )?
-            .execute(params![seq, text, microseconds(new.created_at)])?;
+            .prepare_cached("UPDATE recall_messages SET model = ?2 WHERE seq = ?1")?
+            .execute(params![seq, imported.model])?;
+    }
+    for version in &imported.not_shown {
+        messages::versions::insert(connection, seq, version)?;
     }
     if new.role == Role::Persona && is_full(session.message_count, session.total_tokens, policy) {
         sessions::end(connection, session, CloseTrigger::MaxLength)?;
@@ -395,9 +396,10 @@ fn session_for(
     connection: &Connection,
     run: i64,
     scope: i64,
-    new: &NewMessage,
+    imported: &ImportedMessage,
     policy: &SessionPolicy,
 ) -> Result<Session> {
+    let new = &imported.message;
     let open = sessions::open(connection, scope, &new.channel_id)?;
     let placement = match (new.role, &open) {
         (Role::Persona, Some(_)) => Placement::Continue,
@@ -414,7 +416,7 @@ fn session_for(
     }
     let session = sessions::begin(connection, scope, new)?;
     connection
-        .prepare_cached("UPDATE sessions SET import_run = ?2 WHERE id = ?1")?
-        .execute(params![session.id.0.into_bytes(), run])?;
+        .prepare_cached("UPDATE sessions SET import_run = ?2, title = ?3 WHERE id = ?1")?
+        .execute(params![session.id.0.into_bytes(), run, imported.title])?;
     Ok(session)
 }

@@ -2,12 +2,15 @@
 
 pub(crate) mod turns;
 pub(crate) mod outlines;
+pub(crate) mod versions;
+
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use memory::Scope;
 use memory::identifiers::{MessageId, SessionId};
 use memory::ledger::ReplyReceipt;
-use memory::messages::{Message, Role};
+use memory::messages::{Message, MessageVersion, Role};
 use memory::ports::{
     CaptureStore, CapturedMessage, Corpus, IndexedMessage, MessageStore, NewMessage, StoreError,
 };
@@ -38,6 +41,20 @@ impl MessageStore for SqliteStore {
 
     async fn session_messages(&self, id: SessionId) -> Result<Vec<Message>, StoreError> {
         self.read(move |connection| Ok(messages_of_session(connection, id)?)).await
+    }
+
+    async fn message_versions(
+        &self,
+        session: SessionId,
+    ) -> Result<BTreeMap<MessageId, Vec<MessageVersion>>, StoreError> {
+        self.read(move |connection| {
+            let mut by_message: BTreeMap<MessageId, Vec<MessageVersion>> = BTreeMap::new();
+            for (message, version) in versions::in_session(connection, session)? {
+                by_message.entry(message).or_default().push(version);
+            }
+            Ok(by_message)
+        })
+        .await
     }
 
     async fn message(&self, id: MessageId) -> Result<Option<Message>, StoreError> {
@@ -191,6 +208,7 @@ fn stored(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
         day: new.day,
         created_at: as_stored(new.created_at),
         incomplete: new.incomplete,
+        model: None,
     }
 }
 

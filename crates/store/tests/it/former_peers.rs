@@ -25,7 +25,10 @@ async fn home_with_peers_keeps_its_rows_and_names_its_peers_once() {
             "DROP TABLE former_peers; DROP TABLE hub_exchanges;
              ALTER TABLE hub_own_instance DROP COLUMN author; ALTER TABLE erasure_instances DROP COLUMN author;
              ALTER TABLE import_runs DROP COLUMN proposed; ALTER TABLE import_runs DROP COLUMN undated;
-             ALTER TABLE recall_messages DROP COLUMN speaker;
+             DROP INDEX recall_messages_of_others; ALTER TABLE recall_messages DROP COLUMN speaker;
+             ALTER TABLE recall_messages DROP COLUMN model; ALTER TABLE sessions DROP COLUMN title;
+             ALTER TABLE message_versions DROP COLUMN role; ALTER TABLE message_versions DROP COLUMN speaker;
+             ALTER TABLE message_versions DROP COLUMN model; ALTER TABLE message_versions DROP COLUMN said_at;
              DELETE FROM schema_migrations WHERE number > 20;",
         )
         .unwrap();

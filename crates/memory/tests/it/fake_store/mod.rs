@@ -132,6 +132,7 @@ impl FakeStore {
             channel_id: "web".to_owned(),
             role,
             speaker: None,
+            model: None,
             content: text.to_owned(),
             token_count: memory::text::estimate_tokens(text),
             day: Date::constant(2024, 1, 1),

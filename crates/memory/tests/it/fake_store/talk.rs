@@ -50,6 +50,14 @@ impl MessageStore for FakeStore {
         refused()
     }
 
+    async fn message_versions(
+        &self,
+        _session: SessionId,
+    ) -> Result<std::collections::BTreeMap<MessageId, Vec<memory::messages::MessageVersion>>, StoreError>
+    {
+        refused()
+    }
+
     async fn message(&self, _id: MessageId) -> Result<Option<Message>, StoreError> {
         refused()
     }

@@ -65,6 +65,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "others_words",
         sql: include_str!("../../../migrations/postgres/0024_others_words.sql"),
     },
+    Migration {
+        number: 25,
+        name: "titles_and_versions",
+        sql: include_str!("../../../migrations/postgres/0025_titles_and_versions.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;
