@@ -107,6 +107,29 @@ step("what another program had saved is accepted or not", async () => {
   await s.page.getByText("Has a dog named Pepper.").first().waitFor();
 });
 
+step("the fields of an unknown file are named, and others keep their names", async () => {
+  const table = "Wann;Wer;Nachricht\n05.01.2024 10:00;Ann;Hallo\n05.01.2024 10:01;Mira;Na du\n05.01.2024 10:02;Tom;Ich auch\n";
+  await visit(s.page, s.daemon.url, "/settings/import");
+  await s.page.locator('input[type="file"]').setInputFiles([file("talk.csv", table)]);
+  const fields = s.page.getByTestId("fields");
+  await fields.waitFor();
+  await picture("fields");
+  await assertAccessible("naming the fields of a file");
+  await fields.getByLabel("What was said").selectOption("Nachricht");
+  await fields.getByLabel("Who said it").selectOption("Wer");
+  await fields.getByLabel("When").selectOption("Wann");
+  await button("Read the file again").click();
+  await s.page.getByLabel(/^Ann/).selectOption("You");
+  await s.page.getByLabel(/^Mira/).selectOption("The persona");
+  await button("Record").click();
+  await s.page.getByRole("status").filter({ hasText: "Done" }).waitFor();
+  await visit(s.page, s.daemon.url, "/");
+  const other = s.page.locator('article[data-role="other"]');
+  await other.waitFor();
+  assert.match(await other.innerText(), /Tom\s+Ich auch/);
+  await picture("others");
+});
+
 step("it is all there in Chinese", async () => {
   await visit(s.page, s.daemon.url, "/settings");
   await s.page.getByLabel("中文").check();

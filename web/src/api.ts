@@ -56,12 +56,14 @@ export const remove = <P extends Path<"delete">>(path: P, ...[fields]: ParamsArg
 export function upload<P extends Path<"post">>(
   path: P,
   files: { file: Blob; name: string; modified?: number }[],
+  named: string[] = [],
 ): Promise<ResponseBody<P, "post">> {
   const form = new FormData();
   for (const { file, name, modified } of files) {
     if (modified) form.append("modified", String(modified));
     form.append("file", file, name);
   }
+  for (const field of named) form.append("field", field);
   return request(urlOf(path), { method: "POST", body: form });
 }
 

@@ -358,6 +358,9 @@ pub(crate) struct Import {
     /// Format of the files; default: by their content
     #[arg(long)]
     pub(crate) format: Option<String>,
+    /// What a field of a JSON or CSV file is: text=NAME, from=NAME, role=NAME, time=NAME, conversation=NAME, id=NAME, model=NAME
+    #[arg(long = "field", value_name = "KIND=NAME")]
+    pub(crate) fields: Vec<String>,
     /// The persona whose memory it becomes; default: persona.id
     #[arg(long, value_name = "ID")]
     pub(crate) persona: Option<String>,

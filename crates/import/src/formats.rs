@@ -33,6 +33,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use crate::error::ImportError;
+use crate::field_names::FieldNames;
 use crate::head::Head;
 use crate::item::Item;
 use crate::sources::{Source, Sources};
@@ -97,6 +98,8 @@ pub(crate) struct Context<'a> {
     pub(crate) source: &'a Source,
     /// Its start.
     pub(crate) head: &'a Head,
+    /// Fields that a person has named.
+    pub(crate) fields: &'a FieldNames,
 }
 
 /// In the order of detection: the ones with the clearest marks first, the generic ones last.
@@ -124,6 +127,31 @@ const FORMATS: &[Format] = &[
     document::FORMAT,
     own_words::FORMAT,
 ];
+
+/// The generic format of a file whose fields were named.
+pub(crate) fn generic(context: &Context<'_>) -> Option<&'static Format> {
+    Some(match &context.head.json {
+        Some(json) if json.is_array || !json.has_more_values && !json.inner.is_empty() => {
+            &json_lines::JSON_FORMAT
+        }
+        Some(_) => &json_lines::FORMAT,
+        None => &csv_table::FORMAT,
+    })
+}
+
+/// Names that the fields of a JSON or CSV file have, for a person to say what they are.
+pub(crate) fn field_names_of(head: &Head) -> Vec<String> {
+    match &head.json {
+        Some(json) => {
+            let inner = json
+                .inner
+                .iter()
+                .flat_map(|(key, names)| names.iter().map(move |name| format!("{key}.{name}")));
+            json.keys.iter().cloned().chain(inner).collect()
+        }
+        None => csv_table::columns_of(head).unwrap_or_default(),
+    }
+}
 
 /// Every format, in the order of detection.
 pub fn formats() -> &'static [Format] {

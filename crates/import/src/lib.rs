@@ -19,6 +19,7 @@ mod item;
 mod card;
 mod character;
 mod macros;
+mod field_names;
 mod message_time;
 mod mapping;
 mod look;
@@ -36,6 +37,7 @@ pub mod limits;
 pub use card::{Card, LoreEntry, Lorebook, Picture};
 pub use character::{CharacterDraft, DraftOptions, LorebookSummary, Overflow, draft_character};
 pub use error::ImportError;
+pub use field_names::{FieldKind, FieldNames, InvalidFieldName};
 pub use formats::{Format, formats};
 pub use item::{
     Alternative, Attachment, AttachmentKind, Conversation, CoreBlock, CoreDraft, Document, ExternalId, Item,

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ImportError;
+use crate::formats::field_names_of;
+use crate::head::Head;
 use crate::item::{Item, Message, Role, Skip};
 use crate::languages::language_of;
 use crate::limits::LOOK_LIST_MAX;
@@ -58,6 +60,9 @@ pub struct Look {
     pub conversations: Vec<ConversationSummary>,
     /// How many conversations there are.
     pub conversation_count: u64,
+    /// Where there are no messages: names that the fields of the first JSON or CSV file have, which a person can map.
+    #[serde(default)]
+    pub fields: Vec<String>,
     /// What would be skipped, and why.
     pub skipped: Vec<Skip>,
     /// How many things would be skipped.
@@ -120,7 +125,13 @@ pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportErro
         }
         tally.add(found.item);
     }
-    Ok(tally.finish())
+    let mut look = tally.finish();
+    let is_unread = look.messages + look.cards + look.core_drafts + look.lorebooks + look.saved_memories == 0;
+    if let Some(source) = sources.list().first().filter(|_| is_unread) {
+        look.fields = field_names_of(&Head::read(source)?);
+        look.fields.truncate(LOOK_LIST_MAX);
+    }
+    Ok(look)
 }
 
 #[derive(Default)]

@@ -48,6 +48,9 @@ pub struct Mapping {
     pub user_name: Option<String>,
 }
 
+/// Fields of a file that an error names.
+const NAMED_FIELDS_MAX: usize = 20;
+
 impl Mapping {
     /// Who the speaker is.
     pub fn speaker(&self, name: &str, role: Role) -> Speaker {
@@ -72,8 +75,15 @@ impl Mapping {
             return Err(MappingError::NoMessages(reason.to_owned()));
         }
         if look.messages + look.saved_memories == 0 {
-            let reason = look.skipped.first().map(|skip| format!(" ({}: {})", skip.place, skip.reason));
-            return Err(MappingError::NoMessages(reason.unwrap_or_default()));
+            let fields: Vec<&str> = look.fields.iter().take(NAMED_FIELDS_MAX).map(String::as_str).collect();
+            let reason = match look.skipped.first() {
+                _ if !fields.is_empty() => {
+                    format!(": say which of its fields are text, from and time: {}", fields.join(", "))
+                }
+                Some(skip) => format!(" ({}: {})", skip.place, skip.reason),
+                None => String::new(),
+            };
+            return Err(MappingError::NoMessages(reason));
         }
         self.time_zone().map_err(|error| MappingError::Zone(error.to_string()))?;
         if look.messages == 0 {

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::ImportError;
+use crate::field_names::FieldNames;
 use crate::formats::{self, Format, Reader};
 use crate::head::{Head, is_damage};
 use crate::item::{Item, Skip};
@@ -11,6 +12,8 @@ use crate::sources::{Source, Sources};
 pub struct ReadOptions {
     /// Id of the format that every file has; `None` detects each.
     pub format: Option<String>,
+    /// Names of fields in JSON and CSV files. If there are any, these files are read as generic ones.
+    pub fields: FieldNames,
 }
 
 /// A place between two items, from which reading can resume. Positions of unchanged files stay valid.
@@ -136,9 +139,10 @@ impl Iterator for Items<'_> {
 
 fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<Current, ImportError> {
     let head = Head::read(source)?;
-    let context = formats::Context { sources, source, head: &head };
+    let context = formats::Context { sources, source, head: &head, fields: &options.fields };
     let format = match &options.format {
         Some(id) => Some(formats::by_id(id)?),
+        None if !options.fields.is_empty() => formats::generic(&context),
         None => Format::detect(&context),
     };
     match format {

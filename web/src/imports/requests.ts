@@ -9,11 +9,12 @@ export type Mapping = NonNullable<RequestBody<"/api/admin/imports/{id}/start", "
 
 export const getImports = () => get("/api/admin/imports").then((answer) => answer.imports);
 export const getImport = (id: string) => get("/api/admin/imports/{id}", { id });
-/** Names keep the folder that was chosen, so that files that belong together are known. */
-export const sendFiles = (files: File[]) =>
+/** Names keep the folder that was chosen, so that files that belong together are known. `named` says what fields are. */
+export const sendFiles = (files: File[], named: string[] = []) =>
   upload(
     "/api/admin/imports",
     files.map((file) => ({ file, name: file.webkitRelativePath || file.name, modified: file.lastModified })),
+    named,
   );
 export const startImport = (id: string, mapping: Mapping, remember: boolean) =>
   post("/api/admin/imports/{id}/start", { mapping, remember, ...persona() }, { id });

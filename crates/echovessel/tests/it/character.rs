@@ -221,6 +221,30 @@ async fn openclaw_home_gives_a_persona_and_proposals_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn fields_of_an_unknown_file_are_named_on_the_command_line() {
+    let settings = Settings::offline();
+    for with_daemon in [false, true] {
+        let home = Home::new();
+        let daemon = if with_daemon { Some(Daemon::start(&home, &settings).await) } else { None };
+        let file = write(
+            &home,
+            "talk.csv",
+            "Wann;Wer;Nachricht\n05.01.2024 10:00;Ann;Hallo\n05.01.2024 10:01;Mira;Na du\n",
+        );
+        let unknown = run(&home, &settings, &["import", &file, "--look"]).await.well();
+        assert!(unknown.contains("--field"), "{unknown}");
+        let named =
+            ["import", &file, "--field", "text=Nachricht", "--field", "from=Wer", "--field", "time=Wann"];
+        let wrong = run(&home, &settings, &["import", &file, "--field", "words=Nachricht"]).await;
+        assert!(wrong.code == 1 && wrong.err.contains("text=NAME"), "{}", wrong.err);
+        let arguments = [&named[..], &["--me", "Ann", "--them", "Mira", "--yes", "--json"]].concat();
+        let imported = run(&home, &settings, &arguments).await.json();
+        assert_eq!((&imported["recorded"], &imported["undated"]), (&json!(2), &json!(0)), "{imported}");
+        drop(daemon);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn talk_goes_to_no_persona_or_user_that_is_not_there() {
     let (home, settings) = (Home::new(), Settings::offline());
     let file = write(

@@ -8,6 +8,7 @@ use super::records::{Columns, RecordItems};
 use super::{Context, Format, Reader, Step, one, stepped};
 use crate::csv::{CsvRecord, CsvRecords, separator_of};
 use crate::error::ImportError;
+use crate::head::Head;
 use crate::item::{Item, Skip};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::sources::Decoded;
@@ -20,18 +21,33 @@ fn columns(context: &Context<'_>) -> Option<(u8, Columns)> {
     if context.head.bytes.starts_with(b"%") || context.head.json.is_some() {
         return None;
     }
-    let header = context.head.lines().find(|line| !line.trim().is_empty())?;
-    let separator = separator_of(header)?;
-    let mut records = CsvRecords::new(header.as_bytes(), separator, 64 * 1024);
+    let separator = separator_of(header_line(context.head)?)?;
+    Some((separator, Columns::of(&header(context)?, context.fields)?))
+}
+
+/// Names of the columns.
+fn header(context: &Context<'_>) -> Option<Vec<String>> {
+    columns_of(context.head)
+}
+
+/// Names of the columns, if the first line has several.
+pub(super) fn columns_of(head: &Head) -> Option<Vec<String>> {
+    let line = header_line(head)?;
+    let mut records = CsvRecords::new(line.as_bytes(), separator_of(line)?, 64 * 1024);
     match records.next_record() {
-        Ok(Some(CsvRecord::Fields { fields, .. })) => Some((separator, Columns::of(&fields)?)),
+        Ok(Some(CsvRecord::Fields { fields, .. })) => Some(fields),
         _ => None,
     }
 }
 
+fn header_line(head: &Head) -> Option<&str> {
+    head.lines().find(|line| !line.trim().is_empty())
+}
+
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let Some((separator, columns)) = columns(context) else {
-        let reason = "its first line names no column of a text and of a speaker or time";
+        let columns = header(context).unwrap_or_default().join(", ");
+        let reason = format!("its first line names no column of a text and of a speaker or time: {columns}");
         return Ok(one(Item::Skip(Skip::new(context.source.name(), reason))));
     };
     let open = || Ok(CsvRecords::new(context.source.open_text()?, separator, RECORD_BYTES_MAX));

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::Format;
 use super::listed::{self, Element, ListedFormat};
 use super::records::{Record, RecordItems, are_message_keys};
+use super::{Context, Format};
+use crate::field_names::FieldNames;
 use crate::head::Head;
 use crate::item::{Item, Skip};
 
@@ -14,14 +15,14 @@ pub(super) const FORMAT: Format = Format {
     id: "jsonl",
     name: "JSON Lines, a message each",
     detect: |context| is_json_lines(context.head),
-    open: |context| listed::open_lines(context, JsonList::default()),
+    open: |context| listed::open_lines(context, JsonList::of(context)),
 };
 
 pub(super) const JSON_FORMAT: Format = Format {
     id: "json",
     name: "JSON with a list of messages",
     detect: |context| has_messages(context.head),
-    open: |context| listed::open(context, JsonList::default()),
+    open: |context| listed::open(context, JsonList::of(context)),
 };
 
 fn is_json_lines(head: &Head) -> bool {
@@ -48,7 +49,7 @@ fn add_value(
     json: &[u8],
     place: &str,
     is_cleaned: bool,
-    records: &mut RecordItems,
+    JsonList { records, fields }: &mut JsonList,
     items: &mut VecDeque<Item>,
 ) {
     let value = match serde_json::from_slice::<Value>(json) {
@@ -62,7 +63,7 @@ fn add_value(
         items.push_back(Item::Skip(Skip::new(place, "it is not a message")));
         return;
     };
-    if let Some(record) = Record::of(&object) {
+    if let Some(record) = Record::of(&object, fields) {
         records.add(record, place.to_owned(), is_cleaned, items);
         return;
     }
@@ -83,24 +84,30 @@ fn add_value(
     records.begin(id, title, items);
     for (index, message) in list.iter().enumerate() {
         let place = format!("{place}, message {}", index + 1);
-        match message.as_object().and_then(Record::of) {
+        match message.as_object().and_then(|message| Record::of(message, fields)) {
             Some(record) => records.add(record, place, is_cleaned, items),
             None => items.push_back(Item::Skip(Skip::new(place, "it has no text"))),
         }
     }
 }
 
-#[derive(Default)]
 struct JsonList {
     records: RecordItems,
+    fields: FieldNames,
+}
+
+impl JsonList {
+    fn of(context: &Context<'_>) -> Self {
+        Self { records: RecordItems::default(), fields: context.fields.clone() }
+    }
 }
 
 impl ListedFormat for JsonList {
     fn is_list(&self, key: &str) -> bool {
-        is_list_key(key)
+        is_list_key(key) || !self.fields.is_empty()
     }
 
     fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
-        add_value(element.json, &element.place, element.is_cleaned, &mut self.records, items);
+        add_value(element.json, &element.place, element.is_cleaned, self, items);
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::building::{checked, conversation, message, role_of};
 use super::dates::{DateOrder, WrittenTime};
 use super::digests::{DigestIds, stable_id};
+use crate::field_names::{FieldKind, FieldNames};
 use crate::item::{ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
@@ -100,19 +101,23 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// From a header; `None` if none of its names is a text's or none a speaker's, role's or time's.
-    pub(super) fn of(header: &[String]) -> Option<Self> {
+    /// From a header; `None` if none of its names is a text's or none a speaker's, role's or time's. What a person has named
+    /// is found by that name alone.
+    pub(super) fn of(header: &[String], fields: &FieldNames) -> Option<Self> {
         let names: Vec<String> = header.iter().map(|name| name.trim().to_lowercase()).collect();
-        let find =
-            |known: &[&str]| known.iter().find_map(|known| names.iter().position(|name| name == known));
+        let position = |wanted: &str| names.iter().position(|name| name == wanted);
+        let find = |kind, known: &[&str]| match fields.of(kind) {
+            Some(named) => position(&named.to_lowercase()),
+            None => known.iter().find_map(|known| position(known)),
+        };
         let columns = Self {
-            id: find(ID),
-            conversation: find(CONVERSATION),
-            speaker: find(SPEAKER),
-            role: find(ROLE),
-            time: find(TIME),
-            text: find(TEXT)?,
-            model: find(MODEL),
+            id: find(FieldKind::Id, ID),
+            conversation: find(FieldKind::Conversation, CONVERSATION),
+            speaker: find(FieldKind::From, SPEAKER),
+            role: find(FieldKind::Role, ROLE),
+            time: find(FieldKind::Time, TIME),
+            text: find(FieldKind::Text, TEXT)?,
+            model: find(FieldKind::Model, MODEL),
         };
         (columns.speaker.or(columns.role).or(columns.time).is_some()).then_some(columns)
     }
@@ -134,18 +139,19 @@ impl Columns {
 
 /// Whether the keys are those of a message.
 pub(super) fn are_message_keys(keys: &[String]) -> bool {
-    Columns::of(keys).is_some()
+    Columns::of(keys, &FieldNames::default()).is_some()
 }
 
 impl Record {
-    /// From an object; `None` if it has no text.
-    pub(super) fn of(object: &Map<String, Value>) -> Option<Self> {
-        let find = |known: &[&str]| {
-            known.iter().find_map(|known| object.iter().find(|(key, _)| key.eq_ignore_ascii_case(known)))
+    /// From an object; `None` if it has no text. What a person has named is found by that name alone.
+    pub(super) fn of(object: &Map<String, Value>, fields: &FieldNames) -> Option<Self> {
+        let find = |kind, known: &[&str]| match fields.of(kind) {
+            Some(named) => value_at(object, named),
+            None => known.iter().find_map(|known| value_of(object, known)),
         };
-        let string = |known: &[&str]| find(known).and_then(|(_, value)| short_string(value));
-        let text = find(TEXT).and_then(|(_, value)| long_text(value))?;
-        let time = match find(TIME).map(|(_, value)| value) {
+        let string = |kind, known: &[&str]| find(kind, known).and_then(short_string);
+        let text = find(FieldKind::Text, TEXT).and_then(long_text)?;
+        let time = match find(FieldKind::Time, TIME) {
             Some(Value::Number(number)) => {
                 number.as_f64().map(MessageTime::from_number).map_or(WrittenTime::Unknown, WrittenTime::Clear)
             }
@@ -153,15 +159,27 @@ impl Record {
             _ => WrittenTime::Unknown,
         };
         Some(Self {
-            id: string(ID),
-            conversation: string(CONVERSATION),
-            speaker: string(SPEAKER),
-            role: string(ROLE),
+            id: string(FieldKind::Id, ID),
+            conversation: string(FieldKind::Conversation, CONVERSATION),
+            speaker: string(FieldKind::From, SPEAKER),
+            role: string(FieldKind::Role, ROLE),
             time,
             text,
-            model: string(MODEL),
+            model: string(FieldKind::Model, MODEL),
         })
     }
+}
+
+fn value_of<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    object.iter().find(|(key, _)| key.to_lowercase() == name.to_lowercase()).map(|(_, value)| value)
+}
+
+/// The value under a name, else at a path of names with dots between them.
+fn value_at<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    value_of(object, path).or_else(|| {
+        let (first, rest) = path.split_once('.')?;
+        value_at(value_of(object, first)?.as_object()?, rest)
+    })
 }
 
 /// A string or number; of an object, its name.

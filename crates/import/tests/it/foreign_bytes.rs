@@ -6,7 +6,7 @@ use import::{Input, Item, Mapper, Mapping, Position, ReadOptions, Sources, limit
 pub(crate) fn are_read(format: Option<&str>, bytes: &[u8]) {
     let input = Input::Bytes { name: "file".to_owned(), bytes: bytes.into() };
     let sources = Sources::open(&[input]).unwrap();
-    let options = ReadOptions { format: format.map(str::to_owned) };
+    let options = ReadOptions { format: format.map(str::to_owned), ..ReadOptions::default() };
     let all: Vec<_> = read(&sources, &options, Position::default()).unwrap().map(Result::unwrap).collect();
     let counted = all.iter().filter(|found| found.item.is_counted()).count();
     assert_eq!(look(&sources, &options).unwrap().found, counted as u64);

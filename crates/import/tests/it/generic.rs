@@ -1,6 +1,6 @@
 use import::{ExternalId, Item, Role};
 
-use crate::reading::{items, items_as, look_at, messages, skips, talk, times};
+use crate::reading::{items, items_as, items_by, look_at, messages, skips, talk, times};
 
 pub(crate) const JSON_LINES: &str = r#"{"id": "1", "chat": "garden", "sender": "Ann", "text": "Hello", "time": "2024-01-05T10:00:00Z"}
 {"id": "2", "chat": "garden", "sender": "Mira", "text": "Hi", "time": 1704448860}
@@ -17,6 +17,37 @@ pub(crate) const CSV: &str =
 
 pub(crate) const TRANSCRIPT: &str =
     "# Talk\n\n## 2024-01-05\n\n**Ann:** Hello\nhow are you?\n\n**Mira:** Fine: thanks\n\n**Ann:** Good\n";
+
+#[test]
+fn files_that_no_reader_knows_are_read_by_the_names_of_their_fields() {
+    let csv = "Wann;Wer;Nachricht\n05.01.2024 10:00;Ann;Hallo\n05.01.2024 10:01;Mira;Na du\n";
+    assert!(messages(&items("talk.csv", csv)).is_empty(), "nobody guesses German columns");
+    let read = items_by(&["text=nachricht", "from=Wer", "time=Wann"], "talk.csv", csv);
+    assert_eq!(talk(&read), ["Ann: Hallo", "Mira: Na du"]);
+    assert_eq!(times(&read), ["2024-01-05T10:00:00", "2024-01-05T10:01:00"]);
+
+    let lines = r#"{"n": 1, "payload": {"words": "Hello", "by": "Ann"}, "sent.at": "2024-01-05T10:00:00Z"}
+{"n": 2, "payload": {"words": "Hi", "by": "Mira"}, "sent.at": "2024-01-05T10:01:00Z"}
+"#;
+    let fields = ["text=payload.words", "from=payload.by", "time=sent.at", "id=n"];
+    let read = items_by(&fields, "talk.jsonl", lines);
+    assert_eq!(talk(&read), ["Ann: Hello", "Mira: Hi"]);
+    assert_eq!(messages(&read)[1].id, ExternalId::Given("2".to_owned()));
+    assert_eq!(times(&read), ["2024-01-05T10:00:00Z", "2024-01-05T10:01:00Z"]);
+
+    let list = r#"{"version": 2, "entries": [{"w": "Hello", "b": "Ann", "t": 1704448800}, {"b": "Mira"}]}"#;
+    let read = items_by(&["text=w", "from=b", "time=t"], "talk.json", list);
+    assert_eq!(talk(&read), ["Ann: Hello"]);
+    assert_eq!(skips(&read)[0].reason, "it has no text");
+    let bare = r#"[{"w": "Hello", "b": "Ann", "t": 1704448800}]"#;
+    assert_eq!(talk(&items_by(&["text=w", "from=b", "time=t"], "talk.json", bare)), ["Ann: Hello"]);
+
+    let wrong = items_by(&["text=Wort"], "talk.csv", csv);
+    assert!(skips(&wrong)[0].reason.ends_with("Wann, Wer, Nachricht"), "{:?}", skips(&wrong));
+    for named in ["text", "speech=a", "=a", "text= "] {
+        assert!(import::FieldNames::parse([named]).is_err(), "{named}");
+    }
+}
 
 #[test]
 fn json_lines_are_read() {

@@ -28,7 +28,14 @@ fn a_position_beyond_the_files_is_refused() {
     for position in [Position { source: 0, item: 99 }, Position { source: 2, item: 0 }] {
         assert!(read(&sources, &ReadOptions::default(), position).is_err(), "{position:?}");
     }
-    assert!(read(&sources, &ReadOptions { format: Some("fax".to_owned()) }, Position::default()).is_err());
+    assert!(
+        read(
+            &sources,
+            &ReadOptions { format: Some("fax".to_owned()), ..ReadOptions::default() },
+            Position::default()
+        )
+        .is_err()
+    );
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::io::{Cursor, Write};
 
-use import::{Found, Input, Item, Look, Message, Position, ReadOptions, Skip, Sources, look, read};
+use import::{
+    FieldNames, Found, Input, Item, Look, Message, Position, ReadOptions, Skip, Sources, look, read,
+};
 
 pub(crate) fn sources(name: &str, bytes: impl AsRef<[u8]>) -> Sources {
     Sources::open(&[Input::Bytes { name: name.to_owned(), bytes: bytes.as_ref().into() }]).unwrap()
@@ -17,7 +19,15 @@ pub(crate) fn items(name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
 }
 
 pub(crate) fn items_as(format: &str, name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
-    let options = ReadOptions { format: Some(format.to_owned()) };
+    let options = ReadOptions { format: Some(format.to_owned()), ..ReadOptions::default() };
+    let sources = sources(name, bytes);
+    read(&sources, &options, Position::default()).unwrap().map(|found| found.unwrap().item).collect()
+}
+
+/// Reads with fields named as on the command line.
+pub(crate) fn items_by(fields: &[&str], name: &str, bytes: impl AsRef<[u8]>) -> Vec<Item> {
+    let fields = FieldNames::parse(fields.iter().copied()).unwrap();
+    let options = ReadOptions { fields, ..ReadOptions::default() };
     let sources = sources(name, bytes);
     read(&sources, &options, Position::default()).unwrap().map(|found| found.unwrap().item).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use import::{ReadOptions, Sources};
+use import::Sources;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use memory::identifiers::ImportId;
@@ -83,7 +83,7 @@ impl RuntimeInner {
             scope: start.scope,
             sources: Arc::new(sources),
             fingerprint: upload.id.to_string(),
-            options: ReadOptions { format: upload.format.clone() },
+            options: upload.read_options(),
             mapping: start.mapping,
             remembering: start.remembering,
         };

@@ -3,9 +3,7 @@
 use hub::api::identity::IdentityText;
 use hub::lore::KeyLogic;
 use hub::{Caller, Hub, HubError, LoreEntry};
-use import::{
-    CharacterDraft, CoreBlock, DraftOptions, Lorebook, Overflow, ReadOptions, Sources, draft_character,
-};
+use import::{CharacterDraft, CoreBlock, DraftOptions, Lorebook, Overflow, Sources, draft_character};
 use memory::Scope;
 use memory::capture::MessageInput;
 use memory::core_blocks::CORE_BLOCK_LENGTH_MAX;
@@ -51,7 +49,7 @@ impl Runtime {
                 block_length_max: CORE_BLOCK_LENGTH_MAX,
                 picture_size_max: AVATAR_SIZE_MAX,
             };
-            draft_character(&Sources::open(&inputs)?, &ReadOptions { format: upload.format }, options)
+            draft_character(&Sources::open(&inputs)?, &upload.read_options(), options)
         });
         drafted.await?.ok_or(ImportError::NoCharacter)
     }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use import::Mapping;
+use import::{Mapping, ReadOptions};
 use memory::Scope;
 use memory::identifiers::ImportId;
 use memory::nodes::{Node, NodeKind};
@@ -149,7 +149,7 @@ impl WritesByTarget {
 impl Runtime {
     /// Reads the files once, as [`Runtime::look_at_import`]; text without talk is read as words of the user.
     pub async fn look_at_material(&self, arrived: ImportUploadWriter) -> Result<ImportUpload, ImportError> {
-        let upload = self.look_at_import(arrived, None).await?;
+        let upload = self.look_at_import(arrived, ReadOptions::default()).await?;
         if upload.look.messages > 0 || !self.runtime().is_text(&upload).await? {
             return Ok(upload);
         }

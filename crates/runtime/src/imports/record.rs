@@ -240,6 +240,9 @@ impl ImportRequest {
             hash.update(part.as_bytes());
             hash.update([0]);
         }
+        if !self.options.fields.is_empty() {
+            hash.update(serde_json::to_vec(&self.options.fields).unwrap_or_default());
+        }
         for source in self.sources.list() {
             hash.update(source.name().as_bytes());
             hash.update(source.size().to_be_bytes());

@@ -203,7 +203,7 @@ impl Imports {
     /// Reads the files, keeps what they hold.
     async fn look(&self, upload: &mut ImportUpload) -> Result<(), ImportError> {
         let inputs = self.uploads.inputs(upload.id, &upload.files);
-        let options = ReadOptions { format: upload.format.clone() };
+        let options = upload.read_options();
         upload.look = read_detached(move || import::look(&Sources::open(&inputs)?, &options)).await?;
         Ok(self.uploads.describe(upload).await?)
     }
@@ -268,14 +268,15 @@ impl Runtime {
     pub async fn look_at_import(
         &self,
         mut arrived: ImportUploadWriter,
-        format: Option<String>,
+        options: ReadOptions,
     ) -> Result<ImportUpload, ImportError> {
         let imports = self.runtime.imports()?;
         arrived.end_file().await?;
         let mut upload = ImportUpload {
             id: arrived.id,
             files: arrived.files.clone(),
-            format,
+            format: options.format,
+            fields: options.fields,
             look: Look::default(),
             created_at: self.runtime.clock().now(),
             started: None,

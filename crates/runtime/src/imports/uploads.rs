@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use import::{Input, Look, Mapping};
+use import::{FieldNames, Input, Look, Mapping, ReadOptions};
 use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::ImportId;
@@ -26,12 +26,22 @@ pub struct ImportUpload {
     pub files: Vec<UploadedFile>,
     /// Id of the format that every file has; `None` detects each.
     pub format: Option<String>,
+    /// Names of fields in JSON and CSV files.
+    #[serde(default)]
+    pub fields: FieldNames,
     /// What they hold.
     pub look: Look,
     /// When they arrived.
     pub created_at: Timestamp,
     /// What the person decided; `None` until then.
     pub started: Option<StartedImport>,
+}
+
+impl ImportUpload {
+    /// How its files are read.
+    pub fn read_options(&self) -> ReadOptions {
+        ReadOptions { format: self.format.clone(), fields: self.fields.clone() }
+    }
 }
 
 /// A file of an upload.

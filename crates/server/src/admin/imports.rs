@@ -4,7 +4,7 @@ use axum::extract::multipart::Field;
 use axum::extract::{FromRequest, Multipart, Request, State};
 use axum::http::StatusCode;
 use axum::{Json, body::Bytes};
-use import::{Look, Mapping};
+use import::{FieldNames, Look, Mapping, ReadOptions};
 use jiff::Timestamp;
 use memory::identifiers::{ErasureId, ImportId};
 use memory::ledger::TokenUsage;
@@ -29,6 +29,8 @@ pub(crate) const PATH: &str = "/api/admin/imports";
 pub(crate) const UPLOAD_SIZE_MAX: usize = 8 * 1024 * 1024 * 1024;
 /// Most files in one form; a zip archive may hold more.
 const FILES_MAX: usize = 1_000;
+/// Most fields of a file that are named.
+const NAMED_FIELDS_MAX: usize = 20;
 /// Longest value of a form's field that is not a file, in bytes.
 const FIELD_SIZE_MAX: usize = 256;
 /// Skips in an answer; all are counted.
@@ -53,6 +55,9 @@ pub(crate) struct ImportForm {
     modified: Option<Vec<i64>>,
     /// Id of the format of all files; by their content if it is left out.
     format: Option<String>,
+    /// For JSON and CSV files that no reader knows: `text=NAME`, and `from`, `role`, `time`, `conversation`, `id` or `model`
+    /// likewise, one in each field. A name in JSON may be a path, such as `message.text`.
+    field: Option<Vec<String>>,
 }
 
 /// An import, from its upload to the last memory.
@@ -147,18 +152,19 @@ pub(crate) async fn upload(
     Admin(_): Admin,
     request: Request,
 ) -> Result<Created<ImportDetail>, Problem> {
-    let (arrived, format) = receive(request, &app).await?;
+    let (arrived, options) = receive(request, &app).await?;
     let looking = app.clone();
     let upload =
-        run_detached(async move { Ok(looking.runtime().look_at_import(arrived, format).await?) }).await?;
+        run_detached(async move { Ok(looking.runtime().look_at_import(arrived, options).await?) }).await?;
     let report = app.runtime().import(upload.id).await?;
     Ok(Created(detail(&app, report).await?))
 }
 
-async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Option<String>), Problem> {
+async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, ReadOptions), Problem> {
     let no_form = |_| Problem::unprocessable("send multipart/form-data with each file in a field `file`");
     let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
     let (mut arrived, mut format, mut modified) = (app.runtime().receive_import().await?, None, None);
+    let mut named = Vec::new();
     loop {
         let next = form.next_field().await;
         let Some(mut field) = next.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))? else {
@@ -183,16 +189,22 @@ async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Opt
             Some("format") => {
                 format = Some(read_text(&mut field, "format").await?).filter(|value| !value.is_empty());
             }
+            Some("field") if named.len() < NAMED_FIELDS_MAX => {
+                named.push(read_text(&mut field, "field").await?)
+            }
             _ => {
                 return Err(Problem::unprocessable(
-                    "the form has the fields `file`, `modified` and `format`; nothing was saved",
+                    "the form has the fields `file`, `modified`, `format` and `field`; nothing was saved",
                 ));
             }
         }
     }
+    let fields = FieldNames::parse(named.iter().map(String::as_str));
+    let fields =
+        fields.map_err(|error| Problem::unprocessable(format!("field: {error}; nothing was saved")))?;
     match arrived.size() {
         0 => Err(Problem::bad_request("file: missing or empty; nothing was saved")),
-        _ => Ok((arrived, format)),
+        _ => Ok((arrived, ReadOptions { format, fields })),
     }
 }
 

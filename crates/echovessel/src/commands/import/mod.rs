@@ -11,7 +11,9 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use import::{ConversationSummary, Input, Look, Mapping, MappingError, ReadOptions, Role, Sources};
+use import::{
+    ConversationSummary, FieldNames, Input, Look, Mapping, MappingError, ReadOptions, Role, Sources,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::identifiers::ImportId;
 use memory::ports::ImportSkip;
@@ -59,7 +61,8 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
         return archive::bring_in(shared, config, home, asked, file, found).await;
     }
     let inputs: Vec<Input> = asked.files.iter().cloned().map(Input::Path).collect();
-    let options = ReadOptions { format: asked.format.clone() };
+    let fields = FieldNames::parse(asked.fields.iter().map(String::as_str))?;
+    let options = ReadOptions { format: asked.format.clone(), fields };
     let (sources, look) = looked_at(inputs, options.clone()).await?;
     if asked.character || look.messages == 0 && look.cards + look.core_drafts + look.lorebooks > 0 {
         character::import(shared, config, home, asked).await?;
@@ -209,6 +212,13 @@ fn described(look: &Look) -> String {
     }
     if look.needs_zone {
         text.push_str("  times have no zone; name it with --zone, or the user's zone is taken\n");
+    }
+    if !look.fields.is_empty() {
+        let fields = look.fields.join(", ");
+        _ = writeln!(
+            text,
+            "  fields: {fields}\n  say what they are: --field text=NAME --field from=NAME --field time=NAME"
+        );
     }
     _ = writeln!(text, "  {} skipped", look.skipped_count);
     for skip in look.skipped.iter().take(SKIPS_SHOWN) {

@@ -97,7 +97,7 @@ pub(super) async fn ensure_persona(
 /// Uploads the files; answers the id of the import.
 pub(super) async fn send(daemon: &Daemon, asked: &Import) -> anyhow::Result<String> {
     let boundary = format!("echovessel-{}", hex::encode(random_bytes()));
-    let form = form(files(asked)?, asked.format.as_deref(), &boundary);
+    let form = form(files(asked)?, asked, &boundary);
     let kind = format!("multipart/form-data; boundary={boundary}");
     let uploaded = daemon.upload("/api/admin/imports", &kind, form).await?;
     Ok(uploaded["run_id"].as_str().context("the daemon's answer has no run_id")?.to_owned())
@@ -131,11 +131,13 @@ fn files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
 /// The form, read from the disk while it is sent.
 fn form(
     files: Vec<(String, PathBuf)>,
-    format: Option<&str>,
+    asked: &Import,
     boundary: &str,
 ) -> impl Stream<Item = io::Result<Vec<u8>>> + Send + use<> {
     let field = |head: &str| format!("--{boundary}\r\ncontent-disposition: form-data; {head}\r\n\r\n");
-    let format = format.map(|format| format!("{}{format}\r\n", field("name=\"format\""))).unwrap_or_default();
+    let written = |name: &str, value: &str| format!("{}{value}\r\n", field(&format!("name=\"{name}\"")));
+    let format = asked.format.iter().map(|format| written("format", format));
+    let options: String = format.chain(asked.fields.iter().map(|named| written("field", named))).collect();
     let parts: Vec<_> = files
         .into_iter()
         .map(|(name, path)| {
@@ -153,7 +155,7 @@ fn form(
         stream::iter([Ok(head.into_bytes())]).chain(content(path)).chain(end)
     });
     let end = format!("--{boundary}--\r\n");
-    stream::iter([Ok(format.into_bytes())]).chain(files).chain(stream::iter([Ok(end.into_bytes())]))
+    stream::iter([Ok(options.into_bytes())]).chain(files).chain(stream::iter([Ok(end.into_bytes())]))
 }
 
 fn content(path: PathBuf) -> impl Stream<Item = io::Result<Vec<u8>>> + Send {

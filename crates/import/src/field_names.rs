@@ -1,0 +1,87 @@
+//! Names of fields in JSON and CSV files that no reader knows, as a person gives them.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a field of a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FieldKind {
+    /// What was said.
+    Text,
+    /// Who said it.
+    From,
+    /// `user`, `assistant` or the like.
+    Role,
+    /// When.
+    Time,
+    /// The conversation that it belongs to.
+    Conversation,
+    /// What identifies the message.
+    Id,
+    /// The language model that wrote it.
+    Model,
+}
+
+impl FieldKind {
+    const ALL: [(Self, &'static str); 7] = [
+        (Self::Text, "text"),
+        (Self::From, "from"),
+        (Self::Role, "role"),
+        (Self::Time, "time"),
+        (Self::Conversation, "conversation"),
+        (Self::Id, "id"),
+        (Self::Model, "model"),
+    ];
+}
+
+/// Which field of a file is what. In JSON a name may be a path: `message.text`. Names are compared without case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct FieldNames(BTreeMap<FieldKind, String>);
+
+/// A field that is not named as it must be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` names no field: write text=NAME, from=NAME, role=NAME, time=NAME, conversation=NAME, id=NAME or model=NAME"
+)]
+pub struct InvalidFieldName(String);
+
+impl FieldNames {
+    /// Reads `text=NAME` and the like. A later name of a field replaces an earlier one.
+    ///
+    /// # Errors
+    /// If one of them is something else.
+    pub fn parse<'a>(named: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidFieldName> {
+        let mut names = Self::default();
+        for named in named {
+            let (kind, name) = named.split_once('=').ok_or_else(|| InvalidFieldName(named.to_owned()))?;
+            let kind = kind.trim().parse().map_err(|()| InvalidFieldName(named.to_owned()))?;
+            if name.trim().is_empty() {
+                return Err(InvalidFieldName(named.to_owned()));
+            }
+            names.0.insert(kind, name.trim().to_owned());
+        }
+        Ok(names)
+    }
+
+    /// Whether no field is named.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn of(&self, kind: FieldKind) -> Option<&str> {
+        self.0.get(&kind).map(String::as_str)
+    }
+}
+
+impl FromStr for FieldKind {
+    type Err = ();
+
+    fn from_str(word: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|(_, known)| *known == word).map(|(kind, _)| kind).ok_or(())
+    }
+}
