@@ -88,7 +88,8 @@ fn list_line(row: &Value) -> String {
     let erased =
         || format!("erased {}", counted(row["counts"]["messages"].as_u64().unwrap_or_default(), "messages"));
     let text = text.map_or_else(erased, |text| shorten(text, LINE_LENGTH));
-    let kind = ["role", "kind", "node_type"].iter().find_map(|name| field(name)).unwrap_or_default();
+    let kind =
+        ["speaker", "role", "kind", "node_type"].iter().find_map(|name| field(name)).unwrap_or_default();
     let now = row["no_longer_current"]["now"].as_str();
     let note = now.map_or_else(String::new, |now| format!(" (no longer so: {})", shorten(now, LINE_LENGTH)));
     format!("{}  {day}  {kind:<8}  {text}{note}", field("id").unwrap_or_default())

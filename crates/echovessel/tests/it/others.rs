@@ -77,6 +77,10 @@ async fn words_of_others_are_theirs_everywhere() {
     watcher.done(&turn).await;
     let prompt = model.requests_for("reply").pop().unwrap();
     assert!(prompt.user().contains("Tom said: and I am allergic to walnuts"), "{}", prompt.user());
+    let recalled =
+        daemon.post("/api/admin/memory/recall", &json!({"text": "Who was allergic to walnuts?"})).await;
+    let candidates = recalled["candidates"].as_array().unwrap();
+    assert!(candidates.iter().any(|one| one["type"] == "other" && one["speaker"] == "Tom"), "{recalled}");
 
     run(&home, &settings, &["stop"]).await.well();
     drop(daemon);

@@ -1,6 +1,7 @@
 //! An entry and the document that holds it.
 
 use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::names::{Category, DocumentName, InvalidName, LORE_FOLDER};
 
@@ -246,8 +247,10 @@ fn is_true(value: &Value, default: bool) -> bool {
 
 /// Letters and digits in lower case, with one hyphen for all that is between them.
 fn slug(text: &str, bytes_max: usize) -> String {
+    // As names are compared: some letters fall apart into a letter and a mark, which no name may hold.
+    let text: String = text.to_lowercase().nfc().collect();
     let mut slug = String::new();
-    for word in text.to_lowercase().split(|character: char| !character.is_alphanumeric()) {
+    for word in text.split(|character: char| !character.is_alphanumeric()) {
         if word.is_empty() {
             continue;
         }
@@ -288,6 +291,16 @@ mod tests {
         assert_eq!(LoreEntry::parse(&entry.to_document()), entry);
         let name = entry.document_name(2).unwrap();
         assert_eq!(name.to_string(), "custom/lore/hives-north-queen-b-2.md");
+    }
+
+    #[test]
+    fn names_of_any_script_make_documents() {
+        for (name, stem) in
+            [("蜂王", "蜂王"), ("\u{9dc} key", "ড-key"), ("🐝", "entry"), ("Élan e\u{301}", "élan-é")]
+        {
+            let entry = LoreEntry { book: "B".to_owned(), name: name.to_owned(), ..LoreEntry::default() };
+            assert_eq!(entry.document_name(1).unwrap().stem(), format!("lore/b-{stem}"), "{name}");
+        }
     }
 
     #[test]

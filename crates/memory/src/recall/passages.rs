@@ -118,6 +118,7 @@ fn receipt(ranked: &RankedMessage, refusal: Option<String>) -> Candidate {
             Role::Persona => "persona".to_owned(),
             Role::Other => "other".to_owned(),
         },
+        speaker: message.speaker.clone(),
         text: message.content.clone(),
         created_at: message.created_at,
         total: ranked.total,

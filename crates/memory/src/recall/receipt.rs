@@ -26,9 +26,12 @@ pub struct Candidate {
     pub id: Uuid,
     /// What it is a row of.
     pub kind: CandidateKind,
-    /// `event`, `thought`, `intention`, `expectation`; for a message `user` or `persona`.
+    /// `event`, `thought`, `intention`, `expectation`; for a message `user`, `persona` or `other`.
     #[serde(rename = "type")]
     pub type_name: String,
+    /// The name of the one who said it, for a message of the type `other`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaker: Option<String>,
     /// Its text.
     pub text: String,
     /// When it was written or said.

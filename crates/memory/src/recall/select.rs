@@ -151,6 +151,7 @@ fn receipt(scored: &Scored, refusal: Option<String>) -> Candidate {
         id: node.id.0,
         kind: CandidateKind::Node,
         type_name: node.kind.as_str().to_owned(),
+        speaker: None,
         text: node.description.clone(),
         created_at: node.created_at,
         total: score.total,

@@ -82,7 +82,7 @@ async fn what_fails_twice_waits_for_a_person_with_the_reason() {
     assert_eq!(descriptions(&workshop).await, [CAT.0]);
     let rejected = workshop.rejected().await;
     assert_eq!((rejected.len(), rejected[0].description.as_str()), (1, HIKING.0));
-    assert!(rejected[0].reason.contains("other side"), "{}", rejected[0].reason);
+    assert!(rejected[0].reason.contains("somebody else said them"), "{}", rejected[0].reason);
     assert_eq!((rejected[0].evidence[0].quote.as_str(), rejected[0].emotional_impact), (HIKING.1, Some(2.0)));
 }
 

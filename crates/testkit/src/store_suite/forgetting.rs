@@ -364,6 +364,7 @@ pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
         id: secret.id.0,
         kind: CandidateKind::Message,
         type_name: "user".to_owned(),
+        speaker: None,
         text: "my secret".to_owned(),
         created_at: at(0),
         total: 1.0,
@@ -406,8 +407,7 @@ pub async fn a_reset_leaves_a_new_persona(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;
     store.write_core_block(&stage.scope, CoreBlockLabel::Persona, "I am Luna", "owner", at(1)).await?;
-    let line = NewMessage { scope: stage.other.clone(), ..stage.line("I am bob", 2) };
-    stage.capture(line).await?;
+    stage.capture(NewMessage { scope: stage.other.clone(), ..stage.line("I am bob", 2) }).await?;
     let sol = memory::Scope::new(memory::PersonaId::new("sol")?, stage.scope.user.clone());
     store.ensure_persona(&sol.persona, "Sol", at(0)).await?;
     let kept = stage.capture(NewMessage { scope: sol.clone(), ..stage.line("to sol", 3) }).await?.message;
