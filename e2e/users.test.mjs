@@ -125,11 +125,13 @@ step("a character card becomes a persona with its texts and its picture; an imag
       mes_example: "<START>\n{{char}}: Mind the step.",
       first_mes: "The lamp is lit, {{user}}.",
       alternate_greetings: ["Back from the mainland?"],
+      character_book: { name: "Coast", entries: [{ keys: ["storm"], content: "Storms come from the west.", enabled: true }] },
     },
   };
   const chara = Buffer.from(JSON.stringify(card)).toString("base64");
   await file.setInputFiles({ name: "wren.png", mimeType: "image/png", buffer: png(48, 0, `chara\0${chara}`) });
   await s.page.getByText("Read from the character card “Wren”.").waitFor();
+  await s.page.getByText("A lorebook with 1 entry. It is used while one of its keys is mentioned.").waitFor();
   assert.equal(await s.page.getByLabel("Name", { exact: true }).inputValue(), "Wren");
   assert.equal(await s.page.getByLabel("Who the persona is").inputValue(), "Wren keeps a lighthouse.\n\nPersonality: patient");
   assert.equal(await s.page.getByLabel("Who you are").inputValue(), "");
@@ -139,6 +141,11 @@ step("a character card becomes a persona with its texts and its picture; an imag
   await button("Save and start").click();
   await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth === 48);
   await s.page.getByText("Back from the mainland?", { exact: true }).waitFor();
+  await visit(s.page, s.daemon.url, "/memory/documents");
+  await s.page.locator('[data-document="custom/lore/coast-storm.md"] button.name').click();
+  await s.page.getByText("Storms come from the west.").waitFor();
+  await looks("lorebook-entry");
+  await s.page.keyboard.press("Escape");
   await s.page.getByRole("banner").getByRole("combobox").selectOption("default");
   await s.page.waitForFunction(() => document.querySelector("header img[data-avatar]")?.naturalWidth !== 48);
 });
