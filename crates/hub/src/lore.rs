@@ -5,7 +5,7 @@
 mod entry;
 mod matching;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use memory::ledger::UsedDocument;
@@ -21,7 +21,7 @@ use crate::service::{Caller, Hub};
 pub use entry::{KeyLogic, LoreEntry};
 use matching::LoreIndex;
 
-/// What receipts call an entry.
+/// `kind` of an entry in a receipt.
 const KIND: &str = "lore";
 /// Most entries that are looked for in one prompt.
 const NAMED_MAX: usize = 50;
@@ -91,15 +91,7 @@ impl Hub {
     /// # Errors
     /// If an entry is too long for a document, or storage fails. What was written before stays.
     pub async fn write_lore(&self, caller: &Caller, entries: &[LoreEntry]) -> Result<u64, HubError> {
-        let mut named: BTreeMap<DocumentName, String> = BTreeMap::new();
-        for entry in entries {
-            let document = entry.to_document();
-            let mut names = (1..).map(|number| entry.document_name(number));
-            let is_free = |name: &DocumentName| named.get(name).is_none_or(|known| *known == document);
-            let Some(name) = names.find(|name| name.as_ref().map_or(true, is_free)) else { continue };
-            named.insert(name.map_err(|error| HubError::Invalid(error.to_string()))?, document);
-        }
-        let named: Vec<(DocumentName, String)> = named.into_iter().collect();
+        let named = named(entries).map_err(|error| HubError::Invalid(error.to_string()))?;
         for group in named.chunks(WRITTEN_AT_ONCE) {
             self.write_lore_documents(caller, group).await?;
         }
@@ -134,7 +126,7 @@ impl Hub {
         }
     }
 
-    /// What a receipt stores of an entry: no word of it, so that nothing is left when it is erased.
+    /// The record of an entry in a receipt. It holds no words of the entry: when the entry is erased, none stay in receipts.
     pub fn lore_receipt(lore: &NamedLore) -> UsedDocument {
         UsedDocument {
             kind: KIND.to_owned(),
@@ -217,6 +209,60 @@ impl DocumentName {
     }
 }
 
+/// The documents of entries, each once. Entries of the same name are numbered in their order.
+fn named(entries: &[LoreEntry]) -> Result<Vec<(DocumentName, String)>, InvalidName> {
+    let mut named: BTreeMap<DocumentName, String> = BTreeMap::new();
+    let mut documents: BTreeSet<String> = BTreeSet::new();
+    // A book may hold thousands of entries without a name: each begins to count where the one before it ended.
+    let mut numbers: HashMap<DocumentName, usize> = HashMap::new();
+    for entry in entries {
+        let document = entry.to_document();
+        if !documents.insert(document.clone()) {
+            continue;
+        }
+        let number = numbers.entry(entry.document_name(1)?).or_insert(0);
+        let name = loop {
+            *number += 1;
+            let name = entry.document_name(*number)?;
+            if !named.contains_key(&name) {
+                break name;
+            }
+        };
+        named.insert(name, document);
+    }
+    Ok(named.into_iter().collect())
+}
+
 fn digest(name: &DocumentName) -> String {
     hex::encode(Sha256::digest(name.to_string().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, content: &str) -> LoreEntry {
+        LoreEntry {
+            book: "B".to_owned(),
+            name: name.to_owned(),
+            content: content.to_owned(),
+            ..LoreEntry::default()
+        }
+    }
+
+    #[test]
+    fn equal_names_are_numbered_and_equal_entries_are_one() {
+        let entries = [entry("Queen 2", "a"), entry("Queen", "b"), entry("Queen", "c"), entry("Queen", "b")];
+        let named = named(&entries).unwrap();
+        let stems: Vec<String> = named.iter().map(|(name, _)| name.stem()).collect();
+        assert_eq!(stems, ["lore/b-queen-2", "lore/b-queen-3", "lore/b-queen"]);
+        assert!(named[0].1.ends_with("a\n") && named[1].1.ends_with("c\n") && named[2].1.ends_with("b\n"));
+    }
+
+    #[test]
+    fn a_book_of_nameless_entries_is_named_in_one_pass() {
+        // Counting from the start for each would take minutes.
+        let entries: Vec<LoreEntry> = (0..10_000).map(|number| entry("", &number.to_string())).collect();
+        assert_eq!(named(&entries).unwrap().len(), entries.len());
+    }
 }

@@ -61,6 +61,9 @@ pub(super) struct Memory {
 pub(super) struct Passage {
     #[serde(default)]
     speaker: String,
+    /// The name of somebody else who said it.
+    #[serde(default)]
+    name: Option<String>,
     pub(super) text: String,
     #[serde(default)]
     date: Option<String>,
@@ -179,11 +182,14 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
         .filter(|passage| passage.text.trim() != text)
         .filter(|passage| !is_own_line(&passage.text))
         .filter_map(|passage| {
-            let source =
-                if is_own(passage, inputs.persona_name.as_deref()) { Source::Persona } else { Source::User };
+            let source = match passage.speaker.as_str() {
+                OTHER => Source::Other,
+                _ if is_own(passage, inputs.persona_name.as_deref()) => Source::Persona,
+                _ => Source::User,
+            };
             let stated = stated(&passage.text)?;
             // What stands beside a question was said for its sake: only a shared word makes it an answer.
-            let recalled = stated == passage.text.trim();
+            let recalled = stated == passage.text.trim() && source != Source::Other;
             Some((
                 stated,
                 quoted_passage(passage, stated, inputs.persona_name.as_deref(), language),
@@ -206,8 +212,11 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
     for (source, told, recalled, by) in memories.chain(passages).chain(recent) {
         let about = terms(source);
         let fits = match of_self {
-            _ if ailment.is_some() => answers_ailment(&ailment, source),
-            Some(question) => by != Source::Persona && question.is_told_by(source, by == Source::Memory),
+            _ if ailment.is_some() => by != Source::Other && answers_ailment(&ailment, source),
+            Some(question) => {
+                matches!(by, Source::Memory | Source::User)
+                    && question.is_told_by(source, by == Source::Memory)
+            }
             None if timely => recalled && by == Source::Memory,
             None => asked.iter().any(|term| holds(source, &about, term)),
         };
@@ -250,7 +259,12 @@ enum Source {
     Memory,
     User,
     Persona,
+    /// Somebody who is neither of the two.
+    Other,
 }
+
+/// The speaker of words of somebody else, whose own name may be any.
+const OTHER: &str = "other";
 
 fn is_own(passage: &Passage, persona_name: Option<&str>) -> bool {
     matches!(passage.speaker.as_str(), "persona" | "me") || Some(passage.speaker.as_str()) == persona_name
@@ -282,6 +296,7 @@ fn stated(text: &str) -> Option<&str> {
 fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, language: Language) -> String {
     let words = clipped(words, LONGEST_RESTATED);
     let speaker = match passage.speaker.as_str() {
+        OTHER => passage.name.as_deref().unwrap_or(language.choose("别人", "somebody")),
         _ if is_own(passage, persona_name) => language.choose("我", "I"),
         "user" | "them" | "" => language.choose("你", "you"),
         other => other,
@@ -479,6 +494,23 @@ mod tests {
         assert_eq!(says(json!({"user_text": "我养了只白猫,叫小黑。"})), "记下了。");
         assert_eq!(says(json!({"user_text": "I moved to Lisbon."})), "I've noted that.");
         assert_eq!(cat_zh("小黑今天很乖"), "记下了。我还记得：你养了只白猫,叫小黑。他超调皮。");
+    }
+
+    #[test]
+    fn words_of_others_are_theirs_by_any_name() {
+        for name in ["Tom", "user", "persona", "me"] {
+            let other = json!({"speaker": "other", "name": name, "text": "I am allergic to walnuts."});
+            let asked = |text: &str| says(json!({"user_text": text, "passages": [other]}));
+            assert!(
+                asked("Who is allergic to walnuts?")
+                    .contains(&format!("{name} said: \"I am allergic to walnuts.\""))
+            );
+            for question in ["Who is allergic to walnuts?", "What am I allergic to?"] {
+                let answer =
+                    asked(question).replace(&format!("{name} said: \"I am allergic to walnuts.\""), "");
+                assert!(!answer.contains("walnuts"), "{answer}");
+            }
+        }
     }
 
     #[test]

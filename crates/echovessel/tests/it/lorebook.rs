@@ -8,6 +8,7 @@ use testkit::ScriptedModel;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
+use crate::import::is_anywhere;
 use crate::scripts;
 use crate::watcher::Watcher;
 
@@ -117,4 +118,23 @@ async fn fiction_stays_with_its_persona_and_never_becomes_a_memory() {
     }
     let found = daemon.get("/api/admin/memory/search?q=brother&persona_id=mira").await.to_string();
     assert!(!found.contains("queen's brother"), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erasing_takes_the_name_of_an_entry_along() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let world = json!({"name": "World", "entries": {
+        "0": {"uid": 0, "key": ["tree"], "comment": "Old Walnut", "content": "It stands by the mill."},
+        "1": {"uid": 1, "key": ["mill"], "comment": "Mill", "content": "The mill is quiet."}}});
+    let file = write(&home, "world.json", &world);
+    run(&home, &settings, &["import", &file, "--yes"]).await.well();
+    let daemon = Daemon::start(&home, &settings).await;
+    run(&home, &settings, &["memory", "forget", "--text", "old walnut", "--with-messages", "--yes"])
+        .await
+        .well();
+    let documents = daemon.get("/api/hub/documents?kind=custom").await.to_string();
+    assert!(documents.contains("lore/world-mill.md") && !documents.contains("walnut"), "{documents}");
+    run(&home, &settings, &["stop"]).await.well();
+    drop(daemon);
+    assert!(!is_anywhere(&home, "walnut") && !is_anywhere(&home, "Walnut"));
 }

@@ -10,7 +10,7 @@ const FENCE: &str = "---\n";
 const BOOK_BYTES_MAX: usize = 60;
 const ENTRY_BYTES_MAX: usize = 100;
 
-/// How further keys decide once one of the first keys is named.
+/// How secondary keys restrict an entry of which a key is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyLogic {
     /// One of them must be named.
@@ -52,9 +52,9 @@ pub struct LoreEntry {
     pub name: String,
     /// The entry is used while one of these is named.
     pub keys: Vec<String>,
-    /// Further keys, for [`Self::logic`].
+    /// Secondary keys, which restrict the entry by [`Self::logic`].
     pub secondary_keys: Vec<String>,
-    /// What the further keys decide.
+    /// How the secondary keys restrict it.
     pub logic: KeyLogic,
     /// Whether it is always used.
     pub is_constant: bool,

@@ -10,13 +10,15 @@ use super::entry::{KeyLogic, LoreEntry};
 /// How many of the newest messages are searched for the keys of an entry that does not say it.
 const SCAN_DEPTH_DEFAULT: u32 = 4;
 /// Most messages that are searched.
-const SCAN_DEPTH_MAX: usize = 50;
+const SCAN_DEPTH_MAX: u32 = 50;
 
 /// The entries with their keys by first letter: a text is read once, however many entries there are.
 pub(super) struct LoreIndex {
     entries: Vec<LoreEntry>,
     keys: Vec<Key>,
     by_first_letter: HashMap<char, Vec<usize>>,
+    /// How many messages some entry needs.
+    scan_depth: usize,
 }
 
 struct Key {
@@ -30,7 +32,8 @@ struct Key {
 
 impl LoreIndex {
     pub(super) fn new(entries: Vec<LoreEntry>) -> Self {
-        let mut index = Self { entries, keys: Vec::new(), by_first_letter: HashMap::new() };
+        let scan_depth = entries.iter().map(depth_of).max().unwrap_or_default() as usize;
+        let mut index = Self { entries, keys: Vec::new(), by_first_letter: HashMap::new(), scan_depth };
         for (at, entry) in index.entries.iter().enumerate().filter(|(_, entry)| entry.is_enabled) {
             let keys = entry.keys.iter().map(|key| (false, key));
             let secondary = entry.secondary_keys.iter().map(|key| (true, key));
@@ -60,7 +63,7 @@ impl LoreIndex {
         // In which message each key is named first.
         let mut named: Vec<Option<usize>> = vec![None; self.keys.len()];
         let is_any_case_sensitive = self.keys.iter().any(|key| key.is_case_sensitive);
-        for (at, message) in messages.iter().take(SCAN_DEPTH_MAX).enumerate() {
+        for (at, message) in messages.iter().take(self.scan_depth).enumerate() {
             self.find_keys(&fold(message), false, at, &mut named);
             if is_any_case_sensitive {
                 self.find_keys(message, true, at, &mut named);
@@ -69,7 +72,7 @@ impl LoreIndex {
         let mut keys: Vec<KeysNamed> = vec![KeysNamed::default(); self.entries.len()];
         for (key, named) in self.keys.iter().zip(named) {
             let Some(entry) = self.entries.get(key.entry) else { continue };
-            let depth = entry.scan_depth.unwrap_or(SCAN_DEPTH_DEFAULT);
+            let depth = depth_of(entry);
             let is_named = named.is_some_and(|at| u32::try_from(at).is_ok_and(|at| at < depth));
             if let Some(keys) = keys.get_mut(key.entry) {
                 keys.count(key.is_secondary, is_named);
@@ -96,6 +99,10 @@ impl LoreIndex {
             }
         }
     }
+}
+
+fn depth_of(entry: &LoreEntry) -> u32 {
+    entry.scan_depth.unwrap_or(SCAN_DEPTH_DEFAULT).min(SCAN_DEPTH_MAX)
 }
 
 impl Key {

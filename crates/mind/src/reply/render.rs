@@ -264,9 +264,9 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
             let speaker = match line.speaker {
                 Role::User => "user",
                 Role::Persona => "persona",
-                Role::Other => line.name.as_deref().unwrap_or("other"),
+                Role::Other => "other",
             };
-            json!({ "speaker": speaker, "text": line.text, "date": calendar::day(line.at, zone) })
+            json!({ "speaker": speaker, "name": line.name, "text": line.text, "date": calendar::day(line.at, zone) })
         });
     let said_before = |message: &&Message| {
         message.role == Role::User

@@ -382,7 +382,10 @@ fn take_named(
             matches!(&row.name, DocumentName::Diary(name) if name.granularity() == Granularity::Significant);
         let is_custom = matches!(&row.name, DocumentName::Identity(hub::Category::Custom, _))
             && core_block_of(&row.name, scope).is_none();
-        if (is_significant || is_custom) && act.is_in(&row.name.stem()) {
+        let stem = row.name.stem();
+        // Names are made of titles, with hyphens for blanks.
+        let says_it = act.is_in(&stem) || act.is_in(&stem.replace(['-', '_'], " "));
+        if (is_significant || is_custom) && says_it {
             let mut seen = hub::VersionVector::default();
             for version in documents::versions(connection, scope, &row.name, u32::MAX)? {
                 seen.join(&version.vector);

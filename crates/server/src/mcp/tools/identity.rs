@@ -11,7 +11,7 @@ pub(super) fn tools() -> Vec<Tool> {
             identity_get_all,
             Reads,
             "Get all identity documents by category (self, user, relationship, custom), each with its file name, text and \
-             prompt label. Read this first."
+             prompt label. Entries of lorebooks are left out. Read this first."
         ),
         of_hub!(
             identity_write,
