@@ -10,8 +10,8 @@ use memory::ports::{Backoff, DeliveryStep, OutgoingMessage, StoreError};
 use runtime::Runtime;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, PieceOrigin};
-use crate::service::Shared;
+use crate::channel::{ChannelState, Delivered, DeliveryError, Piece, PieceOrigin};
+use crate::service::{Connection, Shared};
 use crate::split::pieces;
 use crate::voice_message::VoiceMessage;
 
@@ -23,13 +23,13 @@ const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
 const SPOKEN_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(600) };
 
-/// Delivers until the program stops.
-pub(crate) async fn run(shared: Arc<Shared>, runtime: Runtime, channel: Arc<dyn Channel>) {
+/// Delivers until the program stops or the channel is disconnected.
+pub(crate) async fn run(shared: Arc<Shared>, runtime: Runtime, connection: Arc<Connection>) {
+    let channel = &connection.channel;
     let mut under_way = UnderWay::default();
     loop {
-        let woken = shared.woken(channel.id());
-        let notified = woken.notified();
-        let wait = match deliver_due(&shared, &runtime, &channel, &mut under_way).await {
+        let notified = connection.woken.notified();
+        let wait = match deliver_due(&shared, &runtime, &connection, &mut under_way).await {
             Ok(wait) => wait,
             Err(error) => {
                 tracing::warn!(channel = channel.id(), "the outbox can't be read: {error}");
@@ -50,11 +50,11 @@ pub(crate) async fn run(shared: Arc<Shared>, runtime: Runtime, channel: Arc<dyn 
                     tracing::warn!(channel = channel.id(), "a delivery can't be noted: {error}");
                     tokio::select! {
                         () = shared.clock().sleep(BACKOFF.first) => {}
-                        () = shared.stop.cancelled() => break,
+                        () = connection.stop.cancelled() => break,
                     }
                 }
             }
-            () = shared.stop.cancelled() => break,
+            () = connection.stop.cancelled() => break,
         }
     }
     // What is being sent is finished and noted, so that the next start has no doubt about it.
@@ -91,24 +91,24 @@ impl UnderWay {
 async fn deliver_due(
     shared: &Arc<Shared>,
     runtime: &Runtime,
-    channel: &Arc<dyn Channel>,
+    connection: &Arc<Connection>,
     under_way: &mut UnderWay,
 ) -> Result<Option<Duration>, StoreError> {
     let now = shared.clock().now();
-    let due = shared.store().outbox_due(channel.id(), now, 2 * SIDE_BY_SIDE).await?;
+    let due = shared.store().outbox_due(connection.channel.id(), now, 2 * SIDE_BY_SIDE).await?;
     for message in due {
         if under_way.numbers.len() >= SIDE_BY_SIDE as usize {
             return Ok(None);
         }
         if under_way.numbers.insert(message.number) {
-            let (shared, runtime, channel) = (shared.clone(), runtime.clone(), channel.clone());
+            let (shared, runtime, connection) = (shared.clone(), runtime.clone(), connection.clone());
             under_way.tasks.spawn(async move {
                 let number = message.number;
-                (number, deliver(&shared, &runtime, &*channel, message).await)
+                (number, deliver(&shared, &runtime, &connection, message).await)
             });
         }
     }
-    let next = shared.store().outbox_next(channel.id()).await?;
+    let next = shared.store().outbox_next(connection.channel.id()).await?;
     // What is due already is under way, and what follows it is looked for when it ends.
     let wait = next.and_then(|next| Duration::try_from(next.duration_since(now)).ok());
     Ok(wait.filter(|wait| !wait.is_zero()))
@@ -117,10 +117,10 @@ async fn deliver_due(
 async fn deliver(
     shared: &Shared,
     runtime: &Runtime,
-    channel: &dyn Channel,
+    connection: &Connection,
     message: OutgoingMessage,
 ) -> Result<(), StoreError> {
-    let store = shared.store();
+    let (store, channel) = (shared.store(), &*connection.channel);
     let pieces = pieces(&message.text, channel.piece_length_max());
     let is_heard = is_recent(shared, &message) && runtime.is_heard(message.message_id).await?;
     let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX - 1) + u32::from(is_heard);
@@ -137,8 +137,7 @@ async fn deliver(
     }
     while sent < all {
         let text = pieces.get(sent as usize);
-        let sound =
-            if text.is_none() { voice_message(shared, runtime, channel, &message).await } else { None };
+        let sound = if text.is_none() { voice_message(runtime, connection, &message).await } else { None };
         if text.is_none() && sound.is_none() {
             let step = DeliveryStep::Sent { pieces: all, is_whole: true, sent_as: None };
             return store.outbox_step(message.number, step).await;
@@ -166,7 +165,7 @@ async fn deliver(
             }
             Err(error) => {
                 if let DeliveryError::Unauthorized(reason) = &error {
-                    shared.set_state(channel.id(), ChannelState::Failed(reason.clone()));
+                    connection.set_state(ChannelState::Failed(reason.clone()));
                 }
                 let step = after_failure(shared, &message, error);
                 if let DeliveryStep::GivenUp(reason) = &step {
@@ -196,17 +195,17 @@ fn may_speak_later(shared: &Shared, message: &OutgoingMessage, error: &DeliveryE
 
 /// The message as sound; none where it can't be spoken, and then the text is all.
 async fn voice_message(
-    shared: &Shared,
     runtime: &Runtime,
-    channel: &dyn Channel,
+    connection: &Connection,
     message: &OutgoingMessage,
 ) -> Option<VoiceMessage> {
     let stays_text = |reason: String| {
-        tracing::warn!(channel = channel.id(), message = %message.message_id, "the reply stays text: {reason}");
+        let channel = connection.channel.id();
+        tracing::warn!(channel, message = %message.message_id, "the reply stays text: {reason}");
     };
     let sound = tokio::select! {
         sound = runtime.sound_for_channel(message.message_id) => sound,
-        () = shared.stop.cancelled() => return None,
+        () = connection.stop.cancelled() => return None,
     };
     let sound = sound.map_err(|error| stays_text(error.to_string())).ok()??;
     let written = spawn_blocking(move || VoiceMessage::of(&sound)).await;

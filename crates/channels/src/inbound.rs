@@ -12,7 +12,7 @@ use runtime::{AcceptError, ChannelReceipt, ExternalMessage, Runtime, TurnEvent};
 use tokio::sync::mpsc;
 
 use crate::channel::{Channel, ChannelState, Piece, Update, UpdateKind};
-use crate::service::Shared;
+use crate::service::{Connection, Shared};
 
 /// How long to wait for storage that refuses.
 const REST: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const UNKNOWN: &str = "This assistant is private. If you know its owner, ask for
                        这是私人助手。如果你认识它的主人,请向对方要一个验证码并发到这里。";
 const TOO_LONG: &str = "That message is too long to be read; send it in parts. 这条消息太长了,请分几条发送。";
 
-/// The program stops.
+/// The program stops, or the channel is disconnected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -54,12 +54,14 @@ enum Sender {
 pub struct ChannelInbox {
     shared: Arc<Shared>,
     runtime: Runtime,
+    connection: Arc<Connection>,
     channel: Arc<dyn Channel>,
 }
 
 impl ChannelInbox {
-    pub(crate) fn new(shared: Arc<Shared>, runtime: Runtime, channel: Arc<dyn Channel>) -> Self {
-        Self { shared, runtime, channel }
+    pub(crate) fn new(shared: Arc<Shared>, runtime: Runtime, connection: Arc<Connection>) -> Self {
+        let channel = connection.channel.clone();
+        Self { shared, runtime, connection, channel }
     }
 
     /// The time.
@@ -67,20 +69,20 @@ impl ChannelInbox {
         self.shared.clock()
     }
 
-    /// Returns when the program stops.
+    /// Returns when the program stops or the channel is disconnected.
     pub async fn stopped(&self) -> Stopped {
-        self.shared.stop.cancelled().await;
+        self.connection.stop.cancelled().await;
         Stopped
     }
 
     /// Says how the channel stands.
     pub fn set_state(&self, state: ChannelState) {
-        self.shared.set_state(self.channel.id(), state);
+        self.connection.set_state(state);
     }
 
     /// The accounts that may write without a code.
     pub fn allowed_accounts(&self) -> &[String] {
-        self.shared.allowed_accounts(self.channel.id())
+        self.connection.allowed_accounts()
     }
 
     /// Whether an account is a user already.
@@ -234,7 +236,7 @@ impl ChannelInbox {
             return Ok(Sender::User(user));
         }
         let now = self.clock().now();
-        if self.shared.is_allowed(self.channel.id(), sender)
+        if self.allowed_accounts().iter().any(|one| one == sender)
             && let Ok(user) = UserId::new(format!("{}-{sender}", self.channel.id()))
         {
             self.insist(|| store.ensure_user(&user, now)).await?;
@@ -321,12 +323,13 @@ impl ChannelInbox {
 
     /// Shows that the persona is writing, and says in a line of ours when no reply will come.
     fn follow(&self, conversation: String, mut turn: mpsc::UnboundedReceiver<TurnEvent>) {
-        let (shared, channel) = (self.shared.clone(), self.channel.clone());
+        let (shared, connection) = (self.shared.clone(), self.connection.clone());
+        let channel = self.channel.clone();
         tokio::spawn(async move {
             loop {
                 let event = tokio::select! {
                     event = turn.recv() => event,
-                    () = shared.stop.cancelled() => return,
+                    () = connection.stop.cancelled() => return,
                 };
                 match event {
                     Some(TurnEvent::Started) => break,
@@ -350,7 +353,7 @@ impl ChannelInbox {
                             Some(_) => {}
                         },
                         () = &mut pause => break,
-                        () = shared.stop.cancelled() => return,
+                        () = connection.stop.cancelled() => return,
                     }
                 }
             }

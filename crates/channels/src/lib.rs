@@ -14,8 +14,8 @@ mod discord;
 mod telegram;
 
 pub use channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, PieceOrigin, Update, UpdateKind};
-pub use discord::{Discord, DiscordError, DiscordSettings};
+pub use discord::{DISCORD_API, Discord, DiscordError, DiscordSettings};
 pub use inbound::{ChannelInbox, Stopped};
 pub use service::{ChannelSettings, Channels, ChannelsParts};
-pub use telegram::{Telegram, TelegramError, TelegramSettings};
+pub use telegram::{TELEGRAM_API, Telegram, TelegramError, TelegramSettings};
 pub use voice_message::VoiceMessage;

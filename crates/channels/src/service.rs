@@ -43,65 +43,134 @@ pub struct ChannelsParts {
 }
 
 /// All channels of this program.
+#[derive(Clone)]
 pub struct Channels {
     shared: Arc<Shared>,
-    tasks: TaskTracker,
 }
 
 pub(crate) struct Shared {
     store: Arc<dyn ChannelStore>,
     clock: Arc<dyn Clock>,
     random: Box<dyn Fn() -> [u8; 32] + Send + Sync>,
-    entries: Vec<Entry>,
+    /// Replaced as a whole when a channel comes or goes.
+    connections: ArcSwap<Vec<Arc<Connection>>>,
+    /// Held while a channel comes or goes.
+    changing: tokio::sync::Mutex<()>,
     codes: Mutex<HashMap<String, (&'static str, UserId, Timestamp)>>,
-    pub(crate) stop: CancellationToken,
+    stop: CancellationToken,
 }
 
-struct Entry {
-    channel: Arc<dyn Channel>,
+/// A channel at work.
+pub(crate) struct Connection {
+    pub(crate) channel: Arc<dyn Channel>,
     settings: ChannelSettings,
     state: ArcSwap<ChannelState>,
-    woken: Notify,
+    /// Tells the delivery that something waits. A permit is kept, so that none is missed.
+    pub(crate) woken: Notify,
+    pub(crate) stop: CancellationToken,
+    tasks: TaskTracker,
 }
 
 impl Channels {
     /// Puts the channels together and makes the runtime know them. To be called before the runtime starts.
     pub fn new(parts: ChannelsParts) -> (Self, Runtime) {
-        let entry = |(channel, settings)| Entry {
-            channel,
-            settings,
-            state: ArcSwap::default(),
-            woken: Notify::new(),
-        };
+        let stop = CancellationToken::new();
+        let connection = |(channel, settings)| Arc::new(Connection::new(channel, settings, &stop));
         let shared = Arc::new(Shared {
             store: parts.store,
             clock: parts.runtime.shared_clock(),
             random: parts.random,
-            entries: parts.channels.into_iter().map(entry).collect(),
+            connections: ArcSwap::from_pointee(parts.channels.into_iter().map(connection).collect()),
+            changing: tokio::sync::Mutex::default(),
             codes: Mutex::default(),
-            stop: CancellationToken::new(),
+            stop,
         });
         parts.runtime.attach_channels(shared.clone());
-        (Self { shared, tasks: TaskTracker::new() }, parts.runtime)
+        (Self { shared }, parts.runtime)
     }
 
     /// Connects all channels: each receives and delivers until [`Channels::stop`].
     pub fn start(&self, runtime: &Runtime) {
-        for entry in &self.shared.entries {
-            let channel = entry.channel.clone();
-            let inbound = ChannelInbox::new(self.shared.clone(), runtime.clone(), channel.clone());
-            let receiving = channel.clone();
-            self.tasks.spawn(async move {
-                let _stopped = receiving.receive(&inbound).await;
-            });
-            self.tasks.spawn(delivery::run(self.shared.clone(), runtime.clone(), channel));
+        for connection in &**self.shared.connections.load() {
+            self.run(connection.clone(), runtime);
         }
-        self.tasks.close();
     }
 
-    /// Disconnects. What was received is stored; what waits to be delivered is delivered after the next start.
+    /// Connects a channel, in place of the one with this id if there is one.
+    pub async fn connect(&self, runtime: &Runtime, channel: Arc<dyn Channel>, settings: ChannelSettings) {
+        let _changing = self.shared.changing.lock().await;
+        self.close(channel.id()).await;
+        let connection = Arc::new(Connection::new(channel, settings, &self.shared.stop));
+        let mut connections = self.shared.connections.load().to_vec();
+        connections.push(connection.clone());
+        self.shared.connections.store(Arc::new(connections));
+        self.run(connection, runtime);
+    }
+
+    /// Disconnects a channel. What waits to be delivered is delivered when it is connected again.
+    pub async fn disconnect(&self, channel_id: &str) {
+        let _changing = self.shared.changing.lock().await;
+        self.close(channel_id).await;
+    }
+
+    /// Disconnects all. What was received is stored; what waits to be delivered is delivered after the next start.
     pub async fn stop(&self) {
         self.shared.stop.cancel();
+        let _changing = self.shared.changing.lock().await;
+        for connection in &**self.shared.connections.load() {
+            connection.close().await;
+        }
+    }
+
+    fn run(&self, connection: Arc<Connection>, runtime: &Runtime) {
+        let inbound = ChannelInbox::new(self.shared.clone(), runtime.clone(), connection.clone());
+        let receiving = connection.channel.clone();
+        connection.tasks.spawn(async move {
+            let _stopped = receiving.receive(&inbound).await;
+        });
+        let delivering = delivery::run(self.shared.clone(), runtime.clone(), connection.clone());
+        connection.tasks.spawn(delivering);
+    }
+
+    async fn close(&self, channel_id: &str) {
+        let Some(connection) = self.shared.connection(channel_id) else { return };
+        connection.close().await;
+        let mut connections = self.shared.connections.load().to_vec();
+        connections.retain(|one| one.channel.id() != channel_id);
+        self.shared.connections.store(Arc::new(connections));
+    }
+}
+
+impl Connection {
+    fn new(channel: Arc<dyn Channel>, settings: ChannelSettings, stop: &CancellationToken) -> Self {
+        Self {
+            channel,
+            settings,
+            state: ArcSwap::default(),
+            woken: Notify::new(),
+            stop: stop.child_token(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    pub(crate) fn set_state(&self, state: ChannelState) {
+        if **self.state.load() == state {
+            return;
+        }
+        match &state {
+            ChannelState::Failed(reason) => tracing::warn!(channel = self.channel.id(), "{reason}"),
+            state => tracing::info!(channel = self.channel.id(), ?state, "channel"),
+        }
+        self.state.store(Arc::new(state));
+    }
+
+    pub(crate) fn allowed_accounts(&self) -> &[String] {
+        &self.settings.allowed_user_ids
+    }
+
+    async fn close(&self) {
+        self.stop.cancel();
+        self.tasks.close();
         self.tasks.wait().await;
     }
 }
@@ -115,34 +184,8 @@ impl Shared {
         &*self.clock
     }
 
-    fn entry(&self, channel_id: &str) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.channel.id() == channel_id)
-    }
-
-    pub(crate) fn set_state(&self, channel_id: &str, state: ChannelState) {
-        let Some(entry) = self.entry(channel_id) else { return };
-        if **entry.state.load() == state {
-            return;
-        }
-        match &state {
-            ChannelState::Failed(reason) => tracing::warn!(channel = channel_id, "{reason}"),
-            state => tracing::info!(channel = channel_id, ?state, "channel"),
-        }
-        entry.state.store(Arc::new(state));
-    }
-
-    pub(crate) fn is_allowed(&self, channel_id: &str, account: &str) -> bool {
-        self.allowed_accounts(channel_id).iter().any(|one| one == account)
-    }
-
-    pub(crate) fn allowed_accounts(&self, channel_id: &str) -> &[String] {
-        self.entry(channel_id).map_or(&[], |entry| &entry.settings.allowed_user_ids)
-    }
-
-    /// Tells the delivery of a channel that something waits. A permit is kept, so that none is missed.
-    pub(crate) fn woken(&self, channel_id: &str) -> &Notify {
-        static NOBODY: Notify = Notify::const_new();
-        self.entry(channel_id).map_or(&NOBODY, |entry| &entry.woken)
+    fn connection(&self, channel_id: &str) -> Option<Arc<Connection>> {
+        self.connections.load().iter().find(|one| one.channel.id() == channel_id).cloned()
     }
 
     /// The user whom a code links, if it is one that holds; it is used up.
@@ -161,16 +204,16 @@ impl Shared {
 #[async_trait]
 impl OutboundChannels for Shared {
     fn is_outbound(&self, channel_id: &str) -> bool {
-        self.entry(channel_id).is_some()
+        self.connection(channel_id).is_some()
     }
 
     fn can_deliver(&self, channel_id: &str) -> bool {
-        self.entry(channel_id).is_some_and(|entry| **entry.state.load() == ChannelState::Ready)
+        self.connection(channel_id).is_some_and(|one| **one.state.load() == ChannelState::Ready)
     }
 
     fn wake(&self, channel_id: &str) {
-        if let Some(entry) = self.entry(channel_id) {
-            entry.woken.notify_one();
+        if let Some(connection) = self.connection(channel_id) {
+            connection.woken.notify_one();
         }
     }
 
@@ -180,18 +223,18 @@ impl OutboundChannels for Shared {
 
     async fn statuses(&self) -> Result<Vec<ChannelStatus>, StoreError> {
         let mut statuses = Vec::new();
-        for entry in &self.entries {
-            let counts = self.store.channel_counts(entry.channel.id()).await?;
+        for connection in &**self.connections.load_full() {
+            let counts = self.store.channel_counts(connection.channel.id()).await?;
             let undelivered =
                 counts.last_failure.map(|reason| format!("a message was not delivered: {reason}"));
-            let (state, error) = match &**entry.state.load() {
+            let (state, error) = match &**connection.state.load() {
                 ChannelState::Connecting => ("connecting", undelivered),
                 ChannelState::Ready => ("ready", undelivered),
                 ChannelState::Failed(reason) => ("failed", Some(reason.clone())),
             };
             statuses.push(ChannelStatus {
-                channel_id: entry.channel.id().to_owned(),
-                name: entry.channel.name().to_owned(),
+                channel_id: connection.channel.id().to_owned(),
+                name: connection.channel.name().to_owned(),
                 state,
                 error,
                 linked: counts.linked,
@@ -203,7 +246,7 @@ impl OutboundChannels for Shared {
     }
 
     fn link_code(&self, channel_id: &str, user: UserId) -> Option<LinkCode> {
-        let channel = self.entry(channel_id)?.channel.id();
+        let channel = self.connection(channel_id)?.channel.id();
         let letter = |byte: &u8| char::from(CODE_LETTERS[usize::from(*byte) % CODE_LETTERS.len()]);
         let code: String = (self.random)().iter().take(CODE_LENGTH).map(letter).collect();
         let now = self.clock.now();
@@ -216,14 +259,14 @@ impl OutboundChannels for Shared {
     }
 
     async fn check(&self, channel_id: &str) -> Option<Result<String, String>> {
-        let channel = self.entry(channel_id)?.channel.clone();
+        let channel = self.connection(channel_id)?.channel.clone();
         Some(channel.check().await)
     }
 
     async fn fetch_recording(&self, note: &VoiceNote) -> Result<Vec<u8>, FetchError> {
-        let entry = self.entry(&note.channel_id);
+        let connection = self.connection(&note.channel_id);
         let channel =
-            entry.ok_or_else(|| FetchError::Permanent("its channel is off".to_owned()))?.channel.clone();
+            connection.ok_or_else(|| FetchError::Permanent("its channel is off".to_owned()))?.channel.clone();
         channel.fetch_recording(&note.recording).await.map_err(|error| match error {
             DeliveryError::Permanent(reason) => FetchError::Permanent(reason),
             error => FetchError::Passing(error.to_string()),
@@ -231,7 +274,7 @@ impl OutboundChannels for Shared {
     }
 
     async fn retry(&self, channel_id: &str) -> Result<Option<u64>, StoreError> {
-        if self.entry(channel_id).is_none() {
+        if self.connection(channel_id).is_none() {
             return Ok(None);
         }
         let again = self.store.retry_undeliverable(channel_id, self.clock.now()).await?;

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod live_config;
 mod language_model;
+mod channel_setup;
 mod model_setup;
 mod secrets;
 mod followed_hub;

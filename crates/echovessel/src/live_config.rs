@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use channels::Channels;
 use jiff::Timestamp;
 use llm::Provider as _;
 use memory::UserId;
@@ -34,10 +35,12 @@ pub(crate) struct LiveConfig {
     pub(crate) model: Arc<ReloadableModel>,
     pub(crate) prices: Arc<ArcSwap<Prices>>,
     pub(crate) server: Arc<ArcSwap<ServerSettings>>,
+    /// None in a program that runs for one command.
+    pub(crate) channels: Option<Channels>,
     pub(crate) started_at: Timestamp,
     /// Held while it changes.
     pub(crate) state: Mutex<Configured>,
-    /// Held while a model is chosen: keys and configuration change together.
+    /// Held while a model is chosen or a bot set up: keys and configuration change together.
     pub(crate) choosing: Mutex<()>,
 }
 
@@ -46,7 +49,7 @@ pub(crate) struct Configured {
     /// In effect now.
     running: Config,
     /// In effect after a restart.
-    wanted: Config,
+    pub(crate) wanted: Config,
 }
 
 impl Configured {
@@ -77,7 +80,7 @@ impl Configuration for LiveConfig {
             let refusal = Protection::of(&wish.key).refusal(&wish.key, author);
             refusal.map_or(Ok(()), |reason| Err(ConfigurationError::Protected(reason)))?;
         }
-        self.apply(wanted).await
+        self.apply(wanted, None).await
     }
 
     async fn voice_programs(&self) -> Vec<VoiceProgram> {
@@ -86,7 +89,7 @@ impl Configuration for LiveConfig {
 
     async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {
         match voice_setup::changes_for(&self.home, name) {
-            Some(wanted) => self.apply(wanted).await,
+            Some(wanted) => self.apply(wanted, None).await,
             None => Err(ConfigurationError::NotAKey(format!("{name} is not installed; nothing was changed"))),
         }
     }
@@ -95,7 +98,7 @@ impl Configuration for LiveConfig {
         let mut state = self.state.lock().await;
         let config = config::load(&self.home.config(), std::env::vars())
             .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
-        let changed = self.take_up(&mut state, config, None).await?;
+        let changed = self.take_up(&mut state, config, None, None).await?;
         tracing::info!(
             reloaded = changed.reloaded.join(" "),
             restart_required = changed.restart_required.join(" "),
@@ -111,7 +114,13 @@ impl LiveConfig {
         self.state.lock().await.running.clone()
     }
 
-    pub(crate) async fn apply(&self, wanted: Json) -> Result<ConfigUpdate, ConfigurationError> {
+    /// Changes the configuration. Of a section that is being connected, as `channels.telegram.`, every setting takes effect at
+    /// once.
+    pub(crate) async fn apply(
+        &self,
+        wanted: Json,
+        connecting: Option<&str>,
+    ) -> Result<ConfigUpdate, ConfigurationError> {
         let mut state = self.state.lock().await;
         let wishes =
             config::changes_in(&wanted, &known_keys_or_defect()?).map_err(ConfigurationError::NotAKey)?;
@@ -121,7 +130,7 @@ impl LiveConfig {
             .map_err(|reason| ConfigurationError::BadValue(format!("{}: {reason}", path.display())))?;
         let config = config::parse(&text, &path, std::env::vars())
             .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
-        let mut changed = self.take_up(&mut state, config, Some(&text)).await?;
+        let mut changed = self.take_up(&mut state, config, Some(&text), connecting).await?;
         let touched = |key: &String| wishes.iter().any(|wish: &ConfigChange| wish.key == *key);
         changed.restart_required.retain(touched);
         changed.overridden = config::overridden_keys(std::env::vars()).into_iter().filter(touched).collect();
@@ -136,9 +145,12 @@ impl LiveConfig {
         state: &mut Configured,
         wanted: Config,
         text: Option<&str>,
+        connecting: Option<&str>,
     ) -> Result<ConfigUpdate, ConfigurationError> {
         let differing = differing(&state.running, &wanted)?;
-        let (live, waiting): (Vec<String>, Vec<String>) = differing.into_iter().partition(|key| is_live(key));
+        let is_live =
+            |key: &String| is_live(key) || connecting.is_some_and(|section| key.starts_with(section));
+        let (live, waiting): (Vec<String>, Vec<String>) = differing.into_iter().partition(is_live);
         let running = with_keys_of(&state.running, &wanted, &live)?;
         let has = |section: &str| live.iter().any(|key| key.starts_with(section));
         let refused = |error: &dyn std::fmt::Display| {

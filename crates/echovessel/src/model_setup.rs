@@ -116,7 +116,7 @@ impl ModelSetup for LiveConfig {
             "model": unless_empty(&choice.model),
             "models": {"small": null, "medium": null, "large": null},
         }});
-        if let Err(error) = self.apply(wanted).await {
+        if let Err(error) = self.apply(wanted, None).await {
             self.save(&earlier)?;
             return Err(ModelSetupError { fault: ModelFault::Model, detail: error.to_string() });
         }
@@ -125,7 +125,7 @@ impl ModelSetup for LiveConfig {
             // Without its key the provider could not even be started with.
             Err(LlmError::Auth { .. }) if matches!(entered(&choice), Some(None)) => {
                 let usual = json!({"llm": {"provider": null, "base_url": null, "model": null}});
-                self.apply(usual).await.map_err(|error| ModelSetupError {
+                self.apply(usual, None).await.map_err(|error| ModelSetupError {
                     fault: ModelFault::Files,
                     detail: error.to_string(),
                 })?;
@@ -237,7 +237,7 @@ fn address_of(config: &Config) -> Result<Url, ModelSetupError> {
     settings.address().map_err(|error| refused(error, ModelFault::Address))
 }
 
-fn shown_key(found: EndpointKey) -> ModelKey {
+pub(crate) fn shown_key(found: EndpointKey) -> ModelKey {
     let end = match (found.source, &found.key) {
         (KeySource::Entered, Some(key)) => shown_end(key),
         _ => String::new(),

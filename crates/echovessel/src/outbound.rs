@@ -2,12 +2,20 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use channels::{
-    ChannelSettings, Channels, ChannelsParts, Discord, DiscordSettings, Telegram, TelegramSettings,
+    ChannelSettings, Channels, ChannelsParts, DISCORD_API, Discord, DiscordSettings, TELEGRAM_API, Telegram,
+    TelegramSettings,
 };
+use memory::ports::Clock;
+use reqwest::Url;
 use secrecy::SecretString;
+use server::KeySource;
 
 use crate::config::{Config, ConfigError};
+use crate::home::Home;
+use crate::language_model::{EndpointKey, environment_key};
+use crate::secrets::Secrets;
 use crate::system::random_bytes;
 use crate::wiring::Services;
 
@@ -19,46 +27,142 @@ pub(crate) struct Outbound {
     pub(crate) hosts: Vec<String>,
 }
 
+/// A platform on which a bot can talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bot {
+    Discord,
+    Telegram,
+}
+
+/// A channel as configured.
+pub(crate) struct BotChannel {
+    pub(crate) channel: Arc<dyn channels::Channel>,
+    pub(crate) settings: ChannelSettings,
+    /// As in [`Outbound::hosts`].
+    hosts: String,
+}
+
+impl Bot {
+    pub(crate) const ALL: [Self; 2] = [Self::Discord, Self::Telegram];
+
+    /// As in messages, in the configuration and among the entered keys.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::Discord => "discord",
+            Self::Telegram => "telegram",
+        }
+    }
+
+    pub(crate) fn is_enabled(self, config: &Config) -> bool {
+        match self {
+            Self::Discord => config.channels.discord.enabled,
+            Self::Telegram => config.channels.telegram.enabled,
+        }
+    }
+
+    fn token_variable(self, config: &Config) -> &str {
+        match self {
+            Self::Discord => &config.channels.discord.token_env,
+            Self::Telegram => &config.channels.telegram.token_env,
+        }
+    }
+
+    /// Where its token is sent.
+    pub(crate) fn address(self, config: &Config) -> anyhow::Result<Url> {
+        let (base, usual) = match self {
+            Self::Discord => (&config.channels.discord.api_base, DISCORD_API),
+            Self::Telegram => (&config.channels.telegram.api_base, TELEGRAM_API),
+        };
+        let base = if base.is_empty() { usual } else { base };
+        base.parse().with_context(|| format!("channels.{}.api_base is not an address", self.id()))
+    }
+
+    /// Finds its token: in the environment, else the one that was entered for its address.
+    ///
+    /// # Errors
+    /// If the address is not one, or the file with the entered keys can't be read.
+    pub(crate) fn token(self, config: &Config, home: &Home) -> anyhow::Result<EndpointKey> {
+        let variable = self.token_variable(config);
+        let (key, source) = match environment_key(variable) {
+            Some(key) => (Some(key), KeySource::Environment),
+            None => match Secrets::load(home)?.entered(self.id(), &self.address(config)?).key {
+                Some(key) => (Some(key), KeySource::Entered),
+                None => (None, KeySource::None),
+            },
+        };
+        Ok(EndpointKey { key, source, variable: variable.to_owned() })
+    }
+
+    /// The channel as configured, with this token.
+    ///
+    /// # Errors
+    /// If its address would send the token in the open.
+    pub(crate) fn channel(
+        self,
+        config: &Config,
+        token: SecretString,
+        clock: Arc<dyn Clock>,
+    ) -> Result<BotChannel, ConfigError> {
+        match self {
+            Self::Discord => {
+                let discord = &config.channels.discord;
+                let settings = DiscordSettings {
+                    api_base: discord.api_base.clone(),
+                    gateway_url: discord.gateway_url.clone(),
+                    token,
+                    clock,
+                };
+                let channel =
+                    Discord::new(settings).map_err(|error| ConfigError::BadValue(error.to_string()))?;
+                let hosts = format!("{} for Discord", channel.hosts().join(" and "));
+                let settings = ChannelSettings { allowed_user_ids: discord.allowed_user_ids.clone() };
+                Ok(BotChannel { channel: Arc::new(channel), settings, hosts })
+            }
+            Self::Telegram => {
+                let telegram = &config.channels.telegram;
+                let channel = Telegram::new(TelegramSettings { api_base: telegram.api_base.clone(), token })
+                    .map_err(|error| ConfigError::BadValue(error.to_string()))?;
+                let hosts = format!("{} for Telegram", channel.host());
+                let settings = ChannelSettings { allowed_user_ids: telegram.allowed_user_ids.clone() };
+                Ok(BotChannel { channel: Arc::new(channel), settings, hosts })
+            }
+        }
+    }
+}
+
 /// Sets up what is enabled and makes the runtime know it. To be called before the runtime starts.
 ///
 /// # Errors
 /// When an enabled channel can't work: its token is missing, or its address would send the token in the open.
-pub(crate) fn open(config: &Config, services: &Services) -> anyhow::Result<Outbound> {
-    open_with_tokens(config, services, &token)
+pub(crate) fn open(config: &Config, home: &Home, services: &Services) -> anyhow::Result<Outbound> {
+    open_with_tokens(config, services, &|bot| {
+        let found = bot.token(config, home)?;
+        let (id, variable) = (bot.id(), &found.variable);
+        found.key.ok_or_else(|| {
+            let reason = format!(
+                "channels.{id}.enabled: the environment variable {variable} does not hold the bot's token, and none was \
+                 entered in the page; set it, or set channels.{id}.enabled to false and use Settings > Channels"
+            );
+            ConfigError::BadValue(reason).into()
+        })
+    })
 }
 
-/// Like [`open`], with tokens from elsewhere than the environment: `token` gets a section and the variable that it names.
+/// Like [`open`], with tokens from elsewhere.
 ///
 /// # Errors
 /// As [`open`], and those of `token`.
 pub(crate) fn open_with_tokens(
     config: &Config,
     services: &Services,
-    token: &dyn Fn(&str, &str) -> Result<SecretString, ConfigError>,
+    token: &dyn Fn(Bot) -> anyhow::Result<SecretString>,
 ) -> anyhow::Result<Outbound> {
-    let mut enabled: Vec<(Arc<dyn channels::Channel>, ChannelSettings)> = Vec::new();
+    let mut enabled = Vec::new();
     let mut hosts = Vec::new();
-    let discord = &config.channels.discord;
-    if discord.enabled {
-        let settings = DiscordSettings {
-            api_base: discord.api_base.clone(),
-            gateway_url: discord.gateway_url.clone(),
-            token: token("channels.discord", &discord.token_env)?,
-            clock: services.runtime.shared_clock(),
-        };
-        let channel = Discord::new(settings).map_err(|error| ConfigError::BadValue(error.to_string()))?;
-        hosts.push(format!("{} for Discord", channel.hosts().join(" and ")));
-        let allowed_user_ids = discord.allowed_user_ids.clone();
-        enabled.push((Arc::new(channel), ChannelSettings { allowed_user_ids }));
-    }
-    let telegram = &config.channels.telegram;
-    if telegram.enabled {
-        let token = token("channels.telegram", &telegram.token_env)?;
-        let channel = Telegram::new(TelegramSettings { api_base: telegram.api_base.clone(), token })
-            .map_err(|error| ConfigError::BadValue(error.to_string()))?;
-        hosts.push(format!("{} for Telegram", channel.host()));
-        let allowed_user_ids = telegram.allowed_user_ids.clone();
-        enabled.push((Arc::new(channel), ChannelSettings { allowed_user_ids }));
+    for bot in Bot::ALL.into_iter().filter(|bot| bot.is_enabled(config)) {
+        let found = bot.channel(config, token(bot)?, services.runtime.shared_clock())?;
+        hosts.push(found.hosts);
+        enabled.push((found.channel, found.settings));
     }
     let (channels, _) = Channels::new(ChannelsParts {
         runtime: services.runtime.clone(),
@@ -67,14 +171,4 @@ pub(crate) fn open_with_tokens(
         random: Box::new(random_bytes),
     });
     Ok(Outbound { channels, hosts })
-}
-
-fn token(section: &str, variable: &str) -> Result<SecretString, ConfigError> {
-    match std::env::var(variable) {
-        Ok(token) if !token.trim().is_empty() => Ok(SecretString::from(token.trim().to_owned())),
-        _ => Err(ConfigError::BadValue(format!(
-            "{section}.enabled: the environment variable {variable} does not hold the bot's token; set it, or set \
-             {section}.enabled to false"
-        ))),
-    }
 }

@@ -82,6 +82,11 @@ impl Secrets {
     pub(crate) fn set(&mut self, name: &str, address: &Url, entered: Entered) {
         self.0.entry(name.to_owned()).or_default().insert(origin(address), entered);
     }
+
+    /// Deletes what was entered under this name, for every address.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
 }
 
 fn origin(address: &Url) -> String {

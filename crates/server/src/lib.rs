@@ -29,6 +29,7 @@ mod upload;
 mod routes;
 
 pub use admin::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
+pub use admin::channel_setup::{ChannelSetup, ChannelSetupError};
 pub use admin::config::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError};
 pub use admin::model::{
     EnvironmentKey, KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration,

@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::backups::Backups;
+use crate::admin::channel_setup::ChannelSetup;
 use crate::admin::config::Configuration;
 use crate::admin::model::ModelSetup;
 use crate::auth::quota::TurnCounts;
@@ -129,6 +130,8 @@ pub struct ServerParts {
     pub configuration: Arc<dyn Configuration>,
     /// Finds, tries and chooses language models.
     pub model_setup: Arc<dyn ModelSetup>,
+    /// Connects and disconnects bots on other platforms.
+    pub channel_setup: Arc<dyn ChannelSetup>,
     /// Makes copies of the memory.
     pub backups: Arc<dyn Backups>,
     /// Speaks TLS to everybody; none for plain HTTP.

@@ -1,4 +1,4 @@
-import { get, getBytes, patch, post, remove, upload } from "../api";
+import { get, getBytes, patch, post, put, remove, upload } from "../api";
 import type { RequestBody } from "../api_types";
 import type { Id } from "../wire";
 import type { CostRange, SessionRow } from "./types";
@@ -27,6 +27,9 @@ export const getSessions = (status: SessionRow["status"] | null, cursor: Id | nu
 export const closeSession = (id: Id) => post("/api/admin/sessions/{id}/close", undefined, { id });
 export const retrySession = (id: Id) => post("/api/admin/sessions/{id}/retry", undefined, { id });
 
+/** Without a token the one that is known is used. */
+export const setUpChannel = (id: string, token: string) => put("/api/admin/channels/{id}", token ? { token } : {}, { id });
+export const switchChannelOff = (id: string) => remove("/api/admin/channels/{id}", { id });
 export const createLinkCode = (id: string) => post("/api/admin/channels/{id}/link-code", {}, { id });
 export const testChannel = (id: string) => post("/api/admin/channels/{id}/test", undefined, { id });
 export const retryUndeliverable = (id: string) => post("/api/admin/channels/{id}/retry", undefined, { id });

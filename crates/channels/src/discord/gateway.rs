@@ -192,7 +192,7 @@ impl Gateway {
     }
 }
 
-const REFUSED_TOKEN: &str = "Discord refuses the bot's token; reset it in the developer portal and set the new one in the environment";
+const REFUSED_TOKEN: &str = "Discord refuses the bot's token; reset it in the developer portal and enter the new one under Settings > Channels";
 
 fn versioned(mut url: Url) -> Url {
     url.query_pairs_mut().append_pair("v", "10").append_pair("encoding", "json");

@@ -32,7 +32,7 @@ use message::{Message, OVERLAP, PASTE_BYTES_MAX, external, number_at};
 use rest::{ApiError, HISTORY_PAGE, Rest};
 
 /// The platform's address.
-const API_BASE: &str = "https://discord.com/api/v10";
+pub const DISCORD_API: &str = "https://discord.com/api/v10";
 /// Longest message of the platform; it counts characters, which are never more than UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 2_000;
 /// In the form that the platform asks of bots; others are blocked by what stands before it.
@@ -93,7 +93,7 @@ impl Discord {
         let DiscordSettings { api_base, gateway_url, token, clock } = settings;
         let refused =
             |key: &'static str| move |error: AddressError| DiscordError::Address(key, error.to_string());
-        let base = if api_base.is_empty() { API_BASE } else { &api_base };
+        let base = if api_base.is_empty() { DISCORD_API } else { &api_base };
         let base = address::checked(base).map_err(refused("api_base"))?;
         let given = Some(gateway_url.as_str()).filter(|url| !url.is_empty());
         let gateway: Option<Url> = given.map(address::checked).transpose().map_err(refused("gateway_url"))?;

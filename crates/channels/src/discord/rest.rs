@@ -38,7 +38,7 @@ const DIRECT: u8 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ApiError {
     #[error(
-        "Discord refuses the bot's token; reset it in the developer portal and set the new one in the environment"
+        "Discord refuses the bot's token; reset it in the developer portal and enter the new one under Settings > Channels"
     )]
     Refused,
     #[error("Discord asks to wait {} s", .0.as_secs())]

@@ -39,7 +39,9 @@ const ATTACHMENTS: [(&str, &str); 8] = [
 /// Why a call failed. No text holds the address, which contains the token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ApiError {
-    #[error("Telegram refuses the bot's token; get a new one from BotFather and set it in the environment")]
+    #[error(
+        "Telegram refuses the bot's token; get a new one from BotFather and enter it under Settings > Channels"
+    )]
     Refused,
     #[error("another program receives with this bot's token; stop it, or give it a bot of its own")]
     Conflict,

@@ -20,7 +20,7 @@ use api::{Api, ApiError, Message, POLL_SECONDS, UpdateContent};
 use entities::FormattedText;
 
 /// The platform's address.
-const API_BASE: &str = "https://api.telegram.org";
+pub const TELEGRAM_API: &str = "https://api.telegram.org";
 /// Longest message of the platform, in UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 4_096;
 /// Waits after failures to receive.
@@ -74,7 +74,7 @@ impl Telegram {
     /// [`TelegramError`].
     pub fn new(settings: TelegramSettings) -> Result<Self, TelegramError> {
         let base =
-            if settings.api_base.is_empty() { API_BASE } else { settings.api_base.trim_end_matches('/') };
+            if settings.api_base.is_empty() { TELEGRAM_API } else { settings.api_base.trim_end_matches('/') };
         Ok(Self { api: Api::new(base, settings.token)? })
     }
 

@@ -59,7 +59,7 @@ pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<(
     config.channels.telegram.api_base = telegram.api_base();
     config.channels.telegram.debounce.0 = Duration::ZERO;
     let services = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
-    let outbound = outbound::open_with_tokens(&config, &services, &|_, _| Ok(SecretString::from(TOKEN)))?;
+    let outbound = outbound::open_with_tokens(&config, &services, &|_| Ok(SecretString::from(TOKEN)))?;
     services.runtime.start().await?;
     outbound.channels.start(&services.runtime);
     let scope = services.runtime.scope(None, UserId::owner());

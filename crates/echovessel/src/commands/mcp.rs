@@ -111,7 +111,7 @@ struct HostHome {
 impl HostHome {
     async fn open(config: &Config, home: &Home, lock: HomeLock) -> anyhow::Result<Self> {
         let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
-        let outbound = outbound::open(config, &wired)?;
+        let outbound = outbound::open(config, home, &wired)?;
         wired.runtime.start().await?;
         outbound.channels.start(&wired.runtime);
         let desk = wired.desk();

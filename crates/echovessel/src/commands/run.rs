@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use arc_swap::ArcSwap;
+use channels::Channels;
 use reqwest::Method;
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -41,11 +42,12 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let scheme = if tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
     let shutdown = CancellationToken::new();
-    let outbound = outbound::open(config, &wired)?;
+    let outbound = outbound::open(config, home, &wired)?;
     wired.runtime.start().await?;
     outbound.channels.start(&wired.runtime);
     let socket = open_hub_socket(home, wired.desk());
-    let parts = server_parts(config, home, &wired, owner.tokens()?, &url, tls)?;
+    let parts =
+        server_parts(config, home, &wired, Some(outbound.channels.clone()), owner.tokens()?, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
     let backups = config.backup_every()?.map(|every| {
         let clock = Arc::new(SystemClock);
@@ -139,7 +141,7 @@ impl PrivateDaemon {
         // Nobody else needs to know how to get in.
         let token = hex::encode(random_bytes());
         let tokens = Tokens::new(&token, Box::new(random_bytes))?;
-        let parts = server_parts(config, home, &wired, tokens, &url, None)?;
+        let parts = server_parts(config, home, &wired, None, tokens, &url, None)?;
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, None, parts, shutdown.clone());
         // How it ends is seen by whoever asks it something.
@@ -242,6 +244,7 @@ fn server_parts(
     config: &Config,
     home: &Home,
     wired: &Services,
+    channels: Option<Channels>,
     tokens: Tokens,
     url: &str,
     tls: Option<Tls>,
@@ -257,6 +260,7 @@ fn server_parts(
         model: wired.model.clone(),
         prices: wired.prices.clone(),
         server: settings.clone(),
+        channels,
         started_at,
         state: Mutex::new(Configured::new(config.clone())),
         choosing: Mutex::new(()),
@@ -276,7 +280,8 @@ fn server_parts(
         archives: wired.database.clone(),
         settings,
         configuration: configuration.clone(),
-        model_setup: configuration,
+        model_setup: configuration.clone(),
+        channel_setup: configuration,
         backups: Arc::new(backups),
         tls,
         models: Box::new(models),

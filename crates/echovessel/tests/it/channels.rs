@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reqwest::Method;
 use runtime::VOICE_MESSAGE;
 use serde_json::{Value, json};
 use testkit::discord::{DiscordFault, DiscordServer, GatewayFault};
@@ -12,6 +13,9 @@ use voice::Sound;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, command, eventually, pause};
+use crate::import::is_anywhere;
+use crate::model_setup::Page;
+use crate::owner_api::answer;
 
 const TOKEN: &str = "123:abc";
 /// How often the daemon is killed while both platforms are busy; [`KILLS_VARIABLE`] sets another number, `make soak` 200.
@@ -120,6 +124,100 @@ async fn an_account_is_linked_by_a_command_and_talks_over_a_kill() {
     until_sent_on_telegram(&platforms, 4).await;
     assert!(platforms.telegram.sent()[3].1.starts_with("This assistant is private."));
     assert_eq!(daemon.get("/api/chat/history").await["messages"].as_array().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn bot_is_set_up_in_the_page_talks_at_once_and_is_switched_off() {
+    let platforms = Platforms::start().await;
+    let settings = Settings::offline()
+        .key("channels.telegram.debounce", "0ms")
+        .key("channels.telegram.api_base", platforms.telegram.api_base())
+        .key("channels.discord.api_base", platforms.discord.api_base());
+    let home = Home::new();
+    let daemon = Daemon::start(&home, &settings).await;
+    let page = Page::open(&daemon).await;
+    let path = "/api/admin/channels/telegram";
+    let off = status(&daemon, "telegram").await;
+    assert_eq!((&off["state"], &off["token"]["source"]), (&json!("off"), &json!("none")));
+    assert!(status(&daemon, "web").await["token"].is_null());
+
+    for (wrong, hint) in [
+        (json!({"token": "999:wrong-token"}), "refuses the bot's token"),
+        (json!({"token": "two\nlines"}), "one line"),
+        (json!({}), "enter the bot's token"),
+    ] {
+        let refused = page.send(Method::PUT, path, &wrong).await;
+        assert_eq!((refused.status, refused.body["code"].as_str()), (422, Some("channel_token")));
+        assert!(refused.body["detail"].as_str().unwrap().contains(hint), "{}", refused.body);
+        assert!(!refused.body.to_string().contains("wrong-token"), "{}", refused.body);
+    }
+    let nowhere = page.send(Method::PUT, "/api/admin/channels/web", &json!({"token": TOKEN})).await;
+    assert_eq!(nowhere.status, 404, "{}", nowhere.body);
+    for method in [Method::PUT, Method::DELETE] {
+        let by_token = answer(daemon.request(method, path).json(&json!({"token": TOKEN}))).await.unwrap();
+        assert_eq!(by_token.status, 403, "{}", by_token.body);
+    }
+    assert!(!home.file("secrets.toml").exists() && status(&daemon, "telegram").await["state"] == "off");
+
+    let connected = page.send(Method::PUT, path, &json!({"token": format!(" {TOKEN}\n")})).await;
+    assert_eq!(connected.body, json!({"account": "@echo_bot"}));
+    until_ready(&daemon, "telegram").await;
+    platforms.telegram.write(7, &code(&home, &settings, "telegram").await);
+    until_sent_on_telegram(&platforms, 1).await;
+    platforms.telegram.write(7, "hello");
+    until_sent_on_telegram(&platforms, 2).await;
+    let secrets = std::fs::read(home.file("secrets.toml")).unwrap();
+    std::fs::remove_file(home.file("secrets.toml")).unwrap();
+    assert!(!is_anywhere(&home, TOKEN), "the token is also elsewhere in the home");
+    std::fs::write(home.file("secrets.toml"), secrets).unwrap();
+    drop(daemon);
+
+    let daemon = Daemon::start(&home, &settings).await;
+    let page = Page::open(&daemon).await;
+    until_ready(&daemon, "telegram").await;
+    assert_eq!(status(&daemon, "telegram").await["token"]["source"], "entered");
+    let again = page.send(Method::PUT, path, &json!({})).await;
+    assert_eq!(again.body, json!({"account": "@echo_bot"}), "the known token is used");
+    until_ready(&daemon, "telegram").await;
+    platforms.telegram.write(7, "still there?");
+    until_sent_on_telegram(&platforms, 3).await;
+    let off = page.send(Method::DELETE, path, &json!({})).await;
+    assert_eq!(off.body, json!({"enabled": false}));
+    assert_eq!(status(&daemon, "telegram").await["state"], "off");
+    assert!(!home.file("secrets.toml").exists());
+    let polls = platforms.telegram.calls("getUpdates");
+    platforms.telegram.write(7, "and now?");
+    daemon.get("/api/state").await;
+    assert_eq!(platforms.telegram.calls("getUpdates"), polls, "a channel that is off does not poll");
+    let unknown = page.send(Method::PUT, path, &json!({})).await;
+    assert_eq!(unknown.status, 422, "{}", unknown.body);
+}
+
+#[tokio::test]
+async fn token_of_the_environment_comes_before_the_page() {
+    let platforms = Platforms::start().await;
+    let home = Home::new();
+    let settings = platforms.settings();
+    let daemon = Daemon::start(&home, &settings).await;
+    let page = Page::open(&daemon).await;
+    let token = status(&daemon, "telegram").await["token"].clone();
+    assert_eq!(token, json!({"source": "environment", "variable": "ECHOVESSEL_TELEGRAM_TOKEN", "end": ""}));
+    let path = "/api/admin/channels/telegram";
+    let refused = page.send(Method::PUT, path, &json!({"token": "999:another"})).await;
+    assert_eq!(refused.status, 422);
+    assert!(
+        refused.body["detail"].as_str().unwrap().contains("ECHOVESSEL_TELEGRAM_TOKEN"),
+        "{}",
+        refused.body
+    );
+    let connected = page.send(Method::PUT, path, &json!({})).await;
+    assert_eq!(connected.body, json!({"account": "@echo_bot"}));
+    until_ready(&daemon, "telegram").await;
+    assert!(!home.file("secrets.toml").exists());
+    let fixed = page.send(Method::DELETE, path, &json!({})).await;
+    assert_eq!(fixed.status, 500, "{}", fixed.body);
+    assert!(fixed.body["detail"].as_str().unwrap().contains("channels.telegram.enabled"), "{}", fixed.body);
+    until_ready(&daemon, "telegram").await;
 }
 
 #[tokio::test]

@@ -14,14 +14,14 @@ use crate::owner_api::{Answer, answer};
 const KEY: &str = "entered-in-the-page-0042";
 
 /// The owner in a browser.
-struct Page<'a> {
+pub(crate) struct Page<'a> {
     daemon: &'a Daemon,
     cookie: String,
     login: String,
 }
 
 impl<'a> Page<'a> {
-    async fn open(daemon: &'a Daemon) -> Self {
+    pub(crate) async fn open(daemon: &'a Daemon) -> Self {
         let link = daemon.post("/api/admin/login-code", &json!({})).await;
         let link = link["url"].as_str().unwrap().strip_prefix(&daemon.url).unwrap().to_owned();
         let entered = answer(daemon.knock(Method::GET, &link)).await.unwrap();
@@ -35,7 +35,7 @@ impl<'a> Page<'a> {
         request.header("cookie", &self.cookie).header("x-echovessel-login", &self.login)
     }
 
-    async fn send(&self, method: Method, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn send(&self, method: Method, path: &str, body: &Value) -> Answer {
         answer(self.request(method, path).json(body)).await.unwrap()
     }
 

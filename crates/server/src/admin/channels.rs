@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::audit::AuditObject;
 use super::config::ConfigAuthor;
+use super::model::ModelKey;
 use crate::auth::Admin;
 use crate::extract;
 use crate::problem::Problem;
@@ -46,6 +47,8 @@ pub(crate) struct Channel {
     waiting: u64,
     /// Messages that could not be delivered within a day.
     undeliverable: u64,
+    /// The bot's token; none for channels that have no bot.
+    token: Option<ModelKey>,
 }
 
 impl From<ChannelStatus> for Channel {
@@ -60,6 +63,7 @@ impl From<ChannelStatus> for Channel {
             linked: status.linked,
             waiting: status.waiting,
             undeliverable: status.undeliverable,
+            token: None,
         }
     }
 }
@@ -70,9 +74,10 @@ pub(super) async fn all(app: &App) -> Result<Vec<Channel>, Problem> {
         Some(channels) => channels.statuses().await?,
         None => Vec::new(),
     };
+    let mut tokens = app.parts.channel_setup.tokens().await?;
     let known = CHANNELS.into_iter().map(|(channel_id, name, is_part)| {
         let status = connected.iter().find(|status| status.channel_id == channel_id);
-        status.cloned().map(Channel::from).unwrap_or_else(|| Channel {
+        let channel = status.cloned().map(Channel::from).unwrap_or_else(|| Channel {
             channel_id: channel_id.to_owned(),
             name: name.to_owned(),
             enabled: is_part,
@@ -82,7 +87,10 @@ pub(super) async fn all(app: &App) -> Result<Vec<Channel>, Problem> {
             linked: 0,
             waiting: 0,
             undeliverable: 0,
-        })
+            token: None,
+        });
+        let place = tokens.iter().position(|(id, _)| *id == channel_id);
+        Channel { token: place.map(|place| tokens.swap_remove(place).1), ..channel }
     });
     Ok(known.collect())
 }
@@ -160,7 +168,9 @@ pub(crate) async fn test(
 }
 
 fn no_channel() -> Problem {
-    Problem::not_found("this channel is not enabled; enable it in config.toml and restart")
+    Problem::not_found(
+        "this channel is not enabled; set it up under Settings > Channels, or enable it in config.toml and restart",
+    )
 }
 
 /// Changes per channel.

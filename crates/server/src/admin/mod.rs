@@ -11,6 +11,7 @@ pub(crate) mod voice;
 pub(crate) mod draft;
 pub(crate) mod users;
 pub(crate) mod channels;
+pub(crate) mod channel_setup;
 pub(crate) mod character;
 pub(crate) mod recall;
 pub(crate) mod search;

@@ -1,6 +1,7 @@
 //! Work in the background: sessions, traces, costs, channels.
 
 use super::route::{Route, Tag};
+use crate::admin::channel_setup;
 use crate::admin::channels::{self, ChannelChangeRequest};
 use crate::admin::{
     backups, character, cost, export, failed_work, import_pipeline, imports, proactive, sessions, traces,
@@ -116,6 +117,18 @@ fn work() -> Vec<Route> {
         tag.post("/api/admin/proactive/mute", "Mute proactive messages to a user", proactive::mute)
             .fails_with(&[404]),
         tag.get("/api/admin/channels", "List channels", channels::list),
+        tag.put(
+            "/api/admin/channels/{id}",
+            "Set a bot up: check its token, connect it",
+            channel_setup::set_up,
+        )
+        .fails_with(&[404, 500]),
+        tag.delete(
+            "/api/admin/channels/{id}",
+            "Switch a bot off and delete its token",
+            channel_setup::switch_off,
+        )
+        .fails_with(&[500]),
         tag.post(
             "/api/admin/channels/{id}/link-code",
             "Create a code that links an account",

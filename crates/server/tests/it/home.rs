@@ -7,13 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
-use futures_util::StreamExt as _;
-use futures_util::stream::{self, BoxStream};
 use hub::graph::Graph;
 use hub::{Hub, HubParts, HubSettings, WorkingHours};
 use jiff::Timestamp;
@@ -31,12 +28,7 @@ use runtime::{
     Subscription, TraceSettings, WireEvent,
 };
 use serde_json::Value;
-use server::{
-    ActiveModels, BackupCreated, BackupError, BackupList, Backups, ConfigAuthor, ConfigUpdate, Configuration,
-    ConfigurationError, EmbeddingState, KeySource, LlmState, LocalModelServer, ModelCheckResponse,
-    ModelChoice, ModelConfiguration, ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
-    ServerParts, ServerSettings, Tokens,
-};
+use server::{ActiveModels, EmbeddingState, LlmState, ServerParts, ServerSettings, Tokens};
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock};
@@ -44,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::conformity;
+use crate::fixed_settings::FixedSettings;
 use crate::talker::Talker;
 
 pub(crate) const TOKEN: &str = "owner-token-of-the-tests";
@@ -276,7 +269,7 @@ fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedCloc
     runtime.attach_hub(hub, WorkingHours { rollup_at, catch_up: false });
 }
 
-fn llm() -> LlmState {
+pub(crate) fn llm() -> LlmState {
     LlmState {
         provider: "talker".to_owned(),
         model: Some("talker-1".to_owned()),
@@ -313,88 +306,13 @@ fn parts(
         access: store.clone(),
         archives: store.clone(),
         settings: settings.clone(),
-        configuration: Arc::new(Shelf),
-        model_setup: Arc::new(Shelf),
-        backups: Arc::new(Shelf),
+        configuration: Arc::new(FixedSettings),
+        model_setup: Arc::new(FixedSettings),
+        channel_setup: Arc::new(FixedSettings),
+        backups: Arc::new(FixedSettings),
         tls: None,
         models: Box::new(models),
         started_at: start(),
-    }
-}
-
-#[async_trait]
-impl Backups for Shelf {
-    async fn list(&self) -> Result<BackupList, BackupError> {
-        Ok(BackupList { folder: "backups".to_owned(), backups: Vec::new() })
-    }
-
-    async fn create(&self) -> Result<BackupCreated, BackupError> {
-        Err(BackupError::NotMade("the folder cannot be written".to_owned()))
-    }
-}
-
-#[async_trait]
-impl ModelSetup for Shelf {
-    async fn show(&self) -> Result<ModelConfiguration, ModelSetupError> {
-        Ok(ModelConfiguration {
-            provider: "auto".to_owned(),
-            base_url: String::new(),
-            model: String::new(),
-            key: ModelKey { source: KeySource::None, variable: String::new(), end: String::new() },
-            environment_keys: Vec::new(),
-            overridden_by_environment: Vec::new(),
-            answering: llm(),
-        })
-    }
-
-    async fn local_servers(&self) -> Vec<LocalModelServer> {
-        Vec::new()
-    }
-
-    async fn list(&self, _: ModelChoice) -> Result<Vec<String>, ModelSetupError> {
-        Err(ModelSetupError { fault: ModelFault::Key, detail: "the key is wrong".to_owned() })
-    }
-
-    async fn try_out(
-        &self,
-        choice: ModelChoice,
-        _: String,
-    ) -> Result<BoxStream<'static, ModelTryEvent>, ModelSetupError> {
-        Ok(stream::iter([ModelTryEvent::Piece { text: choice.model }]).boxed())
-    }
-
-    async fn choose(&self, _: ModelChoice) -> Result<ModelConfiguration, ModelSetupError> {
-        ModelSetup::show(self).await
-    }
-
-    async fn check(&self) -> ModelCheckResponse {
-        ModelCheckResponse { ok: true, detail: "answers".to_owned(), llm: llm() }
-    }
-}
-
-/// A configuration of one key, `recall.k`.
-struct Shelf;
-
-#[async_trait]
-impl Configuration for Shelf {
-    async fn show(&self) -> Result<Value, ConfigurationError> {
-        Ok(serde_json::json!({"settings": {"recall.k": {"value": 10, "default": 10, "live": true}}}))
-    }
-
-    async fn change(&self, wanted: Value, _: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError> {
-        match wanted.pointer("/recall/k").map(Value::as_u64) {
-            None => Err(ConfigurationError::NotAKey("there is no such key".to_owned())),
-            Some(None) => Err(ConfigurationError::BadValue("recall.k is a number".to_owned())),
-            Some(Some(0)) => Err(ConfigurationError::Unwritable("the disk is full".to_owned())),
-            Some(Some(_)) => {
-                let keys = vec!["recall.k".to_owned()];
-                Ok(ConfigUpdate { updated_fields: keys.clone(), reloaded: keys, ..ConfigUpdate::default() })
-            }
-        }
-    }
-
-    async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError> {
-        Ok(ConfigUpdate { restart_required: vec!["server.port".to_owned()], ..ConfigUpdate::default() })
     }
 }
 

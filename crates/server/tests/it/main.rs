@@ -6,6 +6,7 @@
     reason = "a step that fails is a test that fails"
 )]
 
+mod fixed_settings;
 mod home;
 mod imports;
 mod talker;

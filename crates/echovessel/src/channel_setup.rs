@@ -1,0 +1,105 @@
+//! Bots on other platforms as the page connects and disconnects them.
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+use serde_json::json;
+use server::{ChannelSetup, ChannelSetupError, KeySource, ModelKey};
+
+use crate::config::{Config, overridden_keys};
+use crate::live_config::LiveConfig;
+use crate::model_setup::shown_key;
+use crate::outbound::Bot;
+use crate::secrets::{Entered, Secrets};
+
+#[async_trait]
+impl ChannelSetup for LiveConfig {
+    async fn tokens(&self) -> Result<Vec<(&'static str, ModelKey)>, ChannelSetupError> {
+        let config = self.configured().await;
+        let token = |bot: Bot| bot.token(&config, &self.home).map(|token| (bot.id(), shown_key(token)));
+        Bot::ALL.into_iter().map(token).collect::<anyhow::Result<_>>().map_err(files)
+    }
+
+    async fn set_up(&self, channel_id: &str, token: Option<String>) -> Result<String, ChannelSetupError> {
+        let _choosing = self.choosing.lock().await;
+        let bot = bot(channel_id)?;
+        let channels = self.channels.as_ref().ok_or_else(no_channels)?;
+        let config = self.configured().await;
+        let known = bot.token(&config, &self.home).map_err(files)?;
+        if known.source == KeySource::Environment && token.is_some() {
+            return Err(ChannelSetupError::Token(format!(
+                "the environment variable {} holds this bot's token and comes first: change it there, or unset it and \
+                 start EchoVessel again. Nothing was changed",
+                known.variable
+            )));
+        }
+        let entered = token.map(SecretString::from);
+        let key = entered.clone().or(known.key).ok_or_else(|| {
+            ChannelSetupError::Token("enter the bot's token. Nothing was changed".to_owned())
+        })?;
+        let found = bot.channel(&config, key, self.runtime.shared_clock());
+        let found =
+            found.map_err(|error| ChannelSetupError::Token(format!("{error}; nothing was changed")))?;
+        let account = found.channel.check().await;
+        let account =
+            account.map_err(|reason| ChannelSetupError::Token(format!("{reason}. Nothing was changed")))?;
+        let earlier = Secrets::load(&self.home).map_err(files)?;
+        if entered.is_some() {
+            let mut secrets = earlier.clone();
+            let address = bot.address(&config).map_err(files)?;
+            secrets.set(bot.id(), &address, Entered { key: entered, is_chosen: false });
+            secrets.save(&self.home).map_err(files)?;
+        }
+        if let Err(error) = self.enable(bot, true).await {
+            earlier.save(&self.home).map_err(files)?;
+            return Err(error);
+        }
+        channels.connect(&self.runtime, found.channel, found.settings).await;
+        Ok(account)
+    }
+
+    async fn switch_off(&self, channel_id: &str) -> Result<(), ChannelSetupError> {
+        let _choosing = self.choosing.lock().await;
+        let bot = bot(channel_id)?;
+        let channels = self.channels.as_ref().ok_or_else(no_channels)?;
+        self.enable(bot, false).await?;
+        channels.disconnect(bot.id()).await;
+        let mut secrets = Secrets::load(&self.home).map_err(files)?;
+        secrets.remove(bot.id());
+        secrets.save(&self.home).map_err(files)
+    }
+}
+
+impl LiveConfig {
+    /// Enables or disables a bot's channel in the file and in the running program. All of its settings take effect with it.
+    async fn enable(&self, bot: Bot, is_enabled: bool) -> Result<(), ChannelSetupError> {
+        let id = bot.id();
+        let section = format!("channels.{id}.");
+        let key = format!("{section}enabled");
+        if bot.is_enabled(&self.configured().await) != is_enabled
+            && overridden_keys(std::env::vars()).contains(&key)
+        {
+            return Err(ChannelSetupError::Files(format!(
+                "the environment of the program sets {key}: change it there and start EchoVessel again. Nothing was changed"
+            )));
+        }
+        let changed = self.apply(json!({"channels": {id: {"enabled": is_enabled}}}), Some(&section)).await;
+        changed.map(|_| ()).map_err(|error| ChannelSetupError::Files(error.to_string()))
+    }
+
+    /// The configuration in the file.
+    async fn configured(&self) -> Config {
+        self.state.lock().await.wanted.clone()
+    }
+}
+
+fn bot(channel_id: &str) -> Result<Bot, ChannelSetupError> {
+    Bot::ALL.into_iter().find(|bot| bot.id() == channel_id).ok_or(ChannelSetupError::Unknown)
+}
+
+fn no_channels() -> ChannelSetupError {
+    ChannelSetupError::Files("this program runs for one command and connects no channels".to_owned())
+}
+
+fn files(error: anyhow::Error) -> ChannelSetupError {
+    ChannelSetupError::Files(format!("{error:#}"))
+}

@@ -1,0 +1,108 @@
+//! Configuration, models, channels and backups of a home in tests: nothing outside, and one key that can be changed.
+
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
+use serde_json::Value;
+use server::{
+    BackupCreated, BackupError, BackupList, Backups, ChannelSetup, ChannelSetupError, ConfigAuthor,
+    ConfigUpdate, Configuration, ConfigurationError, KeySource, LocalModelServer, ModelCheckResponse,
+    ModelChoice, ModelConfiguration, ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
+};
+
+use crate::home::llm;
+
+/// A configuration of one key, `recall.k`.
+pub(crate) struct FixedSettings;
+
+#[async_trait]
+impl Backups for FixedSettings {
+    async fn list(&self) -> Result<BackupList, BackupError> {
+        Ok(BackupList { folder: "backups".to_owned(), backups: Vec::new() })
+    }
+
+    async fn create(&self) -> Result<BackupCreated, BackupError> {
+        Err(BackupError::NotMade("the folder cannot be written".to_owned()))
+    }
+}
+
+#[async_trait]
+impl ChannelSetup for FixedSettings {
+    async fn tokens(&self) -> Result<Vec<(&'static str, ModelKey)>, ChannelSetupError> {
+        Ok(Vec::new())
+    }
+
+    async fn set_up(&self, channel_id: &str, token: Option<String>) -> Result<String, ChannelSetupError> {
+        match (channel_id, token) {
+            ("telegram", Some(token)) => Ok(token),
+            ("telegram", None) => Err(ChannelSetupError::Token("it has no token".to_owned())),
+            _ => Err(ChannelSetupError::Unknown),
+        }
+    }
+
+    async fn switch_off(&self, _: &str) -> Result<(), ChannelSetupError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ModelSetup for FixedSettings {
+    async fn show(&self) -> Result<ModelConfiguration, ModelSetupError> {
+        Ok(ModelConfiguration {
+            provider: "auto".to_owned(),
+            base_url: String::new(),
+            model: String::new(),
+            key: ModelKey { source: KeySource::None, variable: String::new(), end: String::new() },
+            environment_keys: Vec::new(),
+            overridden_by_environment: Vec::new(),
+            answering: llm(),
+        })
+    }
+
+    async fn local_servers(&self) -> Vec<LocalModelServer> {
+        Vec::new()
+    }
+
+    async fn list(&self, _: ModelChoice) -> Result<Vec<String>, ModelSetupError> {
+        Err(ModelSetupError { fault: ModelFault::Key, detail: "the key is wrong".to_owned() })
+    }
+
+    async fn try_out(
+        &self,
+        choice: ModelChoice,
+        _: String,
+    ) -> Result<BoxStream<'static, ModelTryEvent>, ModelSetupError> {
+        Ok(stream::iter([ModelTryEvent::Piece { text: choice.model }]).boxed())
+    }
+
+    async fn choose(&self, _: ModelChoice) -> Result<ModelConfiguration, ModelSetupError> {
+        ModelSetup::show(self).await
+    }
+
+    async fn check(&self) -> ModelCheckResponse {
+        ModelCheckResponse { ok: true, detail: "answers".to_owned(), llm: llm() }
+    }
+}
+
+#[async_trait]
+impl Configuration for FixedSettings {
+    async fn show(&self) -> Result<Value, ConfigurationError> {
+        Ok(serde_json::json!({"settings": {"recall.k": {"value": 10, "default": 10, "live": true}}}))
+    }
+
+    async fn change(&self, wanted: Value, _: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError> {
+        match wanted.pointer("/recall/k").map(Value::as_u64) {
+            None => Err(ConfigurationError::NotAKey("there is no such key".to_owned())),
+            Some(None) => Err(ConfigurationError::BadValue("recall.k is a number".to_owned())),
+            Some(Some(0)) => Err(ConfigurationError::Unwritable("the disk is full".to_owned())),
+            Some(Some(_)) => {
+                let keys = vec!["recall.k".to_owned()];
+                Ok(ConfigUpdate { updated_fields: keys.clone(), reloaded: keys, ..ConfigUpdate::default() })
+            }
+        }
+    }
+
+    async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError> {
+        Ok(ConfigUpdate { restart_required: vec!["server.port".to_owned()], ..ConfigUpdate::default() })
+    }
+}
