@@ -171,6 +171,9 @@ pub struct ReplyReceipt {
     /// Documents of other instances that were in the prompt because they are about what was said.
     #[serde(default)]
     pub documents: Vec<UsedDocument>,
+    /// How many earlier messages of the conversation were in the prompt.
+    #[serde(default)]
+    pub conversation: u32,
     /// Nodes that were in the prompt whatever the text.
     pub pinned: Vec<NodeId>,
     /// Sections that the token budget cut or shortened.

@@ -48,6 +48,7 @@ pub(super) fn peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
         crisis(clause),
         loss(clause, names),
         hardship(clause, names),
+        injury(clause, names),
         milestone(clause),
         untold(clause),
         feeling(clause),
@@ -108,19 +109,35 @@ fn hardship(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     (hard || illness(clause, names)).then(|| Peak::new(shared_with(clause, -7), "hardship"))
 }
 
+/// An accident or an operation that somebody near has had.
+fn injury(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
+    let is_work =
+        has_part(clause.text, lexicon::NOT_INJURY_ZH) || has_phrase(&clause.words, lexicon::NOT_LOW_EN);
+    let is_hurt = is_said(clause, lexicon::INJURY_ZH, lexicon::INJURY_EN) || injures_body_part(&clause.words);
+    (is_hurt && !is_work && is_about_someone(clause, names)).then(|| Peak::new(-4, "worry"))
+}
+
+/// "broke her hip", "fractured two ribs", "has a broken wrist".
+fn injures_body_part(words: &str) -> bool {
+    const WORDS_BETWEEN_MAX: usize = 3;
+    let words: Vec<&str> = words.split_whitespace().collect();
+    words.iter().enumerate().any(|(place, word)| {
+        let mut before = words[..place].iter().rev().take(3);
+        let is_denied = before.any(|word| lexicon::DENIED_EN.holds(word) || word.ends_with("n't"));
+        // The back of a chair and the foot of a lamp are no parts of a body.
+        let is_body = |at: usize| {
+            words.get(at).is_some_and(|word| lexicon::BODY_EN.holds(word)) && words.get(at + 1) != Some(&"of")
+        };
+        let is_of_body = (place + 1..=place + WORDS_BETWEEN_MAX).any(is_body);
+        lexicon::INJURES_EN.holds(word) && !is_denied && is_of_body
+    })
+}
+
 /// A grave illness that somebody has, and not only the word for it.
 fn illness(clause: &Clause<'_>, names: &[&str]) -> bool {
     if has_part(clause.text, lexicon::NOT_ILLNESS_ZH) || has_phrase(&clause.words, lexicon::NOT_ILLNESS_EN) {
         return false;
     }
-    let someone = names.iter().any(|name| clause.text.contains(name))
-        || [(lexicon::FAMILY_ZH, lexicon::FAMILY_EN), (lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN)]
-            .iter()
-            .chain([&(lexicon::PET_ZH, lexicon::PET_EN)])
-            .any(|(chinese, english)| clause.has(*chinese, *english))
-        || clause.text.contains(['我', '他', '她', '它'])
-        || has_phrase(&clause.words, lexicon::FIRST_PERSON_EN)
-        || has_phrase(&clause.words, lexicon::OTHER_SUBJECT_EN);
     let has_it = |hit: &Hit<'_>| {
         if hit.chinese {
             return has_part(clause.text, lexicon::HAVING_ILLNESS_ZH);
@@ -129,7 +146,18 @@ fn illness(clause: &Clause<'_>, names: &[&str]) -> bool {
         before.any(|word| lexicon::HAVING_ILLNESS_EN.holds(word) || word.ends_with("'s"))
     };
     let hits = hits(clause, lexicon::ILLNESS_ZH, lexicon::ILLNESS_EN);
-    someone && hits.iter().any(|hit| !hit.denied() && has_it(hit))
+    is_about_someone(clause, names) && hits.iter().any(|hit| !hit.denied() && has_it(hit))
+}
+
+fn is_about_someone(clause: &Clause<'_>, names: &[&str]) -> bool {
+    names.iter().any(|name| clause.text.contains(name))
+        || [(lexicon::FAMILY_ZH, lexicon::FAMILY_EN), (lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN)]
+            .iter()
+            .chain([&(lexicon::PET_ZH, lexicon::PET_EN)])
+            .any(|(chinese, english)| clause.has(*chinese, *english))
+        || clause.text.contains(['我', '他', '她', '它'])
+        || has_phrase(&clause.words, lexicon::FIRST_PERSON_EN)
+        || has_phrase(&clause.words, lexicon::OTHER_SUBJECT_EN)
 }
 
 fn milestone(clause: &Clause<'_>) -> Option<Peak> {
@@ -159,7 +187,8 @@ fn feeling(clause: &Clause<'_>) -> Option<Peak> {
     let at_work = has_phrase(&clause.words, lexicon::NOT_LOW_EN);
     let own = |hit: &Hit<'_>| {
         let patient = !(at_work && hit.phrase.contains("hospital"));
-        (if hit.chinese { !others } else { first_person && !wish && patient }) && !hit.denied()
+        let is_work = hit.phrase == "住院" && has_part(clause.text, lexicon::NOT_INJURY_ZH);
+        (if hit.chinese { !others && !is_work } else { first_person && !wish && patient }) && !hit.denied()
     };
     if hits(clause, lexicon::LOW_ZH, lexicon::LOW_EN).iter().any(own) {
         return Some(Peak::new(-4, "sadness"));
@@ -338,6 +367,30 @@ mod tests {
             ("We got married on Sunday", 7),
             ("My sister had a baby", 7),
             ("My friend got promoted", 4),
+        ]);
+    }
+
+    #[test]
+    fn injuries_of_those_near_are_heard() {
+        check(&[
+            ("My mother broke her hip yesterday.", -4),
+            ("my dad fractured two ribs", -4),
+            ("I sprained my ankle", -4),
+            ("Luna has a broken paw", -4),
+            ("my brother is in the hospital", -4),
+            ("My grandma had a bad fall", -4),
+            ("我妈妈昨天摔断了髋骨", -4),
+            ("小黑被咬了", -4),
+            ("我爸爸住院了", -4),
+            ("我昨天摔了一跤", -4),
+            ("I broke my phone", 0),
+            ("my lamp is broken", 0),
+            ("She broke the back of the chair", 0),
+            ("I didn't break my arm", 0),
+            ("My mother works in the hospital", 0),
+            ("我妈妈在住院部当护士", 0),
+            ("我妈妈没有住院", 0),
+            ("My cat burned the back of the sofa", 0),
         ]);
     }
 

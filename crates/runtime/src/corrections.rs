@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use memory::Scope;
 use memory::capture::{self, CaptureError};
 use memory::consolidate::ConsolidationEvent;
 use memory::corrections::{ApproveError, ChangeKind, CorrectError, Corrector, Edits, UndoneChange};
 use memory::forget::Withdrawal;
-use memory::identifiers::{MessageId, NodeId, RejectedId, TurnId};
+use memory::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::messages::{Message, Role, Turn, TurnStatus};
 use memory::nodes::{NewNode, Node};
 use memory::ports::{CommitOutcome, Corpus, MessageEdit, MessageEditResult, StoreError};
@@ -71,12 +72,14 @@ impl Runtime {
             match (undone.kind, restored.source_session_id) {
                 (ChangeKind::MentionMerge, Some(session_id)) => {
                     let (node, at) = (Box::new(NewNode::of(restored)), restored.created_at);
+                    let said_at = session_end(runtime, session_id).await?.unwrap_or(at);
                     runtime.publish(
                         &scope,
                         ServerEvent::Formed(ConsolidationEvent::Event {
                             scope: scope.clone(),
                             session_id,
                             node,
+                            said_at,
                             at,
                         }),
                     );
@@ -99,11 +102,13 @@ impl Runtime {
         let pending = runtime.store().rejected_memory(id).await?;
         let approved = runtime.corrector().approve(scope, id, edits).await?;
         if let (Some(node), Some(pending)) = (&approved, pending) {
+            let (session_id, at) = (pending.memory.session_id, runtime.clock().now());
             let formed = ConsolidationEvent::Event {
                 scope: scope.clone(),
-                session_id: pending.memory.session_id,
+                session_id,
                 node: Box::new(node.clone()),
-                at: runtime.clock().now(),
+                said_at: session_end(runtime, session_id).await?.unwrap_or(at),
+                at,
             };
             runtime.publish(scope, ServerEvent::Formed(formed));
             runtime.written.notify_one();
@@ -250,4 +255,9 @@ impl RuntimeInner {
             None => Ok(()),
         }
     }
+}
+
+/// When the conversation ended from which a memory came.
+async fn session_end(runtime: &RuntimeInner, id: SessionId) -> Result<Option<Timestamp>, StoreError> {
+    Ok(runtime.store().session(id).await?.map(|session| session.last_message_at))
 }

@@ -360,7 +360,7 @@ fn forgotten(receipt: Option<ErasureId>, taken: ForgetSummary) -> MemoryForgotte
 
 fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
     match formed {
-        ConsolidationEvent::Event { session_id, node, at, .. } => (
+        ConsolidationEvent::Event { session_id, node, said_at, at, .. } => (
             "memory.event.created",
             json!(EventCreated {
                 event_id: node.id,
@@ -368,6 +368,7 @@ fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
                 description: node.description,
                 emotional_impact: node.emotional_impact,
                 session_id,
+                said_at,
                 created_at: at,
             }),
         ),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::capture::{self, CaptureError, MessageInput};
 use memory::identifiers::{MessageId, TurnId};
@@ -26,6 +26,8 @@ pub(crate) const WAITING_LINES_MAX: usize = 256;
 pub(crate) const BURST_LINES_MAX: usize = 50;
 /// Characters at which a burst is answered without further waiting.
 pub(crate) const BURST_CHARACTERS_MAX: usize = 20_000;
+/// How long a burst waits at most for a person who writes on.
+const BURST_WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);
 /// When to come back after the inbox was full.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
@@ -92,6 +94,7 @@ struct Burst {
     turn_id: TurnId,
     /// Order among the places.
     began: u64,
+    began_at: Timestamp,
     lines: usize,
     characters: usize,
     /// Captures under way: the burst is not answered before they are durable.
@@ -220,6 +223,7 @@ impl RuntimeInner {
         let burst = conversation.bursts.entry(place.clone()).or_insert_with(|| Burst {
             turn_id: TurnId(self.ids().next(now)),
             began: self.next_number(),
+            began_at: now,
             lines: 0,
             characters: 0,
             in_flight: 0,
@@ -301,9 +305,39 @@ impl RuntimeInner {
             self.start_next_turn(&incoming.scope);
             return;
         }
-        let debounce = self.debounce(&incoming.channel_id);
+        self.wait_for_more(incoming.scope, place, generation);
+    }
+
+    /// The person writes on, or nothing more comes: what waits on the channel waits again, or is answered. Says whether
+    /// anything waits.
+    pub(crate) fn note_typing(self: &Arc<Self>, scope: &Scope, channel_id: &str, is_typing: bool) -> bool {
+        let now = self.clock().now();
+        let mut waiting = Vec::new();
+        if let Some(conversation) = self.conversations().get_mut(scope) {
+            let bursts = conversation.bursts.iter_mut();
+            for (place, burst) in
+                bursts.filter(|(place, burst)| place.channel_id == channel_id && !burst.ripe)
+            {
+                let is_due = now.duration_since(burst.began_at) >= BURST_WAIT_MAX;
+                burst.ripe = !is_typing;
+                // A burst that has waited long enough keeps the timer that runs.
+                burst.generation += u64::from(is_typing && !is_due);
+                waiting.push((place.clone(), burst.generation, is_due));
+            }
+        }
+        for (place, generation, _) in waiting.iter().filter(|(.., is_due)| is_typing && !is_due) {
+            self.wait_for_more(scope.clone(), place.clone(), *generation);
+        }
+        if !is_typing {
+            self.start_next_turn(scope);
+        }
+        !waiting.is_empty()
+    }
+
+    /// Answers the burst after the debounce, unless it has grown by then.
+    fn wait_for_more(self: &Arc<Self>, scope: Scope, place: Place, generation: u64) {
+        let debounce = self.debounce(&place.channel_id);
         let runtime = self.clone();
-        let scope = incoming.scope;
         self.tasks.spawn(async move {
             if !debounce.is_zero() {
                 tokio::select! {

@@ -16,6 +16,8 @@ pub(crate) struct EventCreated {
     pub(crate) description: String,
     pub(crate) emotional_impact: i8,
     pub(crate) session_id: SessionId,
+    /// When the conversation ended in which it was said.
+    pub(crate) said_at: Timestamp,
     pub(crate) created_at: Timestamp,
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn receipt_of(
         model,
         usage,
         prompt_hash: prompt.prompt_hash.clone(),
+        conversation: prompt.kept_conversation,
         pinned: prompt.kept_nodes.iter().filter(|id| !scored.contains(*id)).copied().collect(),
         used,
         documents: documents

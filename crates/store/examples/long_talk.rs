@@ -122,6 +122,7 @@ impl Talk {
             prompt_hash: String::new(),
             used: Vec::new(),
             documents: Vec::new(),
+            conversation: 0,
             pinned: Vec::new(),
             cut: Vec::new(),
             held_back: Vec::new(),

@@ -70,10 +70,11 @@ export function withCorrection(memories: Memories, nodeId: string, text: string)
 export function memoryFromEvent(event: ServerEvent, now: string): Memory | null {
   switch (event.name) {
     case "memory.event.created": {
-      const { event_id, description, emotional_impact, created_at, type } = event.data;
+      const { event_id, description, emotional_impact, said_at, created_at, type } = event.data;
       return memory("event", `node:${event_id}`, created_at ?? now, description, {
         type: type ?? null,
         impact: emotional_impact,
+        about: said_at ?? null,
       });
     }
     case "memory.thought.created": {

@@ -303,6 +303,7 @@ impl Consolidator<'_> {
                 scope: scope.clone(),
                 session_id: session.id,
                 node: Box::new(node),
+                said_at: session.last_message_at,
                 at: commit.at,
             });
         }

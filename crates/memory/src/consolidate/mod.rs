@@ -106,6 +106,8 @@ pub enum ConsolidationEvent {
         session_id: SessionId,
         /// The node.
         node: Box<NewNode>,
+        /// When that session ended; of an imported one long before it was written.
+        said_at: Timestamp,
         /// When.
         at: Timestamp,
     },

@@ -35,6 +35,8 @@ pub struct RenderedReply {
     pub kept_nodes: Vec<NodeId>,
     /// The messages of the passages that are really in the prompt.
     pub kept_passages: Vec<MessageId>,
+    /// How many earlier messages of the conversation are really in the prompt.
+    pub kept_conversation: u32,
     /// Estimated tokens of both texts.
     pub tokens: u32,
 }
@@ -69,6 +71,7 @@ pub fn render(
         cut: budget::losses(&all, &sections).into_iter().chain(shortened).collect(),
         kept_nodes,
         kept_passages,
+        kept_conversation: u32::try_from(sections.items(Name::Conversation).len()).unwrap_or(u32::MAX),
         system,
         user,
         tokens,

@@ -36,6 +36,40 @@ async fn a_burst_on_one_channel_is_one_turn_and_each_line_is_durable_at_once() {
 }
 
 #[tokio::test]
+async fn a_burst_waits_for_who_writes_on_and_is_answered_at_once_when_nothing_more_comes() {
+    let mut world = World::new().await;
+    let ann = scope("ann");
+    assert!(!world.runtime.note_typing(&ann, WEB, true), "nothing waits");
+    let first = world.say(WEB, "你好").await.turn_id;
+    for _ in 0..5 {
+        world.clock.advance(SECOND).await;
+        assert!(world.runtime.note_typing(&ann, WEB, true));
+    }
+    assert!(!world.runtime.note_typing(&ann, "phone", false), "of another channel nothing waits");
+    assert!(!world.runtime.note_typing(&scope("bob"), WEB, false), "nor of another user");
+    assert_eq!(world.model.requests_for("reply").len(), 0, "the user writes on");
+    assert_eq!(world.say(WEB, "我今天去爬山了").await.turn_id, first);
+    assert!(world.runtime.note_typing(&ann, WEB, false));
+    let done = world.hear("chat.message.done").await;
+    assert_eq!(done["turn_id"], json!(first));
+    assert_eq!(world.model.requests_for("reply").len(), 1);
+    world.clock.advance(MINUTE).await;
+    assert_eq!(world.model.requests_for("reply").len(), 1, "older timers have lost their say");
+}
+
+#[tokio::test]
+async fn a_burst_does_not_wait_forever_for_who_writes_on() {
+    let mut world = World::new().await;
+    world.say(WEB, "hello").await;
+    for _ in 0..61 {
+        world.clock.advance(SECOND).await;
+        world.runtime.note_typing(&scope("ann"), WEB, true);
+    }
+    world.clock.advance(SECOND).await;
+    world.hear("chat.message.done").await;
+}
+
+#[tokio::test]
 async fn each_channel_is_a_turn_of_its_own_one_after_the_other() {
     let mut world = World::new().await;
     let gate = Arc::new(Notify::new());

@@ -1,6 +1,7 @@
 //! Talk: words in, events out, what was said, and why.
 
 pub(crate) mod send;
+pub(crate) mod typing;
 pub(crate) mod events;
 pub(crate) mod history;
 pub(crate) mod turns;

@@ -3,7 +3,7 @@
 use runtime::EventStream;
 
 use super::route::{Route, Tag};
-use crate::chat::{edit, events, history, send, turns, versions, voice};
+use crate::chat::{edit, events, history, send, turns, typing, versions, voice};
 use crate::openai::chunks::CompletionChunk;
 use crate::openai::completions::{self, ChatCompletion};
 use crate::openai::models;
@@ -14,6 +14,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         chat.post("/api/chat/send", "Send a message; the reply comes by the event stream", send::send)
             .fails_with(&[404, 429]),
+        chat.post("/api/chat/typing", "Tell whether more is being written", typing::typing)
+            .fails_with(&[404]),
         chat.get(events::PATH, "Stream server events; resumable by Last-Event-ID", events::events)
             .returns_events::<EventStream>(),
         chat.get("/api/chat/history", "List messages, newest first", history::history),

@@ -225,6 +225,7 @@ pub(super) fn receipt(turn_id: TurnId, seconds: i64) -> ReplyReceipt {
         prompt_hash: "digest".to_owned(),
         used: Vec::new(),
         documents: Vec::new(),
+        conversation: 2,
         pinned: Vec::new(),
         cut: vec!["passages".to_owned()],
         held_back: Vec::new(),

@@ -1,0 +1,36 @@
+//! Whether more is being written: a reply waits for it, and begins at once when there is no more.
+
+use axum::Json;
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::CHANNEL;
+use crate::auth::Principal;
+use crate::extract;
+use crate::problem::Problem;
+use crate::state::App;
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct TypingRequest {
+    /// True with keystrokes, at most once a second; false when nothing more comes.
+    typing: bool,
+    user_id: Option<String>,
+    persona_id: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TypingResponse {
+    /// Whether messages were waiting for more.
+    waiting: bool,
+}
+
+/// `POST /api/chat/typing`: stores nothing.
+pub(crate) async fn typing(
+    State(app): State<App>,
+    principal: Principal,
+    extract::Json(asked): extract::Json<TypingRequest>,
+) -> Result<Json<TypingResponse>, Problem> {
+    let scope = app.scope(&principal, asked.persona_id, asked.user_id).await?;
+    Ok(Json(TypingResponse { waiting: app.runtime().note_typing(&scope, CHANNEL, asked.typing) }))
+}
