@@ -123,6 +123,8 @@ export const getReceipt = (turnId: string) => get("/api/chat/turns/{id}/receipt"
 export const send = (content: string, externalRef: string, recordingId: string | null) =>
   post("/api/chat/send", { content, external_ref: externalRef, recording_id: recordingId, ...persona() });
 
+export const reportTyping = (typing: boolean) => post("/api/chat/typing", { typing, ...persona() });
+
 /** Retries the reply of a failed turn. */
 export const retryTurn = (turnId: string) => post("/api/chat/turns/{id}/retry", undefined, { id: turnId });
 

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::channels::Arrival;
 use crate::events::ServerEvent;
-use crate::runtime::RuntimeInner;
+use crate::runtime::{Runtime, RuntimeInner};
 use crate::turn::{self, TurnEvent};
 use crate::voice_notes::{Interrupted, VoiceNote};
 
@@ -114,6 +114,14 @@ pub(crate) struct ReadyTurn {
     pub(crate) subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
     /// Its messages are of an earlier time: it is answered again, or was interrupted.
     pub(crate) is_resumed: bool,
+}
+
+impl Runtime {
+    /// Tells whether the user writes on in a channel: what waits there waits for it, or is answered at once. Says whether
+    /// anything waits.
+    pub fn note_typing(&self, scope: &Scope, channel_id: &str, is_typing: bool) -> bool {
+        self.runtime.note_typing(scope, channel_id, is_typing)
+    }
 }
 
 impl RuntimeInner {

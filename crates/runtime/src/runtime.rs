@@ -221,12 +221,6 @@ impl Runtime {
         Ok((accepted, receiver))
     }
 
-    /// Tells whether the user writes on in a channel: what waits there waits for it, or is answered at once. Says whether
-    /// anything waits.
-    pub fn note_typing(&self, scope: &Scope, channel_id: &str, is_typing: bool) -> bool {
-        self.runtime.note_typing(scope, channel_id, is_typing)
-    }
-
     /// Asks again for the reply of a failed turn. None if there is no such failed turn.
     pub async fn retry_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
         let reopened = self.runtime.store().reopen_turn(id).await?;

@@ -1,5 +1,7 @@
 //! Decisions about messages that the persona sends without being asked.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::identifiers::{DecisionId, MessageId, NodeId};
@@ -149,6 +151,11 @@ impl ProactiveStore for SqliteStore {
     ) -> Result<Vec<ListedDecision>, StoreError> {
         let user = user.map(|user| user.as_str().to_owned());
         self.read(move |connection| Ok(listed(connection, user.as_deref(), before, limit)?)).await
+    }
+
+    async fn decisions_behind(&self, messages: &[i64]) -> Result<BTreeMap<i64, DecisionId>, StoreError> {
+        let messages = messages.to_vec();
+        self.read(move |connection| Ok(behind(connection, &messages)?)).await
     }
 
     async fn mute(&self, user: &UserId, until: Option<Timestamp>) -> Result<bool, StoreError> {
@@ -383,6 +390,16 @@ fn listed(
         .query_map(params![user, at, id, limit], |row| {
             Ok(ListedDecision { decision: decision(row)?, about: row.get(12)? })
         })?
+        .collect()
+}
+
+fn behind(connection: &Connection, messages: &[i64]) -> Result<BTreeMap<i64, DecisionId>> {
+    connection
+        .prepare_cached(
+            "SELECT d.message_seq, d.id FROM json_each(?1) j
+             CROSS JOIN proactive_decisions d ON d.message_seq = j.value",
+        )?
+        .query_map(params![to_json(&messages)?], |row| Ok((row.get(0)?, DecisionId(rows::uuid(row, 1)?))))?
         .collect()
 }
 

@@ -5,8 +5,7 @@ import type { MessageKey } from "../i18n";
 
 export interface ScoreTerm {
   name: string;
-  /** Null for an unknown term; then its name is shown. */
-  word: MessageKey | null;
+  word: MessageKey;
   value: number;
   /** The length of its bar, in [0, 1]. */
   share: number;
@@ -22,20 +21,39 @@ const WORDS: Record<string, MessageKey> = {
   impact: "impactTerm",
   relational_bonus: "relationalBonus",
   entity_anchor: "entityAnchor",
+  words: "wordRelevance",
+  meaning: "vectorRelevance",
+  topic_words: "topicWords",
+  topic_meaning: "topicMeaning",
+  speaker: "speakerTerm",
+  time: "timeTerm",
+  tells_when: "tellsWhen",
+  asks: "asksTerm",
+  answers: "answersTerm",
 };
 
 const PARTS_OF_RELEVANCE = new Set(["vector_relevance", "word_relevance"]);
 
-/** Terms in the order of the formula; a message has parts of its own. */
-export function scoreTerms(candidate: Candidate): ScoreTerm[] {
-  const all: [string, unknown][] = Object.keys(WORDS).map((name) => [name, candidate[name as keyof Candidate]]);
-  for (const [name, value] of Object.entries(candidate.parts ?? {})) {
-    if (!all.some(([known, held]) => known === name && typeof held === "number")) all.push([name, value]);
-  }
-  return all.flatMap(([name, raw]) => {
-    if (typeof raw !== "number" || !Number.isFinite(raw)) return [];
-    const value = raw;
-    const share = Math.min(1, Math.max(0, value));
-    return [{ name, word: WORDS[name] ?? null, value, share, part: PARTS_OF_RELEVANCE.has(name) }];
+/** Terms in the order of the formula; a message has parts of its own. One without a name for people is left to the trace. */
+function valuesOf(candidate: Candidate): [string, number][] {
+  const parts = candidate.parts ?? {};
+  return Object.keys(WORDS).flatMap((name): [string, number][] => {
+    const value = candidate[name as keyof Candidate] ?? parts[name];
+    return typeof value === "number" && Number.isFinite(value) ? [[name, value]] : [];
   });
+}
+
+/** The value that fills a bar: the largest term of these candidates, at least 1, so that their bars can be compared. */
+export function commonScale(candidates: readonly Candidate[]): number {
+  return Math.max(1, ...candidates.flatMap(valuesOf).map(([, value]) => value));
+}
+
+export function scoreTerms(candidate: Candidate, scale = commonScale([candidate])): ScoreTerm[] {
+  return valuesOf(candidate).map(([name, value]) => ({
+    name,
+    word: WORDS[name]!,
+    value,
+    share: Math.max(0, value) / scale,
+    part: PARTS_OF_RELEVANCE.has(name),
+  }));
 }

@@ -20,7 +20,7 @@ export class TypingReporter {
     this.#pause = setTimeout(() => this.#report(false), PAUSE_MS);
   }
 
-  /** `text` is what stands in the field; `isAwaited` is whether sent messages wait for a reply that has not begun. */
+  /** `text` is what the field holds; `isAwaited` is whether sent messages wait for a reply that has not begun. */
   typed(text: string, isAwaited: boolean): void {
     clearTimeout(this.#pause);
     if (!isAwaited) return;

@@ -1,6 +1,8 @@
 // The five granularities of the diary.
 
-import type { MessageKey } from "../i18n";
+import type { Language, MessageKey } from "../i18n";
+import { periodLabel, slugOf } from "./periods";
+import type { DocumentName } from "./types";
 
 export interface DiaryTier {
   /** Its part of the page's address. */
@@ -27,3 +29,9 @@ export const isDiary = (kind: string) => DIARY.some((tier) => tier.kind === kind
 
 /** The text of a diary document as a reader sees it. */
 export const withoutOriginMarks = (text: string) => text.replace(ORIGIN_MARKS, "");
+
+/** Its period, of a moment its own name too; the file's name for a document without a period. */
+export function documentTitle({ kind, filename }: DocumentName, language: Language, locale: string): string {
+  const period = periodLabel(filename, language, locale) ?? filename;
+  return kind === "significant" ? `${slugOf(filename)} · ${period}` : period;
+}

@@ -14,6 +14,7 @@ import {
   ApiError,
   NetworkError,
   regenerate,
+  reportTyping,
   retryTurn,
   send,
   stopTurn,
@@ -217,6 +218,11 @@ class Live {
     this.#setMessages(withFailureCleared(this.chat.messages, turnId));
     if (await this.#attempt(() => retryTurn(turnId))) return;
     if (failure) this.#setMessages(withFailure(this.chat.messages, { turn_id: turnId, ...failure }));
+  }
+
+  /** Whether more is being written. A report that fails costs no more than the usual wait. */
+  async reportTyping(isTyping: boolean): Promise<void> {
+    await reportTyping(isTyping).catch(() => undefined);
   }
 
   async stop(turnId: string): Promise<void> {

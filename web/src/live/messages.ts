@@ -16,6 +16,8 @@ export interface Message {
   id: string | null;
   turnId: string | null;
   sessionId: string | null;
+  /** Of a message that nobody asked for: the decision behind it. */
+  decisionId: string | null;
   channelId: string | null;
   role: "user" | "persona" | "other" | "system";
   /** The name of the one who said it, with the role `other`. */
@@ -228,6 +230,7 @@ function kept(item: HistoryItem, at: string) {
     id: String(item.id),
     turnId: item.turn_id,
     sessionId: idOf(item.session_id),
+    decisionId: item.decision_id ?? null,
     channelId: item.source_channel_id,
     text: item.content,
     at: item.created_at ?? at,
@@ -299,6 +302,7 @@ function draft(role: Message["role"], key: string, text: string, at: string): Me
     id: null,
     turnId: null,
     sessionId: null,
+    decisionId: null,
     channelId: null,
     role,
     speaker: null,

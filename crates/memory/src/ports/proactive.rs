@@ -1,5 +1,7 @@
 //! What messages without a question ask of storage.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -45,6 +47,8 @@ pub trait ProactiveStore: Send + Sync {
         before: Option<(Timestamp, DecisionId)>,
         limit: u32,
     ) -> Result<Vec<ListedDecision>, StoreError>;
+    /// The decisions that sent these messages, by the messages' numbers; only of messages that one has sent.
+    async fn decisions_behind(&self, messages: &[i64]) -> Result<BTreeMap<i64, DecisionId>, StoreError>;
     /// Keeps quiet towards a user until a moment; none ends the quiet. False if there is no such user.
     async fn mute(&self, user: &UserId, until: Option<Timestamp>) -> Result<bool, StoreError>;
     /// Until when there is quiet towards a user.

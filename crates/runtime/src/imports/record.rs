@@ -264,6 +264,7 @@ fn read_pages(
     }
     let mut reader = PageReader {
         file_time: began,
+        format: "",
         resumption,
         undated: 0,
         messages: Vec::new(),
@@ -273,7 +274,7 @@ fn read_pages(
     };
     let mut outcome = Ok(());
     for found in import::read(&request.sources, &request.options, reader.resumption.position)? {
-        let Found { item, position, .. } = match found {
+        let Found { item, position, format } = match found {
             Ok(found) => found,
             Err(error) => {
                 // What was read before it is good.
@@ -289,6 +290,7 @@ fn read_pages(
             .filter(|modified| *modified < began)
             .unwrap_or(began);
         reader.resumption.position = position;
+        reader.format = format;
         reader.add(mapper.map(item));
         if reader.is_full() && pages.blocking_send(reader.take()).is_err() {
             // The writer failed, and says why.
@@ -302,6 +304,8 @@ fn read_pages(
 struct PageReader {
     /// Time of messages that have none, and none before them in their conversation: when their file was last changed.
     file_time: Timestamp,
+    /// Id of the file's format.
+    format: &'static str,
     undated: u64,
     resumption: Resumption,
     messages: Vec<ReadMessage>,
@@ -384,7 +388,7 @@ impl PageReader {
         self.bytes += not_shown.iter().map(|version| version.content.len()).sum::<usize>();
         self.messages.push(ReadMessage {
             digest: message_digest(&message.conversation, &message.id),
-            channel_id: channel_of(&message.conversation),
+            channel_id: channel_of(self.format, &message.conversation),
             role,
             speaker,
             at,
@@ -416,7 +420,8 @@ fn message_digest(conversation: &str, id: &ExternalId) -> [u8; 16] {
     digest
 }
 
-/// One channel for each conversation, so that sessions of two never mix. Without words of the conversation.
-fn channel_of(conversation: &str) -> String {
-    format!("{IMPORT_CHANNEL_PREFIX}{}", hex::encode(&Sha256::digest(conversation.as_bytes())[..8]))
+/// One channel for each conversation, so that sessions of two never mix: `import-chatgpt-9f86d081884c7d65`. Without words of the
+/// conversation.
+fn channel_of(format: &str, conversation: &str) -> String {
+    format!("{IMPORT_CHANNEL_PREFIX}{format}-{}", hex::encode(&Sha256::digest(conversation.as_bytes())[..8]))
 }

@@ -374,6 +374,7 @@ passing_on!(ProactiveStore:
     fail_unfinished_decisions(detail: &str) -> u32;
     drop_decisions(before: Timestamp) -> u32;
     decisions(user: Option<&UserId>, before: Option<(Timestamp, DecisionId)>, limit: u32) -> Vec<ListedDecision>;
+    decisions_behind(messages: &[i64]) -> BTreeMap<i64, DecisionId>;
     mute(user: &UserId, until: Option<Timestamp>) -> bool;
     muted_until(user: &UserId) -> Option<Timestamp>;
     recent_channels(scope: &Scope) -> Vec<String>;

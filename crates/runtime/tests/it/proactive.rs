@@ -1,5 +1,6 @@
 //! Messages that nobody asked for: what leads to them, what holds them back, and what is kept of each decision.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,6 +78,8 @@ async fn a_promise_is_kept_when_its_time_comes_once_and_says_why() {
     assert_eq!(one.decision.reason(), "a promise was due");
     let receipt = world.store.receipt(memory::identifiers::TurnId(one.decision.id.0)).await.unwrap().unwrap();
     assert_eq!(receipt.prompt_hash.len(), 64);
+    let behind = world.store.database.decisions_behind(&[kept.seq, kept.seq + 1]).await.unwrap();
+    assert_eq!(behind, BTreeMap::from([(kept.seq, one.decision.id)]));
     let request = world.model.requests_for("proactive").pop().unwrap();
     assert!(request.system().contains("You are Echo.") && request.system().contains("# Writing first"));
     assert!(request.user().contains(PROMISE) && !request.user().contains("# What they just said"));

@@ -1,12 +1,15 @@
 //! What was said, newest first, in pages that neither lose nor repeat a message.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::identifiers::{DecisionId, MessageId, SessionId, TurnId};
 use memory::messages::{Message, Role};
 use memory::ports::Store;
+use memory::sessions::IMPORT_CHANNEL_PREFIX;
 use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +53,9 @@ pub(crate) struct MessageBody {
     /// The language model that wrote it in the program that it was imported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    /// Why the persona wrote first: the id under which `GET /api/chat/turns/{id}/receipt` has the receipt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision_id: Option<DecisionId>,
     persona_id: PersonaId,
     user_id: UserId,
 }
@@ -84,8 +90,25 @@ pub(crate) async fn history(
         None => None,
     };
     let has_more = next_cursor.is_some();
-    let messages = messages.into_iter().map(MessageBody::from).collect();
+    let unasked: Vec<i64> =
+        messages.iter().filter(|message| is_unasked(message)).map(|message| message.seq).collect();
+    let mut decisions = match app.runtime().proactive() {
+        Some(proactive) if !unasked.is_empty() => proactive.decisions_behind(&unasked).await?,
+        _ => BTreeMap::new(),
+    };
+    let body = |message: Message| {
+        let decision_id = decisions.remove(&message.seq);
+        MessageBody { decision_id, ..message.into() }
+    };
+    let messages = messages.into_iter().map(body).collect();
     Ok(Json(ChatHistory { messages, has_more, oldest_turn_id, next_cursor }))
+}
+
+/// Whether the persona may have written it first.
+fn is_unasked(message: &Message) -> bool {
+    message.role == Role::Persona
+        && message.turn_id.is_none()
+        && !message.channel_id.starts_with(IMPORT_CHANNEL_PREFIX)
 }
 
 /// The number below which a page that follows this turn, or this message, begins.
@@ -137,6 +160,7 @@ impl From<Message> for MessageBody {
             created_at: message.created_at,
             incomplete: message.incomplete,
             model: message.model,
+            decision_id: None,
             persona_id: message.scope.persona,
             user_id: message.scope.user,
         }

@@ -1,4 +1,4 @@
-//! Whether more is being written: a reply waits for it, and begins at once when there is no more.
+//! Whether more is being written: a reply waits for it, and begins at once when nothing more comes.
 
 use axum::Json;
 use axum::extract::State;
