@@ -39,6 +39,14 @@ test: tools setup-tests $(PAGE) $(BROWSER_TOOLS) $(CLIENT_TOOLS) ## Installs wha
 lint: tools $(PAGE) ## Formatting, clippy, the rules of the house, types of the page.
 	@scripts/lint
 
+.PHONY: audit
+audit: tools $(PAGE_TOOLS) ## Checks licences, sources and known vulnerabilities of everything that the program contains.
+	@scripts/audit
+
+.PHONY: dist
+dist: tools $(PAGE) ## Builds the program for others into dist/: audited, with its bill of materials.
+	@scripts/dist
+
 .PHONY: model
 model: tools ## Fetches the embedding model.
 	@scripts/install-model $(PROGRAM)

@@ -12,7 +12,7 @@ use llm::Provider as _;
 use memory::UserId;
 use memory::ledger::Prices;
 use memory::ports::{Appearance, Clock as _};
-use runtime::{ReloadableModel, Runtime};
+use runtime::{Ledger, ReloadableModel, Runtime};
 use serde_json::{Map, Value as Json, json};
 use server::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError, ServerSettings, VoiceProgram};
 use store::HomeDatabase;
@@ -34,6 +34,7 @@ pub(crate) struct LiveConfig {
     pub(crate) runtime: Runtime,
     pub(crate) model: Arc<ReloadableModel>,
     pub(crate) prices: Arc<ArcSwap<Prices>>,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) server: Arc<ArcSwap<ServerSettings>>,
     /// None in a program that runs for one command.
     pub(crate) channels: Option<Channels>,

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use llm::{AnswerFormat, LlmError, LocalEndpoint, ProviderSettings, Request, StreamEvent, Tier, list_models};
+use mind::{CALL_OK, CallInFlight, Purpose};
 use reqwest::Url;
 use secrecy::SecretString;
 use serde_json::json;
@@ -81,13 +82,20 @@ impl ModelSetup for LiveConfig {
         let settings = ProviderSettings { max_retries: 0, ..self.settings_of(&choice).await? };
         let asked_at = Instant::now();
         let provider = connect_with(settings).await.map_err(|error| refused(error, ModelFault::Model))?;
-        let words = provider.stream(question(&language)).await;
-        let words = words.map_err(|error| refused(error, ModelFault::Model))?;
+        let request = question(&language);
+        let (ledger, clock) = (self.ledger.clone(), self.runtime.shared_clock());
+        let mut call = CallInFlight::begin(ledger, clock, &*provider, &request, Purpose::default());
+        let words = provider.stream(request).await.map_err(|error| {
+            call.end(error.kind());
+            refused(error, ModelFault::Model)
+        })?;
         let first_words_ms = milliseconds(asked_at.elapsed());
         let events = words.map(move |event| match event {
             Ok(StreamEvent::Delta(text)) => ModelTryEvent::Piece { text },
             Ok(StreamEvent::Finished { usage, model, .. }) => {
                 let whole_ms = milliseconds(asked_at.elapsed());
+                call.reported(usage, &model);
+                call.end(CALL_OK);
                 ModelTryEvent::Done {
                     model,
                     first_words_ms,
@@ -96,6 +104,7 @@ impl ModelSetup for LiveConfig {
                 }
             }
             Err(error) => {
+                call.end(error.kind());
                 let error = refused(error, ModelFault::Model);
                 ModelTryEvent::Failed { detail: error.detail, code: error.fault.code() }
             }

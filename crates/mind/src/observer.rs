@@ -14,7 +14,7 @@ pub trait CallObserver: Send + Sync {
 }
 
 /// The answer was read whole.
-pub(crate) const OK: &str = "ok";
+pub const OK: &str = "ok";
 /// The answer came and could not be used.
 pub(crate) const MALFORMED: &str = "malformed";
 /// Nobody waited for the end.
@@ -22,14 +22,17 @@ pub(crate) const ABANDONED: &str = "abandoned";
 
 /// What a call serves and what it is asked with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Purpose {
-    pub(crate) turn_id: Option<TurnId>,
-    pub(crate) session_id: Option<SessionId>,
-    pub(crate) prompt_hash: String,
+pub struct Purpose {
+    /// The turn, if any.
+    pub turn_id: Option<TurnId>,
+    /// The session, if any.
+    pub session_id: Option<SessionId>,
+    /// Digest of the prompt; empty for none.
+    pub prompt_hash: String,
 }
 
 /// A call in flight. Dropped before [`Self::end`], it is reported as abandoned.
-pub(crate) struct CallInFlight {
+pub struct CallInFlight {
     observer: Arc<dyn CallObserver>,
     clock: Arc<dyn Clock>,
     call: Option<ModelCall>,
@@ -37,7 +40,7 @@ pub(crate) struct CallInFlight {
 
 impl CallInFlight {
     /// Starts the watch. `input_tokens` is an estimate that stands until the provider reports better.
-    pub(crate) fn begin(
+    pub fn begin(
         observer: Arc<dyn CallObserver>,
         clock: Arc<dyn Clock>,
         provider: &dyn llm::Provider,
@@ -72,7 +75,7 @@ impl CallInFlight {
     }
 
     /// Takes the provider's own numbers in place of the estimates.
-    pub(crate) fn reported(&mut self, usage: Usage, model: &str) {
+    pub fn reported(&mut self, usage: Usage, model: &str) {
         if let Some(call) = &mut self.call {
             call.input_tokens = usage.input_tokens;
             call.output_tokens = usage.output_tokens;
@@ -87,7 +90,7 @@ impl CallInFlight {
     }
 
     /// Ends the watch and tells the observer; later calls do nothing.
-    pub(crate) fn end(&mut self, outcome: &str) {
+    pub fn end(&mut self, outcome: &str) {
         if let Some(mut call) = self.call.take() {
             let elapsed = self.clock.now().duration_since(call.at);
             call.latency_ms = u64::try_from(elapsed.as_millis()).unwrap_or(0);

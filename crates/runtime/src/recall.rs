@@ -1,6 +1,7 @@
 //! What comes to mind: asked with the names of the two who talk, and handed to the reply.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use hub::PromptDocuments;
@@ -16,8 +17,14 @@ use memory::ports::{PersonaRecord, StoreError, UserRecord};
 use memory::recall::{RecallRequest, RecallResult, RecallSettings, SpeakerNames, mask_silenced, recall};
 use mind::{Passage, PassageLine, ReplyInput, UncertainPair};
 
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+
 use crate::corrected;
 use crate::runtime::{Runtime, RuntimeInner};
+
+/// Longest text that is taken apart on a serving thread, in bytes: there it takes about a millisecond.
+const SERVED_TEXT_BYTES_MAX: usize = 2_048;
 
 /// What a text brings to mind with what is in every prompt, without what is no longer current.
 pub struct Remembered {
@@ -78,7 +85,27 @@ impl RuntimeInner {
     /// All that a prompt tells of the past, for a turn, a message of the persona's own accord, and other programs alike. `said`
     /// are the messages that are shown beside it, the newest last: what they correct counts, and what was replaced since they
     /// were said is noted.
+    ///
+    /// Taking a long text apart is work for the processor: it is done on a thread that serves nobody else.
     pub(crate) async fn remembered(
+        self: &Arc<Self>,
+        persona: &PersonaRecord,
+        user: &UserRecord,
+        request: RecallRequest,
+        said: &[Message],
+    ) -> Result<Remembered, StoreError> {
+        if request.text.len() <= SERVED_TEXT_BYTES_MAX {
+            return self.remembered_on_this_thread(persona, user, request, said).await;
+        }
+        let (runtime, persona, user, said) = (self.clone(), persona.clone(), user.clone(), said.to_vec());
+        let serving = Handle::current();
+        let remembering = spawn_blocking(move || {
+            serving.block_on(runtime.remembered_on_this_thread(&persona, &user, request, &said))
+        });
+        remembering.await.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))
+    }
+
+    async fn remembered_on_this_thread(
         &self,
         persona: &PersonaRecord,
         user: &UserRecord,

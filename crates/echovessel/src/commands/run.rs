@@ -259,6 +259,7 @@ fn server_parts(
         runtime: wired.runtime.clone(),
         model: wired.model.clone(),
         prices: wired.prices.clone(),
+        ledger: wired.ledger.clone(),
         server: settings.clone(),
         channels,
         started_at,

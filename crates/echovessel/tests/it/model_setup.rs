@@ -87,6 +87,11 @@ async fn model_is_listed_tried_and_chosen_and_its_key_stays_in_one_file() {
         "{done}"
     );
     assert!(!home.file("secrets.toml").exists(), "a try keeps nothing");
+    eventually("the try's cost", async || {
+        let calls = daemon.get("/api/admin/cost/recent").await.to_string();
+        (calls.contains("\"try\"") && calls.contains("\"large\"")).then_some(())
+    })
+    .await;
 
     let chosen = page.send(Method::PUT, "/api/admin/model", &choice(&model, Some(KEY))).await;
     assert_eq!(chosen.status, 200, "{}", chosen.body);

@@ -263,3 +263,21 @@ async fn words_are_kept_to_the_letter_with_their_day_in_the_users_zone() {
     assert_eq!(days, ["2026-03-05", "2026-03-05", "2026-03-06", "2026-03-06"]);
     assert_eq!(world.store.messages_before(&scope("bob"), None, 10).await.unwrap(), []);
 }
+
+/// A test runs on one thread: if a long text were taken apart on it, nothing else would go on meanwhile.
+#[tokio::test]
+async fn a_long_text_is_taken_apart_beside_the_serving_threads() {
+    let world = World::new().await;
+    let long: String = ('\u{4e00}'..).take(20_000).collect();
+    let recalling = world.runtime.recall(scope("ann"), long, None);
+    tokio::pin!(recalling);
+    let mut turns = 0_u32;
+    loop {
+        tokio::select! {
+            biased;
+            recalled = &mut recalling => break drop(recalled.unwrap()),
+            () = tokio::task::yield_now() => turns += 1,
+        }
+    }
+    assert!(turns > 1_000, "others had {turns} turns meanwhile");
+}
