@@ -21,7 +21,7 @@ PAGE_SOURCES := $(wildcard web/*.html web/*.json web/*.js web/*.ts) $(shell find
 
 .PHONY: help
 help: ## Lists what there is.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: tools $(PAGE) ## Fetches the model, builds everything, starts the daemon and opens its page.
@@ -46,6 +46,11 @@ audit: tools $(PAGE_TOOLS) ## Checks licences, sources and known vulnerabilities
 .PHONY: dist
 dist: tools $(PAGE) ## Builds the program for others into dist/: audited, with its bill of materials.
 	@scripts/dist
+
+.PHONY: pictures
+pictures: tools setup-tests $(PAGE) $(BROWSER_TOOLS) ## Takes the pictures of the README and the book, in both languages.
+	@cargo build --locked --package echovessel
+	@CHROMIUM=$$(scripts/find-browser) npm --prefix e2e run --silent pictures
 
 .PHONY: model
 model: tools ## Fetches the embedding model.

@@ -231,6 +231,8 @@ const server = createServer(async (request, response) => {
   if (url.pathname === "/api/chat/events") return subscribe(request, response);
   if (url.pathname === "/dev/missed") return missed(request, response);
   if (url.pathname === "/api/chat/send") return receive(request, response);
+  // The mock answers at once.
+  if (url.pathname === "/api/chat/typing") return json(response, 200, { waiting: false });
   const again = /^\/api\/chat\/turns\/([^/]+)\/retry$/.exec(url.pathname);
   if (again && request.method === "POST") return retry(decodeURIComponent(again[1]), response);
   const receipt = /^\/api\/chat\/turns\/(.+)\/receipt$/.exec(url.pathname)?.[1];

@@ -48,7 +48,7 @@ pub use error::HubError;
 pub use extraction::ExtractionLog;
 pub use lore::{LoreEntry, NamedLore};
 pub use names::{Category, DiaryDate, DiaryName, DocumentName, FileName, Granularity, InstanceId, Slug};
-pub use ports::{ConflictListener, DiaryLinks, HubStore, Summariser};
+pub use ports::{DiaryLinks, HubListener, HubStore, Summariser};
 pub use prompt::PromptDocuments;
 pub use search::{RelatedMemory, split_into_chunks};
 pub use service::{Caller, Hub, HubParts, HubSettings};

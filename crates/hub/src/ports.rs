@@ -454,10 +454,14 @@ pub trait DiaryLinks: Send + Sync {
     async fn names_in(&self, scope: &Scope, query: &str) -> Result<Vec<Vec<String>>, StoreError>;
 }
 
-/// Who is told of conflicts.
-pub trait ConflictListener: Send + Sync {
+/// Who is told of what other homes have changed here.
+#[async_trait]
+pub trait HubListener: Send + Sync {
     /// Two versions stand beside each other, durably.
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict);
+    /// Words of documents are about to be erased because they were erased at another home. What is returned is held until they
+    /// are: replies that were begun with them must not be committed after that.
+    async fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send>;
 }
 
 /// What a summariser is given.

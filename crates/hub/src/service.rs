@@ -15,7 +15,7 @@ use crate::error::HubError;
 use crate::extraction::ExtractionLog;
 use crate::lore::LoreCache;
 use crate::names::{DiaryName, InstanceId};
-use crate::ports::{ConflictListener, DiaryLinks, HubStore, Summariser};
+use crate::ports::{DiaryLinks, HubListener, HubStore, Summariser};
 use crate::retries::Retries;
 use crate::search::{ChunkVectorCache, EmbeddingWatermark};
 
@@ -94,7 +94,7 @@ pub(crate) struct Inner {
     /// A document was changed here: the hub of this home has not seen that.
     pub(crate) unsent: Notify,
     pub(crate) links: OnceLock<Arc<dyn DiaryLinks>>,
-    pub(crate) conflict_listener: OnceLock<Arc<dyn ConflictListener>>,
+    pub(crate) listener: OnceLock<Arc<dyn HubListener>>,
     pub(crate) extraction: ExtractionLog,
     pub(crate) vectors: ChunkVectorCache,
     pub(crate) embedded: EmbeddingWatermark,
@@ -133,7 +133,7 @@ impl Hub {
                 unembedded: Notify::new(),
                 unsent: Notify::new(),
                 links: OnceLock::new(),
-                conflict_listener: OnceLock::new(),
+                listener: OnceLock::new(),
                 extraction: ExtractionLog::default(),
                 vectors: ChunkVectorCache::default(),
                 embedded: EmbeddingWatermark::default(),
@@ -149,10 +149,10 @@ impl Hub {
         let _ = self.inner.links.set(links);
     }
 
-    /// Tells of every conflict that arises. The first call counts.
-    pub fn publish_conflicts_to(&self, listener: Arc<dyn ConflictListener>) {
+    /// Tells of what other homes change here. The first call counts.
+    pub fn tell(&self, listener: Arc<dyn HubListener>) {
         // A second one is passed over, as said.
-        let _ = self.inner.conflict_listener.set(listener);
+        let _ = self.inner.listener.set(listener);
     }
 
     /// How the drawing of facts from memories fares: whoever draws them notes it here, `sync_status` shows it.

@@ -7,6 +7,7 @@ mod push;
 mod exchange;
 mod outgoing;
 mod receive;
+mod plain_hub;
 
 pub use exchange::{ExchangeError, Exchanged, check_protocol};
 

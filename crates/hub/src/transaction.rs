@@ -232,7 +232,14 @@ impl HubTransaction<'_> {
             self.commit.documents.iter().map(|write| &write.name).chain(restored).cloned().collect();
         let is_change_here = self.commit.exchange.is_none() && !self.commit.documents.is_empty();
         let opened: BTreeSet<uuid::Uuid> = self.commit.opened.iter().map(|conflict| conflict.id).collect();
-        match store.commit_hub(scope, self.commit).await? {
+        let listener = self.hub.inner().listener.get().filter(|_| !self.commit.erasures.is_empty());
+        let erasing = match listener {
+            Some(listener) => Some(listener.begin_erasing(scope).await),
+            None => None,
+        };
+        let committed = store.commit_hub(scope, self.commit).await;
+        drop(erasing);
+        match committed? {
             HubCommitOutcome::Changed => Ok(false),
             HubCommitOutcome::Done(_) => {
                 self.hub.publish_opened(scope, &opened).await;

@@ -1,9 +1,11 @@
 //! The shared self beside the life: what sessions leave goes into its diary, and what is forgotten goes from its documents.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
 
 use hub::documents::Conflict;
-use hub::{ConflictListener, Hub, HubError, PromptDocuments, WorkingHours};
+use hub::{Hub, HubError, HubListener, PromptDocuments, WorkingHours};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -106,10 +108,15 @@ impl RuntimeInner {
     }
 }
 
-/// Tells watchers of conflicts.
-struct ConflictPublisher(Broadcast);
+/// Tells watchers of what other homes change here.
+struct HubWatch {
+    broadcast: Broadcast,
+    /// The runtime holds the hub.
+    runtime: Weak<RuntimeInner>,
+}
 
-impl ConflictListener for ConflictPublisher {
+#[async_trait]
+impl HubListener for HubWatch {
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict) {
         let event = ServerEvent::ConflictOpened {
             conflict_id: conflict.id.to_string(),
@@ -117,14 +124,22 @@ impl ConflictListener for ConflictPublisher {
             filename: format!("{}.md", conflict.name.stem()),
             at: conflict.opened_at,
         };
-        self.0.publish(event.into_wire(scope.clone()));
+        self.broadcast.publish(event.into_wire(scope.clone()));
+    }
+
+    async fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send> {
+        match self.runtime.upgrade() {
+            Some(runtime) => Box::new(runtime.begin_forgetting(scope.clone()).await),
+            None => Box::new(()),
+        }
     }
 }
 
 impl Runtime {
     /// Gives the life its shared self. To be called before [`Runtime::start`]; the first call counts.
     pub fn attach_hub(&self, hub: Hub, hours: WorkingHours) {
-        hub.publish_conflicts_to(Arc::new(ConflictPublisher(self.runtime.broadcast().clone())));
+        let broadcast = self.runtime.broadcast().clone();
+        hub.tell(Arc::new(HubWatch { broadcast, runtime: Arc::downgrade(&self.runtime) }));
         // A second one is passed over, as said.
         let _ = self.runtime.hub.set((hub, hours));
     }

@@ -192,7 +192,7 @@ async fn exchange_scope(
     forget_what_was_erased(runtime, hub, scope).await?;
     let done = ended?;
     if done.erased > 0 {
-        runtime.note_erased_elsewhere(scope).await;
+        runtime.overwrite_freed().await;
     }
     Ok(done)
 }

@@ -5,7 +5,7 @@
 //! slips between the look and the commit. Extractions are stopped by the store itself, which takes their claim away.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memory::forget::{
     Confirmations, Dependents, EraseError, Eraser, ErasureReceipt, ErasureRequest, ForgetMode, ForgetRequest,
@@ -14,7 +14,7 @@ use memory::forget::{
 use memory::identifiers::{ErasureId, NodeId};
 use memory::ports::StoreError;
 use memory::{PersonaId, Scope};
-use tokio::sync::{RwLock, RwLockReadGuard};
+use tokio::sync::{OwnedRwLockWriteGuard, RwLock, RwLockReadGuard};
 
 use crate::events::ServerEvent;
 use crate::runtime::{Runtime, RuntimeInner};
@@ -23,7 +23,7 @@ use crate::runtime::{Runtime, RuntimeInner};
 #[derive(Default)]
 pub(crate) struct ForgetEpochs {
     /// Held by whoever forgets, and shared by whoever commits what was begun before.
-    lock: RwLock<()>,
+    lock: Arc<RwLock<()>>,
     counts: Mutex<Counted>,
     confirmations: Confirmations,
 }
@@ -82,7 +82,28 @@ impl ForgetEpochs {
     }
 }
 
+/// Forgetting in one memory that goes on elsewhere: while it is held, nothing that was begun before is committed, and afterwards
+/// nothing of it is.
+pub(crate) struct Forgetting {
+    runtime: Arc<RuntimeInner>,
+    scope: Scope,
+    _alone: OwnedRwLockWriteGuard<()>,
+}
+
+impl Drop for Forgetting {
+    fn drop(&mut self) {
+        self.runtime.forget_epochs.count(&self.scope);
+        self.runtime.broadcast().withdraw(&self.scope);
+    }
+}
+
 impl RuntimeInner {
+    /// Waits until what is being committed is, and keeps the rest from it.
+    pub(crate) async fn begin_forgetting(self: &Arc<Self>, scope: Scope) -> Forgetting {
+        let alone = self.forget_epochs.lock.clone().write_owned().await;
+        Forgetting { runtime: self.clone(), scope, _alone: alone }
+    }
+
     fn eraser(&self) -> Eraser<'_> {
         Eraser {
             store: self.store(),
@@ -105,14 +126,6 @@ impl RuntimeInner {
                 false
             }
         }
-    }
-
-    /// Words of documents were erased at another home: replies that were begun with them are not committed, and freed pages are
-    /// overwritten.
-    pub(crate) async fn note_erased_elsewhere(&self, scope: &Scope) {
-        self.forget_epochs.count(scope);
-        self.broadcast().withdraw(scope);
-        self.overwrite_freed().await;
     }
 
     /// Publishes what was forgotten, by its ids, and withdraws events that watchers could still receive again.

@@ -83,6 +83,9 @@ impl Hub {
     pub async fn exchange(&self, remote: &dyn RemoteHub, scope: &Scope) -> Result<Exchanged, ExchangeError> {
         let mut done = Exchanged::default();
         let status = remote.sync_status(scope).await?;
+        if status.protocol_version == 0 {
+            return self.exchange_with_plain_hub(remote, scope).await;
+        }
         let hub = self.check_remote(&status, scope)?;
         let mut position = self.prepare(scope, hub, &status.version_vector, &mut done).await?;
         for _ in 0..ROUNDS_MAX {
@@ -405,7 +408,11 @@ impl Hub {
         Ok(store.note_erasures_reached(scope, &position.hub, &reached, self.now()).await?)
     }
 
-    async fn save_position(&self, scope: &Scope, position: &ExchangePosition) -> Result<(), HubError> {
+    pub(super) async fn save_position(
+        &self,
+        scope: &Scope,
+        position: &ExchangePosition,
+    ) -> Result<(), HubError> {
         let caller = self.caller_of_exchange(scope);
         let _turn = self.lock_writes().await;
         loop {

@@ -24,6 +24,8 @@ pub(super) struct Pushed {
     pub(super) name: DocumentName,
     /// None for a deletion.
     pub(super) content: Option<String>,
+    /// Whether words went from it that were erased here: its writer still has them.
+    pub(super) is_shortened: bool,
     pub(super) written_at: Timestamp,
     /// What was changed of it on receipt, for the one that pushed it.
     pub(super) note: Option<String>,
@@ -131,6 +133,7 @@ pub(super) fn read_identity(
         by_person: item.by_person,
         chat_ids: BTreeSet::new(),
         participants: BTreeSet::new(),
+        is_shortened: false,
         content,
     })
 }
@@ -155,6 +158,7 @@ pub(super) fn read_memory(
     Ok(Pushed {
         name: DocumentName::Diary(name),
         content: content_of(item.deleted, item.content.as_ref())?,
+        is_shortened: false,
         written_at,
         note,
         vector: item.version_vector.clone(),

@@ -1,6 +1,7 @@
 //! What an instance has changed: every item judged by itself, all of it committed together.
 
 use memory::Scope;
+use memory::core_blocks::check_length;
 
 use crate::api::sync::{Erasure, ItemStatus, SyncPush, SyncPushed, SyncToken};
 use crate::client_base::ClientBase;
@@ -22,6 +23,24 @@ use super::token_of;
 impl Hub {
     /// Takes the changes of an instance, in one transaction.
     pub async fn sync_push(&self, caller: &Caller, input: SyncPush) -> Result<SyncPushed, HubError> {
+        self.take_push(caller, input, false).await
+    }
+
+    /// Takes what the hub that this home follows has, core blocks included.
+    pub(super) async fn push_of_followed_hub(
+        &self,
+        caller: &Caller,
+        input: SyncPush,
+    ) -> Result<SyncPushed, HubError> {
+        self.take_push(caller, input, true).await
+    }
+
+    async fn take_push(
+        &self,
+        caller: &Caller,
+        input: SyncPush,
+        is_followed: bool,
+    ) -> Result<SyncPushed, HubError> {
         let pusher = input.instance.id.clone();
         let _turn = self.lock_writes().await;
         loop {
@@ -29,6 +48,7 @@ impl Hub {
             let known = self.instance(&caller.scope, &pusher).await?;
             let mut push = Push {
                 is_bound: caller.is_bound,
+                is_followed,
                 base: known.as_ref().map(|known| known.base.clone()).unwrap_or_default(),
                 next: act.state.counters.get(&pusher) + 1,
                 pusher: pusher.clone(),
@@ -107,6 +127,8 @@ struct Push {
     pusher: InstanceId,
     /// Whether the pusher may speak for itself alone.
     is_bound: bool,
+    /// Whether the pusher is the hub that this home follows.
+    is_followed: bool,
     /// What the client has seen of each document.
     base: ClientBase,
     /// Its next counter, if it does not count itself.
@@ -195,7 +217,10 @@ impl Push {
         let erased = act.hub.inner().parts.store.erased_lines(scope, names).await?.concat();
         match merge::admit(scope, &item.name, content, &seen, heads, &erased) {
             Admitted::Whole => {}
-            Admitted::Without(left) => item.content = Some(left),
+            Admitted::Without(left) => {
+                item.content = Some(left);
+                item.is_shortened = true;
+            }
             Admitted::Nothing => return Ok(None),
         }
         Ok(Some(item))
@@ -291,6 +316,11 @@ impl Push {
 
     /// Why this caller may not write this document; `None` if it may.
     fn refusal(&self, act: &HubTransaction<'_>, item: &Pushed) -> Option<String> {
+        let core_block = core_block_of(&item.name, &act.caller.scope).filter(|_| self.is_followed);
+        if let Some(label) = core_block {
+            let length = check_length(label, item.content.as_deref().unwrap_or_default());
+            return length.err().map(|error| error.to_string());
+        }
         // Only what a person has written may change a core block, and a bound token is no person's.
         let writer = Caller { is_person: item.by_person && !self.is_bound, ..act.caller.clone() };
         if let Err(error) = act.hub.check_writable(&writer, &item.name, item.content.as_deref()) {
@@ -384,7 +414,9 @@ impl Push {
     ) -> Result<Option<VersionVector>, HubError> {
         let base = self.base.of(&item.name);
         if heads.first().is_some_and(|shown| shown.content == item.content) {
-            self.base.set(&item.name, vector_as_shown(heads));
+            if !item.is_shortened {
+                self.base.set(&item.name, vector_as_shown(heads));
+            }
             return Ok(None);
         }
         // Its own words again, which are kept beside the shown ones already.

@@ -113,6 +113,20 @@ async fn erased_line_of_an_identity_document_does_not_return_by_an_older_version
     }
 }
 
+/// A client without version vectors that sends its old text again and again has not seen the erasure by that.
+#[tokio::test]
+async fn erased_line_does_not_return_by_the_same_old_version_sent_twice() {
+    let home = Home::open().await;
+    let old = "# Bond\n\nA pomegranate.\n\nWe tease.\n";
+    push_identity(&home, old, None).await;
+    pull(&home, "kitchen").await;
+    erase(&home, "pomegranate").await;
+    for _ in 0..3 {
+        push_identity(&home, old, None).await;
+        assert!(!holds(&home, "omegranate").await);
+    }
+}
+
 #[tokio::test]
 async fn erased_significant_memory_does_not_return_by_an_older_version() {
     // By its text, and by its name.

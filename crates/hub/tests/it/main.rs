@@ -8,6 +8,7 @@ mod documents;
 mod sync;
 mod erasure;
 mod mirror;
+mod plain_hub;
 mod rollups;
 mod prompt;
 mod lore;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hub::api::sync::SyncPush;
+use hub::{Caller, DocumentName, WorkingHours};
 use memory::forget::{EraseError, ErasureReceipt, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{MessageId, TurnId};
 use memory::messages::{Role, TurnStatus};
@@ -13,6 +15,7 @@ use serde_json::json;
 use testkit::{Reply, WordHashEmbedder};
 use tokio::sync::Notify;
 
+use crate::diary::hub_of;
 use crate::faulty_store::Fault;
 use crate::world::{MINUTE, SECOND, WEB, World, scope, settings, soon};
 
@@ -120,6 +123,46 @@ async fn a_reply_that_may_hold_erased_words_is_not_kept() {
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(asked.turn_id)).await;
     let prompt = world.last_prompt();
     assert!(!prompt.contains("小黑"), "{prompt}");
+}
+
+/// Words of a document are erased at another home while a reply is written with them.
+#[tokio::test]
+async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
+    let mut world = World::new().await;
+    let hub = hub_of(&world).await;
+    let midnight = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
+    world.runtime.attach_hub(hub.clone(), midnight);
+    let kitchen = Caller {
+        scope: scope("ann"),
+        instance: "kitchen".parse().unwrap(),
+        is_person: false,
+        is_bound: true,
+        is_of_one_user: false,
+    };
+    let push = |changes: serde_json::Value| -> SyncPush {
+        let mut push = json!({"instance": {"id": "kitchen", "type": "other"}});
+        push.as_object_mut().unwrap().append(&mut changes.as_object().unwrap().clone());
+        serde_json::from_value(push).unwrap()
+    };
+    let notes = json!({"category": "custom", "filename": "notes.md", "content": "The zebrafinch sings.", "version": 1});
+    hub.sync_push(&kitchen, push(json!({"identityChanges": [notes]}))).await.unwrap();
+    let gate = Arc::new(Notify::new());
+    world.model.next("reply", Reply::deltas(["Your ", "zebrafinch"]).hold_until(&gate));
+    let asked = world.say("phone", "what sings?").await;
+    soon("the question", world.model.asked("reply", 1)).await;
+    assert!(world.last_prompt().contains("zebrafinch"));
+    let name = DocumentName::parse("custom", "notes").unwrap();
+    let digest = hub::erasure::line_digest(&scope("ann"), &name, "The zebrafinch sings.").unwrap();
+    let erasure = json!({"category": "custom", "filename": "notes.md", "lines": [hex::encode(digest)]});
+    let pushed = hub.sync_push(&kitchen, push(json!({"erasures": [erasure]}))).await.unwrap();
+    assert_eq!(pushed.erasure_results[0].reason, None);
+    gate.notify_one();
+    let failed = world.hear("chat.message.failed").await;
+    assert_eq!((&failed["turn_id"], &failed["retryable"]), (&json!(asked.turn_id), &json!(true)));
+    assert!(world.messages().await.iter().all(|message| !message.content.contains("zebrafinch")));
+    world.runtime.retry_turn(asked.turn_id).await.unwrap().unwrap();
+    world.hear_until("chat.message.done", |data| data["turn_id"] == json!(asked.turn_id)).await;
+    assert!(!world.last_prompt().contains("zebrafinch"));
 }
 
 #[tokio::test]

@@ -1,0 +1,196 @@
+//! One exchange with a hub that keeps no version vectors, such as the original entity-core: every pull gives all that it has, and
+//! of two texts it takes the one that was written later.
+//!
+//! Here it is an instance that keeps no version vectors, as any such client of this home: what it gives is a push of that
+//! instance, and what it has of each document is that instance's base. So its changes are told from what it has not seen, and
+//! nothing of this home goes when it prefers another text.
+
+use std::collections::BTreeSet;
+
+use memory::Scope;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::api::sync::{IdentityChange, ItemStatus, MemoryChange, PushingInstance, SyncPull, SyncPush};
+use crate::documents::{Document, core_block_of};
+use crate::error::HubError;
+use crate::names::{DiaryName, DocumentName, InstanceId};
+use crate::ports::{ExchangePosition, RemoteHub, RemotePage};
+use crate::service::{Caller, Hub};
+use crate::versions::differ;
+
+use super::exchange::{ExchangeError, Exchanged};
+use super::outgoing::{next_push, refusal};
+
+/// How such a hub is called among the instances here.
+const PLAIN_HUB: &str = "entity-core";
+/// What this home is to it: one of the kinds that it knows.
+const KIND_THERE: &str = "other";
+/// Pulls of one exchange: the last one shows what the hub made of the push.
+const PULLS: usize = 2;
+
+impl Hub {
+    /// Exchanges the documents of a scope with a hub that keeps no version vectors.
+    pub(super) async fn exchange_with_plain_hub(
+        &self,
+        remote: &dyn RemoteHub,
+        scope: &Scope,
+    ) -> Result<Exchanged, ExchangeError> {
+        let hub: InstanceId = PLAIN_HUB.parse().map_err(|_| HubError::Invalid(PLAIN_HUB.to_owned()))?;
+        let mut done = Exchanged::default();
+        for pull in 1..=PULLS {
+            let asked = SyncPull {
+                instance_id: self.instance_id(),
+                since: None,
+                cursor: None,
+                limit: None,
+                last_sync_version: None,
+            };
+            let page = remote.sync_pull(scope, &asked).await?;
+            let mut passed_over = BTreeSet::new();
+            done.received += self.take_from_plain_hub(scope, &hub, &page, &mut passed_over).await?;
+            done.passed_over = passed_over.into_iter().collect();
+            if pull == PULLS || self.send_to_plain_hub(remote, scope, &hub, &mut done).await? == 0 {
+                break;
+            }
+        }
+        let mut position = ExchangePosition::start(hub);
+        position.seen = self.inner().parts.store.hub_state(scope).await?.seen;
+        position.exchanged_at = Some(self.now());
+        self.save_position(scope, &position).await?;
+        Ok(done)
+    }
+
+    /// Takes all that the hub has. Returns how many documents changed here.
+    async fn take_from_plain_hub(
+        &self,
+        scope: &Scope,
+        hub: &InstanceId,
+        page: &RemotePage,
+        passed_over: &mut BTreeSet<String>,
+    ) -> Result<usize, ExchangeError> {
+        let mut push = SyncPush {
+            instance: PushingInstance { id: hub.clone(), kind: "hub".to_owned(), name: None, version: 0 },
+            identity_changes: Vec::new(),
+            memory_changes: Vec::new(),
+            erasures: Vec::new(),
+            last_sync_version: None,
+        };
+        for (category, files) in &page.identity_files {
+            for file in files {
+                match read::<IdentityChange>(file, &[("category", category)]) {
+                    Ok(change) => push.identity_changes.push(of_person(change, scope)),
+                    Err(reason) => drop(passed_over.insert(reason)),
+                }
+            }
+        }
+        for memory in &page.memories {
+            match read::<MemoryChange>(memory, &[]) {
+                Ok(change) => push.memory_changes.push(change),
+                Err(reason) => drop(passed_over.insert(reason)),
+            }
+        }
+        let caller = Caller {
+            scope: scope.clone(),
+            instance: hub.clone(),
+            is_person: false,
+            is_bound: false,
+            is_of_one_user: false,
+        };
+        let pushed = self.push_of_followed_hub(&caller, push).await?;
+        let changed = |status| matches!(status, ItemStatus::Applied | ItemStatus::Conflict);
+        let refused = pushed.results.iter().filter(|result| result.status == ItemStatus::Refused);
+        passed_over.extend(refused.map(refusal));
+        Ok(pushed.results.iter().filter(|result| changed(result.status)).count())
+    }
+
+    /// Sends what the hub has not as it is here. A document whose versions disagree waits for a person: the hub would keep one
+    /// of them alone. Returns how many went.
+    async fn send_to_plain_hub(
+        &self,
+        remote: &dyn RemoteHub,
+        scope: &Scope,
+        hub: &InstanceId,
+        done: &mut Exchanged,
+    ) -> Result<usize, ExchangeError> {
+        let store = &self.inner().parts.store;
+        let base = self.instance(scope, hub).await?.map(|known| known.base).unwrap_or_default();
+        let outlines = store.document_outlines(scope, 0).await?;
+        let unseen = outlines.into_iter().filter(|outline| !base.of(&outline.name).covers(&outline.as_shown));
+        let names: Vec<DocumentName> =
+            unseen.map(|outline| outline.name).filter(|name| self.is_sent(scope, name)).collect();
+        let (_, documents) = store.hub_state_with(scope, &names).await?;
+        let mut versions = Vec::new();
+        let mut refused = BTreeSet::new();
+        for document in documents.into_iter().flatten().filter(|document| !differ(&document.heads)) {
+            match untakable(&document) {
+                Some(reason) => drop(refused.insert(reason)),
+                None => {
+                    let shown = document.shown().cloned();
+                    versions.extend(shown.map(|shown| (document.name, shown, document.created_at)));
+                }
+            }
+        }
+        done.refused = refused.into_iter().collect();
+        let sent = versions.len();
+        while !versions.is_empty() {
+            let (outgoing, count) = next_push(&versions);
+            versions.drain(..count);
+            let push = SyncPush {
+                instance: PushingInstance {
+                    id: self.instance_id(),
+                    kind: KIND_THERE.to_owned(),
+                    name: None,
+                    version: 1,
+                },
+                identity_changes: outgoing.identity.into_iter().map(plain_identity).collect(),
+                memory_changes: outgoing.memories.into_iter().map(plain_memory).collect(),
+                erasures: Vec::new(),
+                last_sync_version: None,
+            };
+            remote.sync_push(scope, &push).await?;
+            done.sent += count;
+        }
+        Ok(sent)
+    }
+}
+
+/// Why such a hub can't take a document as it is shown here.
+fn untakable(document: &Document) -> Option<String> {
+    let name = &document.name;
+    if document.shown().is_none_or(|shown| shown.content.is_none()) {
+        return Some(format!("{name} was deleted here; this hub can't be told of it, delete it there"));
+    }
+    let is_moment = matches!(name, DocumentName::Diary(DiaryName::Significant(..)));
+    is_moment.then(|| format!("{name} stays here: this hub takes no significant memories by an exchange"))
+}
+
+/// Core blocks come from the hub, where people write them.
+fn of_person(mut change: IdentityChange, scope: &Scope) -> IdentityChange {
+    // It does not say who wrote a file.
+    change.modified_by = None;
+    let name = change.category.parse().ok().zip(change.filename.parse().ok());
+    let name = name.map(|(category, filename)| DocumentName::Identity(category, filename));
+    change.by_person = name.is_some_and(|name| core_block_of(&name, scope).is_some());
+    change
+}
+
+fn plain_identity(change: IdentityChange) -> IdentityChange {
+    IdentityChange { version_vector: None, ..change }
+}
+
+fn plain_memory(change: MemoryChange) -> MemoryChange {
+    MemoryChange { version_vector: None, ..change }
+}
+
+/// Reads an item, with fields that its place in the answer gives.
+fn read<Item: DeserializeOwned>(value: &Value, more: &[(&str, &String)]) -> Result<Item, String> {
+    let mut value = value.clone();
+    if let Some(fields) = value.as_object_mut() {
+        for (name, text) in more {
+            fields.entry(*name).or_insert_with(|| Value::String((*text).clone()));
+        }
+    }
+    let named = value["filename"].as_str().or(value["date"].as_str()).unwrap_or("without a name").to_owned();
+    serde_json::from_value(value).map_err(|error| format!("the document {named}: {error}"))
+}
