@@ -60,7 +60,7 @@ async function takePictures(page, { daemon, story, folder, isWhole }) {
 
   await visit(page, daemon.url, "/memory/events");
   await page.getByRole("button", { name: story.remembered }).first().click();
-  await dialog.locator("blockquote").first().waitFor();
+  await dialog.getByText(story.evidence).waitFor();
   await picture("memory");
   await visit(page, daemon.url, "/insights");
   await page.getByRole("button", { name: story.person }).waitFor();

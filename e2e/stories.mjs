@@ -112,6 +112,7 @@ export const STORIES = {
     ],
     recalling: "It is your tradition",
     remembered: /pancakes with too much lemon/,
+    evidence: "Evidence",
     person: "Ines",
   },
   zh: {
@@ -217,6 +218,7 @@ export const STORIES = {
     ],
     recalling: "这是你们的传统",
     remembered: /红糖糍粑/,
+    evidence: "依据",
     person: "小雨",
   },
 };

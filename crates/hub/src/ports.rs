@@ -454,7 +454,7 @@ pub trait DiaryLinks: Send + Sync {
     async fn names_in(&self, scope: &Scope, query: &str) -> Result<Vec<Vec<String>>, StoreError>;
 }
 
-/// Who is told of what other homes have changed here.
+/// Hears of what other homes have changed here.
 #[async_trait]
 pub trait HubListener: Send + Sync {
     /// Two versions stand beside each other, durably.

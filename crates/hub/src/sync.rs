@@ -4,6 +4,7 @@ mod items;
 mod merge;
 mod pull;
 mod push;
+mod erasures;
 mod exchange;
 mod outgoing;
 mod receive;

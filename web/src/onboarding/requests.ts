@@ -10,6 +10,10 @@ export const draftFrom = (material: string, name: string, locale: string) =>
     persona_display_name: name || undefined,
   });
 
+/** Drafts the texts from what an import has left in memory. */
+export const draftFromImport = (runId: string, name: string) =>
+  post("/api/admin/persona/bootstrap-from-material", { pipeline_id: runId, persona_display_name: name || undefined });
+
 export const onboard = (words: RequestBody<"/api/admin/persona/onboarding", "post">) =>
   post("/api/admin/persona/onboarding", words);
 

@@ -2,7 +2,7 @@
 //! of two texts it takes the one that was written later.
 //!
 //! Here it is an instance that keeps no version vectors, as any such client of this home: what it gives is a push of that
-//! instance, and what it has of each document is that instance's base. So its changes are told from what it has not seen, and
+//! instance, and what it has of each document is that instance's base. So its changes are distinguished from what it has not seen, and
 //! nothing of this home goes when it prefers another text.
 
 use std::collections::BTreeSet;
@@ -159,7 +159,9 @@ impl Hub {
 fn untakable(document: &Document) -> Option<String> {
     let name = &document.name;
     if document.shown().is_none_or(|shown| shown.content.is_none()) {
-        return Some(format!("{name} was deleted here; this hub can't be told of it, delete it there"));
+        return Some(format!(
+            "{name} was deleted here; this hub's protocol has no deletions, delete it there"
+        ));
     }
     let is_moment = matches!(name, DocumentName::Diary(DiaryName::Significant(..)));
     is_moment.then(|| format!("{name} stays here: this hub takes no significant memories by an exchange"))

@@ -1,17 +1,15 @@
 //! What an instance has changed: every item judged by itself, all of it committed together.
 
-use memory::Scope;
 use memory::core_blocks::check_length;
 
-use crate::api::sync::{Erasure, ItemStatus, SyncPush, SyncPushed, SyncToken};
+use crate::api::sync::{ItemStatus, SyncPush, SyncPushed, SyncToken};
 use crate::client_base::ClientBase;
 use crate::documents::{Version, core_block_of};
-use crate::erasure::{ErasedLine, line_digest};
 use crate::error::HubError;
 use crate::names::{DocumentName, InstanceId};
-use crate::ports::{DocumentErasure, Instance};
+use crate::ports::Instance;
 use crate::service::{Caller, Hub};
-use crate::transaction::{HubTransaction, check_reach};
+use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
 use crate::versions::{MergeOutcome, differ, merge_version, seen_by, vector_as_shown};
 
@@ -123,10 +121,10 @@ impl Hub {
 }
 
 /// One push under way.
-struct Push {
-    pusher: InstanceId,
+pub(super) struct Push {
+    pub(super) pusher: InstanceId,
     /// Whether the pusher may speak for itself alone.
-    is_bound: bool,
+    pub(super) is_bound: bool,
     /// Whether the pusher is the hub that this home follows.
     is_followed: bool,
     /// What the client has seen of each document.
@@ -224,62 +222,6 @@ impl Push {
             Admitted::Nothing => return Ok(None),
         }
         Ok(Some(item))
-    }
-
-    /// Takes words away that a person has erased at the pusher. A bound pusher takes away what it wrote: lines that first stood in a
-    /// version of its own, and all of its own days.
-    async fn follow_erasure(
-        &self,
-        act: &mut HubTransaction<'_>,
-        erasure: &Erasure,
-    ) -> Result<(ItemStatus, Option<String>), HubError> {
-        let (name, mut digests) = match items::read_erasure(erasure, &self.pusher) {
-            Ok(read) => read,
-            Err(reason) => return Ok((ItemStatus::Refused, Some(reason))),
-        };
-        let refused = |reason: String| Ok((ItemStatus::Refused, Some(reason)));
-        if core_block_of(&name, &act.caller.scope).is_some() {
-            return refused(format!("{name} is a core block: people edit it here; nothing was erased"));
-        }
-        if let Err(error) = check_reach(act.caller, &name) {
-            return refused(error.to_string());
-        }
-        let versions = stored_versions(act, &name, u32::MAX).await?;
-        if versions.is_empty() {
-            return Ok((ItemStatus::Known, None));
-        }
-        let is_own_day =
-            matches!(&name, DocumentName::Diary(memory) if memory.instance() == Some(&self.pusher));
-        let asked = digests.len();
-        if self.is_bound && !is_own_day {
-            let scope = &act.caller.scope;
-            digests.retain(|digest| {
-                first_writer(scope, &name, &versions, digest).is_none_or(|first| *first == self.pusher)
-            });
-            if erasure.name_erased && versions.iter().any(|version| version.author != self.pusher) {
-                return refused(format!(
-                    "{name} was also written by others; erase it here. Nothing was erased"
-                ));
-            }
-        }
-        let (author, counter) = (act.state.author.clone(), 0);
-        let line = |digest| ErasedLine { digest, author: author.clone(), counter };
-        act.commit.erasures.push(DocumentErasure {
-            name: name.clone(),
-            lines: digests.iter().copied().map(line).collect(),
-            takes_name: erasure.name_erased,
-            is_own_change: true,
-        });
-        let left = asked - digests.len();
-        Ok(match left {
-            0 => (ItemStatus::Applied, None),
-            _ => (
-                ItemStatus::Refused,
-                Some(format!(
-                    "{left} of the lines in {name} were written by others and are left; erase them here"
-                )),
-            ),
-        })
     }
 
     /// Refuses version vectors that cannot be true. Of a bound instance nothing is believed about other instances beyond
@@ -440,18 +382,4 @@ impl Push {
             base.with(&self.pusher, self.next - 1)
         }))
     }
-}
-
-/// Who wrote the first version that holds this line; `None` if none does.
-fn first_writer<'a>(
-    scope: &Scope,
-    name: &DocumentName,
-    versions: &'a [Version],
-    digest: &[u8; 32],
-) -> Option<&'a InstanceId> {
-    let holds = |version: &&Version| {
-        let content = version.content.as_deref().unwrap_or_default();
-        content.lines().any(|line| line_digest(scope, name, line).as_ref() == Some(digest))
-    };
-    versions.iter().filter(holds).min_by_key(|version| version.number).map(|version| &version.author)
 }

@@ -121,6 +121,7 @@ fn receipt(ranked: &RankedMessage, refusal: Option<String>) -> Candidate {
         speaker: message.speaker.clone(),
         text: message.content.clone(),
         created_at: message.created_at,
+        said_at: None,
         total: ranked.total,
         recency: None,
         relevance: None,

@@ -36,6 +36,9 @@ pub struct Candidate {
     pub text: String,
     /// When it was written or said.
     pub created_at: Timestamp,
+    /// When the words were said on which a node rests, looked up when a receipt is read: of what was imported long before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said_at: Option<Timestamp>,
     /// The score it is ranked by.
     pub total: f64,
     /// `2^(−days/14)`.

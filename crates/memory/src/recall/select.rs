@@ -154,6 +154,7 @@ fn receipt(scored: &Scored, refusal: Option<String>) -> Candidate {
         speaker: None,
         text: node.description.clone(),
         created_at: node.created_at,
+        said_at: None,
         total: score.total,
         recency: Some(score.recency),
         relevance: Some(score.relevance),

@@ -2,9 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
-use memory::identifiers::TurnId;
+use memory::identifiers::{NodeId, TurnId};
 use memory::ledger::ReplyReceipt;
 use memory::messages::{Turn, TurnStatus};
+use memory::recall::CandidateKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,6 +30,11 @@ pub(crate) async fn receipt(
     let receipt = store.receipt(id).await?;
     let mut receipt =
         receipt.ok_or_else(|| Problem::not_found("this turn has no reply yet, so it has no receipt"))?;
+    for candidate in receipt.used.iter_mut().filter(|candidate| candidate.kind == CandidateKind::Node) {
+        if let Some(node) = store.node(NodeId(candidate.id)).await? {
+            candidate.said_at = store.said_at(&[node.node.seq]).await?.remove(&node.node.seq);
+        }
+    }
     if let (Some(hub), Some(scope)) = (app.runtime().hub(), store.scope_of_receipt(id).await?) {
         let said = store.turn_messages(id).await?;
         let said: Vec<&str> = said.iter().map(|message| message.content.as_str()).collect();

@@ -367,6 +367,7 @@ pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
         speaker: None,
         text: "my secret".to_owned(),
         created_at: at(0),
+        said_at: None,
         total: 1.0,
         recency: None,
         relevance: None,
