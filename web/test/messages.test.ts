@@ -152,6 +152,13 @@ describe("history", () => {
     expect(withHistory(once, [item()])).toEqual(once);
   });
 
+  test("a greeting that was heard before the history comes stands once", () => {
+    const heard = withReply([], done({ message_id: "g1", stored_message_id: "g1", turn_id: null, content: "Tea?" }), NOW);
+    const greeting = item({ id: "g1", role: "persona", turn_id: null, content: "Tea?", created_at: "2026-05-01T08:00:00Z" });
+    const imported = item({ id: "i1", turn_id: null, content: "before", created_at: "2026-03-01T09:00:00Z" });
+    expect(withHistory(heard, [greeting, imported]).map((m) => m.id)).toEqual(["i1", "g1"]);
+  });
+
   test("keeps pending messages at the end", () => {
     const sending = withSending([], "ref", "next", "2026-05-02T09:00:00Z");
     expect(withHistory(sending, [item()]).map((m) => m.text)).toEqual(["hello", "next"]);

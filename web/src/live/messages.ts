@@ -191,6 +191,8 @@ export function withHistory(messages: Messages, page: readonly HistoryItem[]): M
 function withOlder(messages: Messages, page: readonly HistoryItem[]): Message[] | null {
   const first = messages[0];
   if (first?.delivery !== "kept" || first.id === null || page.some((item) => !item.created_at)) return null;
+  // A message that was heard first has this browser's time, which may be later than the server's.
+  if (page.some((item) => String(item.id) === first.id)) return null;
   const older = inOrder(unique(page.map(fresh)));
   const newest = older.at(-1);
   return newest && timeOf(newest) < timeOf(first) ? [...older, ...messages] : null;

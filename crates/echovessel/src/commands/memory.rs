@@ -309,7 +309,7 @@ pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
 }
 
 /// A count with its noun, which is given in the plural.
-fn counted(count: u64, nouns: &str) -> String {
+pub(crate) fn counted(count: u64, nouns: &str) -> String {
     let noun = match nouns.strip_suffix("ies") {
         _ if count != 1 => nouns.to_owned(),
         Some(stem) => format!("{stem}y"),

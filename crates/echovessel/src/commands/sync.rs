@@ -13,6 +13,7 @@ use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
+use super::memory::counted;
 use super::run::AnyDaemon;
 use crate::cli::{Shared, SyncCommand, SyncConnect};
 use crate::client::{Daemon, NoDaemon};
@@ -67,8 +68,8 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
          here stay as earlier versions.",
         wanted.url,
         found.instance,
-        counted(found.documents),
-        counted(here)
+        counted(found.documents as u64, "documents"),
+        counted(here as u64, "documents")
     );
     if !shared.json {
         println!("{plan}");
@@ -102,13 +103,6 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
         print_standing(shared, &standing);
     }
     fail_with_error_of(&standing)
-}
-
-fn counted(documents: usize) -> String {
-    match documents {
-        1 => "1 document".to_owned(),
-        count => format!("{count} documents"),
-    }
 }
 
 /// Asks the hub who it is, with every check that can be made before anything is written.

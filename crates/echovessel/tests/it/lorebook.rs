@@ -51,8 +51,7 @@ async fn entry_joins_the_prompt_while_its_key_is_named() {
     let file = write(&home, "mira.json", &card());
     let saved = run(&home, &settings, &["import", &file, "--yes"]).await.well();
     assert!(
-        saved.contains("the lorebook Hives (2 entries)")
-            && saved.contains("2 lorebook entries are documents"),
+        saved.contains("the lorebook Hives (2 entries)") && saved.contains("custom/lore: 2 lorebook entries"),
         "{saved}"
     );
     assert!(saved.contains("no effect here: position"), "{saved}");

@@ -88,12 +88,17 @@ impl Hub {
         }
         let hub = self.check_remote(&status, scope)?;
         let mut position = self.prepare(scope, hub, &status.version_vector, &mut done).await?;
+        let is_first = position.exchanged_at.is_none();
         for _ in 0..ROUNDS_MAX {
             let received = self.pull(remote, scope, &mut position, &mut done).await?;
             let sent = self.push(remote, scope, &mut position, &mut done).await?;
             if received + sent == 0 {
                 break;
             }
+        }
+        if is_first && done.sent == 0 {
+            // Only a push tells the hub what kind of program this is.
+            self.send(remote, scope, &mut position, Default::default(), &mut done).await?;
         }
         position.exchanged_at = Some(self.now());
         self.save_position(scope, &position).await?;

@@ -133,6 +133,18 @@ async fn other_sections_are_merged_and_the_same_one_waits_for_a_person() {
     }
 }
 
+/// One that only takes is known by its kind too.
+#[tokio::test]
+async fn hub_knows_an_embodiment_that_has_nothing_to_send() {
+    let (hub, laptop) = pair().await;
+    for _ in 0..2 {
+        assert_eq!(exchange(&laptop, &hub).await.sent, 0);
+        let known = hub.hub.following_instances(&hub.caller.scope).await.unwrap();
+        let kinds: Vec<(&str, &str)> = known.iter().map(|one| (one.id.as_str(), one.kind.as_str())).collect();
+        assert_eq!(kinds, [("laptop", "echovessel")]);
+    }
+}
+
 /// An open conflict at the hub reaches an embodiment with both sides, each with its own version vector: sending back the shown
 /// one does not bury the other.
 #[tokio::test]

@@ -356,8 +356,7 @@ pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> O
 /// A turn goes with its last message, a receipt with any of its turn's; from others the words are taken.
 pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let secret = stage.say("my secret", 0).await?;
-    let (turn, unanswered) = (stage.turn_id(), stage.turn_id());
+    let (secret, turn, unanswered) = (stage.say("my secret", 0).await?, stage.turn_id(), stage.turn_id());
     let asked = NewMessage { turn_id: Some(turn), ..stage.line("what do you know?", 1) };
     let asked = stage.capture(asked).await?.message;
     let candidate = Candidate {
