@@ -455,13 +455,12 @@ pub trait DiaryLinks: Send + Sync {
 }
 
 /// Hears of what other homes have changed here.
-#[async_trait]
 pub trait HubListener: Send + Sync {
     /// Two versions stand beside each other, durably.
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict);
-    /// Words of documents are about to be erased because they were erased at another home. What is returned is held until they
-    /// are: replies that were begun with them must not be committed after that.
-    async fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send>;
+    /// Words of documents are about to be erased because they were erased at another home. The returned value is dropped when they
+    /// are. Replies that were begun before must not be committed after either moment. Must not wait: documents are locked.
+    fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send>;
 }
 
 /// What a summariser is given.

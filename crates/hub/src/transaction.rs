@@ -233,10 +233,7 @@ impl HubTransaction<'_> {
         let is_change_here = self.commit.exchange.is_none() && !self.commit.documents.is_empty();
         let opened: BTreeSet<uuid::Uuid> = self.commit.opened.iter().map(|conflict| conflict.id).collect();
         let listener = self.hub.inner().listener.get().filter(|_| !self.commit.erasures.is_empty());
-        let erasing = match listener {
-            Some(listener) => Some(listener.begin_erasing(scope).await),
-            None => None,
-        };
+        let erasing = listener.map(|listener| listener.begin_erasing(scope));
         let committed = store.commit_hub(scope, self.commit).await;
         drop(erasing);
         match committed? {

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Weak};
 
-use async_trait::async_trait;
-
 use hub::documents::Conflict;
 use hub::{Hub, HubError, HubListener, PromptDocuments, WorkingHours};
 use jiff::Timestamp;
@@ -16,6 +14,7 @@ use memory::{PersonaId, Scope};
 
 use crate::broadcast::Broadcast;
 use crate::events::ServerEvent;
+use crate::forget::Forgetting;
 use crate::runtime::{Runtime, RuntimeInner};
 
 /// Lets the database and the tree of documents agree, before anything else moves.
@@ -115,7 +114,6 @@ struct HubWatch {
     runtime: Weak<RuntimeInner>,
 }
 
-#[async_trait]
 impl HubListener for HubWatch {
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict) {
         let event = ServerEvent::ConflictOpened {
@@ -127,11 +125,8 @@ impl HubListener for HubWatch {
         self.broadcast.publish(event.into_wire(scope.clone()));
     }
 
-    async fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send> {
-        match self.runtime.upgrade() {
-            Some(runtime) => Box::new(runtime.begin_forgetting(scope.clone()).await),
-            None => Box::new(()),
-        }
+    fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send> {
+        Box::new(self.runtime.upgrade().map(|runtime| Forgetting::begin(runtime, scope.clone())))
     }
 }
 

@@ -14,7 +14,7 @@ use memory::forget::{
 use memory::identifiers::{ErasureId, NodeId};
 use memory::ports::StoreError;
 use memory::{PersonaId, Scope};
-use tokio::sync::{OwnedRwLockWriteGuard, RwLock, RwLockReadGuard};
+use tokio::sync::{RwLock, RwLockReadGuard};
 
 use crate::events::ServerEvent;
 use crate::runtime::{Runtime, RuntimeInner};
@@ -23,7 +23,7 @@ use crate::runtime::{Runtime, RuntimeInner};
 #[derive(Default)]
 pub(crate) struct ForgetEpochs {
     /// Held by whoever forgets, and shared by whoever commits what was begun before.
-    lock: Arc<RwLock<()>>,
+    lock: RwLock<()>,
     counts: Mutex<Counted>,
     confirmations: Confirmations,
 }
@@ -82,12 +82,20 @@ impl ForgetEpochs {
     }
 }
 
-/// Forgetting in one memory that goes on elsewhere: while it is held, nothing that was begun before is committed, and afterwards
-/// nothing of it is.
+/// An erasure in one memory by somebody else. What was begun before it, or while it is under way, is not committed afterwards.
+///
+/// It takes no lock. Forgetting here holds the lock of [`ForgetEpochs`] and then waits for the documents, which are locked while
+/// an erasure comes in: waiting for the first with the second held would never end.
 pub(crate) struct Forgetting {
     runtime: Arc<RuntimeInner>,
     scope: Scope,
-    _alone: OwnedRwLockWriteGuard<()>,
+}
+
+impl Forgetting {
+    pub(crate) fn begin(runtime: Arc<RuntimeInner>, scope: Scope) -> Self {
+        runtime.forget_epochs.count(&scope);
+        Self { runtime, scope }
+    }
 }
 
 impl Drop for Forgetting {
@@ -98,12 +106,6 @@ impl Drop for Forgetting {
 }
 
 impl RuntimeInner {
-    /// Waits until what is being committed is, and keeps the rest from it.
-    pub(crate) async fn begin_forgetting(self: &Arc<Self>, scope: Scope) -> Forgetting {
-        let alone = self.forget_epochs.lock.clone().write_owned().await;
-        Forgetting { runtime: self.clone(), scope, _alone: alone }
-    }
-
     fn eraser(&self) -> Eraser<'_> {
         Eraser {
             store: self.store(),

@@ -72,7 +72,7 @@ impl Push {
     }
 }
 
-/// Who wrote the first version that holds this line; `None` if none does.
+/// Returns the author of the oldest version that contains this line.
 fn first_writer<'a>(
     scope: &Scope,
     name: &DocumentName,

@@ -83,7 +83,8 @@ impl Hub {
     pub async fn exchange(&self, remote: &dyn RemoteHub, scope: &Scope) -> Result<Exchanged, ExchangeError> {
         let mut done = Exchanged::default();
         let status = remote.sync_status(scope).await?;
-        if status.protocol_version == 0 {
+        // An EchoVessel of another version says which instance it is, and is refused below.
+        if status.protocol_version == 0 && status.instance.is_none() {
             return self.exchange_with_plain_hub(remote, scope).await;
         }
         let hub = self.check_remote(&status, scope)?;

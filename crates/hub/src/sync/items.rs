@@ -24,7 +24,7 @@ pub(super) struct Pushed {
     pub(super) name: DocumentName,
     /// None for a deletion.
     pub(super) content: Option<String>,
-    /// Whether words went from it that were erased here: its writer still has them.
+    /// Whether erased lines were removed from `content`. The writer still has them.
     pub(super) is_shortened: bool,
     pub(super) written_at: Timestamp,
     /// What was changed of it on receipt, for the one that pushed it.

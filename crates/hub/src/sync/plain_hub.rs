@@ -22,9 +22,9 @@ use crate::versions::differ;
 use super::exchange::{ExchangeError, Exchanged};
 use super::outgoing::{next_push, refusal};
 
-/// How such a hub is called among the instances here.
+/// Id of such a hub in the list of instances.
 const PLAIN_HUB: &str = "entity-core";
-/// What this home is to it: one of the kinds that it knows.
+/// Kind of instance that this home pushes as. The hub accepts a fixed list.
 const KIND_THERE: &str = "other";
 /// Pulls of one exchange: the last one shows what the hub made of the push.
 const PULLS: usize = 2;

@@ -125,7 +125,7 @@ pub(super) struct Push {
     pub(super) pusher: InstanceId,
     /// Whether the pusher may speak for itself alone.
     pub(super) is_bound: bool,
-    /// Whether the pusher is the hub that this home follows.
+    /// Whether this home follows the pusher as its hub. Its core blocks are accepted then.
     is_followed: bool,
     /// What the client has seen of each document.
     base: ClientBase,

@@ -165,6 +165,36 @@ async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
     assert!(!world.last_prompt().contains("zebrafinch"));
 }
 
+/// Each of the two locks what the other needs.
+#[tokio::test]
+async fn erasing_here_and_an_erasure_from_elsewhere_do_not_wait_for_each_other() {
+    let world = World::new().await;
+    let hub = hub_of(&world).await;
+    let midnight = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
+    world.runtime.attach_hub(hub.clone(), midnight);
+    let kitchen = Caller {
+        scope: scope("ann"),
+        instance: "kitchen".parse().unwrap(),
+        is_person: false,
+        is_bound: true,
+        is_of_one_user: false,
+    };
+    let name = DocumentName::parse("custom", "notes").unwrap();
+    for number in 0..10 {
+        let line = format!("Line {number}.");
+        let said = world.say(WEB, &line).await;
+        let notes = json!({"category": "custom", "filename": "notes.md", "content": line, "version": 1});
+        let digest = hub::erasure::line_digest(&scope("ann"), &name, &line).unwrap();
+        let erasure = json!({"category": "custom", "filename": "notes.md", "lines": [hex::encode(digest)]});
+        let instance = json!({"id": "kitchen", "type": "other"});
+        let push = json!({"instance": instance, "identityChanges": [notes], "erasures": [erasure]});
+        let pushing = hub.sync_push(&kitchen, serde_json::from_value(push).unwrap());
+        let erasing = world.runtime.erase(request(one(said.message_id)));
+        let (pushed, erased) = soon("both", async { tokio::join!(pushing, erasing) }).await;
+        assert!(pushed.unwrap().success && !erased.unwrap().taken.is_empty());
+    }
+}
+
 #[tokio::test]
 async fn another_users_reply_is_not_disturbed() {
     let mut world = World::new().await;
