@@ -38,7 +38,7 @@ pub(crate) enum Bot {
 pub(crate) struct BotChannel {
     pub(crate) channel: Arc<dyn channels::Channel>,
     pub(crate) settings: ChannelSettings,
-    /// As in [`Outbound::hosts`].
+    /// Hosts that it connects to, in the form of [`Outbound::hosts`].
     hosts: String,
 }
 
@@ -67,7 +67,7 @@ impl Bot {
         }
     }
 
-    /// Where its token is sent.
+    /// Address of the platform's API, which receives the token.
     pub(crate) fn address(self, config: &Config) -> anyhow::Result<Url> {
         let (base, usual) = match self {
             Self::Discord => (&config.channels.discord.api_base, DISCORD_API),

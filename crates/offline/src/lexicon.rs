@@ -216,14 +216,14 @@ pub(super) const INJURY_ZH: Words = Words(
     "摔断|摔斷|摔伤|摔傷|摔了一跤|骨折|骨裂|受伤|受傷|扭伤|扭傷|脱臼|撞伤|烧伤|烫伤|被咬|脑震荡|断了腿|断了手|断了胳膊|住院|住进医院|送医院|\
      做手术|动手术|要手术|做了手术|动了手术",
 );
-/// What only sounds like one.
+/// Words beside which [`INJURY_ZH`] does not mean an injury: work at a hospital, leaving one.
 pub(super) const NOT_INJURY_ZH: Words = Words("医生|护士|实习|轮岗|科室|出院");
 pub(super) const INJURY_EN: Words = Words(
     "in hospital|in the hospital|to hospital|to the hospital|hospitalized|hospitalised|a concussion|fell down the stairs|had a fall|\
      had a bad fall|had surgery|needs surgery|having surgery|got hurt|was hurt|badly hurt|is hurt|got injured|was injured|is injured|was hit by|\
      was bitten|got bitten",
 );
-/// What one does to a part of one's body by accident.
+/// Verbs that mean an injury when a word of [`BODY_EN`] follows.
 pub(super) const INJURES_EN: Words = Words(
     "broke|broken|fractured|sprained|twisted|tore|torn|dislocated|shattered|crushed|burned|burnt|injured",
 );

@@ -257,7 +257,7 @@ impl RuntimeInner {
     }
 }
 
-/// When the conversation ended from which a memory came.
+/// Returns the time of the last message of a session.
 async fn session_end(runtime: &RuntimeInner, id: SessionId) -> Result<Option<Timestamp>, StoreError> {
     Ok(runtime.store().session(id).await?.map(|session| session.last_message_at))
 }

@@ -106,7 +106,7 @@ pub enum ConsolidationEvent {
         session_id: SessionId,
         /// The node.
         node: Box<NewNode>,
-        /// When that session ended; of an imported one long before it was written.
+        /// Last message of that session. For an imported session this is earlier than `at`.
         said_at: Timestamp,
         /// When.
         at: Timestamp,

@@ -35,7 +35,7 @@ pub struct RenderedReply {
     pub kept_nodes: Vec<NodeId>,
     /// The messages of the passages that are really in the prompt.
     pub kept_passages: Vec<MessageId>,
-    /// How many earlier messages of the conversation are really in the prompt.
+    /// Number of earlier messages of the conversation that fit into the prompt.
     pub kept_conversation: u32,
     /// Estimated tokens of both texts.
     pub tokens: u32,
