@@ -6,6 +6,7 @@ mod ids;
 mod embedder;
 mod mind;
 mod pairs;
+pub mod postgres;
 pub mod scripted_model;
 mod scripted_voice;
 pub mod store_suite;

@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::ScriptedModel;
+use testkit::{ScriptedModel, postgres};
 
 use crate::owner_api::Door;
-use crate::server_database;
 
 /// How long anything may take that takes a moment on an idle machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -30,7 +29,7 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), database: server_database::fresh() }
+        Self { folder: tempfile::tempdir().unwrap(), database: postgres::fresh_database().unwrap() }
     }
 
     /// Whether its memory holds these bytes anywhere, as far as its database can be asked.
@@ -52,8 +51,8 @@ impl Home {
     pub(crate) fn has_memory(&self) -> bool {
         match &self.database {
             Some(database) => {
-                !server_database::query(database, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")
-                    .is_empty()
+                let tables = "SELECT 1 FROM pg_tables WHERE schemaname = 'public'";
+                !postgres::query(database, tables).unwrap().is_empty()
             }
             None => self.file("echovessel.db").exists(),
         }

@@ -1,37 +1,15 @@
 //! A home in a database on a PostgreSQL server, at the command line. `scripts/with-postgres` starts the server.
 
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use serde_json::Value;
+use testkit::postgres::fresh_database;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, eventually};
 use crate::scripts;
 
-/// The address of an empty database; `None` if `ECHOVESSEL_TEST_POSTGRES` names no server.
-pub(crate) fn fresh() -> Option<String> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let server = std::env::var("ECHOVESSEL_TEST_POSTGRES").ok()?;
-    let name = format!("home_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let created = Command::new("createdb").args(["-h", &server, "-U", "echovessel", &name]).status().unwrap();
-    assert!(created.success());
-    Some(format!("postgres:///{name}?host={server}&user=echovessel"))
-}
-
-/// Rows of a query, without the program.
-pub(crate) fn query(database: &str, statement: &str) -> Vec<String> {
-    let asked = Command::new("psql")
-        .args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", statement, database])
-        .output()
-        .unwrap();
-    assert!(asked.status.success(), "{asked:?}");
-    String::from_utf8(asked.stdout).unwrap().lines().map(str::to_owned).collect()
-}
-
 /// Settings with an empty database of their own.
 fn on_server(settings: Settings) -> Settings {
-    settings.key("storage.url", fresh().unwrap())
+    settings.key("storage.url", fresh_database().unwrap().unwrap())
 }
 
 /// What doctor finds of the database.

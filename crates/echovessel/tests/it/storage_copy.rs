@@ -1,11 +1,11 @@
 //! A home that moves from a file to a PostgreSQL server and back. `scripts/with-postgres` starts the server.
 
 use serde_json::json;
+use testkit::postgres::{fresh_database, query};
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings};
 use crate::export::{assert_same, attentive_model, fill, read_at_rest};
-use crate::server_database::{fresh, query};
 use crate::watcher::say;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -16,7 +16,7 @@ async fn home_that_moves_to_server_and_back_answers_the_same() {
     fill(&home, &in_file).await;
     let before = read_at_rest(&home, &in_file).await;
 
-    let database = fresh().unwrap();
+    let database = fresh_database().unwrap().unwrap();
     let there = run(&home, &in_file, &["storage", "copy", "sqlite", &database, "--json"]).await.json();
     assert_eq!((&there["messages"], &there["memories"]), (&json!(3), &json!(2)), "{there}");
     let on_server = in_file.clone().key("storage.url", &database);
@@ -52,7 +52,7 @@ async fn copies_that_are_refused_change_nothing() {
     let settings = Settings::offline().key("storage.url", "sqlite");
     let daemon = Daemon::start(&home, &settings).await;
     say(&daemon, &["my cat is called Ofelia"]).await;
-    let database = fresh().unwrap();
+    let database = fresh_database().unwrap().unwrap();
     let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
     let file = format!("sqlite://{}", home.file("echovessel.db").display());
     for used in [&home, &other] {
@@ -71,7 +71,7 @@ async fn copies_that_are_refused_change_nothing() {
         assert!(refused.code == 1 && refused.err.contains(reason), "{reason}: {}", refused.err);
         assert!(!refused.err.contains("secret"), "{}", refused.err);
     }
-    assert!(query(&database, tables).is_empty(), "a refused copy has written");
+    assert!(query(&database, tables).unwrap().is_empty(), "a refused copy has written");
 
     let on_server = settings.clone().key("storage.url", &database);
     let daemon = Daemon::start(&other, &on_server).await;

@@ -23,8 +23,8 @@ use super::receive::read_page;
 
 /// Documents on a page of a pull.
 const PULLED_AT_ONCE: u32 = 200;
-/// Most pages of one pull: two million documents. A hub that gives more goes in circles.
-const PAGES_MAX: usize = 10_000;
+/// Maximum pages of one pull: 400,000 documents, far more than decades of diaries. A hub that sends more is in a loop.
+const PAGES_MAX: usize = 2_000;
 /// Most rounds of one exchange. Two are enough where nobody writes meanwhile: the second brings what the hub made of the push, and
 /// tells it that erasures have arrived.
 const ROUNDS_MAX: usize = 4;

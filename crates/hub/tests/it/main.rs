@@ -21,4 +21,5 @@ mod graph;
 mod link;
 mod embodiment;
 mod copies;
+mod strange_hubs;
 mod worlds;

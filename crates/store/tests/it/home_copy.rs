@@ -9,10 +9,10 @@ use store::{
     CopyReport, CopySettings, HomeDatabase, ServerAddress, SqliteStore, StoreOptions, copy_home, count_home,
 };
 use tempfile::TempDir;
+use testkit::postgres::{fresh_database, query};
 use testkit::store_suite::{self, Outcome};
 
 use crate::home::Home;
-use crate::server::{fresh_database, query};
 
 fn address() -> Result<ServerAddress, Box<dyn std::error::Error>> {
     let database = fresh_database()?.ok_or("run this test by scripts/with-postgres")?;

@@ -2,33 +2,14 @@
 //! server.
 
 use std::collections::BTreeSet;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use memory::UserId;
 use memory::ports::{StoreError, UserStore as _};
 use store::{ServerAddress, SqliteStore, StoreOptions};
 use tempfile::TempDir;
+use testkit::postgres::{fresh_database, query};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
-
-/// The address of an empty database; `None` without a server.
-pub(crate) fn fresh_database() -> Outcome<Option<String>> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let Ok(server) = std::env::var("ECHOVESSEL_TEST_POSTGRES") else { return Ok(None) };
-    let name = format!("store_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let created = Command::new("createdb").args(["-h", &server, "-U", "echovessel", &name]).status()?;
-    assert!(created.success());
-    Ok(Some(format!("postgres:///{name}?host={server}&user=echovessel")))
-}
-
-/// Rows of a query, columns separated by `|`.
-pub(crate) fn query(database: &str, statement: &str) -> Outcome<Vec<String>> {
-    let output =
-        Command::new("psql").args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", statement, database]).output()?;
-    assert!(output.status.success(), "{output:?}");
-    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
-}
 
 fn database() -> Outcome<String> {
     fresh_database()?.ok_or_else(|| "run this test by scripts/with-postgres".into())

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use store::{ServerAddress, SqliteStore, StoreOptions};
 use tempfile::TempDir;
-
-use crate::server;
+use testkit::postgres;
 
 async fn fresh() -> Result<(SqliteStore, TempDir), Box<dyn std::error::Error>> {
-    if let Some(database) = server::fresh_database()? {
+    if let Some(database) = postgres::fresh_database()? {
         let store =
             SqliteStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
         let folder = TempDir::new()?;
@@ -56,7 +55,7 @@ fn rows_of(folder: &TempDir, query: &str) -> Result<Vec<String>, Box<dyn std::er
     let address = folder.path().join("address");
     if address.exists() {
         let address = std::fs::read_to_string(address)?;
-        return server::query(&address, query);
+        return Ok(postgres::query(&address, query)?);
     }
     let file = rusqlite::Connection::open(folder.path().join("home.db"))?;
     let mut statement = file.prepare(query)?;

@@ -1,0 +1,59 @@
+//! Databases for tests, on the server that `scripts/with-postgres` starts.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Databases that may stand before those of ended tests are dropped: each takes ten megabytes of disk, and dropping
+/// some together costs one checkpoint.
+const DATABASES_MAX: usize = 24;
+
+/// Creates an empty database and returns its address; `None` if `ECHOVESSEL_TEST_POSTGRES` names no server.
+///
+/// # Errors
+/// When the server refuses, or its programs are not installed.
+pub fn fresh_database() -> io::Result<Option<String>> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let Ok(server) = std::env::var("ECHOVESSEL_TEST_POSTGRES") else { return Ok(None) };
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    if number == 0 {
+        drop_ended(&server)?;
+    }
+    let name = format!("test_{}_{number}", std::process::id());
+    let output = Command::new("createdb").args(["-h", &server, "-U", "echovessel", &name]).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    Ok(Some(format!("postgres:///{name}?host={server}&user=echovessel")))
+}
+
+/// Rows of a query, columns separated by `|`, read without the program that is tested.
+///
+/// # Errors
+/// When the query fails, with what the server says.
+pub fn query(database: &str, statement: &str) -> io::Result<Vec<String>> {
+    let output =
+        Command::new("psql").args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", statement, database]).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+}
+
+/// Drops the databases of processes that have ended. A test that was killed cannot do it itself.
+fn drop_ended(server: &str) -> io::Result<()> {
+    let all = format!("postgres:///postgres?host={server}&user=echovessel");
+    let names = query(&all, r"SELECT datname FROM pg_database WHERE datname LIKE 'test\_%'")?;
+    if names.len() < DATABASES_MAX {
+        return Ok(());
+    }
+    for name in names {
+        let process = name.split('_').nth(1).unwrap_or_default();
+        let is_running = Command::new("kill").args(["-0", process]).stderr(Stdio::null()).status()?.success();
+        if !is_running {
+            // Another test may drop the same one at this moment.
+            let _gone = query(&all, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+        }
+    }
+    Ok(())
+}
