@@ -135,7 +135,7 @@ impl ProactiveStore for SqliteStore {
                 .prepare_cached(
                     "DELETE FROM proactive_decisions WHERE at < ?1 AND outcome IS NOT NULL
                      AND (trigger_key IS NULL
-                          OR (outcome IN ('dropped', 'deferred') AND gate IS NOT 'too_late'))",
+                          OR (outcome IN ('dropped', 'deferred') AND gate IS DISTINCT FROM 'too_late'))",
                 )?
                 .execute([microseconds(before)])?;
             Ok(u32::try_from(dropped).unwrap_or(u32::MAX))
@@ -172,7 +172,7 @@ impl ProactiveStore for SqliteStore {
         self.read_scope(scope, |connection, scope| {
             let mut statement = connection.prepare_cached(
                 "SELECT channel_id FROM (SELECT seq, channel_id FROM recall_messages
-                     WHERE scope = ?1 AND role = 'user' AND deleted_at IS NULL ORDER BY seq DESC LIMIT ?2)
+                     WHERE scope = ?1 AND role = 'user' AND deleted_at IS NULL ORDER BY seq DESC LIMIT ?2) recent
                  GROUP BY channel_id ORDER BY max(seq) DESC",
             )?;
             let channels = statement.query_map(params![scope, CHANNELS_LOOKED_AT], |row| row.get(0))?;
@@ -321,8 +321,8 @@ fn trigger_uses(connection: &Connection, scope: i64, keys: &[String]) -> Result<
     connection
         .prepare_cached(
             "SELECT d.trigger_key,
-                 max(d.outcome IN ('sent', 'nothing_to_say') OR d.gate IS 'too_late'),
-                 sum(d.outcome = 'failed'), max(CASE d.outcome WHEN 'failed' THEN d.at END)
+                 max(CASE WHEN d.outcome IN ('sent', 'nothing_to_say') OR d.gate = 'too_late' THEN 1 ELSE 0 END),
+                 count(CASE d.outcome WHEN 'failed' THEN 1 END), max(CASE d.outcome WHEN 'failed' THEN d.at END)
              FROM proactive_decisions d
              WHERE d.scope = ?1 AND d.trigger_key IN (SELECT atom FROM json_each(?2)) AND d.outcome IS NOT NULL
              GROUP BY d.trigger_key",

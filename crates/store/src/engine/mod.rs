@@ -14,6 +14,8 @@ pub(crate) mod schema;
 mod backup;
 #[cfg(test)]
 pub(crate) mod plans;
+#[cfg(test)]
+mod statements;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

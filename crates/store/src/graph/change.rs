@@ -181,10 +181,13 @@ pub(super) fn edge(
     }
     let changed = connection
         .prepare_cached(
-            "UPDATE OR IGNORE graph_edges SET type = coalesce(?2, type), properties = coalesce(?3, properties),
+            "UPDATE graph_edges SET type = coalesce(?2, type), properties = coalesce(?3, properties),
                  weight = coalesce(?4, weight), valid_until = coalesce(?5, valid_until),
                  last_confirmed_at = coalesce(?6, last_confirmed_at), updated_at = ?7, version = version + 1
-             WHERE id = ?1",
+             WHERE id = ?1 AND NOT EXISTS (
+                 SELECT 1 FROM graph_edges o
+                 WHERE o.scope = graph_edges.scope AND o.from_id = graph_edges.from_id AND o.to_id = graph_edges.to_id
+                   AND o.type = coalesce(?2, graph_edges.type) AND o.deleted_at IS NULL AND o.id <> ?1)",
         )?
         .execute(params![
             id.into_bytes(),

@@ -117,7 +117,7 @@ fn restore_node(connection: &Connection, scope: i64, kept: &ExportedNode) -> Res
         connection
             .prepare_cached(
                 "UPDATE entities SET description = ?2, owner_override = ?3, updated_at = ?4,
-                     described_at = CASE WHEN ?2 IS NULL THEN described_at ELSE ?4 END WHERE id = ?1",
+                     described_at = CASE WHEN CAST(?2 AS TEXT) IS NULL THEN described_at ELSE ?4 END WHERE id = ?1",
             )?
             .execute(params![
                 id.into_bytes(),

@@ -233,7 +233,7 @@ fn memories(connection: &Connection, of: &'static str, id: Uuid) -> Result<Vec<S
         .collect()
 }
 
-fn properties(row: &Row<'_>, column: usize) -> Result<Map<String, Value>> {
+pub(super) fn properties(row: &Row<'_>, column: usize) -> Result<Map<String, Value>> {
     match row.get_ref(column)?.as_str_or_null()? {
         None => Ok(Map::new()),
         Some(_) => rows::json(row, column),

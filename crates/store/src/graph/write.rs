@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use memory::entities::{EntityKind, fold_name};
 use memory::identifiers::EntityId;
 use memory::ports::NewEntity;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::read;
@@ -194,19 +195,22 @@ impl Work<'_> {
         let known = self
             .connection
             .prepare_cached(
-                "SELECT id FROM graph_edges
+                "SELECT id, properties FROM graph_edges
                  WHERE scope = ?1 AND from_id = ?2 AND to_id = ?3 AND type = ?4 AND deleted_at IS NULL",
             )?
-            .query_row(params![self.scope, ends[0], ends[1], edge.edge_type], |row| uuid(row, 0))
+            .query_row(params![self.scope, ends[0], ends[1], edge.edge_type], |row| {
+                Ok((uuid(row, 0)?, read::properties(row, 1)?))
+            })
             .optional()?;
-        let id = known.unwrap_or(edge.id);
+        let is_new = known.is_none();
+        let id = known.as_ref().map_or(edge.id, |(id, _)| *id);
         let occurred_at = edge.occurred_at.map(microseconds);
         let valid_until = edge.valid_until.map(microseconds);
-        let properties = to_json(&edge.properties)?;
-        if known.is_some() {
+        if let Some((_, mut properties)) = known {
+            merge_patch(&mut properties, &edge.properties);
             self.connection
                 .prepare_cached(
-                    "UPDATE graph_edges SET weight = max(weight, ?2), properties = json_patch(properties, ?3),
+                    "UPDATE graph_edges SET weight = max(weight, ?2), properties = ?3,
                          occurred_at = coalesce(?4, occurred_at), valid_until = coalesce(?5, valid_until),
                          last_confirmed_at = ?6, updated_at = ?6, version = version + 1
                      WHERE id = ?1",
@@ -214,7 +218,7 @@ impl Work<'_> {
                 .execute(params![
                     id.into_bytes(),
                     edge.weight,
-                    properties,
+                    to_json(&properties)?,
                     occurred_at,
                     valid_until,
                     self.at
@@ -232,7 +236,7 @@ impl Work<'_> {
                     ends[0],
                     ends[1],
                     edge.edge_type,
-                    properties,
+                    to_json(&edge.properties)?,
                     edge.weight,
                     self.instance,
                     self.at,
@@ -243,7 +247,27 @@ impl Work<'_> {
         let memory = edge.source_memory_id.as_deref();
         add_source(self.connection, self.scope, SourceOwner::Edge(id), memory, edge.evidence.as_deref())?;
         let value = read::edge(self.connection, self.scope, id)?;
-        Ok(value.map(|value| Written { value, is_new: known.is_none() }))
+        Ok(value.map(|value| Written { value, is_new }))
+    }
+}
+
+/// Applies a JSON merge patch (RFC 7396): null removes a property, objects are merged, anything else replaces.
+fn merge_patch(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
+    for (key, value) in patch {
+        match (target.get_mut(key), value) {
+            (_, Value::Null) => {
+                target.remove(key);
+            }
+            (Some(Value::Object(known)), Value::Object(value)) => merge_patch(known, value),
+            (_, Value::Object(value)) => {
+                let mut added = Map::new();
+                merge_patch(&mut added, value);
+                target.insert(key.clone(), Value::Object(added));
+            }
+            _ => {
+                target.insert(key.clone(), value.clone());
+            }
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Nodes, edges, and what they depend on.
 
 use hub::DocumentName;
-use hub::graph::{EdgeEnd, GraphStore, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode};
+use hub::graph::{EdgeChange, EdgeEnd, GraphStore, GraphWrite, GraphWritten, NewGraphEdge, NewGraphNode};
 use hub::ports::{DiaryLine, HubCommit, HubStore};
 use memory::corrections::Correction;
 use memory::entities::EntityKind;
 use memory::forget::{ForgetMode, Selection};
 use memory::identifiers::NodeId;
 use memory::ports::{NewEntity, Store};
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 
 use super::Outcome;
 use super::forgetting::forget;
@@ -107,6 +107,56 @@ pub async fn an_edge_is_written_once_and_gains_what_it_rests_on<S: Store + Graph
     assert!(store.delete_graph_edge(&stage.scope, at_tea[0].id, at(3)).await?);
     assert!(!store.delete_graph_edge(&stage.scope, at_tea[0].id, at(3)).await?);
     assert_eq!(holding(&stage, store, 4).await?, []);
+    Ok(())
+}
+
+/// Another type is given unless such an edge joins the same nodes; properties are merged when an edge is written again.
+pub async fn an_edge_is_changed_and_stays_the_only_one<S: Store + GraphStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut write = stage.likes("tea", 1, None);
+    write.edges.push(stage.edge("user", "tea", "drinks", None));
+    let written = store.write_graph(&stage.scope, write).await?;
+    let [likes, drinks] = [written.edges[0].value.id, written.edges[1].value.id];
+    let to = |edge_type: &str| EdgeChange { edge_type: Some(edge_type.to_owned()), ..EdgeChange::default() };
+    assert_eq!(store.change_graph_edge(&stage.scope, drinks, to("likes"), at(2)).await?, None);
+    let change = EdgeChange { weight: Some(0.3), ..to("brews") };
+    let changed = store.change_graph_edge(&stage.scope, drinks, change, at(3)).await?.ok_or("it is there")?;
+    assert_eq!((changed.edge_type.as_str(), changed.weight), ("brews", 0.3));
+    assert!(store.delete_graph_edge(&stage.scope, likes, at(4)).await?);
+    let freed = store.change_graph_edge(&stage.scope, drinks, to("likes"), at(5)).await?;
+    assert!(freed.is_some_and(|edge| edge.edge_type == "likes"), "the other one is deleted");
+
+    let properties = |value: Value| value.as_object().cloned().unwrap_or_default();
+    let mut again = stage.likes("tea", 6, None);
+    again.edges[0].properties = properties(json!({"since": "2020", "how": {"milk": true, "sugar": true}}));
+    store.write_graph(&stage.scope, again.clone()).await?;
+    again.edges[0].properties = properties(json!({"since": null, "how": {"sugar": false}}));
+    let merged = store.write_graph(&stage.scope, again).await?;
+    assert_eq!(merged.edges[0].value.properties, properties(json!({"how": {"milk": true, "sugar": false}})));
+    Ok(())
+}
+
+/// Nodes and edges of an archive are put where they are missing, with all that they depend on.
+pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore>(store: &S) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let written = store.write_graph(&stage.scope, stage.likes("tea", 1, Some("m1"))).await?;
+    let mut kim = stage.likes("rain", 2, None);
+    kim.nodes[0] =
+        NewGraphNode { description: "a friend".to_owned(), ..stage.graph_node("person", "Kim", None) };
+    kim.edges[0] = stage.edge("Kim", "rain", "likes", None);
+    store.write_graph(&stage.scope, kim).await?;
+    let archive = store.export_hub(&stage.scope).await?;
+    assert_eq!((archive.nodes.len(), archive.edges.len()), (4, 2));
+    for node in &archive.nodes {
+        store.delete_graph_node(&stage.scope, node.node.id, true, at(3)).await?;
+    }
+    assert_eq!(store.graph_edges(&stage.scope).await?, []);
+    let restored = HubCommit { restored: Some(Box::new(archive.clone())), ..HubCommit::default() };
+    commit(store, &stage.scope, restored).await?;
+    assert_eq!(store.export_hub(&stage.scope).await?.edges, archive.edges);
+    assert_eq!(labels(&stage, store).await?, ["Kim", "rain", "tea", "user"]);
+    assert!(store.graph_nodes(&stage.scope).await?.iter().any(|node| node.description == "a friend"));
+    assert_eq!(written.edges[0].value.source_memory_ids, ["m1"]);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod graph;
 mod hub;
 mod people;
 mod personas;
+mod proactive;
 mod recall;
 mod reconciliation;
 mod reflection;
@@ -56,6 +57,7 @@ pub use forgetting::{
     thoughts_go_with_what_they_rest_on,
 };
 pub use graph::{
+    a_graph_comes_back_from_an_archive, an_edge_is_changed_and_stays_the_only_one,
     an_edge_is_written_once_and_gains_what_it_rests_on, facts_are_drawn_once_from_new_memories,
     facts_follow_what_becomes_of_their_memories, names_lead_to_the_diaries_that_tell_of_them,
     what_rests_on_a_memory_goes_with_it,
@@ -73,6 +75,10 @@ pub use people::{
 pub use personas::{
     core_blocks_belong_to_whom_they_should, costs_are_kept, first_words_are_written_once,
     personas_and_users_are_kept,
+};
+pub use proactive::{
+    a_message_without_a_question_is_kept_with_its_decision, a_trigger_is_used_once,
+    quiet_and_channels_are_known,
 };
 pub use recall::{
     a_word_of_any_length_is_found, events_of_identity_are_found, frequencies_follow_what_comes_and_goes,
@@ -172,7 +178,9 @@ macro_rules! store_suite {
             an_erasure_is_not_taken_back_by_an_older_one,
             an_edge_is_written_once_and_gains_what_it_rests_on, what_rests_on_a_memory_goes_with_it,
             facts_are_drawn_once_from_new_memories, facts_follow_what_becomes_of_their_memories,
-            names_lead_to_the_diaries_that_tell_of_them
+            names_lead_to_the_diaries_that_tell_of_them, an_edge_is_changed_and_stays_the_only_one,
+            a_graph_comes_back_from_an_archive,
+            a_message_without_a_question_is_kept_with_its_decision, a_trigger_is_used_once, quiet_and_channels_are_known
         }
     };
     ($open:path: $($chapter:ident),+) => {$(

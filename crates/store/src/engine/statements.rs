@@ -1,0 +1,109 @@
+//! Every statement of the store is prepared on both engines: one that only SQLite reads would fail at its first use on a server.
+
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use testkit::postgres::fresh_database;
+
+use super::sql::Connection;
+use super::{ServerAddress, StoreOptions, connection, postgres};
+
+/// Folders and files whose statements are for one engine alone: an archive is read into a file.
+const OF_ONE_ENGINE: [&str; 3] = ["engine", "home_copy", "archive/read.rs"];
+
+/// A statement that is written as one literal, and where it is.
+struct Found {
+    file: PathBuf,
+    statement: String,
+}
+
+/// Statements of the store's source. Those that are put together by `concat!` or `format!` are prepared by the suites that
+/// call them.
+fn statements() -> Vec<Found> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut folders, mut found) = (vec![source.clone()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let file = path.strip_prefix(&source).unwrap().to_owned();
+            if OF_ONE_ENGINE.iter().any(|one| file == Path::new(one)) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let mut literals = Vec::new();
+                collect(text.parse().unwrap(), &mut literals);
+                let is_statement = |text: &String| {
+                    ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "]
+                        .iter()
+                        .any(|verb| text.starts_with(verb))
+                };
+                found.extend(
+                    literals
+                        .into_iter()
+                        .filter(is_statement)
+                        .map(|statement| Found { file: file.clone(), statement }),
+                );
+            }
+        }
+    }
+    found
+}
+
+/// Adds the string literals of a source, but those that are parts of a longer text.
+fn collect(tokens: TokenStream, literals: &mut Vec<String>) {
+    let mut name = String::new();
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if is_composed(&name, &group) => {}
+            TokenTree::Group(group) => collect(group.stream(), literals),
+            TokenTree::Literal(literal) => {
+                if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
+                    literals.push(text.value().trim().to_owned());
+                }
+            }
+            TokenTree::Ident(ident) if name != "macro_rules" => name = ident.to_string(),
+            TokenTree::Ident(_) => {}
+            TokenTree::Punct(punct) if punct.as_char() != '!' => name.clear(),
+            TokenTree::Punct(_) => {}
+        }
+    }
+}
+
+fn is_composed(macro_name: &str, group: &Group) -> bool {
+    match macro_name {
+        "concat" | "format" => group.delimiter() == Delimiter::Parenthesis,
+        "macro_rules" => group.delimiter() == Delimiter::Brace,
+        _ => false,
+    }
+}
+
+fn assert_prepares(connection: &Connection) {
+    let found = statements();
+    assert!(found.len() > 500, "{} statements", found.len());
+    let refused: Vec<String> = found
+        .into_iter()
+        .filter_map(|Found { file, statement }| {
+            let error = connection.prepare_cached(&statement).err()?;
+            Some(format!("{}: {error}\n  {statement}", file.display()))
+        })
+        .collect();
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+#[test]
+fn statements_prepare_on_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("home.db");
+    assert_prepares(&connection::open_for_writing(&path, &StoreOptions::default()).unwrap().into());
+}
+
+#[test]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+fn statements_prepare_on_a_server() {
+    let database = fresh_database().unwrap().unwrap();
+    let address = ServerAddress::parse(&database, None).unwrap();
+    assert_prepares(&Connection::Postgres(Box::new(postgres::open_for_writing(&address).unwrap())));
+}
