@@ -11,7 +11,7 @@ use runtime::ExternalMessage;
 use crate::inbound::{ChannelInbox, Stopped};
 use crate::voice_message::VoiceMessage;
 
-/// How a channel stands.
+/// State of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ChannelState {
     /// It is not connected yet.
@@ -52,22 +52,20 @@ pub struct Delivered {
 pub struct Piece<'a> {
     /// The conversation on the platform.
     pub conversation: &'a str,
-    /// Its text.
     pub text: &'a str,
-    /// Which piece of which message it is; none for a line of ours that is sent once or not at all.
+    /// The message and the part of it; none for a line of ours that is sent once or not at all.
     pub origin: Option<PieceOrigin<'a>>,
 }
 
-/// Which piece of which message is delivered; the same at each attempt.
+/// The part of a message that is delivered; the same at each attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieceOrigin<'a> {
-    /// The message.
     pub message: MessageId,
     /// Zero-based number of the piece in it.
     pub number: u32,
-    /// When the message was written.
+    /// Time at which the message was written.
     pub written_at: Timestamp,
-    /// Whether an earlier attempt may have delivered it.
+    /// True if an earlier attempt may have delivered it.
     pub is_doubtful: bool,
     /// The platform's name of what was delivered before it in the conversation, where it is known.
     pub sent_before: Option<&'a str>,
@@ -76,44 +74,31 @@ pub struct PieceOrigin<'a> {
 /// Something that happened on the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Where it is among all that the channel brings; none for what does no harm when it comes twice.
+    /// Position among all updates of the channel; none if processing it twice does no harm.
     pub position: Option<ReceivedPosition>,
-    /// What happened.
     pub kind: UpdateKind,
 }
 
-/// What happened on the platform.
+/// An event on the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpdateKind {
     /// A person wrote to the persona.
     Written {
-        /// The account.
         sender: String,
-        /// The message.
         external: ExternalMessage,
-        /// Whether nobody else reads the conversation.
+        /// True if nobody else reads the conversation.
         is_direct: bool,
         /// Its text; attachments are named in it.
         text: String,
-        /// How the platform names the recording of a voice message.
+        /// The platform's id of a voice message's recording.
         recording: Option<String>,
         /// Time at the platform, to the second. Set by platforms that can send one message under two positions.
         written_at: Option<Timestamp>,
     },
     /// A person changed a message.
-    Edited {
-        /// The account.
-        sender: String,
-        /// The message.
-        external: ExternalMessage,
-        /// Its new text.
-        text: String,
-    },
+    Edited { sender: String, external: ExternalMessage, text: String },
     /// A message is gone.
-    Deleted {
-        /// The message.
-        external: ExternalMessage,
-    },
+    Deleted { external: ExternalMessage },
     /// Nothing for the persona: a bot, a group, a kind of update that is not read.
     Other,
 }
@@ -127,7 +112,7 @@ pub trait Channel: Send + Sync + 'static {
     fn name(&self) -> &'static str;
     /// Longest piece that can be delivered, in UTF-16 units.
     fn piece_length_max(&self) -> usize;
-    /// Whether the platform recognises a piece that it got already, so that one that may have arrived can be sent again.
+    /// True if the platform recognises a piece that it got already, so that one that may have arrived can be sent again.
     fn recognises_repeats(&self) -> bool;
     /// Asks the platform who the bot is.
     ///

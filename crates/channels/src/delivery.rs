@@ -17,9 +17,9 @@ use crate::voice_message::VoiceMessage;
 
 /// Messages that are delivered side by side, each of another conversation.
 const SIDE_BY_SIDE: u32 = 32;
-/// How long a message is tried to be delivered.
+/// Period for which delivery of a message is retried.
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
-/// How long the sound of a message is tried to be delivered; its text is there already.
+/// Period for which delivery of a message's sound is retried; its text has arrived.
 const SPOKEN_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(600) };
 
@@ -69,7 +69,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    /// How the next of them ends; none if there are none.
+    /// The result of the next one that ends; none if there are none.
     async fn next_end(&mut self) -> Option<Result<(), StoreError>> {
         match self.tasks.join_next().await? {
             Ok((number, result)) => {
@@ -184,7 +184,7 @@ async fn deliver(
     Ok(())
 }
 
-/// Whether it is still worth while to send the sound beside the text.
+/// True if it is still worth while to send the sound beside the text.
 fn is_recent(shared: &Shared, message: &OutgoingMessage) -> bool {
     shared.clock().now().duration_since(message.created_at) < SPOKEN_WITHIN
 }

@@ -14,13 +14,13 @@ use tokio::sync::mpsc;
 use crate::channel::{Channel, ChannelState, Piece, Update, UpdateKind};
 use crate::service::{Connection, Shared};
 
-/// How long to wait for storage that refuses.
+/// Pause after storage refused a write.
 const REST: Duration = Duration::from_secs(5);
-/// How long an unknown account gets no second line.
+/// Period in which an unknown account gets no second answer.
 const STRANGER_REST: SignedDuration = SignedDuration::from_hours(24);
 /// Largest difference that is expected between the platform's clock and this machine's.
 const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_mins(5);
-/// How often it is shown that the persona is writing.
+/// Interval at which the typing indicator is renewed.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
 
 const LINKED: &str = "This account is linked. 账号已关联。";
@@ -42,7 +42,7 @@ struct Written {
     written_at: Option<Timestamp>,
 }
 
-/// Who wrote a message.
+/// The sender of a message.
 enum Sender {
     User(UserId),
     /// The message was the code that linked the account.
@@ -64,7 +64,6 @@ impl ChannelInbox {
         Self { shared, runtime, connection, channel }
     }
 
-    /// The time.
     pub fn clock(&self) -> &dyn Clock {
         self.shared.clock()
     }
@@ -85,10 +84,7 @@ impl ChannelInbox {
         self.connection.allowed_accounts()
     }
 
-    /// Whether an account is a user already.
-    ///
-    /// # Errors
-    /// [`Stopped`].
+    /// True if an account is a user already.  # Errors [`Stopped`].
     pub async fn is_known(&self, account: &str) -> Result<bool, Stopped> {
         let identity = self.identity(account);
         Ok(self.insist(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
@@ -185,7 +181,7 @@ impl ChannelInbox {
         Ok(latest.is_some_and(|latest| latest >= written_at))
     }
 
-    /// Whether the message, and the position with it, are stored.
+    /// True if the message, and the position with it, are stored.
     async fn accept(
         &self,
         position: Option<ReceivedPosition>,
@@ -223,7 +219,8 @@ impl ChannelInbox {
         }
     }
 
-    /// Who writes. An unknown account gets a line once a day where nobody else reads it, and nothing of it is kept.
+    /// The user behind an account. An unknown account gets one answer a day if nobody else can read it, and nothing of it
+    /// is stored.
     async fn sender_of(&self, written: &Written) -> Result<Sender, Stopped> {
         let Written { sender, external, is_direct, text, .. } = written;
         let identity = self.identity(sender);
@@ -397,7 +394,7 @@ impl ChannelInbox {
     }
 }
 
-/// What a platform sends by itself when a person opens the conversation.
+/// True for the text that a platform sends by itself when a person opens the conversation.
 fn is_greeting(text: &str) -> bool {
     text.trim() == "/start"
 }

@@ -17,28 +17,26 @@ use crate::channel::{Channel, ChannelState, DeliveryError};
 use crate::delivery;
 use crate::inbound::ChannelInbox;
 
-/// How long a code links an account.
+/// Lifetime of a code that links an account.
 const CODE_VALID: SignedDuration = SignedDuration::from_mins(10);
 /// Letters of a code: none that is taken for another.
 const CODE_LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CODE_LENGTH: usize = 10;
 
-/// What a person can set about a channel.
+/// Settings of a channel that a person can change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChannelSettings {
     /// Accounts that may write without a code; each becomes a user of its own.
     pub allowed_user_ids: Vec<String>,
 }
 
-/// What channels are made of.
+/// The dependencies of the channels.
 pub struct ChannelsParts {
     /// The persona's life. It knows the channels, and takes what they receive.
     pub runtime: Runtime,
-    /// Where positions and the outbox are kept.
     pub store: Arc<dyn ChannelStore>,
     /// The channels with their settings.
     pub channels: Vec<(Arc<dyn Channel>, ChannelSettings)>,
-    /// Randomness for codes.
     pub random: Box<dyn Fn() -> [u8; 32] + Send + Sync>,
 }
 

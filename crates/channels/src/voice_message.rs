@@ -11,7 +11,7 @@ use crate::channel::DeliveryError;
 
 /// Largest recording that is fetched: as much as platforms give to bots.
 pub(crate) const RECORDING_BYTES_MAX: usize = 20 * 1024 * 1024;
-/// How long a file may take.
+/// Time that a file may take.
 const FETCHED_WITHIN: Duration = Duration::from_secs(60);
 /// Points of the picture of a sound.
 const WAVEFORM_POINTS: usize = 256;
@@ -19,9 +19,7 @@ const WAVEFORM_POINTS: usize = 256;
 /// A voice message that is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VoiceMessage {
-    /// The file.
     pub ogg_opus: Vec<u8>,
-    /// Its length.
     pub seconds: f64,
     /// A picture of it: loudness over time, at most 256 points.
     pub waveform: Vec<u8>,

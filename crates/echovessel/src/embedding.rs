@@ -20,23 +20,20 @@ const THREADS: usize = 2;
 /// A prefix of this name is what the model's own files say.
 const AUTO: &str = "auto";
 
-/// Who makes vectors.
+/// The source of vectors.
 #[derive(Clone)]
 pub(crate) enum EmbeddingSetup {
-    /// Nobody, by choice.
+    /// No vectors, by choice.
     Off,
     /// A model in this process.
     Local {
-        /// The model.
         embedder: Arc<LocalEmbedder>,
-        /// Its folder.
         folder: PathBuf,
-        /// What is set beside its files.
+        /// Settings besides its files.
         settings: FolderSettings,
     },
-    /// An endpoint.
+    /// An endpoint that makes vectors.
     Endpoint {
-        /// Who asks it.
         embedder: Arc<EndpointEmbedder>,
         /// The model that is asked for.
         model: String,
@@ -125,7 +122,7 @@ impl EmbeddingSetup {
         None
     }
 
-    /// Which model answers at the moment.
+    /// State of the embedding model that answers.
     pub(crate) fn embedding_state(&self) -> EmbeddingState {
         match self {
             Self::Off => EmbeddingState { provider: None, model: None, words_only: true },
@@ -146,7 +143,6 @@ impl EmbeddingSetup {
         }
     }
 
-    /// What it is called.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Off => "none".to_owned(),
@@ -161,7 +157,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// Who else hears what is said, for vectors; none where that stays in the process.
+    /// The host that receives texts for vectors; none if they stay in the process.
     pub(crate) fn host(&self) -> Option<&str> {
         match self {
             Self::Endpoint { embedder, .. } => Some(embedder.host()),
@@ -169,7 +165,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// What a person who starts the program should know; none where all is as usual.
+    /// A notice at the start; none if nothing is unusual.
     pub(crate) fn notice(&self) -> Option<String> {
         match self {
             Self::Off => Some("switched off: memory works on words alone".to_owned()),
@@ -232,8 +228,8 @@ pub(crate) fn configured_model(config: &Config) -> &'static ModelDescription {
     named.unwrap_or(KNOWN_MODELS[0])
 }
 
-/// Where the embedding model lies: the configuration's folder, `ECHOVESSEL_MODEL_DIR`, or the home's own. Where no model is
-/// named and the usual one is not there, another known one that is there.
+/// Folder of the embedding model: the configured one, `ECHOVESSEL_MODEL_DIR`, or the home's own. If no model is named and
+/// the default one is missing, another known one that is there.
 pub(crate) fn model_folder(config: &Config, home: &Home) -> PathBuf {
     let usual = folder_of(config, home, configured_model(config));
     if !config.embedding.model.is_empty() || ModelFolder::check_present(&usual).is_ok() {

@@ -16,14 +16,14 @@ pub(crate) struct Home {
     folder: PathBuf,
 }
 
-/// What a running daemon says of itself, in `run.json`.
+/// A running daemon's entry in `run.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunFile {
-    /// Its process.
+    /// The id of its process.
     pub(crate) pid: u32,
-    /// Its port.
+    /// The port that it listens on.
     pub(crate) port: u16,
-    /// Where it answers.
+    /// The address of its page and API.
     pub(crate) url: String,
 }
 
@@ -32,7 +32,7 @@ const HOME_FILES: [&str; 4] = ["echovessel.db", "config.toml", "token", "lock"];
 /// Permissions of group and others to write.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// `O_NOFOLLOW`
+/// The flag `O_NOFOLLOW` of the system.
 const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// Held as long as the process owns the home; released by the system even when it is killed.
@@ -126,12 +126,10 @@ impl Home {
         Ok(HomeLock { _file: file })
     }
 
-    /// The folder itself.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The configuration.
     pub(crate) fn config(&self) -> PathBuf {
         self.folder.join("config.toml")
     }
@@ -151,7 +149,7 @@ impl Home {
         self.folder.join("imports")
     }
 
-    /// Where other processes reach whoever holds the home.
+    /// Socket by which other processes reach the owner of the home.
     pub(crate) fn hub_socket(&self) -> PathBuf {
         self.folder.join("hub.sock")
     }
@@ -176,7 +174,7 @@ impl Home {
         Some(self.folder.join("prompts")).filter(|folder| folder.is_dir())
     }
 
-    /// What the daemon knows the owner by: the digest in `ECHOVESSEL_TOKEN_HASH`, else the token.
+    /// Proof of the owner for the daemon: the digest in `ECHOVESSEL_TOKEN_HASH`, else the token.
     pub(crate) fn owner_credential(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<OwnerCredential> {
         match std::env::var(TOKEN_HASH).ok().filter(|hash| !hash.trim().is_empty()) {
             Some(hash) => Ok(OwnerCredential::Digest(read_token_hash(hash.trim())?)),

@@ -150,7 +150,7 @@ impl LlmSummary {
         }
     }
 
-    /// Whether replies come from the offline provider, that is, from no language model.
+    /// True if replies come from the offline provider, that is, from no language model.
     pub(crate) fn is_offline(&self) -> bool {
         self.provider == OFFLINE
     }
@@ -229,7 +229,7 @@ async fn check_of(config: &Config, home: &Home) -> Result<ModelCheck, LlmError> 
     Ok(ModelCheck { is_ok: false, said })
 }
 
-/// Whether a list has this model. Ollama lists `name:latest` for what is called `name`; Anthropic and OpenAI list dated
+/// True if a list has this model. Ollama lists `name:latest` for what is called `name`; Anthropic and OpenAI list dated
 /// versions of the names that they take.
 fn offers(offered: &[String], model: &str) -> bool {
     offered.iter().any(|name| {

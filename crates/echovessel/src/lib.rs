@@ -107,8 +107,8 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a command makes or prepares a home where there is none, needs none, or says by itself that no daemon runs there. For all
-/// others a home that is not there is a slip of the pen.
+/// True if a command makes or prepares a home where there is none, needs none, or says by itself that no daemon runs there.
+/// For all others a home that is not there is a slip of the pen.
 fn may_begin_a_home(command: &Command) -> bool {
     matches!(
         command,

@@ -47,7 +47,7 @@ pub(crate) struct LiveConfig {
 
 /// The configuration in effect, and the one in the file.
 pub(crate) struct Configured {
-    /// In effect now.
+    /// The configuration in effect.
     running: Config,
     /// In effect after a restart.
     pub(crate) wanted: Config,
@@ -300,7 +300,7 @@ fn legacy_provider<'a>(configured: &'a str, chosen: &'a str) -> &'a str {
     }
 }
 
-/// What the configuration says about a channel beyond this program.
+/// Settings of a channel beyond this program.
 struct OutboundSettings<'a> {
     id: &'a str,
     enabled: bool,

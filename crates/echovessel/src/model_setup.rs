@@ -231,7 +231,7 @@ fn with_choice(running: &Config, choice: &ModelChoice) -> Config {
     config
 }
 
-/// Whether both have the same provider and the same scheme, host and port.
+/// True if both have the same provider and the same scheme, host and port.
 fn is_same_endpoint(one: &Config, other: &Config) -> bool {
     let origin = |config: &Config| address_of(config).ok().map(|address| address.origin());
     one.llm.provider == other.llm.provider && origin(one) == origin(other)

@@ -17,13 +17,13 @@ macro_rules! eprintln {
     ($($words:tt)*) => { $crate::output::warn(format_args!("{}\n", format_args!($($words)*))) };
 }
 
-/// To standard output.
+/// Prints a line to standard output.
 pub(crate) fn say(words: Arguments<'_>) {
     // Nobody is left who could be told.
     let _ = std::io::stdout().lock().write_fmt(words);
 }
 
-/// To standard error.
+/// Prints a line to standard error.
 pub(crate) fn warn(words: Arguments<'_>) {
     let _ = std::io::stderr().lock().write_fmt(words);
 }

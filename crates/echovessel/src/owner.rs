@@ -11,16 +11,15 @@ pub(crate) const TOKEN_HASH: &str = "ECHOVESSEL_TOKEN_HASH";
 /// Before the digest. Others may follow; a token of 32 random bytes needs no slow hash.
 const SHA_256: &str = "sha256:";
 
-/// What the owner is known by.
+/// Proof of the owner's identity.
 pub(crate) enum OwnerCredential {
-    /// The token.
     Token(String),
-    /// Its SHA-256 digest.
+    /// Digest of the token (SHA-256).
     Digest([u8; 32]),
 }
 
 impl OwnerCredential {
-    /// What lets the owner in.
+    /// The tokens that the server accepts.
     pub(crate) fn tokens(&self) -> Result<Tokens, TokenError> {
         let random = Box::new(random_bytes);
         match self {

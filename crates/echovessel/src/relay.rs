@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 /// Lines of the client that wait for an owner.
 const WAITING_LINES: usize = 64;
 
-/// Who ended a connection.
+/// The end of a connection that closed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The client has said all it wanted, and has every answer.
@@ -23,7 +23,7 @@ pub(crate) enum Ended {
 /// A client that speaks line by line.
 pub(crate) struct Client<W> {
     lines: mpsc::Receiver<Vec<u8>>,
-    /// Whether nothing more comes from the client.
+    /// True if nothing more comes from the client.
     finished: bool,
     output: W,
     conversation: ReplayState,
@@ -131,19 +131,19 @@ fn terminated(mut line: Vec<u8>) -> Vec<u8> {
 /// A call that was not answered yet.
 struct Call {
     line: Vec<u8>,
-    /// What is called, for people.
+    /// Name of the call, for people.
     name: String,
     may_be_repeated: bool,
 }
 
-/// What a new owner has to know of what was said before.
+/// Earlier messages that a new owner must receive.
 #[derive(Default)]
 struct ReplayState {
     /// The client's `initialize` and its id.
     initialize: Option<(String, Vec<u8>)>,
-    /// Whether the client has its answer.
+    /// True if the client has its answer.
     is_initialized: bool,
-    /// The client's `notifications/initialized`.
+    /// The client's message `notifications/initialized`.
     initialized: Option<Vec<u8>>,
     /// The id of an answer that the client has already.
     swallowed: Option<String>,
@@ -178,7 +178,7 @@ impl ReplayState {
         self.pending.insert(id, call);
     }
 
-    /// Whether the client is to hear it.
+    /// True if the client is to hear it.
     fn on_host_line(&mut self, line: &[u8]) -> bool {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return true };
         let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) else { return true };
@@ -194,7 +194,7 @@ impl ReplayState {
         true
     }
 
-    /// What a new owner is told, and what the client is told of calls that may have been done.
+    /// Messages for a new owner, and answers to the client about calls whose result is unknown.
     fn resume_on_new_host(&mut self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let mut again = Vec::new();
         self.swallowed = None;

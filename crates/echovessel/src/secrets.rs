@@ -23,13 +23,13 @@ const SHOWN_KEY_LENGTH_MIN: usize = 16;
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, Entered>>);
 
-/// What was entered in the page for one address.
+/// A key that was entered in the page for one address.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Entered {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose")]
     pub(crate) key: Option<SecretString>,
-    /// Whether the address was chosen in the page. Then no environment variable is sent to it.
+    /// True if the address was chosen in the page. Then no environment variable is sent to it.
     pub(crate) is_chosen: bool,
 }
 
@@ -73,7 +73,7 @@ impl Secrets {
         replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))
     }
 
-    /// What was entered for this address.
+    /// The key that was entered for this address.
     pub(crate) fn entered(&self, name: &str, address: &Url) -> Entered {
         self.0.get(name).and_then(|addresses| addresses.get(&origin(address))).cloned().unwrap_or_default()
     }

@@ -10,7 +10,7 @@ const TALKATIVE: &str = "rmcp";
 /// Write the parameters of statements, which are people's words, at `debug`: never heard below a warning.
 const WORDY: [&str; 2] = ["tokio_postgres", "postgres"];
 
-/// What is logged, where nobody asked to hear more of a talkative library.
+/// The log filter: by default without the details of verbose libraries.
 fn filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
     let directives = |text: &str| match text.contains(TALKATIVE) {
         true => text.to_owned(),

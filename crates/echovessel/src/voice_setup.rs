@@ -19,7 +19,7 @@ use crate::home::Home;
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const FISH_KEY: &str = "FISH_API_KEY";
 
-/// Who speaks and hears by the configuration; nobody while voice is off.
+/// Voice providers of the configuration; none while voice is off.
 pub(crate) fn voice_settings(
     config: &Config,
     home: &Home,
@@ -93,10 +93,10 @@ fn listener(
     })
 }
 
-/// Where the system looks for programs if nothing says where.
+/// Folders of programs if `PATH` is not set.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// What is enabled has to be able to work: a missing program is an error at start, not at the first reply.
+/// Checks that a program exists: a missing one is an error at start, not at the first reply.
 fn check_program(setting: &str, command: &[String]) -> Result<(), VoiceError> {
     let program = command.first().map_or("", String::as_str);
     match find_program(program, &std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into())) {
@@ -108,7 +108,7 @@ fn check_program(setting: &str, command: &[String]) -> Result<(), VoiceError> {
     }
 }
 
-/// Where a provider's key is found.
+/// The source of a provider's key.
 struct ApiKey<'a> {
     /// The setting that names the variable.
     setting: &'a str,
@@ -153,7 +153,7 @@ pub(crate) fn programs(home: &Home) -> Vec<VoiceProgram> {
     installed(home).into_iter().map(shown).collect()
 }
 
-/// What the configuration becomes when this program is used; none where it is not installed.
+/// Changes to the configuration for using this program; none if it is not installed.
 pub(crate) fn changes_for(home: &Home, name: &str) -> Option<Json> {
     let program = installed(home).into_iter().find(|program| program.name == name)?;
     Some(if program.speaks {

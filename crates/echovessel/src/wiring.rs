@@ -43,7 +43,7 @@ const PROMPT_TOKENS_MAX: u32 = 32_000;
 
 /// The parts of a running EchoVessel that outlive each other in this order.
 pub(crate) struct Services {
-    /// Where memory is kept, as itself: checked, checkpointed and closed by its owner.
+    /// The store itself, for the owner that checks, checkpoints and closes it.
     pub(crate) database: Arc<SqliteStore>,
     /// Writes what each model call cost.
     pub(crate) ledger: Arc<Ledger>,
@@ -53,18 +53,18 @@ pub(crate) struct Services {
     pub(crate) graph: Graph,
     /// The life of the persona.
     pub(crate) runtime: Runtime,
-    /// Which model answers.
+    /// The language model with its reloads.
     pub(crate) model: Arc<ReloadableModel>,
-    /// What models cost.
+    /// Prices of the configured models.
     pub(crate) prices: Arc<ArcSwap<Prices>>,
-    /// Who makes vectors.
+    /// The source of vectors.
     pub(crate) embedding: EmbeddingSetup,
-    /// Whom words and recordings are sent to, as `api.fish.audio for speech`.
+    /// Hosts that receive texts and recordings, as `api.fish.audio for speech`.
     pub(crate) voice_hosts: Vec<String>,
 }
 
 impl Services {
-    /// Which model answers now, for people.
+    /// State of the language model, for people.
     pub(crate) fn model_state(&self) -> LlmSummary {
         LlmSummary::of(&*self.model)
     }
@@ -75,7 +75,7 @@ impl Services {
         self.database.close().await.context("the database could not be closed in order; nothing is lost")
     }
 
-    /// What the hub's tools work with.
+    /// The dependencies of the hub's tools.
     pub(crate) fn desk(&self) -> ToolContext {
         ToolContext {
             hub: self.hub.clone(),
@@ -206,7 +206,7 @@ fn working_hours(config: &Config) -> anyhow::Result<WorkingHours> {
     Ok(WorkingHours { rollup_at, catch_up: config.hub.catch_up })
 }
 
-/// How the server answers by the configuration; `url` is where it is reached.
+/// Settings of the server from the configuration; `url` is its address.
 pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettings, ConfigError> {
     let server = &config.server;
     let mut allowed_hosts = server.allowed_hosts.clone();
@@ -246,7 +246,7 @@ pub(crate) fn shown_host(host: &str) -> String {
     }
 }
 
-/// How recall goes by the configuration.
+/// Settings of recall from the configuration.
 pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     let recall = &config.recall;
     let mut settings =
@@ -274,7 +274,7 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     settings
 }
 
-/// What models cost by the configuration.
+/// Prices of models from the configuration.
 pub(crate) fn prices_of(config: &Config) -> Prices {
     let price = |price: &LlmPrice| {
         let (input, cached) = (price.input, price.cached.unwrap_or(price.input));
@@ -319,13 +319,13 @@ fn prompt_tokens(config: &Config, context_tokens: Option<u32>) -> u32 {
     }
 }
 
-/// When sessions end by the configuration.
+/// Limits of sessions from the configuration.
 pub(crate) fn session_policy(config: &Config) -> SessionPolicy {
     let session = &config.session;
     SessionPolicy { idle: session.idle.0, max_messages: session.max_messages, max_tokens: session.max_tokens }
 }
 
-/// How the persona lives by the configuration, and by what its model says that it takes.
+/// Settings of the runtime from the configuration, and from the limits of its model.
 pub(crate) fn runtime_settings(
     config: &Config,
     context_tokens: Option<u32>,

@@ -6,7 +6,7 @@ use crate::ModelDescription;
 use crate::elementwise::Activation;
 use crate::matmul::COLUMN_MULTIPLE;
 
-/// Which names the tensors have, and where positions begin.
+/// The naming of tensors, and the first position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// Devlin et al. 2018.
@@ -18,7 +18,6 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// As in fingerprints.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bert => "bert",
@@ -27,7 +26,7 @@ impl Family {
         }
     }
 
-    /// What the tensors' names may begin with in front of `embeddings.`.
+    /// Prefixes of tensor names before `embeddings.`.
     pub(crate) fn outer_name(self) -> &'static [&'static str] {
         match self {
             Self::Bert => &["", "bert."],
@@ -37,7 +36,7 @@ impl Family {
     }
 }
 
-/// What must be known beside the weights.
+/// Sizes and options of the model besides its weights.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Architecture {
     pub(crate) family: Family,
@@ -113,7 +112,7 @@ impl Architecture {
         }
     }
 
-    /// Whether a head has a size that attention can compute.
+    /// Checks that attention can compute the size of a head.
     pub(crate) fn check_heads(&self, key: &str) -> Result<(), String> {
         let size = self.hidden / self.heads.max(1);
         if size * self.heads == self.hidden && size.is_multiple_of(COLUMN_MULTIPLE) {

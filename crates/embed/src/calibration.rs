@@ -13,7 +13,7 @@ use icu_properties::props::Script;
 use crate::pooling::normalize;
 use multilingual_e5_small::{HAN_PASSAGES, HAN_QUERIES, OTHER_PASSAGES, OTHER_QUERIES};
 
-/// How a model's vectors are distributed, as `echovessel-eval calibrate` measures it.
+/// Distribution of a model's vectors, as `echovessel-eval calibrate` measures it.
 #[derive(Debug)]
 pub struct Calibration {
     /// Mean vectors of texts that are to be found.
@@ -64,7 +64,7 @@ impl Calibration {
     }
 }
 
-/// How much of a text is Chinese, 0 to 1. A Han character says as much as a Latin word, so it counts as four letters. A
+/// Share of Chinese in a text, from 0 to 1. A Han character says as much as a Latin word, so it counts as four letters. A
 /// letter of a script that was not measured counts half: the mean of both is nearest to what is known of it.
 fn han_share(text: &str) -> f32 {
     const LETTERS_OF_A_CHARACTER: f32 = 4.0;

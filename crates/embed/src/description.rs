@@ -22,9 +22,9 @@ pub struct ModelDescription {
     pub query_prefix: &'static str,
     /// Put before a text that is to be found.
     pub passage_prefix: &'static str,
-    /// What its vectors need before their cosines mean what recall takes them for; `None` where they need nothing.
+    /// Correction after which its cosines mean what recall expects; `None` if none is needed.
     pub calibration: Option<&'static Calibration>,
-    /// See [`memory::ports::Embedder::support_shift`].
+    /// The value of [`memory::ports::Embedder::support_shift`] for this model.
     pub support_shift: f64,
     /// Repository on the model hub that holds the files; `None` where only the wheel does.
     pub repository: Option<&'static str>,
@@ -37,7 +37,6 @@ pub struct ModelDescription {
 /// A file whose content is known beforehand.
 #[derive(Debug)]
 pub struct PinnedFile {
-    /// Its name.
     pub name: &'static str,
     /// Its size in bytes.
     pub bytes: u64,

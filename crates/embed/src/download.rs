@@ -12,10 +12,10 @@ use tokio::io::AsyncWriteExt;
 use crate::model_files::{install_parts, part_path, verify_file};
 use crate::{ModelDescription, ModelError, PinnedFile};
 
-/// Where models are kept for everybody.
+/// The public hub of models.
 pub const MODEL_HUB: &str = "https://huggingface.co";
 
-/// How far a download has come.
+/// Progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The file that is being fetched.
@@ -134,7 +134,7 @@ async fn receive(
     outcome
 }
 
-/// Whether the answer is the rest of the file from byte `present` on.
+/// True if the answer is the rest of the file from byte `present` on.
 fn continues_at(response: &Response, present: u64) -> bool {
     let range = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
     response.status() == StatusCode::PARTIAL_CONTENT

@@ -73,12 +73,12 @@ pub(crate) enum Activation {
     Gelu,
     /// Its approximation by the hyperbolic tangent (Hendrycks and Gimpel 2016).
     GeluByTanh,
-    /// `max(x, 0)`.
+    /// The larger of the value and 0.
     Relu,
 }
 
 impl Activation {
-    /// In place.
+    /// Replaces each number by the result.
     #[inline(always)]
     pub(crate) fn apply(self, numbers: &mut [f32]) {
         match self {

@@ -23,14 +23,14 @@ const TEXTS_PER_REQUEST: usize = 64;
 const CHARACTERS_MAX: usize = 8_000;
 /// Characters that are tried when a text was refused by itself.
 const CHARACTERS_OF_A_REFUSED_TEXT: usize = 1_000;
-/// What is sent to see whether the endpoint works at all.
+/// A text that is sent to test whether the endpoint works.
 const PROBE: &str = "hello";
-/// How long queries answer at once without asking after the endpoint has failed: a turn waits for it once.
+/// Period after a failure in which queries return at once without a request: a turn waits for the endpoint once.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(30);
 /// Waits before a request is tried again. An endpoint that asks for a longer one is left alone for now.
 const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
 
-/// What a person sets about an endpoint.
+/// Settings of an endpoint that a person can change.
 #[derive(Clone, Debug)]
 pub struct EndpointSettings {
     /// Its base, customarily ending in `/v1`; empty: OpenAI's own.
@@ -92,7 +92,7 @@ pub struct EndpointEmbedder {
     passage_place: Semaphore,
 }
 
-/// What the first answer has taught.
+/// Facts learned from the first answer.
 struct Known {
     dimension: usize,
     fingerprint: String,
@@ -256,7 +256,7 @@ impl EndpointEmbedder {
     }
 }
 
-/// What is sent for a text. Endpoints refuse an empty one; its readability is 0 whatever its vector.
+/// The text to send. Endpoints refuse an empty one; its readability is 0 whatever its vector.
 fn input(prefix: &str, text: &str, characters: usize) -> String {
     let end = text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
     let text = if text.trim().is_empty() { "-" } else { &text[..end] };

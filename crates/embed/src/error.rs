@@ -10,7 +10,7 @@ pub enum ModelError {
         directory.display()
     )]
     Missing {
-        /// Where it was looked for.
+        /// The folder that was searched.
         directory: PathBuf,
         /// The file that is not there.
         file: &'static str,
@@ -25,28 +25,21 @@ pub enum ModelError {
         file: &'static str,
         /// Folder, archive or address that it came from.
         origin: String,
-        /// The pinned digest.
         expected: &'static str,
         /// The digest of what was found.
         found: String,
     },
     /// The hub did not give the file. What has arrived stays, and the next try goes on from there.
     #[error("{url} could not be fetched: {reason}. What has arrived is kept; try again to go on from there")]
-    Download {
-        /// The address.
-        url: String,
-        /// What went wrong.
-        reason: String,
-    },
+    Download { url: String, reason: String },
     /// The files are there but are no model that this crate can compute.
     #[error("{} can't be used as an embedding model: {reason}", path.display())]
     Unusable {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong with it.
         reason: String,
     },
-    /// What a person has set can't be used.
+    /// A setting of a person is invalid.
     #[error("{0}")]
     Settings(String),
     /// A text could not be computed.
@@ -57,7 +50,7 @@ pub enum ModelError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }

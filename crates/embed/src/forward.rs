@@ -24,11 +24,10 @@ pub(crate) struct Workspace {
     hidden: Aligned,
     /// Query, key and value of every token.
     projected: Aligned,
-    /// One per thread.
     shares: Vec<Scratch>,
 }
 
-/// What one thread needs for its share of the rows.
+/// Buffers of one thread for its share of the rows.
 #[derive(Default)]
 struct Scratch {
     operands: Operands,

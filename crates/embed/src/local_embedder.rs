@@ -50,7 +50,7 @@ struct Queries {
     changed: Condvar,
 }
 
-/// How the same model is opened again; see [`Embedder::source`].
+/// The model's origin as it is recorded; see [`Embedder::source`].
 #[derive(Serialize, Deserialize)]
 struct Recorded {
     model_dir: PathBuf,

@@ -74,7 +74,6 @@ pub(crate) struct Rows<'a> {
     pub(crate) first_column: usize,
     /// The window's width: the inner dimension of the product.
     pub(crate) columns: usize,
-    /// Number of rows.
     pub(crate) count: usize,
 }
 
@@ -183,7 +182,7 @@ pub(crate) struct Product<'a> {
     pub(crate) panels: &'a [f32],
     /// Added to every row.
     pub(crate) bias: Option<&'a [f32]>,
-    /// Where the result goes, row-major.
+    /// Output of the product, row-major.
     pub(crate) out: &'a mut [f32],
     /// Numbers from one row of the result to the next.
     pub(crate) out_stride: usize,

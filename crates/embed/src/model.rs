@@ -24,7 +24,6 @@ pub struct Model {
 
 /// Turns text into pieces.
 enum Splitter {
-    /// As `tokenizer.json` says.
     Tokenizer(Box<WordPieces>),
     /// By the pieces in the packed file.
     Packed(UnigramPieces),
@@ -42,7 +41,7 @@ impl Splitter {
 /// Tokens of one pass. Beyond it a larger matrix is no faster and its memory no longer fits the caches.
 const MAX_TOKENS_PER_PASS: usize = 512;
 
-/// How a batch goes through the model.
+/// A batch on its way through the model.
 struct Work<'a> {
     prefix: &'a str,
     purpose: Purpose,
@@ -89,7 +88,7 @@ impl Model {
         self.weights.sizes.hidden
     }
 
-    /// What the folder says of it.
+    /// The model's folder with its settings.
     pub fn folder(&self) -> &ModelFolder {
         &self.folder
     }

@@ -10,7 +10,7 @@ use zip::ZipArchive;
 
 use crate::{ModelDescription, ModelError, PinnedFile};
 
-/// Whether all files of the model are in `directory`; a look at their names only.
+/// Checks that all files of the model are in `directory`, by their names.
 ///
 /// # Errors
 /// [`ModelError::Missing`] with the first file that is not there.
@@ -21,7 +21,7 @@ pub fn check_present(directory: &Path, description: &'static ModelDescription) -
     }
 }
 
-/// Whether the files in `directory` have the pinned sizes and the small ones also the pinned digests: enough to know which
+/// True if the files in `directory` have the pinned sizes and the small ones also the pinned digests: enough to know which
 /// model it is, not whether it is undamaged.
 pub(crate) fn looks_like(
     directory: &Path,
@@ -40,7 +40,7 @@ pub(crate) fn looks_like(
     Ok(true)
 }
 
-/// Whether the files in `directory` are the pinned ones, by their digests. Reads them whole.
+/// Checks that the files in `directory` are the pinned ones, by their digests. Reads them whole.
 ///
 /// # Errors
 /// [`ModelError::Missing`], [`ModelError::WrongDigest`] or [`ModelError::Io`].
@@ -65,7 +65,7 @@ pub fn install_from(
     directory: &Path,
     description: &'static ModelDescription,
 ) -> Result<(), ModelError> {
-    /// How deep a folder is searched: enough for a model hub's cache folder.
+    /// Depth of the search in a folder: enough for a model hub's cache.
     const MAX_DEPTH: u32 = 4;
     fs::create_dir_all(directory).map_err(ModelError::io(directory))?;
     let kind = fs::metadata(source).map_err(ModelError::io(source))?;
@@ -86,7 +86,7 @@ pub fn install_from(
     install_parts(directory, description.files)
 }
 
-/// Where a file is gathered before it is known to be the right one.
+/// Path of a file during its download, before it is verified.
 pub(crate) fn part_path(directory: &Path, file: &PinnedFile) -> PathBuf {
     directory.join(format!("{}.part", file.name))
 }
@@ -103,7 +103,7 @@ pub(crate) fn install_parts<'a>(
     Ok(())
 }
 
-/// Whether the file at `path` has the pinned size and digest.
+/// Checks size and digest of the file at `path`.
 pub(crate) fn verify_file(path: &Path, file: &'static PinnedFile, origin: &str) -> Result<(), ModelError> {
     let reader = File::open(path).map_err(ModelError::io(path))?;
     copy_verified(reader, io::sink(), file, origin).map_err(|error| error.at(path))

@@ -26,7 +26,7 @@ const SAMPLES: u64 = 64;
 /// Bytes that are looked at in each place.
 const SAMPLE_BYTES: u64 = 4096;
 
-/// What a person sets beside the files; by itself nothing is set, and the files decide.
+/// Settings of a person besides the files; by default nothing is set, and the files decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderSettings {
     /// Put before a text that is looked for.
@@ -35,7 +35,7 @@ pub struct FolderSettings {
     pub passage_prefix: Option<String>,
     /// Unicode's names of the scripts that the model reads; none where its vocabulary decides.
     pub readable_scripts: Vec<String>,
-    /// Whether vectors are wanted as they come out of the model, for measuring its [`Calibration`].
+    /// True if vectors are wanted as they come out of the model, for measuring its [`Calibration`].
     pub uncalibrated: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct ModelFolder {
     pub(crate) query_prefix: String,
     pub(crate) passage_prefix: String,
     pub(crate) max_pieces: usize,
-    /// Whether the model was trained on small letters, which its tokenizer does not make by itself.
+    /// True if the model was trained on small letters, which its tokenizer does not make by itself.
     pub(crate) lower_case: bool,
     /// None where the vocabulary decides.
     pub(crate) scripts: Option<Scripts>,
@@ -84,7 +84,7 @@ impl ModelFolder {
         Ok(folder)
     }
 
-    /// Whether a model is there, by the names of its files alone.
+    /// Checks that a model is there, by the names of its files.
     ///
     /// # Errors
     /// [`ModelError::Missing`] with the first file that is not there.
@@ -166,7 +166,7 @@ impl ModelFolder {
         self.architecture.hidden
     }
 
-    /// Which model it is, where its files look like those of one that is known.
+    /// The description of the model, if its files match a known one.
     pub fn description(&self) -> Option<&'static ModelDescription> {
         self.description
     }
@@ -323,7 +323,7 @@ fn read_pooling(directory: &Path) -> Result<Pooling, ModelError> {
     }
 }
 
-/// How much of a text the model was trained to read, and in which letters, where `sentence_bert_config.json` says so.
+/// Maximum length and case of texts, from `sentence_bert_config.json`.
 struct Length {
     max_pieces: Option<usize>,
     lower_case: bool,
@@ -340,7 +340,7 @@ impl Length {
     }
 }
 
-/// What the model wants before a text.
+/// Prefixes that the model expects before a text.
 struct Prompts {
     query: String,
     passage: String,

@@ -4,13 +4,12 @@
 pub(crate) const BLOCK: usize = 32;
 /// Bytes of a block: an f16 that scales, and 16 bytes of two numbers each.
 pub(crate) const BLOCK_BYTES: usize = 2 + BLOCK / 2;
-/// What is taken from four bits to get a number from −8 to 7.
+/// Subtracted from four bits to get a number from −8 to 7.
 pub(crate) const NIBBLE_ZERO: i32 = 8;
 
-/// How numbers are written, little-endian.
+/// The encoding of numbers, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// 32 bits.
     Single,
     /// 16 bits of IEEE 754.
     Half,
@@ -64,7 +63,7 @@ fn decode_block(block: &[u8; BLOCK_BYTES], numbers: &mut [f32; BLOCK]) {
     }
 }
 
-/// What the numbers of a block are multiplied by.
+/// The factor of a block's numbers.
 pub(crate) fn block_scale(block: &[u8; BLOCK_BYTES]) -> f32 {
     from_half(u16::from_le_bytes([block[0], block[1]]))
 }

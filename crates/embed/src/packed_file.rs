@@ -38,7 +38,7 @@ pub(crate) struct PackedFile {
     tensors: HashMap<String, Tensor>,
 }
 
-/// What the file's head says of the model.
+/// Sizes of the model, from the file's head.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PackedSizes {
     /// Components of a token's vector.
@@ -53,7 +53,7 @@ pub(crate) struct PackedSizes {
     epsilon: f32,
 }
 
-/// Where a tensor is.
+/// Position of a tensor.
 #[derive(Clone, Copy)]
 struct Tensor {
     number: Number,

@@ -33,7 +33,6 @@ impl PackedPanels {
         packed
     }
 
-    /// Number of panels.
     pub(crate) fn panels<S: Simd>(&self) -> usize {
         self.scales.len() / (self.inner / BLOCK * panel_width::<S>())
     }

@@ -1,9 +1,8 @@
 use serde_json::Value;
 
-/// How one vector is made of a text's rows.
+/// The computation of one vector from a text's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pooling {
-    /// Their mean.
     Mean,
     /// The first: that of the token in front of the text.
     Cls,
@@ -35,7 +34,6 @@ impl Pooling {
         }
     }
 
-    /// As in fingerprints.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Mean => "mean",

@@ -16,7 +16,6 @@ const PIECES_MIN: usize = 500;
 /// The scripts whose letters a model reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scripts {
-    /// All there are.
     Every,
     /// These, and no other.
     These(BTreeSet<Script>),

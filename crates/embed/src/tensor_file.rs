@@ -14,7 +14,7 @@ pub(crate) struct TensorFile {
     pub(crate) file: File,
     path: PathBuf,
     metadata: Metadata,
-    /// Where the numbers begin, in bytes.
+    /// Offset of the numbers, in bytes.
     data_start: u64,
 }
 
@@ -66,7 +66,7 @@ impl TensorFile {
         }
     }
 
-    /// Where a tensor's numbers begin in the file, and how they are written.
+    /// Offset of a tensor's numbers in the file, with their encoding.
     pub(crate) fn tensor_start(&self, name: &str) -> Result<(u64, Number), ModelError> {
         let info =
             self.metadata.info(name).ok_or_else(|| self.unusable(format!("it has no tensor {name}")))?;

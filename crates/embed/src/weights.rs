@@ -31,7 +31,6 @@ pub(crate) struct Sizes {
     pub(crate) hidden: usize,
     /// Components between the two halves of the feed-forward network.
     pub(crate) intermediate: usize,
-    /// Attention heads.
     pub(crate) heads: usize,
     /// Added to the variance in layer normalisation.
     pub(crate) epsilon: f32,
@@ -39,7 +38,6 @@ pub(crate) struct Sizes {
     pub(crate) activation: Activation,
 }
 
-/// One encoder layer.
 pub(crate) struct Layer {
     /// Query, key and value side by side.
     pub(crate) query_key_value: Dense,
@@ -50,7 +48,6 @@ pub(crate) struct Layer {
     pub(crate) output_norm: Norm,
 }
 
-/// A linear layer.
 pub(crate) struct Dense {
     pub(crate) matrix: Matrix,
     /// Length of an input row.
@@ -259,12 +256,11 @@ fn read_packed_layer(file: &mut PackedFile, index: usize) -> Result<Layer, Model
 pub(crate) struct WordVectors {
     file: Mutex<File>,
     path: PathBuf,
-    /// Where the first row begins, in bytes.
+    /// Offset of the first row, in bytes.
     offset: u64,
-    /// How its numbers are written.
+    /// The encoding of its numbers.
     number: Number,
     hidden: usize,
-    /// Number of rows.
     vocabulary: usize,
 }
 

@@ -185,7 +185,7 @@ impl Calibration {
         self.latin_queries = other.latin_queries;
     }
 
-    /// What a person looks at; the means are in the JSON alone.
+    /// The table for people; the means are in the JSON only.
     pub fn table(&self) -> String {
         let mut table =
             format!("{}\n{:26} {:>6} {:>6} {:>6} {:>6}\n", self.model, "cosines", "5%", "50%", "95%", "99%");

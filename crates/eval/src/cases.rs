@@ -16,26 +16,24 @@ pub use stage::{Stage, StoryClock};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What it shows, in a sentence.
+    /// The purpose of the case, in a sentence.
     pub shows: String,
     /// Its kind: `peak`, `false_recall`, `attribution`, `date`, `correction`, `injection`.
     pub kind: String,
-    /// `en` or `zh`.
     pub language: String,
     /// The talks, in order.
     #[serde(default)]
     pub talk: Vec<CaseSession>,
-    /// What must hold when all talks have become memory.
+    /// Expectations after all conversations have become memory.
     pub expect: Vec<Expectation>,
 }
 
-/// One session.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseSession {
-    /// When it begins, RFC 3339.
+    /// Time of its beginning, as RFC 3339.
     pub at: jiff::Timestamp,
-    /// What the user says, one turn a line; each is answered.
+    /// Lines of the user, one per turn; each is answered.
     pub says: Vec<String>,
 }
 
@@ -57,27 +55,23 @@ pub struct Expectation {
     pub day: Option<jiff::civil::Date>,
     /// A question that is asked on the day after the last talk.
     pub ask: Option<String>,
-    /// Whether recall says that nothing in memory is about the question.
+    /// If set, whether recall must report that nothing was found.
     pub nothing_found: Option<bool>,
     /// The first passage that comes to mind holds this, said by `by`.
     pub passage: Option<String>,
-    /// `them` or `me`.
     pub by: Option<String>,
     /// Asks for more than the offline provider can do: checked with a language model only.
     #[serde(default)]
     pub model_only: bool,
 }
 
-/// How a case went.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The file's name.
     pub name: String,
-    /// Its kind.
     pub kind: String,
-    /// What it shows.
     pub shows: String,
-    /// What did not hold, in sentences; empty when all did.
+    /// Failed expectations, in sentences; empty if there are none.
     pub failures: Vec<String>,
 }
 

@@ -11,7 +11,6 @@ use crate::{jsonl, locomo, longmemeval};
 /// Conversations with the questions that are asked after their last unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataSet {
-    /// The conversations.
     pub conversations: Vec<Conversation>,
     /// References to evidence that were malformed and could be repaired.
     pub repaired: usize,
@@ -26,32 +25,27 @@ pub struct DataSet {
 /// One talk of two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conversation {
-    /// Its name.
     pub id: String,
-    /// Who takes the user's part; the other is the persona.
+    /// The speaker who is the user; the other is the persona.
     pub user: String,
-    /// Who takes the persona's part.
+    /// The speaker who is the persona.
     pub persona: String,
-    /// Whether these two are names that a question may hold, not roles.
+    /// True if these two are names that a question may hold, not roles.
     pub named: bool,
-    /// What was said, in order.
+    /// The messages, in order.
     pub units: Vec<Unit>,
-    /// What is asked.
     pub questions: Vec<Question>,
 }
 
-/// One thing said.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     /// Its id in the data.
     pub id: String,
     /// The session it belongs to.
     pub session: String,
-    /// When it was said.
+    /// Time at which it was said.
     pub at: Timestamp,
-    /// Who said it.
     pub speaker: String,
-    /// The words.
     pub text: String,
 }
 
@@ -60,7 +54,6 @@ pub struct Unit {
 pub struct Question {
     /// Its id in the data, or its number in the conversation.
     pub id: String,
-    /// The words.
     pub text: String,
     /// Units that hold the answer.
     pub gold: Vec<String>,
@@ -68,7 +61,7 @@ pub struct Question {
     pub gold_sessions: Vec<String>,
     /// Its kind in the data.
     pub category: String,
-    /// When it is asked; by default right after the last unit.
+    /// Time at which it is asked; by default right after the last unit.
     pub at: Option<Timestamp>,
 }
 
@@ -90,7 +83,7 @@ const ROLES: [&str; 14] = [
     "系统",
 ];
 
-/// Whether a speaker's name is only a role: nobody asks "what did Assistant paint".
+/// True if a speaker's name is only a role: nobody asks "what did Assistant paint".
 pub fn is_role(name: &str) -> bool {
     ROLES.contains(&name.trim().to_lowercase().as_str())
 }

@@ -73,7 +73,7 @@ pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
     Ok(data)
 }
 
-/// Whether a speaker only has a part, and not the user's.
+/// True if a speaker only has a part, and not the user's.
 fn is_persona_role(name: &str) -> bool {
     is_role(name) && !["user", "human", "customer", "用户"].contains(&name.trim().to_lowercase().as_str())
 }

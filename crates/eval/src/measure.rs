@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Where recall and hits are looked at.
+/// Ranks at which recall and hits are measured.
 pub const CUTS: [usize; 5] = [1, 5, 10, 20, 50];
-/// Depth of nDCG.
+/// Results that nDCG looks at.
 const NDCG_DEPTH: usize = 10;
 
 /// The mean of each figure over some questions, in percent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Questions measured.
     pub questions: usize,
     /// Share of the gold units among the first k, by k.
     pub recall: BTreeMap<usize, f64>,
@@ -27,14 +26,10 @@ pub struct Figures {
 /// The ranking of one question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranked {
-    /// The question's id.
     pub id: String,
-    /// The conversation.
     #[serde(rename = "conv")]
     pub conversation: String,
-    /// The question.
     pub question: String,
-    /// Its kind.
     pub category: String,
     /// Units that answer it.
     pub gold: Vec<String>,

@@ -10,10 +10,9 @@ const SHARES: [f64; 7] = [0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
 /// Least relevance that one of the messages needs.
 const FLOORS: [f64; 2] = [0.0, 0.4];
 
-/// What decides whether a message is shown.
+/// Scores that decide whether a message is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The unit.
     pub id: String,
     /// The sum by which it is ranked.
     pub total: f64,
@@ -28,16 +27,16 @@ impl Found {
     }
 }
 
-/// What would be shown by one rule. In percent, the mean over questions.
+/// Precision and recall of one rule. In percent, the mean over questions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// Share of the best total.
     pub share: f64,
     /// Least relevance that one of them needs.
     pub floor: f64,
-    /// How much of what is shown is gold; a question to which nothing is shown counts 0.
+    /// Share of the shown messages that is gold; a question without shown messages counts 0.
     pub precision: f64,
-    /// How much of the gold is shown.
+    /// Share of the gold that is shown.
     pub recall: f64,
     /// Messages that are shown to a question.
     pub shown: f64,

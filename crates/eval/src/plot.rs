@@ -12,9 +12,8 @@ const FIELD: f64 = 220.0;
 const MARGIN: f64 = 60.0;
 /// Least distance of two labels, as a share of the field.
 const LABEL: f64 = 0.05;
-/// Our own line.
 const INK: &str = "#3451b2";
-/// What it is compared with.
+/// Colour of the series to compare with.
 const GREY: &str = "#8a8f98";
 
 /// A simpler ranking with the same embedding model, on unseen conversations: name, recall@5, recall@10.

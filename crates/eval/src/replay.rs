@@ -37,14 +37,13 @@ const DEPTH: usize = 50;
 /// Messages asked of the ranking: all that it looks at.
 const ALL: usize = 10_000;
 
-/// What a replay needs.
+/// The dependencies of a replay.
 #[derive(Clone, Copy)]
 pub struct Replay<'a> {
-    /// A fresh store.
     pub store: &'a dyn Store,
     /// The vectors of active scopes.
     pub index: &'a VectorIndex,
-    /// Who makes vectors; none measures words alone.
+    /// None measures recall by words alone.
     pub embedder: Option<&'a dyn Embedder>,
     /// The ranking's settings; the speakers' names are taken from the data.
     pub settings: &'a RecallSettings,
@@ -85,7 +84,7 @@ pub struct Answered {
     pub candidates: Vec<(String, Signals)>,
     /// The best of them, with what decides whether they are shown.
     pub best: Vec<Found>,
-    /// How well the messages fit.
+    /// Match of the messages.
     pub fit: MessageFit,
     /// Sessions that hold the answer, and those found, best first; where the data names sessions.
     pub sessions: Option<Ranked>,
@@ -200,7 +199,7 @@ impl Replay<'_> {
     }
 }
 
-/// What was captured so far.
+/// Messages stored so far.
 #[derive(Default)]
 struct Captured {
     units: HashMap<Uuid, Unit>,
@@ -217,7 +216,7 @@ fn by_time(questions: &[Question]) -> Vec<usize> {
     places
 }
 
-/// How many of the units, which are in order of time, were said before a question; all where it has no time.
+/// Number of the units, which that are in order of time, were said before a question; all where it has no time.
 fn units_before(units: &[Unit], at: Option<Timestamp>) -> usize {
     at.map_or(units.len(), |at| units.partition_point(|unit| unit.at < at))
 }

@@ -20,9 +20,8 @@ pub struct Report {
     /// Name of the file or folder that it was read from.
     #[serde(default)]
     pub data: String,
-    /// Units captured.
     pub units: usize,
-    /// Whether vectors took part.
+    /// True if vectors took part.
     pub vectors: bool,
     /// Malformed references to evidence that were repaired.
     pub repaired: usize,
@@ -34,7 +33,6 @@ pub struct Report {
     /// Units that were longer than a message may be and were cut.
     #[serde(default)]
     pub cut: usize,
-    /// All ordinary questions.
     pub all: Figures,
     /// Questions built to mislead, apart.
     pub adversarial: Option<Figures>,
@@ -57,7 +55,7 @@ const ADVERSARIAL: &str = "5";
 /// Every so many bounds of the curve are printed.
 const ABSENCE_STEP: usize = 3;
 
-/// Whether a question of this set is built to mislead.
+/// True if a question of this set is built to mislead.
 pub fn is_misleading(set: &str, question: &Ranked) -> bool {
     set == "locomo" && question.category == ADVERSARIAL
 }

@@ -14,10 +14,10 @@ use serde::Serialize;
 use crate::measure::{Figures, Ranked, figures};
 use crate::replay::Answered;
 
-/// What a question built to mislead counts of an ordinary one: it must be found all the same, but is not what people ask.
+/// Weight of a misleading question relative to an ordinary one: it must be found too, but people seldom ask one.
 const MISLEADING: f64 = 0.3;
 
-/// What the fitting found.
+/// Result of the fitting.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tuning {
     /// The fitted weights, on the scale of the present ones.
@@ -35,9 +35,7 @@ pub struct Tuning {
 /// Figures of ordinary questions and of misleading ones.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pair {
-    /// Ordinary questions.
     pub ordinary: Figures,
-    /// Misleading ones.
     pub misleading: Figures,
 }
 

@@ -41,7 +41,7 @@ const GRAPH: &str = "graph.json";
 const STATE: &str = "state.json";
 const HISTORY: &str = "history/";
 
-/// What an archive says that it holds.
+/// The manifest of an archive.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Manifest {
     schema_version: u32,
@@ -54,7 +54,6 @@ struct Manifest {
     files: BTreeMap<String, String>,
 }
 
-/// `graph.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct ArchivedGraph {
     nodes: Vec<ExportedNode>,
@@ -74,7 +73,6 @@ struct ArchivedSnapshot {
     source: String,
 }
 
-/// `state.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ArchivedState {
@@ -93,7 +91,7 @@ struct Archived {
     text: String,
 }
 
-/// What was read from an archive.
+/// The contents of an archive that was read.
 #[derive(Clone, Debug, Default)]
 struct Contents {
     shown: Vec<Archived>,
@@ -163,10 +161,10 @@ impl Hub {
     }
 }
 
-/// What an import does to the documents that are there.
+/// Changes that an import makes to existing documents.
 #[derive(Default)]
 struct Taken {
-    /// Whose text an archived one replaces; it stays as a version.
+    /// Documents whose text is replaced; it stays as a version.
     replaced: usize,
     /// That the archive does not show.
     kept: usize,

@@ -8,21 +8,21 @@ use jiff::{SignedDuration, Timestamp};
 use crate::error::HubError;
 use crate::service::Hub;
 
-/// How often the tree is looked at for files that a person has edited.
+/// Interval of checks for files that a person has edited.
 const READ_EVERY: Duration = Duration::from_secs(30);
 /// Shortest time between two rewrites of corrected events in the diary: many corrections in a row make one version of a day.
 const CORRECT_EVERY: SignedDuration = SignedDuration::from_mins(1);
 
-/// When the hub works by itself.
+/// Schedule of the hub's background work.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkingHours {
-    /// When periods that are over are told, in the persona's zone.
+    /// Time of day at which finished periods are summarised, in the persona's zone.
     pub rollup_at: Time,
-    /// Whether what was missed is told at the start.
+    /// True if what was missed is told at the start.
     pub catch_up: bool,
 }
 
-/// When each part of the background work ran last, or is due.
+/// Times at which each part of the background work ran last, or is due.
 struct Progress {
     next_roll_up: Timestamp,
     last_read: Timestamp,

@@ -15,12 +15,12 @@ use crate::version_vector::VersionVector;
 pub struct ClientBase(BTreeMap<String, VersionVector>);
 
 impl ClientBase {
-    /// What the client has seen of this document; empty if it never had it.
+    /// Changes of this document that the client has seen; empty if it never had it.
     pub fn of(&self, name: &DocumentName) -> VersionVector {
         self.0.get(&key(name)).cloned().unwrap_or_default()
     }
 
-    /// Whether the client ever had this document.
+    /// True if the client ever had this document.
     pub fn has(&self, name: &DocumentName) -> bool {
         self.0.contains_key(&key(name))
     }

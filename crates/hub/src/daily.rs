@@ -100,7 +100,7 @@ fn tags(text: &str, opening: &str) -> BTreeSet<String> {
     inside.flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
 }
 
-/// What a block says, and who says it.
+/// A block of a daily, with its author.
 struct DailyBlock {
     words: String,
     chats: BTreeSet<String>,

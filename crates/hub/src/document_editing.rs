@@ -14,10 +14,9 @@ use crate::versions::{differ, vector_as_shown};
 /// Versions that a list shows.
 const VERSIONS_MAX: u32 = 200;
 
-/// How an edit ended.
+/// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditOutcome {
-    /// It is written.
     Written(Box<DocumentText>),
     /// Another version came meanwhile: this one.
     Changed(i64),

@@ -21,34 +21,32 @@ pub struct Version {
     pub number: i64,
     /// The text; none says that the document was deleted.
     pub content: Option<String>,
-    /// What it has seen, itself included.
+    /// All changes that it includes, its own too.
     pub vector: VersionVector,
-    /// Who wrote it.
     pub author: InstanceId,
-    /// Who decided it, as they call themselves: an instance, `editor:file`, `admin`.
+    /// The author as it calls itself: an instance, `editor:file` or `admin`.
     pub edited_by: String,
-    /// Whether a person wrote it.
+    /// True if a person wrote it.
     pub by_person: bool,
     /// Talks that it tells of.
     pub chat_ids: BTreeSet<String>,
     /// Instances that took part in them.
     pub participants: BTreeSet<InstanceId>,
-    /// When it was written, by a hybrid logical clock: later than anything that it has seen.
+    /// Time at which it was written, by a hybrid logical clock: later than anything that it has seen.
     pub written_at: Timestamp,
 }
 
 /// A document with its live versions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Its name.
     pub name: DocumentName,
-    /// How a prompt calls it, where that was set.
+    /// The label of the document in prompts, if one was set.
     pub prompt_label: Option<String>,
     /// Versions that none has replaced, pairwise concurrent; the first is the one that is shown. Never empty.
     pub heads: Vec<Version>,
-    /// Whether a roll-up's sources have changed since it was written.
+    /// True if a roll-up's sources have changed since it was written.
     pub stale: bool,
-    /// When it was first written.
+    /// Time at which it was first written.
     pub created_at: Timestamp,
     /// The hub's revision at its last change.
     pub revision: i64,
@@ -74,19 +72,16 @@ impl Document {
 /// A version that lost its place to a concurrent one, until a person decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conflict {
-    /// Its id.
     pub id: uuid::Uuid,
-    /// The document.
     pub name: DocumentName,
     /// The version that is not shown.
     pub kept: Version,
     /// The version that was shown when the conflict was opened.
     pub shown: Version,
-    /// Since when.
     pub opened_at: Timestamp,
-    /// When it was settled.
+    /// Time at which it was settled.
     pub settled_at: Option<Timestamp>,
-    /// How it was settled: `shown`, `kept`, `merged`, `dismissed`.
+    /// The decision: `shown`, `kept`, `merged` or `dismissed`.
     pub settled: Option<String>,
 }
 

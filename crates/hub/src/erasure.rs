@@ -16,7 +16,7 @@ pub const ERASED: &str = "erased";
 /// A line that was erased from a document, without its words, and the change that erased it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErasedLine {
-    /// See [`line_digest`].
+    /// Made by [`line_digest`] from the line.
     pub digest: [u8; 32],
     /// The instance that erased it.
     pub author: InstanceId,

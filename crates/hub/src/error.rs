@@ -7,13 +7,12 @@ use crate::names::InvalidName;
 /// Why the hub did not do what was asked. Nothing was half-written.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum HubError {
-    /// What was asked for can't be done as it was said; the text says what to change.
+    /// The request can't be fulfilled; the text says what to change.
     #[error("{0}")]
     Invalid(String),
     /// It may not be done by who asked.
     #[error("{0}")]
     Refused(String),
-    /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The Markdown tree can't be read or written; the database is as it was.

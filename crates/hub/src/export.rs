@@ -10,7 +10,7 @@ use crate::names::DocumentName;
 use crate::ports::{Instance, Snapshot};
 use crate::version_vector::VersionVector;
 
-/// Where a version stands among those of its document.
+/// Position of a version among those of its document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VersionState {
@@ -37,7 +37,6 @@ impl VersionState {
 /// A version with its place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExportedVersion {
-    /// Its place.
     pub state: VersionState,
     /// The version; without content it is a deletion.
     #[serde(flatten)]
@@ -48,27 +47,24 @@ pub struct ExportedVersion {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedConflict {
-    /// Its id.
     pub id: Uuid,
     /// The version that lost its place.
     pub kept: i64,
     /// The version that was shown then.
     pub shown: i64,
-    /// Since when.
     pub opened_at: Timestamp,
-    /// When it was settled.
+    /// Time at which it was settled.
     pub settled_at: Option<Timestamp>,
-    /// How.
     pub settled: Option<String>,
 }
 
-/// What a document was and is; also of one that was deleted.
+/// A document with its history, even if it was deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentHistory {
-    /// Whether a roll-up's sources have changed since it was written.
+    /// True if a roll-up's sources have changed since it was written.
     pub stale: bool,
-    /// When it was first written.
+    /// Time at which it was first written.
     pub created_at: Timestamp,
     /// Every version, the first one first. Exactly one is shown.
     pub versions: Vec<ExportedVersion>,
@@ -84,12 +80,12 @@ impl DocumentHistory {
     }
 }
 
-/// What a node or an edge depends on.
+/// A memory that a node or an edge depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedSource {
     /// The memory's id; empty for the word of an instance.
     pub memory: String,
-    /// What an edge is known from.
+    /// The evidence of an edge.
     pub evidence: Option<String>,
 }
 
@@ -97,18 +93,17 @@ pub struct ExportedSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedNode {
-    /// The node.
     #[serde(flatten)]
     pub node: GraphNode,
-    /// Whether a person described it.
+    /// True if a person described it.
     pub described_by_person: bool,
     /// The memory that the description came from.
     pub described_by: Option<String>,
     /// Of an entity: whether it came into being in the graph.
     pub made_here: bool,
-    /// When it was deleted softly.
+    /// Time at which it was deleted softly.
     pub deleted_at: Option<Timestamp>,
-    /// What it depends on, the oldest first.
+    /// Memories that it depends on, the oldest first.
     pub sources: Vec<ExportedSource>,
 }
 
@@ -116,12 +111,11 @@ pub struct ExportedNode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedEdge {
-    /// The edge.
     #[serde(flatten)]
     pub edge: GraphEdge,
-    /// When it was deleted softly.
+    /// Time at which it was deleted softly.
     pub deleted_at: Option<Timestamp>,
-    /// What it depends on, the oldest first.
+    /// Memories that it depends on, the oldest first.
     pub sources: Vec<ExportedSource>,
 }
 
@@ -133,24 +127,23 @@ pub struct ErasedName {
     pub kind: String,
     /// SHA-256 of persona, user, kind and name.
     pub digest: [u8; 32],
-    /// What it had seen, and that it is gone.
+    /// All changes that it included, its deletion too.
     pub vector: VersionVector,
-    /// When.
     pub erased_at: Timestamp,
 }
 
-/// All of it.
+/// Everything that a hub stores of a scope.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HubExport {
     /// Every document with its history, also those that were deleted.
     pub documents: Vec<(DocumentName, DocumentHistory)>,
-    /// How prompts call documents, where that was set.
+    /// Labels of documents in prompts, where they were set.
     pub labels: Vec<(DocumentName, String)>,
     /// Copies of identity documents.
     pub snapshots: Vec<Snapshot>,
-    /// Who has spoken with the hub.
+    /// Instances that have called the hub.
     pub instances: Vec<Instance>,
-    /// What was seen of the user's documents, and of the persona's own.
+    /// All changes seen of the user's documents.
     pub seen: VersionVector,
     /// The same of the persona's own documents.
     pub seen_of_persona: VersionVector,
@@ -158,8 +151,6 @@ pub struct HubExport {
     pub erased: Vec<ErasedName>,
     /// The same of the persona's own.
     pub erased_of_persona: Vec<ErasedName>,
-    /// Nodes, by id.
     pub nodes: Vec<ExportedNode>,
-    /// Edges, by id.
     pub edges: Vec<ExportedEdge>,
 }

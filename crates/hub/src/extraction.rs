@@ -13,7 +13,7 @@ pub struct ExtractionLog {
 }
 
 impl ExtractionLog {
-    /// Whether there is a model that facts can be asked of.
+    /// Notes whether a model is available from which facts can be extracted.
     pub fn set_available(&self, is_available: bool) {
         self.change(|status| status.llm_available = is_available);
     }

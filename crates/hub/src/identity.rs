@@ -35,13 +35,13 @@ const ORDER: [&str; 14] = [
     "relationship_notes",
 ];
 
-/// Where a document stands within its category.
+/// Sorting key of a document within its category.
 fn order_key(name: &FileName) -> (usize, &str) {
     let stem = name.stem();
     (ORDER.iter().position(|known| *known == stem).unwrap_or(ORDER.len()), stem)
 }
 
-/// How identity documents follow each other: by category, known ones first.
+/// Orders identity documents: by category, known files first.
 pub(crate) fn in_order_of_the_prompt(one: &DocumentName, other: &DocumentName) -> Ordering {
     match (one, other) {
         (DocumentName::Identity(a, one), DocumentName::Identity(b, other)) => {
@@ -51,7 +51,8 @@ pub(crate) fn in_order_of_the_prompt(one: &DocumentName, other: &DocumentName) -
     }
 }
 
-/// What a prompt calls a document: its label, or its file name. A label that a file or an archive brought may be any text.
+/// The label of a document in prompts: the one that was set, or its file name. A label from a file or an archive may be any
+/// text.
 pub(crate) fn label_or_stem(label: Option<&str>, name: &DocumentName) -> String {
     label.and_then(|label| check_label(label).ok()).map_or_else(|| name.stem(), str::to_owned)
 }
@@ -61,7 +62,6 @@ fn label_of(document: &Document) -> String {
 }
 
 impl Hub {
-    /// All identity documents.
     pub async fn identity_get_all(&self, caller: &Caller) -> Result<IdentityAll, HubError> {
         let mut all = IdentityAll::default();
         for document in self.identity_documents(&caller.scope).await? {
@@ -216,7 +216,6 @@ impl Hub {
         }
     }
 
-    /// Prompt labels.
     pub async fn identity_get_meta(&self, caller: &Caller, input: MetaQuery) -> Result<Meta, HubError> {
         let mut meta = BTreeMap::new();
         if input.category.is_some() || input.filename.is_some() {

@@ -31,13 +31,11 @@ const WRITTEN_AT_ONCE: usize = 100;
 /// An entry whose keys were named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedLore {
-    /// Its document.
     pub name: DocumentName,
     /// The instance that wrote it.
     pub author: InstanceId,
-    /// What the prompt calls it.
+    /// The label of the entry in the prompt.
     pub label: String,
-    /// Its text.
     pub text: String,
 }
 
@@ -188,7 +186,7 @@ impl Lorebook {
 }
 
 impl DocumentName {
-    /// Whether the document is an entry of a lorebook.
+    /// True if the document is an entry of a lorebook.
     pub fn is_lore(&self) -> bool {
         matches!(self, Self::Identity(Category::Custom, name) if name.is_in_lore())
     }

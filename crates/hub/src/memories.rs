@@ -101,7 +101,6 @@ impl Hub {
         }
     }
 
-    /// One memory.
     pub async fn memory_read(&self, caller: &Caller, input: MemoryRef) -> Result<MemoryReadResult, HubError> {
         Ok(match self.find_memory(&caller.scope, &input).await? {
             Ok(document) => {
@@ -194,7 +193,7 @@ pub(crate) fn memory_of(name: &DocumentName) -> Option<&DiaryName> {
     }
 }
 
-/// Who wrote a memory: a daily belongs to its instance.
+/// The instance that wrote a memory: a daily belongs to its instance.
 pub(crate) fn source_instance(name: &DiaryName, version: &Version) -> InstanceId {
     shown_instance(name, &version.author)
 }

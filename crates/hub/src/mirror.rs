@@ -21,10 +21,10 @@ use crate::versions::{differ, merge_version};
 
 pub use front_matter::{FrontMatter, MirroredText, digest};
 
-/// Who edits a file by hand.
+/// The author of files that a person has edited.
 pub const FILE_EDITOR: &str = "editor:file";
 
-/// What reading the tree found.
+/// Result of reading the tree of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reconciled {
     /// Files whose text a person had changed, and files that the database did not know.

@@ -79,17 +79,17 @@ mod label;
 pub use date::DiaryDate;
 pub use label::{PROMPT_HEADINGS, PROMPT_LABEL_LENGTH_MAX, check_label};
 
-/// Where an identity document belongs.
+/// The category of an identity document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Category {
-    /// Who the persona is.
+    /// Documents about the persona.
     #[serde(rename = "self")]
     Own,
-    /// Who the user is.
+    /// Documents about the user.
     User,
-    /// What is between them.
+    /// Documents about their relationship.
     Relationship,
     /// Anything else that a prompt needs.
     Custom,
@@ -109,7 +109,7 @@ impl Category {
         }
     }
 
-    /// Whether its documents belong to one user; the others are the persona's own.
+    /// True if its documents belong to one user; the others are the persona's own.
     pub fn is_of_user(self) -> bool {
         matches!(self, Self::User | Self::Relationship)
     }
@@ -125,18 +125,18 @@ impl FromStr for Category {
     }
 }
 
-/// How long a time a memory covers.
+/// The length of the period that a memory covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Granularity {
     /// One day of one instance.
     Daily,
-    /// One ISO week.
+    /// A period of one ISO week.
     Weekly,
     /// The weeks whose Thursday lies in one month.
     Monthly,
-    /// One year.
+    /// A period of one year.
     Yearly,
     /// One event, remembered permanently.
     Significant,
@@ -169,7 +169,7 @@ impl FromStr for Granularity {
     }
 }
 
-/// Whether a text is letters and digits of any script, `_` and `-`.
+/// True if a text is letters and digits of any script, `_` and `-`.
 fn is_plain(text: &str) -> bool {
     let is_allowed = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
     !text.is_empty() && text.chars().all(is_allowed)
@@ -189,7 +189,7 @@ impl FileName {
         self.0.strip_suffix(".md").unwrap_or(&self.0)
     }
 
-    /// Whether it lies in the folder of lorebooks.
+    /// True if it lies in the folder of lorebooks.
     pub fn is_in_lore(&self) -> bool {
         self.0.starts_with(LORE_FOLDER)
     }
@@ -230,7 +230,7 @@ impl FromStr for FileName {
     }
 }
 
-/// What a significant memory is called.
+/// The slug of a significant memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Slug(String);
@@ -274,7 +274,7 @@ impl InstanceId {
         Self(format!("{}.{part}", &self.0[..self.0.len().min(room)]))
     }
 
-    /// Whether changes of this author are the instance's: it is the instance, or one of its parts.
+    /// True if changes of this author are the instance's: it is the instance, or one of its parts.
     pub fn is_part_of(&self, instance: &Self) -> bool {
         self.0.strip_prefix(&instance.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
@@ -303,7 +303,6 @@ pub enum DiaryName {
     Daily(Date, InstanceId),
     /// A week, month or year.
     RollUp(Granularity, DiaryDate),
-    /// An event.
     Significant(Date, Slug),
 }
 
@@ -331,7 +330,6 @@ impl DiaryName {
         }
     }
 
-    /// The granularity.
     pub fn granularity(&self) -> Granularity {
         match self {
             Self::Daily(..) => Granularity::Daily,
@@ -340,7 +338,6 @@ impl DiaryName {
         }
     }
 
-    /// The date.
     pub fn date(&self) -> DiaryDate {
         match self {
             Self::Daily(day, _) | Self::Significant(day, _) => DiaryDate::Day(*day),
@@ -472,7 +469,7 @@ impl DocumentName {
         }
     }
 
-    /// Whether it belongs to one user; the others are the persona's own.
+    /// True if it belongs to one user; the others are the persona's own.
     pub fn is_of_user(&self) -> bool {
         match self {
             Self::Identity(category, _) => category.is_of_user(),

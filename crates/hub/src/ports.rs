@@ -25,14 +25,14 @@ use crate::export::HubExport;
 use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId};
 use crate::version_vector::VersionVector;
 
-/// Which documents to read.
+/// Selects documents to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFilter {
     /// Only identity documents of these categories; empty means none.
     pub categories: Vec<Category>,
     /// Only memories of these granularities; empty means none.
     pub granularities: Vec<Granularity>,
-    /// Whether deleted ones are read too.
+    /// True if deleted ones are read too.
     pub deleted: bool,
     /// Only those that changed after this revision; 0 for all.
     pub after: i64,
@@ -60,26 +60,25 @@ impl DocumentFilter {
     }
 }
 
-/// What a synchronisation needs to know of a document: all but its texts.
+/// Fields of a document that synchronisation needs: all but its texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentOutline {
-    /// Its name.
     pub name: DocumentName,
     /// The hub's revision at its last change.
     pub revision: i64,
     /// All that its live versions have seen.
     pub seen: VersionVector,
-    /// What a client has seen that was given the shown version.
+    /// All changes seen by a client that was given the shown version.
     pub as_shown: VersionVector,
     /// Bytes of text of all live versions.
     pub bytes: usize,
     /// Number of live versions.
     pub heads: usize,
-    /// Whether the shown version is a deletion.
+    /// True if the shown version is a deletion.
     pub is_deleted: bool,
 }
 
-/// Where a persona's hub stands.
+/// State of a persona's hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HubState {
     /// Rises with every commit.
@@ -95,9 +94,8 @@ pub struct HubState {
 /// The text of a document, as far as a prompt may need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownText {
-    /// Its name.
     pub name: DocumentName,
-    /// How a prompt calls it, where that was set.
+    /// The label of the document in prompts, if one was set.
     pub prompt_label: Option<String>,
     /// The shown version's text, or its beginning.
     pub text: String,
@@ -106,7 +104,6 @@ pub struct ShownText {
 /// Tells whether the entries of a persona's lorebooks are still the same: how many there are, and the latest revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoreState {
-    /// Number of entries.
     pub count: u64,
     /// The highest revision of one of them.
     pub revision: i64,
@@ -115,9 +112,8 @@ pub struct LoreState {
 /// An entry of a lorebook as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoreDocument {
-    /// Its name.
     pub name: DocumentName,
-    /// Who wrote the shown version.
+    /// The author of the shown version.
     pub author: InstanceId,
     /// The whole text, with its front matter.
     pub text: String,
@@ -127,15 +123,13 @@ pub struct LoreDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Instance {
-    /// Its id.
     pub id: InstanceId,
-    /// What it is: `psycheros`, `sillytavern`, …
+    /// The kind of program: `psycheros`, `sillytavern`, …
     pub kind: String,
-    /// How it is called.
     pub name: Option<String>,
-    /// When it last pulled or pushed.
+    /// Time at which it last pulled or pushed.
     pub last_sync: Timestamp,
-    /// What it has seen of each document: the base of what it sends without version vectors.
+    /// Changes that it has seen of each document: the base of what it sends without version vectors.
     pub base: ClientBase,
     /// The counters of the last whole answer to a pull without `since`: its next such pull shows that it arrived. Empty where it
     /// pulls with `since`, which shows that itself.
@@ -146,7 +140,6 @@ pub struct Instance {
 /// The new state of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentWrite {
-    /// Its name.
     pub name: DocumentName,
     /// The prompt label from now on; none leaves it.
     pub prompt_label: Option<String>,
@@ -154,9 +147,8 @@ pub struct DocumentWrite {
     pub heads: Vec<Version>,
     /// Versions that were merged into these heads on arrival: they are kept as past versions.
     pub merged_from: Vec<Version>,
-    /// Whether it is out of date.
+    /// True if it is out of date.
     pub stale: bool,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -170,11 +162,8 @@ impl DocumentWrite {
 /// A line of a diary and the memory that it tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiaryLine {
-    /// The daily.
     pub document: DocumentName,
-    /// The event.
     pub node: memory::identifiers::NodeId,
-    /// The session.
     pub session: memory::identifiers::SessionId,
     /// The whole line as written.
     pub line: String,
@@ -183,43 +172,35 @@ pub struct DiaryLine {
 /// An event that no diary tells yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiaryEvent {
-    /// Whose memory it is.
     pub scope: Scope,
-    /// The event.
     pub node: memory::identifiers::NodeId,
     /// The session that it was made from.
     pub session: memory::identifiers::SessionId,
-    /// When the session began.
+    /// Time at which the session began.
     pub at: Timestamp,
-    /// What happened.
     pub description: String,
 }
 
 /// A line of a diary whose event says something else since.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutdatedLine {
-    /// Whose memory it is.
     pub scope: Scope,
     /// The line as it stands.
     pub line: DiaryLine,
-    /// What the event says now.
+    /// The present text of the event.
     pub description: String,
 }
 
 /// A copy of an identity document, kept for a while.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
-    /// Its id: `category/stem_time`.
     pub id: String,
-    /// The document.
     pub name: DocumentName,
-    /// Its text then.
     pub content: String,
-    /// When it was made.
+    /// Time at which it was made.
     pub created_at: Timestamp,
     /// Why: `manual`, `scheduled`, `pre-replace`.
     pub reason: String,
-    /// By which instance.
     pub source: String,
 }
 
@@ -228,31 +209,27 @@ pub struct Snapshot {
 pub struct HubCommit {
     /// The revision at which all that led to this was read.
     pub expected: i64,
-    /// Documents.
     pub documents: Vec<DocumentWrite>,
     /// Conflicts that begin; `kept` is one of the heads of its document's write, found by its vector.
     pub opened: Vec<Conflict>,
     /// Conflicts that a person settled, and how.
     pub settled: Vec<(uuid::Uuid, String)>,
-    /// Lines of diaries.
     pub lines: Vec<DiaryLine>,
-    /// Snapshots.
     pub snapshots: Vec<Snapshot>,
     /// An instance that has spoken.
     pub instance: Option<Instance>,
-    /// What that instance says that it has received.
+    /// Changes that the instance confirms to have received.
     pub heard: Option<VersionVector>,
     /// Words that were erased elsewhere; they go after the documents are written.
     pub erasures: Vec<DocumentErasure>,
-    /// How far the scope is exchanged with the hub of this home.
+    /// Position of the exchange with the hub of this home.
     pub exchange: Option<ExchangePosition>,
-    /// What comes from an archive and was never here; what is there is left as it is.
+    /// Contents of an archive that were never here; existing rows are left as they are.
     pub restored: Option<Box<HubExport>>,
-    /// When.
     pub at: Option<Timestamp>,
 }
 
-/// How a commit ended.
+/// The result of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HubCommitOutcome {
     /// It is durable, and the hub stands at this revision.
@@ -264,11 +241,11 @@ pub enum HubCommitOutcome {
 /// Storage of the hub. Every method that writes is one transaction.
 #[async_trait]
 pub trait HubStore: Send + Sync {
-    /// Where the hub stands.
+    /// State of the hub.
     async fn hub_state(&self, scope: &Scope) -> Result<HubState, StoreError> {
         Ok(self.hub_state_with(scope, &[]).await?.0)
     }
-    /// Where the hub stands and these documents, also deleted ones, as of one moment.
+    /// State of the hub with these documents, also deleted ones, from one snapshot.
     async fn hub_state_with(
         &self,
         scope: &Scope,
@@ -281,8 +258,9 @@ pub trait HubStore: Send + Sync {
     async fn document_outlines(&self, scope: &Scope, from: i64) -> Result<Vec<DocumentOutline>, StoreError>;
     /// One document, also a deleted one.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
-    /// What is in identity documents, entries of lorebooks left out, by kind and stem, and in those of these memories that are there, in the order
-    /// asked: of each text the first `length_max` characters. However long the past is, only what is named is read.
+    /// Texts of identity documents, without entries of lorebooks, by kind and stem, and of those of these memories that
+    /// exist, in the order asked: the first `length_max` characters of each. Its cost does not depend on the length of the
+    /// past.
     async fn shown_texts(
         &self,
         scope: &Scope,
@@ -332,7 +310,7 @@ pub trait HubStore: Send + Sync {
         scope: &Scope,
         instance: &InstanceId,
     ) -> Result<VersionVector, StoreError>;
-    /// How far the scope is exchanged with the hub of this home; `None` before the first exchange. `sent` is of all scopes of the
+    /// Position of the exchange with the hub of this home; `None` before the first exchange. `sent` is of all scopes of the
     /// persona.
     async fn exchange_position(&self, scope: &Scope) -> Result<Option<ExchangePosition>, StoreError>;
     /// Erasures by this instance, or a part of it, beyond what the hub of this home follows.
@@ -360,11 +338,10 @@ pub trait HubStore: Send + Sync {
     async fn own_instance(&self) -> Result<Option<InstanceId>, StoreError>;
     /// From now on this home's own changes are of this author: another copy of the home uses the one before.
     async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError>;
-    /// Snapshots, newest first.
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Takes snapshots away that are older than that; says how many.
     async fn prune_snapshots(&self, before: Timestamp) -> Result<u64, StoreError>;
-    /// Where each of the phrases stands, in at most `limit` pieces each.
+    /// Positions of each of the phrases, in at most `limit` chunks each.
     async fn search_chunks(
         &self,
         scope: &Scope,
@@ -400,9 +377,9 @@ pub trait HubStore: Send + Sync {
         fingerprint: &str,
         vectors: Vec<(i64, Embedding)>,
     ) -> Result<(), StoreError>;
-    /// How many chunks of all scopes have vectors of this model.
+    /// Number of chunks of all scopes that have vectors of this model.
     async fn chunk_coverage(&self, fingerprint: &str) -> Result<ChunkCoverage, StoreError>;
-    /// How many memories have vectors of this model.
+    /// Number of memories that have vectors of this model.
     async fn embedded_memories(&self, scope: &Scope, fingerprint: &str) -> Result<DiaryCoverage, StoreError>;
     /// Names of all memories that are there, in no order. No text is read.
     async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError>;
@@ -430,7 +407,7 @@ pub trait HubStore: Send + Sync {
     ) -> Result<Vec<(Scope, DocumentName)>, StoreError>;
     /// Scopes that have documents.
     async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError>;
-    /// Whether sessions that were talked in between these moments are still to be made memory of.
+    /// True if sessions that were talked in between these moments are still to be made memory of.
     async fn has_unfinished_session(
         &self,
         scope: &Scope,
@@ -441,14 +418,14 @@ pub trait HubStore: Send + Sync {
     async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError>;
     /// Lines of diaries whose events were corrected.
     async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError>;
-    /// Whether any change of this instance was ever seen.
+    /// True if any change of this instance was ever seen.
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError>;
 }
 
-/// Which memories are linked to the entities that a query names (the graph's part of the score).
+/// Links of memories to the entities that a query names (the graph's part of the score).
 #[async_trait]
 pub trait DiaryLinks: Send + Sync {
-    /// How many entities that the query names each memory is linked to, by [`crate::MemoryName::id`].
+    /// Number of entities that the query names each memory is linked to, by [`crate::MemoryName::id`].
     async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError>;
     /// The nodes and entities that the query names, each with all its folded names.
     async fn names_in(&self, scope: &Scope, query: &str) -> Result<Vec<Vec<String>>, StoreError>;
@@ -463,14 +440,13 @@ pub trait HubListener: Send + Sync {
     fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send>;
 }
 
-/// What a summariser is given.
+/// Input for writing a roll-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRequest {
     /// Weekly, monthly or yearly.
     pub granularity: Granularity,
     /// The period's name, such as `2026-W11`.
     pub period: String,
-    /// How the persona is called.
     pub persona: String,
     /// Identity documents: label and text.
     pub identity: Vec<(String, String)>,
@@ -483,12 +459,12 @@ pub struct SummaryRequest {
 #[error("{0}")]
 pub struct SummaryError(pub String);
 
-/// Writes roll-ups.
+/// Writes roll-ups with a model.
 #[async_trait]
 pub trait Summariser: Send + Sync {
     /// Bullets in the first person, without their dash; at least one.
     async fn summarise(&self, request: SummaryRequest) -> Result<Vec<String>, SummaryError>;
 
-    /// How many tokens of sources fit into one question.
+    /// Number of tokens of sources that fit into one question.
     fn source_tokens_max(&self) -> u32;
 }

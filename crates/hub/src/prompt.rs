@@ -33,7 +33,7 @@ pub struct PromptDocuments {
     pub documents: Vec<(String, String)>,
     /// Roll-ups of the spans, the oldest first.
     pub periods: Vec<(String, String)>,
-    /// What other programs wrote about the text, the most relevant first.
+    /// Texts of other programs about the message, the most relevant first.
     pub related: Vec<RelatedMemory>,
     /// Entries of lorebooks that are named, the most important first.
     pub lore: Vec<NamedLore>,
@@ -117,7 +117,7 @@ fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<Diar
     names
 }
 
-/// Whether the middle of a period lies in the span: a month's weeks reach into its neighbours.
+/// True if the middle of a period lies in the span: a month's weeks reach into its neighbours.
 fn is_mostly_within(date: DiaryDate, first: Date, last: Date) -> bool {
     let length = (date.last_day() - date.first_day()).get_days();
     let middle = date.first_day().saturating_add((length / 2).days());

@@ -9,7 +9,7 @@ use memory::ports::Backoff;
 
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(3600) };
 
-/// What failed, with how often and when to try again. It is not kept over a restart, which is a try.
+/// Work that failed, with its attempts and the time of the next one. It is not stored: a restart is an attempt.
 pub(crate) struct Retries<Work> {
     waiting: Mutex<BTreeMap<Work, (u32, Timestamp)>>,
 }
@@ -53,7 +53,7 @@ impl<Work: Ord> Retries<Work> {
         waiting.iter().filter(|(_, (_, at))| *at > now).map(|(work, _)| work.clone()).collect()
     }
 
-    /// When the next one is to be tried again.
+    /// Time of the next attempt.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.values().map(|(_, at)| *at).min()

@@ -19,10 +19,10 @@ use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
 use crate::versions::merge_version;
 
-/// Who writes roll-ups, as versions say it.
+/// The author of roll-ups, as their versions name it.
 pub const ROLL_UP_EDITOR: &str = "rollup";
 
-/// What became of a period.
+/// Result of summarising a period.
 pub(crate) type RollupResult = Result<(), String>;
 
 impl Hub {
@@ -168,7 +168,7 @@ impl Hub {
     }
 }
 
-/// Whether a person or a client wrote this text. It is never replaced by an automatic one.
+/// True if a person or a client wrote this text. It is never replaced by an automatic one.
 fn is_written_by_hand(version: &Version) -> bool {
     version.content.is_some() && version.edited_by != ROLL_UP_EDITOR
 }

@@ -42,7 +42,7 @@ const WEIGHT_GRAPH: f64 = 0.05;
 const WEIGHT_INSTANCE: f64 = 0.1;
 /// Relevance of a text that holds every word of a name, once.
 const NAME_MENTIONED: f64 = 0.9;
-/// What a day of age takes: half is left after 143 days.
+/// Loss of score per day of age: half is left after 143 days.
 const RECENCY_PER_DAY: f64 = 0.007;
 
 /// A sentence of a query.
@@ -148,7 +148,7 @@ impl Hub {
     }
 }
 
-/// How many of the named nodes a chunk mentions by any of their names.
+/// Number of of the named nodes a chunk mentions by any of their names.
 fn mentioned(named: &[Vec<String>], chunk: &DiaryChunk) -> u32 {
     let text = IndexedText::new(&chunk.terms);
     let words = WordStatistics::default();
@@ -166,7 +166,7 @@ fn mark_meant(results: &mut [FoundMemory], meaning: &HashMap<String, f64>) {
     }
 }
 
-/// What a memory's score is made of beside its own name.
+/// The terms of a memory's score.
 struct Parts {
     relevance: f64,
     linked: u32,

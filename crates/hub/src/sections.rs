@@ -26,7 +26,7 @@ pub fn join(before: &str, after: &str) -> String {
     }
 }
 
-/// Whether a line begins an entry of a list.
+/// True if a line begins an entry of a list.
 pub fn is_bullet(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("- ") || line.starts_with("* ")
@@ -95,7 +95,7 @@ fn find(document: &str, section: &str) -> Option<Place> {
     Some(Place { body, has_blank_line })
 }
 
-/// Where a heading's line begins, where the next one does, its rank, its name.
+/// Start of a heading's line, start of the next line, level, name.
 type Heading<'a> = (usize, usize, usize, &'a str);
 
 /// Headings outside of fenced code.

@@ -19,24 +19,24 @@ use crate::ports::{DiaryLinks, HubListener, HubStore, Summariser};
 use crate::retries::Retries;
 use crate::search::{ChunkVectorCache, EmbeddingWatermark};
 
-/// Who asks, and for whose memory.
+/// The author of a request, and the memory it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The persona and the user.
     pub scope: Scope,
     /// The instance that speaks.
     pub instance: InstanceId,
-    /// Whether the user or owner acts in person: only people write core blocks.
+    /// True if the user or owner acts in person: only people write core blocks.
     pub is_person: bool,
-    /// Whether the token or connection speaks for `instance` alone. What such a caller says about people and about other
+    /// True if the token or connection speaks for `instance` alone. What such a caller says about people and about other
     /// instances is not believed.
     pub is_bound: bool,
-    /// Whether it acts for the user of `scope` alone. It writes no document that all users of the persona share, and reads none
-    /// of the category `custom` but where [`HubSettings::users_read_custom`] says so.
+    /// True if it acts for the user of `scope` alone. It writes no document that all users of the persona share, and reads
+    /// none of the category `custom` but where [`HubSettings::users_read_custom`] says so.
     pub is_of_one_user: bool,
 }
 
-/// What a person can set.
+/// Settings of the hub that a person can change.
 #[derive(Clone, Debug)]
 pub struct HubSettings {
     /// The instance that this hub is at the start.
@@ -45,35 +45,29 @@ pub struct HubSettings {
     pub default_scope: Scope,
     /// The zone where a persona or user has told none.
     pub zone: TimeZone,
-    /// How long snapshots are kept.
+    /// Period after which snapshots are deleted.
     pub snapshot_retention: Duration,
     /// Instances whose version is shown among equally late ones, the first before the others.
     pub priority: Vec<InstanceId>,
-    /// Whether callers that act for one user read documents of the category `custom`.
+    /// True if callers that act for one user read documents of the category `custom`.
     pub users_read_custom: bool,
     /// The folder that `identity` and `memories` lie in; none for a hub without files.
     pub mirror: Option<PathBuf>,
 }
 
-/// What a hub is made of.
+/// The dependencies of a hub.
 pub struct HubParts {
-    /// Where documents are kept.
     pub store: Arc<dyn HubStore>,
-    /// Who knows personas and users.
     pub personas: Arc<dyn memory::ports::PersonaStore>,
     /// Users, so that a document's scope is known.
     pub users: Arc<dyn memory::ports::UserStore>,
-    /// Who knows what is no longer current.
     pub corrections: Arc<dyn memory::ports::CorrectionStore>,
-    /// Who makes vectors; none where words must do.
+    /// Without it, documents are found by their words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Who writes roll-ups.
     pub summariser: Option<Arc<dyn Summariser>>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
     /// Ids of what is written.
     pub ids: Arc<dyn IdGenerator>,
-    /// What a person can set.
     pub settings: HubSettings,
 }
 
@@ -99,7 +93,6 @@ pub(crate) struct Inner {
     pub(crate) vectors: ChunkVectorCache,
     pub(crate) embedded: EmbeddingWatermark,
     pub(crate) lore: LoreCache,
-    /// Roll-ups that failed.
     pub(crate) failures: Retries<(Scope, DiaryName)>,
     instance: ArcSwap<InstanceId>,
     last_renewal: std::sync::Mutex<Option<Timestamp>>,
@@ -108,7 +101,7 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// When this hub last noticed that it had lost changes.
+    /// Time at which this hub last noticed that it had lost changes.
     pub(crate) fn last_renewal(&self) -> Option<Timestamp> {
         *self.last_renewal.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -155,12 +148,12 @@ impl Hub {
         let _ = self.inner.listener.set(listener);
     }
 
-    /// How the drawing of facts from memories fares: whoever draws them notes it here, `sync_status` shows it.
+    /// State of extracting facts from memories: the extractor updates it, `sync_status` reports it.
     pub fn extraction(&self) -> &ExtractionLog {
         &self.inner.extraction
     }
 
-    /// What a person has set.
+    /// The settings of the hub.
     pub fn settings(&self) -> &HubSettings {
         &self.inner.parts.settings
     }

@@ -29,7 +29,7 @@ use crate::service::{Caller, Hub};
 pub const PROTOCOL_VERSION: u32 = 1;
 
 impl Hub {
-    /// Where the hub stands and who has spoken with it.
+    /// State of the hub, with the instances that have called it.
     pub async fn sync_status(&self, caller: &Caller) -> Result<SyncStatus, HubError> {
         let store = &self.inner().parts.store;
         let state = store.hub_state(&caller.scope).await?;
@@ -94,7 +94,7 @@ impl Hub {
     }
 }
 
-/// Where the hub stands after these documents, which are all of a scope.
+/// State of the hub after these documents, which are all of a scope.
 fn token_of(state: &HubState, documents: &[DocumentOutline], now: Timestamp) -> SyncToken {
     let line = |document: &DocumentOutline| {
         let counters: Vec<String> =

@@ -16,7 +16,7 @@ use crate::service::{Caller, Hub, HubParts};
 use crate::version_vector::VersionVector;
 use crate::versions::{in_order, seen_by, written_at};
 
-/// What one act goes by: where the hub stood when it began, and the counters that it has taken since.
+/// The basis of one transaction: the state of the hub when it began, and the counters that it has used since.
 pub(crate) struct HubTransaction<'a> {
     pub(crate) hub: &'a Hub,
     pub(crate) caller: &'a Caller,
@@ -177,8 +177,8 @@ impl HubTransaction<'_> {
         instance.part(&format!("{role}{}", &digits[digits.len() - 8..]))
     }
 
-    /// What a version by hand has seen: these, and itself. It has a counter of its own, `<instance>.file`: a file does not
-    /// see what the instance wrote after it, nor what stands beside.
+    /// Version vector of a change by hand: these versions, and itself. It has a counter of its own, `<instance>.file`: a
+    /// file includes neither later changes of the instance nor concurrent versions.
     pub(crate) fn by_hand(&mut self, seen: &[Version], heads: &[Version]) -> VersionVector {
         let own = self.state.author.clone();
         let seen = seen_by(seen);
@@ -298,12 +298,12 @@ pub(crate) fn check_reach(caller: &Caller, name: &DocumentName) -> Result<(), Hu
 }
 
 impl Hub {
-    /// Whether a caller may see a document of its scope.
+    /// True if a caller may see a document of its scope.
     pub(crate) fn may_read(&self, caller: &Caller, name: &DocumentName) -> bool {
         !matches!(name, DocumentName::Identity(Category::Custom, _)) || self.may_read_custom(caller)
     }
 
-    /// Whether a caller may see documents of the category `custom`.
+    /// True if a caller may see documents of the category `custom`.
     pub(crate) fn may_read_custom(&self, caller: &Caller) -> bool {
         !caller.is_of_one_user || self.settings().users_read_custom
     }
@@ -322,7 +322,7 @@ impl Hub {
         }
     }
 
-    /// What may be written by whom, and how long it may be.
+    /// Checks that the caller may write the document, and its length.
     pub(crate) fn check_writable(
         &self,
         caller: &Caller,

@@ -10,8 +10,8 @@ use crate::names::InstanceId;
 
 /// Greatest counter that is accepted: clients in JavaScript count exactly up to it.
 pub const COUNTER_MAX: u64 = 1 << 53;
-/// How far a pushed counter may be ahead of the last one seen of its author. An instance that was offline for years stays
-/// below it; without this limit a single push could use up all the counters that are left.
+/// Maximum step of a pushed counter ahead of the last one seen of its author. An instance that was offline for years stays
+/// below it; without this limit a single push could use up all remaining counters.
 pub const COUNTER_STEP_MAX: u64 = 1_000_000;
 
 /// The greatest counter of each author that a version has seen; an author that is missing stands at 0.
@@ -39,7 +39,7 @@ impl VersionVector {
         self.0.get(author).copied().unwrap_or(0)
     }
 
-    /// Whether nothing was seen.
+    /// True if nothing was seen.
     pub fn is_empty(&self) -> bool {
         self.0.values().all(|counter| *counter == 0)
     }
@@ -73,7 +73,7 @@ impl VersionVector {
         }
     }
 
-    /// Whether this has seen all that the other has.
+    /// True if this has seen all that the other has.
     pub fn covers(&self, other: &Self) -> bool {
         other.0.iter().all(|(author, counter)| self.get(author) >= *counter)
     }
@@ -106,7 +106,7 @@ impl VersionVector {
         )
     }
 
-    /// Authors and counters.
+    /// Each author with its counter.
     pub fn iter(&self) -> impl Iterator<Item = (&InstanceId, u64)> {
         self.0.iter().map(|(author, counter)| (author, *counter))
     }

@@ -9,7 +9,7 @@ use crate::names::InstanceId;
 use crate::rollup::ROLL_UP_EDITOR;
 use crate::version_vector::VersionVector;
 
-/// What became of an incoming version.
+/// The result of merging a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// All that it has seen was seen before: nothing changes.
@@ -70,7 +70,8 @@ pub fn written_at(now: Timestamp, seen: &[Version]) -> Timestamp {
     }
 }
 
-/// What a client that was given the shown version has seen: it, and every other version that says the same.
+/// Version vector of a client that was given the shown version: it includes that version, and every other one with the same
+/// text.
 pub fn vector_as_shown(heads: &[Version]) -> VersionVector {
     let mut vector = VersionVector::default();
     let shown = heads.first().map(|head| &head.content);
@@ -89,7 +90,7 @@ pub fn seen_by(versions: &[Version]) -> VersionVector {
     seen
 }
 
-/// Whether the live versions say different things.
+/// True if the live versions say different things.
 pub fn differ(heads: &[Version]) -> bool {
     heads.windows(2).any(|pair| pair[0].content != pair[1].content)
 }

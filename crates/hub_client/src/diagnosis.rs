@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::HttpAddress;
 use crate::http::{client, endpoint, shown, token};
 
-/// How long the plain question may take.
+/// Time that the plain question may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Explains why a call over this address failed; `error` is what the protocol said.
@@ -56,7 +56,7 @@ async fn ask(
     Ok((status, serde_json::from_str(&text).unwrap_or_default()))
 }
 
-/// What an answer says against this embodiment; `None` if nothing.
+/// The error in an answer that concerns this embodiment; `None` if there is none.
 fn refused(status: StatusCode, problem: &Value, host: &str) -> Option<RemoteError> {
     let detail = problem["detail"].as_str().unwrap_or_default();
     let text = match status {

@@ -11,9 +11,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{Connection, HttpAddress, diagnosis};
 
-/// How long it may take until a connection stands.
+/// Time that a connection may take to open.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Where an EchoVessel serves its tools.
+/// The path of an EchoVessel's tools.
 const PATH: &str = "/mcp";
 
 /// The address of the tools.

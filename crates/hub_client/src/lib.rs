@@ -24,10 +24,10 @@ use serde_json::{Map, Value, json};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
-/// How long one call may take. A page is at most a few megabytes; who has not answered by then is away.
+/// Time that one call may take. A page is at most a few megabytes; a hub that has not answered by then is away.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where a hub is.
+/// The address of a hub.
 #[derive(Clone)]
 pub enum HubAddress {
     /// A server, reached over HTTP.
@@ -36,7 +36,7 @@ pub enum HubAddress {
     Process(Vec<String>),
 }
 
-/// Where a token is read.
+/// Reads the token of a hub.
 pub type TokenSource = Arc<dyn Fn() -> Option<SecretString> + Send + Sync>;
 
 /// A hub that is reached over HTTP.

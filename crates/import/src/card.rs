@@ -8,19 +8,17 @@ use crate::macros::resolve_macros;
 pub struct Card {
     /// `1.0`, `2.0` or `3.0`.
     pub spec_version: String,
-    /// Full name.
     pub name: String,
-    /// What `{{char}}` stands for, if it isn't the name.
+    /// Replaces `{{char}}`, if it isn't the name.
     pub nickname: Option<String>,
-    /// Who the persona is.
+    /// Describes the persona of the card.
     pub description: String,
     /// In a few words.
     pub personality: String,
-    /// Where and how the talk takes place.
+    /// Place and situation of the conversation.
     pub scenario: String,
     /// Greeting: style material, never a memory.
     pub first_message: String,
-    /// Other greetings.
     pub alternate_greetings: Vec<String>,
     /// Example talk: style material, never a memory.
     pub example_talk: String,
@@ -30,24 +28,21 @@ pub struct Card {
     pub post_history_instructions: String,
     /// For the person who uses the card, not for the persona.
     pub creator_notes: String,
-    /// Who made it.
     pub creator: String,
     /// The card's own version.
     pub version: String,
-    /// Tags.
     pub tags: Vec<String>,
     /// The picture that carried it, or that is in its archive.
     pub picture: Option<Picture>,
-    /// What it brings along.
+    /// The lorebook of the card.
     pub lorebook: Option<Lorebook>,
     /// File, for a person to find it again.
     pub place: String,
 }
 
-/// A picture's bytes.
+/// The bytes of a picture, with their type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
-    /// `image/png`, `image/jpeg`, `image/webp`.
     pub media_type: String,
     /// The file, without the card in it.
     pub bytes: Vec<u8>,
@@ -77,28 +72,28 @@ pub struct LoreEntry {
     pub keys: Vec<String>,
     /// Further keys, if there are any.
     pub secondary_keys: Vec<String>,
-    /// The text, verbatim.
+    /// The text, word by word.
     pub content: String,
-    /// Whether it is always in the prompt.
+    /// True if it is always in the prompt.
     pub is_constant: bool,
-    /// Whether it is switched on.
+    /// True if it is switched on.
     pub is_enabled: bool,
-    /// How `secondary_keys` decide: `and_any`, `and_all`, `not_all` or `not_any`.
+    /// Condition on `secondary_keys`: `and_any`, `and_all`, `not_all` or `not_any`.
     pub logic: String,
     /// Entries of a higher order stand later in the prompt.
     pub order: i64,
-    /// How many of the newest messages are searched for keys.
+    /// Number of the newest messages that are searched for keys.
     pub scan_depth: Option<u32>,
-    /// Whether keys are compared letter by letter.
+    /// True if keys are compared letter by letter.
     pub is_case_sensitive: bool,
-    /// Whether keys must be whole words, or may stand within words; not set for the usual way.
+    /// True if keys must be whole words, false if they may stand within words; not set for the default.
     pub whole_words: Option<bool>,
     /// Other fields that are set, by name.
     pub other: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Card {
-    /// What `{{char}}` stands for.
+    /// The text for `{{char}}`.
     pub fn persona_name(&self) -> &str {
         self.nickname.as_deref().filter(|name| !name.is_empty()).unwrap_or(&self.name)
     }

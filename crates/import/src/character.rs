@@ -20,15 +20,15 @@ pub struct CharacterDraft {
     pub name: Option<String>,
     /// Description, personality and scenario of the card, or the persona's part of the instructions.
     pub persona_block: String,
-    /// What the files say about the user.
+    /// Text about the user from the files.
     pub user_block: String,
-    /// How the persona talks: instructions, example dialogue, greetings.
+    /// The persona's way of speaking: instructions, example dialogue, greetings.
     pub style_block: String,
     /// First messages to choose from. None becomes a message unless a person chooses it.
     pub greetings: Vec<String>,
     /// The ends of texts that are longer than their block.
     pub overflow: Vec<Overflow>,
-    /// Whether `picture` is set, which is not part of the JSON.
+    /// True if `picture` is set, which is not part of the JSON.
     pub has_picture: bool,
     /// The character's picture, if it is small enough to store.
     #[serde(skip)]
@@ -45,22 +45,22 @@ pub struct CharacterDraft {
 /// The end of a text that is longer than its block. It is saved as a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overflow {
-    /// Where its beginning stands.
+    /// The block that holds its beginning.
     pub block: CoreBlock,
-    /// What follows the beginning.
+    /// The rest of the text.
     pub text: String,
 }
 
-/// A lorebook, counted.
+/// A lorebook with counts of its entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LorebookSummary {
-    /// Its name.
+    /// The name of the book.
     pub name: String,
-    /// How many entries it has.
+    /// Number of entries it has.
     pub entries: u64,
 }
 
-/// How a character is drafted.
+/// Options for drafting a character.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftOptions<'a> {
     /// Stands for `{{user}}`; else the card's language has a word for it.
@@ -259,7 +259,7 @@ impl BlockParts {
     }
 }
 
-/// What a draft says in the card's own language.
+/// Phrases of a draft in the card's own language.
 struct Words {
     user: &'static str,
     /// For `{{user}}` in what is said to the user.

@@ -14,14 +14,13 @@ pub(crate) struct CsvRecords<R> {
     bytes_max: usize,
 }
 
-/// One record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CsvRecord {
     Fields {
         /// Line on which it begins, from 1.
         line: u64,
         fields: Vec<String>,
-        /// Whether bytes that are not UTF-8 were replaced.
+        /// True if bytes that are not UTF-8 were replaced.
         is_cleaned: bool,
     },
     /// Longer than the limit, or with too many fields.

@@ -8,23 +8,14 @@ pub enum ImportError {
     Io {
         /// File, as named by the caller.
         place: String,
-        /// The system's reason.
         reason: io::Error,
     },
     /// More files than [`crate::limits::SOURCES_MAX`].
     #[error("there are more than {max} files; import them in several parts")]
-    TooManySources {
-        /// The limit.
-        max: usize,
-    },
+    TooManySources { max: usize },
     /// No format has this name.
     #[error("unknown format {name:?}; choose one of {}", known.join(", "))]
-    UnknownFormat {
-        /// As given.
-        name: String,
-        /// Every format's id.
-        known: Vec<&'static str>,
-    },
+    UnknownFormat { name: String, known: Vec<&'static str> },
     /// A zone that the time-zone database doesn't have.
     #[error("unknown time zone {0:?}; use an IANA name such as Europe/Berlin")]
     UnknownZone(String),

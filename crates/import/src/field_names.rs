@@ -6,21 +6,21 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a field of a message is.
+/// The meaning of a message's field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FieldKind {
-    /// What was said.
+    /// The text of the message.
     Text,
-    /// Who said it.
+    /// The speaker of the message.
     From,
     /// `user`, `assistant` or the like.
     Role,
-    /// When.
+    /// Time of the message.
     Time,
     /// The conversation that it belongs to.
     Conversation,
-    /// What identifies the message.
+    /// The id of the message.
     Id,
     /// The language model that wrote it.
     Model,
@@ -38,7 +38,8 @@ impl FieldKind {
     ];
 }
 
-/// Which field of a file is what. In JSON a name may be a path: `message.text`. Names are compared without case.
+/// Names of a file's fields by their meaning. In JSON a name may be a path: `message.text`. Names are compared without
+/// case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct FieldNames(BTreeMap<FieldKind, String>);
@@ -68,7 +69,7 @@ impl FieldNames {
         Ok(names)
     }
 
-    /// Whether no field is named.
+    /// True if no field is named.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -45,7 +45,7 @@ pub struct Format {
     pub id: &'static str,
     /// Name for a person.
     pub name: &'static str,
-    /// Whether the file has the format, by its head (and, where names are the form, the files beside it).
+    /// True if the file has the format, by its head (and, where names are the form, the files beside it).
     detect: fn(&Context<'_>) -> bool,
     /// Starts to read a file.
     pub(crate) open: fn(&Context<'_>) -> Result<Reader, ImportError>,
@@ -90,13 +90,11 @@ impl<S: Step> Iterator for Stepped<S> {
     }
 }
 
-/// What a reader is opened with.
+/// Inputs of every reader.
 pub(crate) struct Context<'a> {
     /// All files, for those that belong together.
     pub(crate) sources: &'a Sources,
-    /// The file.
     pub(crate) source: &'a Source,
-    /// Its start.
     pub(crate) head: &'a Head,
     /// Fields that a person has named.
     pub(crate) fields: &'a FieldNames,

@@ -7,30 +7,30 @@ use crate::json::{Entered, JsonReader};
 use crate::limits::HEAD_BYTES;
 use crate::sources::Source;
 
-/// What a file looks like.
+/// The beginning of a file, as far as it shows its format.
 pub(crate) struct Head {
     /// As it is, at most [`HEAD_BYTES`].
     pub(crate) bytes: Vec<u8>,
     /// Decoded; bytes that are not UTF-8 replaced.
     pub(crate) text: String,
-    /// Whether the file goes on after it.
+    /// True if the file goes on after it.
     pub(crate) is_cut: bool,
-    /// What its JSON looks like, if it begins as JSON.
+    /// The outline of its JSON, if it begins as JSON.
     pub(crate) json: Option<Outline>,
 }
 
 /// Keys of the first JSON value, as far as the head goes.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
-    /// Whether the value is an array; then the keys are those of its first elements.
+    /// True if the value is an array; then the keys are those of its first elements.
     pub(crate) is_array: bool,
     /// Keys in their order.
     pub(crate) keys: Vec<String>,
     /// Keys of the objects that are values, or of the first object in the arrays that are values.
     pub(crate) inner: Vec<(String, Vec<String>)>,
-    /// Whether it is an array without elements.
+    /// True if it is an array without elements.
     is_empty: bool,
-    /// Whether another value follows the first one: JSON Lines.
+    /// True if another value follows the first one: JSON Lines.
     pub(crate) has_more_values: bool,
 }
 
@@ -66,17 +66,17 @@ impl Head {
         self.text[..whole].lines()
     }
 
-    /// Whether the JSON has all these keys at its top (in its first element, if it is an array).
+    /// True if the JSON has all these keys at its top (in its first element, if it is an array).
     pub(crate) fn has_keys(&self, keys: &[&str]) -> bool {
         self.json.as_ref().is_some_and(|outline| outline.has(keys))
     }
 
-    /// Whether the JSON is an array of objects with all these keys.
+    /// True if the JSON is an array of objects with all these keys.
     pub(crate) fn is_array_of(&self, keys: &[&str]) -> bool {
         self.json.as_ref().is_some_and(|outline| outline.is_array && outline.has(keys))
     }
 
-    /// Whether the JSON is one object with all these keys.
+    /// True if the JSON is one object with all these keys.
     pub(crate) fn is_object_with(&self, keys: &[&str]) -> bool {
         self.json.as_ref().is_some_and(|outline| !outline.is_array && outline.has(keys))
     }
@@ -168,7 +168,7 @@ impl Outline {
         keys.iter().all(|key| self.keys.iter().any(|own| own == key))
     }
 
-    /// Whether the value of `key` is an object, or an array of objects, with all these keys.
+    /// True if the value of `key` is an object, or an array of objects, with all these keys.
     pub(crate) fn inner_has(&self, key: &str, keys: &[&str]) -> bool {
         self.inner
             .iter()
@@ -176,7 +176,7 @@ impl Outline {
     }
 }
 
-/// Whether the error is about the bytes rather than about the system.
+/// True if the error is about the bytes rather than about the system.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     matches!(
         error.kind(),

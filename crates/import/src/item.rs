@@ -14,20 +14,19 @@ pub enum Item {
     Message(Box<Message>),
     /// Text that is not talk: diary, notes, letters, a project's file.
     Document(Document),
-    /// A persona's draft.
     Card(Box<Card>),
     /// A lorebook that belongs to no card.
     Lorebook(Lorebook),
     /// Draft for a core block; a person confirms it.
     CoreDraft(CoreDraft),
-    /// What the other program had saved about its user; a person decides about it.
+    /// A memory that the other program had saved about its user; a person decides about it.
     SavedMemory(SavedMemory),
     /// Found, but not taken.
     Skip(Skip),
 }
 
 impl Item {
-    /// Whether it counts in `found = recorded + already_there + skipped`: everything but the start of a conversation.
+    /// True if it counts in `found = recorded + already_there + skipped`: everything but the start of a conversation.
     pub fn is_counted(&self) -> bool {
         !matches!(self, Self::Conversation(_))
     }
@@ -61,7 +60,7 @@ impl ExternalId {
     }
 }
 
-/// Who the format says is speaking. A [`crate::Mapping`] decides.
+/// The speaker's role according to the format. A [`crate::Mapping`] decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "SpeakerRole")]
@@ -83,9 +82,8 @@ pub struct Message {
     pub conversation: String,
     /// As the format names the speaker. Never empty.
     pub speaker: String,
-    /// What the format says about the speaker.
+    /// The speaker's role according to the format.
     pub role: Role,
-    /// When it was sent.
     pub time: MessageTime,
     /// Verbatim; empty only if there are attachments.
     pub text: String,
@@ -97,7 +95,7 @@ pub struct Message {
     pub attachments: Vec<Attachment>,
     /// Language model that wrote it.
     pub model: Option<String>,
-    /// Whether bytes that are not UTF-8 were replaced.
+    /// True if bytes that are not UTF-8 were replaced.
     pub is_cleaned: bool,
     /// File and line, or file and element, for a person to find it again.
     pub place: String,
@@ -124,15 +122,11 @@ pub struct Alternative {
     pub id: String,
     /// The alternative or message that it follows. `None`: it is a version of the message that holds it.
     pub follows: Option<String>,
-    /// As in [`Message::speaker`].
     pub speaker: String,
-    /// As in [`Message::role`].
     pub role: Role,
-    /// As in [`Message::time`].
     pub time: MessageTime,
-    /// Verbatim.
     pub text: String,
-    /// As in [`Message::model`].
+    /// The same as [`Message::model`].
     pub model: Option<String>,
 }
 
@@ -140,15 +134,12 @@ pub struct Alternative {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentKind {
-    /// Photo or drawing.
     Image,
     /// Film or moving picture.
     Video,
     /// Voice message or music.
     Audio,
-    /// Sticker.
     Sticker,
-    /// Anything else.
     File,
 }
 
@@ -191,9 +182,8 @@ pub struct Document {
     pub name: String,
     /// Day that it is about: a diary's.
     pub day: Option<Date>,
-    /// Verbatim.
     pub text: String,
-    /// Whether bytes that are not UTF-8 were replaced.
+    /// True if bytes that are not UTF-8 were replaced.
     pub is_cleaned: bool,
     /// File, for a person to find it again.
     pub place: String,
@@ -204,22 +194,21 @@ pub struct Document {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DraftedBlock")]
 pub enum CoreBlock {
-    /// Who the persona is.
+    /// Text about the persona.
     Persona,
-    /// Who the user is.
+    /// Text about the user.
     User,
-    /// How to speak.
+    /// Rules for the way of speaking.
     Style,
 }
 
 /// Text that could be a core block once a person confirms it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreDraft {
-    /// Where it would go.
+    /// The block that it would go to.
     pub block: CoreBlock,
-    /// What it was called there: "Custom instructions", "SOUL.md".
+    /// Its title in the source: "Custom instructions", "SOUL.md".
     pub title: String,
-    /// Verbatim.
     pub text: String,
     /// File, for a person to find it again.
     pub place: String,
@@ -228,7 +217,6 @@ pub struct CoreDraft {
 /// A statement about the user that another program had saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedMemory {
-    /// Verbatim.
     pub text: String,
     /// Day on which it was saved.
     pub day: Option<Date>,

@@ -12,7 +12,6 @@ pub(crate) struct JsonReader<R> {
     offset: u64,
 }
 
-/// One value's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Raw {
     Whole(Vec<u8>),
@@ -230,7 +229,7 @@ struct RawScan {
 }
 
 impl RawScan {
-    /// How many bytes belong to the value, and whether it ends there.
+    /// Number of bytes that belong to the value, and whether it ends there.
     fn scan(&mut self, buffer: &[u8]) -> (usize, bool) {
         let mut used = 0;
         let mut is_done = false;

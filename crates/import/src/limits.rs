@@ -33,7 +33,7 @@ pub const SOURCES_MAX: usize = 100_000;
 /// Most that an entry of a zip archive may expand to, as a multiple of its compressed size.
 pub const ZIP_RATIO_MAX: u64 = 200;
 
-/// What every entry of a zip archive may expand to in bytes, at any compressed size.
+/// Size in bytes that every entry of a zip archive may have unpacked, whatever its compressed size.
 pub const ZIP_ENTRY_BYTES_MIN: u64 = 1024 * 1024;
 
 /// Zip archives inside another one, all together, in bytes. There is one such level, and they are held in memory.

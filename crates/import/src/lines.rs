@@ -18,7 +18,7 @@ pub(crate) enum Line {
     Text {
         number: u64,
         text: String,
-        /// Whether bytes that are not UTF-8 were replaced.
+        /// True if bytes that are not UTF-8 were replaced.
         is_cleaned: bool,
     },
     TooLong {
@@ -84,7 +84,7 @@ pub(crate) fn clean_text(bytes: Vec<u8>) -> (String, bool) {
     (text, is_cleaned)
 }
 
-/// What the reader has at the moment, or reads now; empty at the end. Starts again when a signal interrupts it.
+/// The buffered bytes, or newly read ones; empty at the end. Retries when a signal interrupts it.
 pub(crate) fn fill(reader: &mut impl BufRead) -> io::Result<&[u8]> {
     while let Err(error) = reader.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {

@@ -16,12 +16,12 @@ use crate::message_time::MessageTime;
 use crate::read::{Position, ReadOptions, read};
 use crate::sources::Sources;
 
-/// What an import would bring, without writing anything. Lists have at most [`LOOK_LIST_MAX`] entries; counts are exact.
+/// A preview of an import that writes nothing. Lists have at most [`LOOK_LIST_MAX`] entries; counts are exact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Look {
     /// Ids of the formats, joined by a comma; empty if nothing was recognised.
     pub format: String,
-    /// Shown messages.
+    /// Number of messages in shown branches.
     pub messages: u64,
     /// UTF-8 bytes of their texts: what a language model will have to read.
     pub text_bytes: u64,
@@ -29,9 +29,9 @@ pub struct Look {
     pub sessions: u64,
     /// Versions that were not shown.
     pub alternatives: u64,
-    /// Documents.
+    /// Number of documents about the user.
     pub documents: u64,
-    /// Character cards.
+    /// Number of character cards.
     pub cards: u64,
     /// Lorebooks without a card.
     pub lorebooks: u64,
@@ -40,69 +40,69 @@ pub struct Look {
     /// Statements about the user that the other program had saved.
     #[serde(default)]
     pub saved_memories: u64,
-    /// Most messages first.
+    /// Speakers, those with most messages first.
     pub speakers: Vec<SpeakerCount>,
-    /// How many speakers there are.
+    /// Number of speakers there are.
     pub speaker_count: u64,
     /// Earliest time of a message, ISO 8601; without an offset if the file names no zone.
     pub first: Option<String>,
     /// Latest time of a message.
     pub last: Option<String>,
-    /// Whether times have no zone, so that the mapping should name one.
+    /// True if times have no zone, so that the mapping should name one.
     pub needs_zone: bool,
     /// Messages without any time.
     pub undated: u64,
     /// Messages in which bytes that are not UTF-8 were replaced.
     pub cleaned: u64,
-    /// Most messages first.
+    /// Languages, those with most messages first.
     pub languages: Vec<LanguageCount>,
     /// In the files' order.
     pub conversations: Vec<ConversationSummary>,
-    /// How many conversations there are.
+    /// Number of conversations there are.
     pub conversation_count: u64,
-    /// Where there are no messages: names that the fields of the first JSON or CSV file have, which a person can map.
+    /// Names of the fields in the first JSON or CSV file, for a person to map, if there are no messages.
     #[serde(default)]
     pub fields: Vec<String>,
-    /// What would be skipped, and why.
+    /// Skipped things, each with its reason.
     pub skipped: Vec<Skip>,
-    /// How many things would be skipped.
+    /// Number of skipped things.
     pub skipped_count: u64,
     /// Everything counted: messages, documents, cards, lorebooks, drafts, saved memories, skips.
     pub found: u64,
 }
 
-/// A speaker's messages.
+/// A speaker with the number of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeakerCount {
     /// As the format names them.
     pub name: String,
-    /// Shown messages.
+    /// Number of messages in shown branches.
     pub messages: u64,
-    /// What the format says about them.
+    /// The speaker's role according to the format.
     pub role: Role,
 }
 
 /// Messages in a language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LanguageCount {
-    /// ISO 639-1.
+    /// As an ISO 639-1 code.
     pub language: String,
-    /// Shown messages.
+    /// Number of messages in shown branches.
     pub messages: u64,
 }
 
-/// One conversation.
+/// A conversation with its period and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationSummary {
-    /// For [`crate::Mapping::conversations`].
+    /// An id for [`crate::Mapping::conversations`].
     pub id: String,
-    /// The publisher's title.
+    /// Title of the conversation in its source.
     pub title: Option<String>,
-    /// Shown messages.
+    /// Number of messages in shown branches.
     pub messages: u64,
     /// Earliest time, as in [`Look::first`].
     pub first: Option<String>,
-    /// Latest time.
+    /// The latest time in it.
     pub last: Option<String>,
 }
 
@@ -155,7 +155,7 @@ struct Span {
 }
 
 impl Span {
-    /// Whether the message begins a session.
+    /// True if the message begins a session.
     fn begins_session(&self, time: MessageTime) -> bool {
         match (self.previous, order_of(time)) {
             (None, _) => false,
@@ -186,7 +186,7 @@ impl Span {
     }
 }
 
-/// What times are ordered by, whether they have a zone or not.
+/// Sorting key of a time, with or without a zone.
 fn order_of(time: MessageTime) -> Option<DateTime> {
     match time {
         MessageTime::Instant(at) => Some(at.to_zoned(TimeZone::UTC).datetime()),

@@ -10,19 +10,17 @@ use crate::error::ImportError;
 use crate::item::{Item, Message, Role, Skip};
 use crate::look::Look;
 
-/// Who said a message, as the person decided.
+/// The speaker of a message, as the person decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
-    /// The persona's words.
     Persona,
-    /// The user's words.
     User,
     /// Words of somebody else, by this name. They prove nothing about the user.
     Other(String),
 }
 
-/// What a person decides before an import is recorded.
+/// Decisions of a person before an import is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ImportMapping")]
@@ -31,8 +29,8 @@ pub struct Mapping {
     pub persona: BTreeSet<String>,
     /// Speakers that are the user, by exact name.
     pub user: BTreeSet<String>,
-    /// Whether speakers named in neither set are taken by the format's hint (ChatGPT's assistant is the persona). Else
-    /// they are others. `None` means yes, except for a role that a set above is given for.
+    /// If true, speakers named in neither set get the role of the format (ChatGPT's assistant is the persona). Else they
+    /// are others. `None` means yes, except for a role that a set above is given for.
     pub use_roles: Option<bool>,
     /// IANA zone of local times; UTC if absent.
     pub zone: Option<String>,
@@ -52,7 +50,7 @@ pub struct Mapping {
 const NAMED_FIELDS_MAX: usize = 20;
 
 impl Mapping {
-    /// Who the speaker is.
+    /// The speaker behind a name and a role.
     pub fn speaker(&self, name: &str, role: Role) -> Speaker {
         if self.persona.contains(name) {
             return Speaker::Persona;
@@ -67,8 +65,7 @@ impl Mapping {
         }
     }
 
-    /// Whether it fits what was found: somebody is the user or the persona, nobody is named who isn't there, the zone is
-    /// known.
+    /// Checks that the mapping fits the files: somebody is the user or the persona, every name occurs, the zone exists.
     pub fn check(&self, look: &Look) -> Result<(), MappingError> {
         if look.messages + look.saved_memories == 0 && look.cards + look.core_drafts + look.lorebooks > 0 {
             let reason = ": this describes a character, of which a persona is made";
@@ -124,7 +121,6 @@ pub enum MappingError {
     /// A name that no speaker has.
     #[error("nobody is called {name:?} in these files; the speakers are: {speakers}")]
     UnknownSpeaker {
-        /// As given.
         name: String,
         /// Names and how many messages they have.
         speakers: String,
@@ -143,9 +139,8 @@ pub enum MappingError {
 /// A message with its speaker and instant settled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedMessage {
-    /// Who said it.
     pub speaker: Speaker,
-    /// When. A message without a time has the instant of the one before it in its conversation; `None` if there is none.
+    /// The time. A message without one has the instant of the one before it in its conversation; `None` if there is none.
     pub at: Option<Timestamp>,
     /// As read, without its versions.
     pub message: Box<Message>,
@@ -156,11 +151,9 @@ pub struct MappedMessage {
 /// A version that was not shown, with its speaker and instant settled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedVersion {
-    /// Who said it.
     pub speaker: Speaker,
-    /// When, if the file says so.
+    /// The time, if the file has one.
     pub at: Option<Timestamp>,
-    /// Verbatim.
     pub text: String,
     /// Language model that wrote it.
     pub model: Option<String>,
@@ -169,7 +162,6 @@ pub struct MappedVersion {
 /// An item after the mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mapped {
-    /// To be recorded.
     Message(MappedMessage),
     /// Anything but a message; a message that the mapping leaves out is a [`Skip`] here.
     Item(Item),

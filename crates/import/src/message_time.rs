@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// When a message was sent, as far as its file says.
+/// Time of a message, as exactly as its file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageTime {
     /// A point in time.

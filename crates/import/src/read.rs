@@ -7,7 +7,7 @@ use crate::head::{Head, is_damage};
 use crate::item::{Item, Skip};
 use crate::sources::{Source, Sources};
 
-/// How files are read.
+/// Options for reading files.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// Id of the format that every file has; `None` detects each.
@@ -21,14 +21,13 @@ pub struct ReadOptions {
 pub struct Position {
     /// Index of the file in [`Sources::list`].
     pub source: u32,
-    /// How many of the file's items are before the place.
+    /// Number of the file's items that are before the place.
     pub item: u64,
 }
 
 /// An item with where it is from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The item.
     pub item: Item,
     /// The place after it: commit it with the item and resume there.
     pub position: Position,
@@ -116,7 +115,7 @@ impl Items<'_> {
         }
     }
 
-    /// What could not even be listed, after all files.
+    /// Files that could not be listed, after all others.
     fn next_unlisted(&mut self) -> Option<Found> {
         let skip = usize::try_from(self.position.item).ok().and_then(|at| self.sources.skipped().get(at))?;
         self.position.item += 1;

@@ -28,16 +28,11 @@ pub enum Input {
     Named {
         /// The publisher's name of it, to show.
         name: String,
-        /// Where its bytes are.
+        /// The path of the file.
         path: PathBuf,
     },
     /// Bytes in memory: pasted text, tests.
-    Bytes {
-        /// Name to show.
-        name: String,
-        /// All of it.
-        bytes: Arc<[u8]>,
-    },
+    Bytes { name: String, bytes: Arc<[u8]> },
 }
 
 /// Every file of an import, those of archives and folders one by one, in a stable order.
@@ -49,7 +44,7 @@ pub struct Sources {
     nested_bytes: u64,
 }
 
-/// One file.
+/// A file or an entry of an archive.
 #[derive(Clone, Debug)]
 pub struct Source {
     name: String,
@@ -98,7 +93,7 @@ impl Sources {
         &self.list
     }
 
-    /// What was not listed, and why.
+    /// Files that were not listed, each with its reason.
     pub fn skipped(&self) -> &[Skip] {
         &self.skipped
     }
@@ -153,7 +148,7 @@ impl Source {
         &self.name
     }
 
-    /// When the file was last changed, which is after its messages were sent. None if unknown.
+    /// Time of the file's last change, which is after its messages were sent. None if unknown.
     pub fn modified(&self) -> Option<Timestamp> {
         self.modified
     }

@@ -16,7 +16,7 @@ use crate::{
     openai,
 };
 
-/// How `llm.provider` names the offline provider, and how that provider names itself.
+/// The offline provider's name in `llm.provider` and in receipts.
 pub const OFFLINE: &str = "offline";
 
 /// The provider that the settings ask for; `offline` is the one that answers without a language model.
@@ -128,7 +128,7 @@ async fn openai_compatible(
     Ok((openai::provider(url, models, settings, pauses)?, context_tokens))
 }
 
-/// What the smallest of the chosen models takes, as far as the endpoint says it of each.
+/// The smallest context of the chosen models, as far as the endpoint reports it.
 fn context_of(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
     let taken = |name: &str| listed.iter().find(|model| model.id == name)?.context_tokens();
     [Tier::Small, Tier::Medium, Tier::Large].into_iter().map(|tier| taken(chosen.of(tier))).min().flatten()

@@ -9,41 +9,25 @@ pub enum LlmError {
     /// The endpoint asks for fewer calls. Wait `retry_after` (or back off) and ask again.
     #[error("{message}")]
     RateLimited {
-        /// How long the endpoint asked to wait.
+        /// Time that the endpoint asked to wait.
         retry_after: Option<Duration>,
-        /// For a person.
         message: String,
     },
     /// The prompt is larger than the model's window. Send less.
     #[error("{message}")]
-    TooLong {
-        /// For a person.
-        message: String,
-    },
+    TooLong { message: String },
     /// The model or its filter would not answer this. Asking again does not help.
     #[error("{message}")]
-    Refused {
-        /// For a person.
-        message: String,
-    },
+    Refused { message: String },
     /// The key is missing or not accepted, or the account has no credit. A person has to act.
     #[error("{message}")]
-    Auth {
-        /// For a person.
-        message: String,
-    },
+    Auth { message: String },
     /// Down, slow or cut off. The same request may succeed later.
     #[error("{message}")]
-    Transient {
-        /// For a person.
-        message: String,
-    },
+    Transient { message: String },
     /// The same request will fail again: settings, an unknown model, an unreadable or oversized answer.
     #[error("{message}")]
-    Fatal {
-        /// For a person.
-        message: String,
-    },
+    Fatal { message: String },
 }
 
 impl LlmError {
@@ -61,8 +45,7 @@ impl LlmError {
         }
     }
 
-    /// Whether the same request may succeed later: [`LlmError::RateLimited`] and
-    /// [`LlmError::Transient`].
+    /// True if the same request may succeed later: [`LlmError::RateLimited`] and [`LlmError::Transient`].
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, LlmError::RateLimited { .. } | LlmError::Transient { .. })

@@ -12,9 +12,9 @@ use crate::http::{ErrorBody, client, host_of, of_status, of_transport};
 use crate::settings::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL, is_loopback};
 use crate::{LlmError, LocalEndpoint, ProviderSettings, anthropic, connect, openai};
 
-/// How long a model server on this machine may take to say which models it has.
+/// Time that a model server on this machine may take to list its models.
 const PROBE_TIME: Duration = Duration::from_millis(500);
-/// How long another endpoint may take.
+/// Time that another endpoint may take.
 const LIST_TIME_MAX: Duration = Duration::from_secs(15);
 /// Most bytes read of a list of models.
 const MAX_LIST_BYTES: usize = 1024 * 1024;
@@ -38,13 +38,13 @@ const NOT_FOR_CHAT: &[&str] = &[
 /// A model server that answers on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
-    /// What a person calls it, and where it is.
+    /// Its configured name and address.
     pub endpoint: LocalEndpoint,
     /// Its models that can hold a conversation, in its own order. May be empty.
     pub models: Vec<String>,
 }
 
-/// Which of these servers answer. All are asked at once, and none is waited for longer than half a second.
+/// The servers that answer. All are asked at once, and none for longer than half a second.
 pub async fn local_servers(endpoints: Vec<LocalEndpoint>) -> Vec<LocalServer> {
     let asked = endpoints.into_iter().map(|endpoint| async move {
         let url = Url::parse(&endpoint.base_url).ok().filter(is_loopback)?;
@@ -123,7 +123,7 @@ fn for_chat(models: Vec<ListedModel>) -> Vec<String> {
     models.into_iter().map(|model| model.id).filter(|model| can_chat(model)).collect()
 }
 
-/// Whether a model of this name holds conversations, as far as its name says.
+/// True if a model of this name holds conversations, as far as its name says.
 pub fn can_chat(model: &str) -> bool {
     let model = model.to_lowercase();
     !NOT_FOR_CHAT.iter().any(|part| model.contains(part))

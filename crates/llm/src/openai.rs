@@ -178,7 +178,7 @@ impl ChatCompletions {
     }
 }
 
-/// Whether a schema meets what `strict` asks for: every object closed, and every property required.
+/// True if a schema meets what `strict` asks for: every object closed, and every property required.
 fn fits_strict_mode(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => {

@@ -49,11 +49,10 @@ pub trait Provider: Send + Sync {
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError>;
 }
 
-/// How much ability a task needs.
+/// The ability that a task needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
-    /// Extraction, import, drafts.
     Small,
     /// Reflection, slow cycle, roll-ups.
     Medium,
@@ -78,11 +77,9 @@ impl Tier {
 pub struct Request {
     /// The task's name in the contract table: `"reply"`, `"extraction"`, `"reflection"`, …
     pub task: String,
-    /// Which of the configured models answers.
+    /// The tier of the model to use.
     pub tier: Tier,
-    /// The system text.
     pub system: String,
-    /// The user text.
     pub user: String,
     /// The form of the answer.
     pub answer: AnswerFormat,
@@ -90,17 +87,14 @@ pub struct Request {
     pub temperature: Option<f32>,
     /// Upper bound on the answer's tokens; the provider's own when absent.
     pub max_tokens: Option<u32>,
-    /// What the prompt was rendered from, as data. Network providers ignore it; the offline provider
-    /// answers from it.
+    /// The values of the prompt as data. Network providers ignore it; the offline provider answers from it.
     pub inputs: serde_json::Value,
 }
 
 /// The form an answer is asked in. It is a wish: the caller still parses and checks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerFormat {
-    /// Free text.
     Text,
-    /// One JSON object.
     Json {
         /// The contract's name, sent along with the schema.
         name: String,
@@ -109,25 +103,23 @@ pub enum AnswerFormat {
     },
 }
 
-/// What an answer cost, in tokens.
+/// Cost of an answer, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read, cached ones included.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
     /// The part of `input_tokens` that came from the provider's cache.
     pub cached_tokens: u64,
-    /// Whether the provider counted. When false, the numbers are an estimate from the text's length.
+    /// True if the provider counted. When false, the numbers are an estimate from the text's length.
     pub reported: bool,
 }
 
-/// A whole answer.
+/// A complete answer with its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
-    /// What the model said.
+    /// The text of the answer.
     pub text: String,
-    /// What it cost.
     pub usage: Usage,
     /// The model that answered, as the endpoint names it.
     pub model: String,
@@ -144,7 +136,6 @@ pub enum StreamEvent {
     Delta(String),
     /// The end of a complete answer.
     Finished {
-        /// What it cost.
         usage: Usage,
         /// The model that answered, as the endpoint names it.
         model: String,

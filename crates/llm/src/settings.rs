@@ -14,7 +14,7 @@ use crate::{LlmError, Tier};
 pub struct ProviderSettings {
     /// `"auto"`, `"openai"`, `"anthropic"` or `"offline"`.
     pub provider: String,
-    /// Where the API lives. Empty: the provider's own. For `openai` it customarily ends in `/v1`.
+    /// Address of the API. Empty: the provider's own. For `openai` it customarily ends in `/v1`.
     pub base_url: String,
     /// Never used by `auto`: a person chooses a cloud provider by name.
     pub api_key: Option<SecretString>,
@@ -42,7 +42,7 @@ pub struct ProviderSettings {
     pub max_in_flight: usize,
     /// Permits `http://` to an address that is not this machine.
     pub allow_insecure_http: bool,
-    /// Which model servers on this machine `auto` looks for, in this order. Empty: none.
+    /// Model servers on this machine that `auto` looks for, in this order. Empty: none.
     pub local_endpoints: Vec<LocalEndpoint>,
 }
 
@@ -72,11 +72,8 @@ impl Default for ProviderSettings {
 /// A model name per tier; empty means "not set".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TierModels {
-    /// For [`Tier::Small`].
     pub small: String,
-    /// For [`Tier::Medium`].
     pub medium: String,
-    /// For [`Tier::Large`].
     pub large: String,
 }
 
@@ -116,7 +113,7 @@ impl TierModels {
 /// An OpenAI-compatible model server on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalEndpoint {
-    /// What a person calls it.
+    /// The name for people.
     pub name: String,
     /// Its base, customarily ending in `/v1`. Only loopback addresses are asked.
     pub base_url: String,
@@ -158,7 +155,7 @@ impl ProviderSettings {
         self.checked_url(if self.base_url.trim().is_empty() { self.own_base_url() } else { &self.base_url })
     }
 
-    /// Whether the provider's own servers are asked, not a compatible endpoint.
+    /// True if the provider's own servers are asked, not a compatible endpoint.
     pub fn is_own_address(&self) -> bool {
         let own = Url::parse(self.own_base_url());
         matches!((own, self.address()), (Ok(own), Ok(asked)) if own.origin() == asked.origin())
@@ -197,7 +194,7 @@ impl ProviderSettings {
     }
 }
 
-/// Whether an address is this machine.
+/// True if an address is this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host_str() {
         Some(host) => {

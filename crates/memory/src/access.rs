@@ -14,7 +14,7 @@ pub const TOKEN_NAME_LENGTH_MAX: usize = 64;
 /// Longest name of a hub instance in a scope, in characters.
 pub const INSTANCE_LENGTH_MAX: usize = 64;
 
-/// What a token is good for.
+/// An area of the program that a token gives access to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum AccessScope {
@@ -28,13 +28,13 @@ pub enum AccessScope {
     AdminRead,
     /// Figures of the program, for monitoring.
     Metrics,
-    /// The OpenAI-compatible endpoint.
+    /// The OpenAI-compatible endpoint (`/v1`).
     Openai,
     /// The hub, in the name of this instance.
     Hub(String),
 }
 
-/// What the owner's acts are recorded under.
+/// The actor under which the audit log records the owner.
 pub const OWNER: &str = "owner";
 
 /// A text that is no scope.
@@ -92,8 +92,8 @@ impl From<AccessScope> for String {
     }
 }
 
-/// Whether a token or an instance can be called that: 1 to `length_max` letters, digits, `.`, `_` and `-`, so that the
-/// name needs no quoting in a path, a log line or a shell.
+/// True if a token or an instance can be called that: 1 to `length_max` letters, digits, `.`, `_` and `-`, so that the name
+/// needs no quoting in a path, a log line or a shell.
 pub fn is_plain(name: &str, length_max: usize) -> bool {
     (1..=length_max).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
@@ -103,21 +103,21 @@ pub fn is_plain(name: &str, length_max: usize) -> bool {
 /// A token as stored. What it is made of is not kept, only a hash that can't be turned back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedToken {
-    /// How its owner calls it; unique.
+    /// The name that its owner gave it; unique.
     pub name: String,
     /// Its public part, by which it is found; unique.
     pub prefix: String,
     /// Argon2 hash of the whole token, as a PHC string.
     pub hash: String,
-    /// What it is good for; never empty.
+    /// The areas it gives access to; never empty.
     pub scopes: Vec<AccessScope>,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,
-    /// When it was made.
+    /// Time at which it was made.
     pub created_at: Timestamp,
-    /// When it was last used, to the minute.
+    /// Time at which it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
-    /// When it ends by itself.
+    /// Time at which it ends by itself.
     pub expires_at: Option<Timestamp>,
     /// Streams that it may have open at once; the server's own number where none is said.
     pub streams_max: Option<u32>,
@@ -138,21 +138,21 @@ pub struct Login {
     pub token: String,
     /// The public part of that token; none for the owner's.
     pub token_prefix: Option<String>,
-    /// Where the link was opened.
+    /// The network address from which the link was opened.
     pub address: String,
     /// The browser and system, as `Firefox, Linux`.
     pub browser: String,
-    /// When the link was opened.
+    /// Time at which the link was opened.
     pub created_at: Timestamp,
-    /// When it was last used, to the minute.
+    /// Time at which it was last used, to the minute.
     pub last_seen_at: Timestamp,
 }
 
-/// How long an unused login lasts.
+/// Lifetime of a login that is not used.
 pub const LOGIN_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 impl Login {
-    /// When it ends if it is not used.
+    /// Time at which it ends unless it is used before.
     pub fn expires_at(&self) -> Timestamp {
         self.last_seen_at.saturating_add(LOGIN_LIFETIME).unwrap_or(Timestamp::MAX)
     }
@@ -161,15 +161,14 @@ impl Login {
 /// Something that was done with the right to administer. It says what was done to what, never what anybody said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// When.
     pub at: Timestamp,
     /// With which token: `owner`, or a name.
     pub token: String,
-    /// What, as method and path: `POST /api/admin/sessions/{id}/close`.
+    /// The action, as method and path: `POST /api/admin/sessions/{id}/close`.
     pub act: String,
     /// To what: ids and names of keys, separated by spaces; empty where there is none.
     pub object: String,
-    /// How it ended, as an HTTP status.
+    /// The HTTP status of the response.
     pub status: u16,
 }
 

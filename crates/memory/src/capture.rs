@@ -15,21 +15,18 @@ use crate::text;
 pub struct MessageInput {
     /// Its id, where it was named before it was written; else it gets a new one.
     pub id: Option<MessageId>,
-    /// Whose talk it is.
     pub scope: Scope,
-    /// Where it was said.
     pub channel_id: String,
     /// Its turn; none for a message that the persona sends proactively.
     pub turn_id: Option<TurnId>,
-    /// Who said it.
     pub role: Role,
-    /// What was said, verbatim.
+    /// The text, verbatim.
     pub content: String,
-    /// Whether the model was cut off while saying it.
+    /// True if the model was cut off while saying it.
     pub incomplete: bool,
     /// The client's own name for it.
     pub external_ref: Option<String>,
-    /// What it means for a channel beyond this program.
+    /// A write to the channel's outbox or position, in the same transaction.
     pub channel_write: Option<ChannelWrite>,
 }
 
@@ -39,27 +36,21 @@ pub enum CaptureError {
     /// There is nothing to keep.
     #[error("the message is empty; nothing was written")]
     Empty,
-    /// More than fits.
     #[error("the message has {length} characters; at most {MESSAGE_LENGTH_MAX} fit, nothing was written")]
     TooLong {
         /// Its length in characters.
         length: usize,
     },
-    /// Storage refused.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What capture needs of the world.
+/// Stores messages: each one is durable when the call returns.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
-    /// Where it goes.
     pub store: &'a dyn Store,
-    /// The time.
     pub clock: &'a dyn Clock,
-    /// Its ids.
     pub ids: &'a dyn IdGenerator,
-    /// When sessions end by themselves.
     pub policy: SessionPolicy,
 }
 
@@ -75,7 +66,7 @@ pub fn check(content: &str) -> Result<(), CaptureError> {
     Ok(())
 }
 
-/// Whether there is nothing in it that a person could see.
+/// True if there is nothing in it that a person could see.
 pub fn is_blank(content: &str) -> bool {
     content.chars().all(is_unseen)
 }

@@ -10,11 +10,11 @@ pub const CORE_BLOCK_LENGTH_MAX: usize = 5_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CoreBlockLabel {
-    /// Who the persona is. Shared by all its users.
+    /// Describes the persona. Shared by all its users.
     Persona,
-    /// Who the user is. One per user.
+    /// Describes the user. One per user.
     User,
-    /// How to speak. Shared; it has one writer.
+    /// Rules for the way of speaking. Shared; it has one writer.
     Style,
 }
 
@@ -35,11 +35,11 @@ impl CoreBlockLabel {
 /// The three authored texts as a turn reads them; an unwritten block is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreBlocks {
-    /// Who the persona is.
+    /// Describes the persona, shared by all its users.
     pub persona: String,
-    /// Who the user is.
+    /// Describes the user of this memory.
     pub user: String,
-    /// How to speak.
+    /// Rules for the way of speaking.
     pub style: String,
 }
 
@@ -49,7 +49,6 @@ pub struct CoreBlocks {
     "the {label} block has {length} characters; at most {CORE_BLOCK_LENGTH_MAX} fit, nothing was written"
 )]
 pub struct CoreBlockTooLong {
-    /// Which block.
     pub label: &'static str,
     /// Its length in characters.
     pub length: usize,

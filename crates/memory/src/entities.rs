@@ -7,15 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::identifiers::EntityId;
 pub use crate::text::{fold_name, name_stands_in};
 
-/// What an entity is.
+/// The kind of an entity.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum EntityKind {
-    /// A human being.
     Person,
-    /// A place.
     Place,
     /// A company, school, club.
     Org,
@@ -27,7 +25,6 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
-    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Person, Self::Place, Self::Org, Self::Pet, Self::Other];
 
     /// The kind as stored and as on the wire.
@@ -47,11 +44,11 @@ impl EntityKind {
     }
 }
 
-/// Whether it is settled who an entity is.
+/// Certainty about the identity of an entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeStatus {
-    /// Settled.
+    /// It is certain who this is.
     #[default]
     Confirmed,
     /// Perhaps the same as another: the persona may ask.
@@ -60,14 +57,12 @@ pub enum MergeStatus {
     Disambiguated,
 }
 
-/// What a cosine says of a new name and a known entity of an agreeing kind.
+/// Result of comparing a new name with a known entity of a matching kind, by cosine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// The same one.
     Same,
     /// Perhaps the same: the persona may ask.
     Uncertain,
-    /// Somebody else.
     Different,
 }
 
@@ -89,12 +84,12 @@ impl Likeness {
     }
 }
 
-/// Whether both may be one: the same kind, or one that nobody could tell.
+/// True if both may be one: the same kind, or one that nobody could tell.
 pub fn kinds_agree(a: EntityKind, b: EntityKind) -> bool {
     a == b || a == EntityKind::Other || b == EntityKind::Other
 }
 
-/// What of an entity is embedded: `name. description`, or the name alone.
+/// The text of an entity that is embedded: `name. description`, or the name alone.
 pub fn embedded_text(name: &str, description: Option<&str>) -> String {
     match description.map(str::trim).filter(|text| !text.is_empty()) {
         Some(description) => format!("{name}. {description}"),
@@ -102,7 +97,7 @@ pub fn embedded_text(name: &str, description: Option<&str>) -> String {
     }
 }
 
-/// Who changed what is known of an entity.
+/// The author of a change to an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
     /// A person who keeps the memory.
@@ -118,15 +113,9 @@ pub enum ChangedBy {
 pub enum EntityChange {
     /// It and the other are one. An uncertain one becomes part of a settled one, the newer of two uncertain ones part
     /// of the older; of two settled ones the entity becomes part of the other.
-    Merge {
-        /// The other.
-        other: EntityId,
-    },
+    Merge { other: EntityId },
     /// It and the other are two.
-    Separate {
-        /// The other.
-        other: EntityId,
-    },
+    Separate { other: EntityId },
     /// It is shown by another name; the old one stays an alias.
     Rename {
         /// The name, as written.
@@ -139,7 +128,7 @@ pub enum EntityChange {
     },
 }
 
-/// What a change came to.
+/// The result of a change to an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityChanged {
     /// It is done. Of a merge the one that stays comes first, then the other as it was.
@@ -150,7 +139,7 @@ pub enum EntityChanged {
     NameTaken(Box<Entity>),
 }
 
-/// What became of an undoing.
+/// The result of undoing a change to an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityUndone {
     /// The last change is undone: which it was, and the entities as they are again.
@@ -168,7 +157,7 @@ pub enum EntityUndone {
     NotThere,
 }
 
-/// Which of two that are one becomes part of the other: (it, the one that stays). See [`EntityChange::Merge`].
+/// Orders two entities that are one: (the one that is merged, the one that stays). See [`EntityChange::Merge`].
 pub fn merge_order<'a>(entity: &'a Entity, other: &'a Entity) -> (&'a Entity, &'a Entity) {
     let uncertain = |entity: &Entity| entity.merge_status == MergeStatus::Uncertain;
     match (uncertain(entity), uncertain(other)) {
@@ -182,25 +171,25 @@ pub fn merge_order<'a>(entity: &'a Entity, other: &'a Entity) -> (&'a Entity, &'
 /// entity's, and its description stands where the entity has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entity {
-    /// Its id.
+    /// The id of the entity.
     pub id: EntityId,
     /// The name it is shown by, as written.
     pub canonical_name: String,
-    /// What it is.
+    /// The kind of the entity.
     pub kind: EntityKind,
-    /// What is known of it, in prose.
+    /// A description of it, in prose.
     pub description: Option<String>,
-    /// Whether a person wrote the description: then nobody else does.
+    /// True if a person wrote the description: then nobody else does.
     pub owner_override: bool,
-    /// Whether it is settled who it is.
+    /// Certainty about its identity.
     pub merge_status: MergeStatus,
     /// With whom it may be the same.
     pub merge_target: Option<EntityId>,
     /// All names as written, the canonical one included.
     pub aliases: Vec<String>,
-    /// When it was first named.
+    /// Time at which it was first named.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time at which it last changed.
     pub updated_at: Timestamp,
 }
 

@@ -13,7 +13,7 @@ macro_rules! facts {
             $($(#[$doc])* pub $name: Option<String>,)+
         }
 
-        /// Names a fact.
+        /// The name of a fact about a persona.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Fact {
             $($(#[$doc])* $variant,)+
@@ -40,7 +40,6 @@ macro_rules! facts {
         }
 
         impl Facts {
-            /// One of them.
             pub fn get(&self, fact: Fact) -> Option<&str> {
                 match fact { $(Fact::$variant => self.$name.as_deref()),+ }
             }
@@ -54,40 +53,40 @@ macro_rules! facts {
 }
 
 facts! {
-    /// Full name.
+    /// The full name of the persona.
     FullName = full_name [256] [];
-    /// Gender.
+    /// The gender of the persona.
     Gender = gender [32] ["female", "male", "non_binary"];
     /// Day of birth, as `1994-03-05`.
     BirthDate = birth_date [32] [];
-    /// Ethnicity.
+    /// The ethnicity of the persona.
     Ethnicity = ethnicity [128] [];
-    /// Nationality.
+    /// The nationality, as a country code.
     Nationality = nationality [8] [];
-    /// Native language.
+    /// The native language of the persona.
     NativeLanguage = native_language [32] [];
     /// Region whose ways it has.
     LocaleRegion = locale_region [128] [];
-    /// Education.
+    /// The highest level of education.
     EducationLevel = education_level [32] ["high_school", "bachelor", "master", "phd"];
-    /// Occupation.
+    /// The occupation of the persona.
     Occupation = occupation [128] [];
-    /// Field of work.
+    /// The field that it works in.
     OccupationField = occupation_field [128] [];
-    /// Where it lives.
+    /// The place where it lives.
     Location = location [128] [];
     /// IANA name of its time zone.
     Timezone = timezone [64] [];
-    /// Relationship status.
+    /// The relationship status of the persona.
     RelationshipStatus = relationship_status [32] ["single", "married", "widowed", "divorced"];
-    /// Stage of life.
+    /// The stage of life that it is in.
     LifeStage = life_stage [32] ["student", "working", "retired", "new_parent", "between_jobs"];
-    /// Health.
+    /// The state of its health.
     HealthStatus = health_status [32] ["healthy", "chronic_illness", "recovering", "serious"];
 }
 
 impl Facts {
-    /// Whether nothing is known.
+    /// True if nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -99,9 +98,8 @@ pub enum InvalidFact {
     /// More characters than are kept.
     #[error("{fact}: at most {length_max} characters fit")]
     TooLong {
-        /// The fact.
         fact: &'static str,
-        /// Characters that fit.
+        /// The maximum, in characters.
         length_max: usize,
     },
     /// No day of the calendar.

@@ -51,7 +51,7 @@ identifier!(
     EntityId
 );
 identifier!(
-    /// What extraction proposed and the checks refused.
+    /// A proposal of extraction that the checks refused.
     RejectedId
 );
 identifier!(

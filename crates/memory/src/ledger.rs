@@ -10,12 +10,10 @@ use crate::recall::{Candidate, HeldBackValue};
 /// Tokens that a price is for.
 const PRICED_TOKENS: f64 = 1_000_000.0;
 
-/// What a model costs, in US dollars per million tokens.
+/// Price of a model, in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Price {
-    /// Tokens sent.
     pub input: f64,
-    /// Tokens received.
     pub output: f64,
     /// Tokens sent that the provider had cached.
     pub cached: f64,
@@ -32,7 +30,7 @@ impl Price {
     }
 }
 
-/// What models cost.
+/// Prices of models, by the beginning of their names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices(pub Vec<(String, Price)>);
 
@@ -49,8 +47,8 @@ impl Prices {
     }
 }
 
-/// Whether what follows a family's name dates a release of it, as `-2026-03-05`, `-1106` or `@20260305`. A single digit
-/// is another version.
+/// True if what follows a family's name dates a release of it, as `-2026-03-05`, `-1106` or `@20260305`. A single digit is
+/// another version.
 fn is_release(rest: &str) -> bool {
     let date = rest.strip_prefix(['-', '@']).unwrap_or_default();
     rest.is_empty() || rest == "-latest" || date.bytes().take_while(u8::is_ascii_digit).count() >= 4
@@ -59,23 +57,23 @@ fn is_release(rest: &str) -> bool {
 /// One call to a language model, for the cost ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelCall {
-    /// When it began.
+    /// Time at which it began.
     pub at: Timestamp,
     /// The task: `reply`, `extraction`, `reflection`, …
     pub task: String,
     /// `small`, `medium` or `large`.
     pub tier: String,
-    /// The provider's name.
+    /// Name of the provider, as configured.
     pub provider: String,
-    /// The model's name.
+    /// Name of the model that answered.
     pub model: String,
-    /// Tokens sent.
+    /// Tokens of the request.
     pub input_tokens: u64,
-    /// Tokens received.
+    /// Tokens of the answer.
     pub output_tokens: u64,
     /// Tokens that the provider had cached.
     pub cached_tokens: u64,
-    /// How long it took, in milliseconds.
+    /// Duration of the call, in milliseconds.
     pub latency_ms: u64,
     /// `ok`, or the kind of the error.
     pub outcome: String,
@@ -85,12 +83,11 @@ pub struct ModelCall {
     pub session_id: Option<SessionId>,
     /// Digest of the prompt and of the templates it was rendered with.
     pub prompt_hash: String,
-    /// What it cost in US dollars; none where the model's price is not known.
+    /// Cost in US dollars; none if the price of the model is unknown.
     pub cost_usd: Option<f64>,
 }
 
 impl ModelCall {
-    /// What it took.
     pub fn usage(&self) -> TokenUsage {
         TokenUsage {
             input_tokens: self.input_tokens,
@@ -100,14 +97,12 @@ impl ModelCall {
     }
 }
 
-/// What the calls of one task cost in one quarter of an hour.
+/// Costs of one task within a quarter of an hour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallSum {
     /// The first moment of the quarter.
     pub quarter: Timestamp,
-    /// The task.
     pub task: String,
-    /// Calls.
     pub calls: u64,
     /// Calls of models whose price is not known.
     pub unpriced_calls: u64,
@@ -120,9 +115,9 @@ pub struct CallSum {
 /// Tokens of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
-    /// Tokens sent.
+    /// Tokens of the request.
     pub input_tokens: u64,
-    /// Tokens received.
+    /// Tokens of the answer.
     pub output_tokens: u64,
     /// Tokens that the provider had cached.
     pub cached_tokens: u64,
@@ -139,7 +134,7 @@ pub struct UsedDocument {
     pub date: Option<String>,
     /// The instance that wrote it.
     pub source_instance: String,
-    /// How much it is about what was said, 0 to 1, on the scale of recall.
+    /// Relevance for the message, from 0 to 1, on the scale of recall.
     pub relevance: f64,
     /// SHA-256 of an entry's document name, in hexadecimal: the name has words of the entry. Not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,13 +151,13 @@ pub struct UsedDocument {
 /// Why the persona said that: stored with each reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplyReceipt {
-    /// The turn.
+    /// The id of the turn.
     pub turn_id: TurnId,
-    /// When the reply was stored.
+    /// Time at which the reply was stored.
     pub created_at: Timestamp,
     /// The model that spoke.
     pub model: String,
-    /// What it cost in tokens.
+    /// Tokens that the reply cost.
     pub usage: TokenUsage,
     /// Digest of the prompt as sent.
     pub prompt_hash: String,
@@ -171,7 +166,7 @@ pub struct ReplyReceipt {
     /// Documents of other instances that were in the prompt because they are about what was said.
     #[serde(default)]
     pub documents: Vec<UsedDocument>,
-    /// How many earlier messages of the conversation were in the prompt.
+    /// Number of earlier messages of the conversation in the prompt.
     #[serde(default)]
     pub conversation: u32,
     /// Nodes that were in the prompt whatever the text.

@@ -11,26 +11,26 @@ use crate::scope::Scope;
 /// Longest message that is accepted, in characters.
 pub const MESSAGE_LENGTH_MAX: usize = 20_000;
 
-/// Who spoke.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person.
+    /// The person who uses the program.
     User,
-    /// The persona.
+    /// The persona, as its model speaks.
     Persona,
     /// Somebody else, in a conversation that was imported. What they say proves nothing about the user.
     Other,
 }
 
-/// A stored message.
+/// A message as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
-    /// Its id.
+    /// The id of the message.
     pub id: MessageId,
     /// The store's own number of the row: grows with each commit. Never leaves the process.
     pub seq: i64,
-    /// Whose talk it belongs to.
+    /// The memory that it belongs to.
     pub scope: Scope,
     /// The session it belongs to.
     pub session_id: SessionId,
@@ -38,20 +38,20 @@ pub struct Message {
     pub turn_id: Option<TurnId>,
     /// The channel that it was sent on: opaque, never in a prompt.
     pub channel_id: String,
-    /// Who said it.
+    /// The speaker of the message.
     pub role: Role,
     /// The name of the one who said it, for [`Role::Other`] alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
-    /// What was said, verbatim.
+    /// The text, verbatim.
     pub content: String,
-    /// Estimated tokens.
+    /// Estimated, not counted by the model.
     pub token_count: u32,
     /// The day it was said on, in the user's zone.
     pub day: Date,
-    /// When it was said.
+    /// Time at which it was said.
     pub created_at: Timestamp,
-    /// Whether the model was cut off while saying it.
+    /// True if the model was cut off while saying it.
     pub incomplete: bool,
     /// The language model that wrote it in another program, if it was imported from there. A reply's own model is in its
     /// receipt.
@@ -62,21 +62,21 @@ pub struct Message {
 /// Another text of a message: one that was not shown in the program that it was imported from, or the text before an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageVersion {
-    /// Who said it: in a branch of a conversation it need not be who said the message.
+    /// The speaker. In another branch of a conversation it can differ from that of the message.
     pub role: Role,
     /// The name of the one who said it, for [`Role::Other`] alone.
     pub speaker: Option<String>,
-    /// The text, verbatim.
+    /// The text, word by word.
     pub content: String,
-    /// When it was said, if that is known.
+    /// Time at which it was said, if that is known.
     pub said_at: Option<Timestamp>,
     /// The language model that wrote it, if that is known.
     pub model: Option<String>,
-    /// When the message took its place; for an imported one the time of the message.
+    /// Time at which the message took its place; for an imported one the time of the message.
     pub replaced_at: Timestamp,
 }
 
-/// How a turn stands.
+/// The state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnStatus {
@@ -93,16 +93,16 @@ pub enum TurnStatus {
 pub struct Turn {
     /// Its id, minted by the burst's first message.
     pub id: TurnId,
-    /// Whose turn it is.
+    /// The memory that it belongs to.
     pub scope: Scope,
-    /// Where the reply goes.
+    /// The channel that gets the reply.
     pub channel_id: String,
-    /// How it stands.
+    /// The state of the turn.
     pub status: TurnStatus,
-    /// When its first message arrived.
+    /// Time at which its first message arrived.
     pub started_at: Timestamp,
-    /// When its last message arrived.
+    /// Time at which its last message arrived.
     pub last_message_at: Timestamp,
-    /// Why it failed.
+    /// Reason of the failure, for a person.
     pub reason: Option<String>,
 }

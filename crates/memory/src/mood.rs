@@ -32,7 +32,7 @@ pub struct Mood {
     pub energy: u8,
     /// The last sense of the user.
     pub last_user_signal: Option<String>,
-    /// When it was written.
+    /// Time at which it was written.
     pub updated_at: Timestamp,
 }
 
@@ -48,7 +48,6 @@ pub struct MoodShift {
 }
 
 impl Mood {
-    /// The resting state.
     pub fn neutral(at: Timestamp) -> Self {
         Self { mood: NEUTRAL.to_owned(), energy: ENERGY_NEUTRAL, last_user_signal: None, updated_at: at }
     }
@@ -58,7 +57,7 @@ impl Mood {
         if now.duration_since(self.updated_at) > MOOD_LIFETIME { Self::neutral(now) } else { self.clone() }
     }
 
-    /// Whether there is nothing to tell, by any word that models write for it ("Neutral", "calm", 平静).
+    /// True if there is nothing to tell, by any word that models write for it ("Neutral", "calm", 平静).
     pub fn is_neutral(&self) -> bool {
         let folded = crate::text::fold(&self.mood);
         let bare = folded.trim_matches(|character: char| !character.is_alphanumeric());

@@ -13,11 +13,11 @@ pub const RELATIONAL_TAGS_MAX: usize = 3;
 /// Longest description, in characters.
 pub const DESCRIPTION_LENGTH_MAX: usize = 2_000;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
-    /// L3: what happened.
+    /// L3: something that happened.
     Event,
     /// L4: an impression that looks back.
     Thought,
@@ -39,7 +39,7 @@ impl NodeKind {
     }
 }
 
-/// Whom a node is about.
+/// The person that a node is about.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -48,9 +48,7 @@ pub enum Subject {
     /// The user, or somebody in the user's life.
     #[default]
     User,
-    /// The persona.
     Persona,
-    /// Both.
     Shared,
 }
 
@@ -101,10 +99,10 @@ impl RelationalTag {
     }
 }
 
-/// When something happened or is due. An open end means the one bound stands for both.
+/// Period in which something happened or is due. If an end is open, the one bound stands for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventTime {
-    /// First moment.
+    /// First moment of the period.
     pub start: Timestamp,
     /// Last moment, never before `start`.
     pub end: Option<Timestamp>,
@@ -113,26 +111,26 @@ pub struct EventTime {
 /// Words of a message that a node depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// The message.
+    /// The id of the quoted message.
     pub message_id: MessageId,
     /// The words, as they stand in the message.
     pub quote: String,
-    /// Where they start in the message, in characters.
+    /// Start of the quote in the message, in characters.
     pub start: u32,
-    /// Where they end, in characters, exclusive.
+    /// End of the quote, in characters, exclusive.
     pub end: u32,
 }
 
-/// A stored node.
+/// A node as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
-    /// Its id.
+    /// The id of the node.
     pub id: NodeId,
     /// The store's own number of the row: grows with each commit. Never leaves the process.
     pub seq: i64,
-    /// What it is.
+    /// The kind of the node.
     pub kind: NodeKind,
-    /// What is remembered, in the language it was said in.
+    /// The text, in the language of the conversation.
     pub description: String,
     /// Signed weight of feeling, −10 (catastrophic loss) to +10 (life-defining joy).
     pub emotional_impact: i8,
@@ -140,44 +138,38 @@ pub struct Node {
     pub emotion_tags: Vec<String>,
     /// Tags of the closed vocabulary, at most 3.
     pub relational_tags: Vec<RelationalTag>,
-    /// Whom it is about.
+    /// The person that it is about.
     pub subject: Subject,
-    /// When it happened or is due.
+    /// Period in which it happened or is due.
     pub event_time: Option<EventTime>,
     /// The session it came from.
     pub source_session_id: Option<SessionId>,
-    /// How often it was said.
+    /// Number of times it was said.
     pub mention_count: u32,
     /// The node that replaced it; such a node leaves default recall and stays in history.
     pub superseded_by: Option<NodeId>,
     /// Kept in every prompt by a person's wish.
     pub pinned: bool,
-    /// How often it was recalled.
+    /// Number of times it was recalled.
     pub access_count: u32,
-    /// When it was last recalled.
+    /// Time at which it was last recalled.
     pub last_accessed_at: Option<Timestamp>,
-    /// When it was written; recency counts from here and access never refreshes it.
+    /// Time at which it was written; recency counts from here and access never refreshes it.
     pub created_at: Timestamp,
 }
 
 /// A node about to be written, with all that goes into its transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewNode {
-    /// Its id.
     pub id: NodeId,
-    /// What it is.
     pub kind: NodeKind,
-    /// What is remembered.
     pub description: String,
     /// Signed weight of feeling, −10 to +10.
     pub emotional_impact: i8,
-    /// Free-form labels.
     pub emotion_tags: Vec<String>,
     /// Tags of the closed vocabulary.
     pub relational_tags: Vec<RelationalTag>,
-    /// Whom it is about.
     pub subject: Subject,
-    /// When it happened or is due.
     pub event_time: Option<EventTime>,
     /// The words it depends on (events, intentions).
     pub evidence: Vec<Evidence>,
@@ -209,22 +201,22 @@ impl NewNode {
     }
 }
 
-/// What is known of a proposed memory beside its text, its impact and its quotes.
+/// Fields of a proposed memory besides its text, its impact and its quotes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proposal {
-    /// What it would be.
+    /// The kind that it would have.
     #[serde(rename = "type", default = "Proposal::event")]
     pub kind: NodeKind,
-    /// Whom it is about.
+    /// The person that it is about.
     #[serde(default)]
     pub subject: Subject,
-    /// Free-form labels.
+    /// Emotions, as free labels.
     #[serde(default)]
     pub emotion_tags: Vec<String>,
     /// Tags of the closed vocabulary.
     #[serde(default)]
     pub relational_tags: Vec<RelationalTag>,
-    /// When it happened or is due.
+    /// Period in which it happened or is due.
     #[serde(default)]
     pub event_time: Option<EventTime>,
     /// The program that had saved it; none if a language model proposed it.
@@ -251,14 +243,14 @@ impl Default for Proposal {
     }
 }
 
-/// What extraction proposed and the checks refused. It waits for a person.
+/// A proposal of extraction that the checks refused. It waits for a person's decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectedMemory {
-    /// Its id.
+    /// The id of the proposal.
     pub id: RejectedId,
     /// The session it came from.
     pub session_id: SessionId,
-    /// What was proposed.
+    /// The proposed text.
     pub description: String,
     /// The impact as proposed; outside −10..10 it is the reason of the refusal.
     pub emotional_impact: Option<f64>,
@@ -266,7 +258,7 @@ pub struct RejectedMemory {
     pub evidence: Vec<RejectedQuote>,
     /// Why it was refused.
     pub reason: String,
-    /// When.
+    /// Time of the refusal.
     pub created_at: Timestamp,
     /// The rest of the proposal.
     #[serde(flatten)]

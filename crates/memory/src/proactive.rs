@@ -9,7 +9,7 @@ use crate::identifiers::{DecisionId, MessageId, NodeId};
 use crate::nodes::Node;
 use crate::scope::Scope;
 
-/// How a decision ended.
+/// The outcome of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProactiveOutcome {
@@ -25,7 +25,7 @@ pub enum ProactiveOutcome {
     Failed,
 }
 
-/// What held a message back, in the order in which they are asked.
+/// The gate that held a message back, in the order of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProactiveGate {
@@ -47,7 +47,7 @@ pub enum ProactiveGate {
     NoTrigger,
 }
 
-/// What leads to a message, the weightiest first.
+/// The occasion of a message, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProactiveTrigger {
@@ -63,10 +63,9 @@ pub enum ProactiveTrigger {
     LongSilence,
 }
 
-/// What led, or may lead, to a message.
+/// The occasion that led, or may lead, to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriggerRef {
-    /// Its kind.
     pub trigger: ProactiveTrigger,
     /// Names the occasion: a trigger is used once for each key. It holds numbers and no words.
     pub key: String,
@@ -79,28 +78,26 @@ pub struct TriggerRef {
 pub struct ProactiveDecision {
     /// Its id; the receipt of a sent message is kept under the same id.
     pub id: DecisionId,
-    /// Whose persona and which user.
     pub scope: Scope,
-    /// When it was made. It holds until the next decision about the same scope.
+    /// Time at which it was made. It holds until the next decision about the same scope.
     pub at: Timestamp,
-    /// How it ended; none while it is being made.
+    /// The outcome; none while the decision is being made.
     pub outcome: Option<ProactiveOutcome>,
-    /// What held the message back.
+    /// The gate that held the message back.
     pub gate: Option<ProactiveGate>,
-    /// What led to it.
+    /// The occasion that led to it.
     pub trigger: Option<TriggerRef>,
     /// Why it failed, without any words of the two.
     pub detail: Option<String>,
     /// The message that was sent.
     pub message_id: Option<MessageId>,
-    /// Where it was sent.
+    /// The channel that it was sent to.
     pub channel_id: Option<String>,
 }
 
 /// A decision with what it was about, as listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedDecision {
-    /// The decision.
     pub decision: ProactiveDecision,
     /// The memory that led to it, as it is now; none where there was none or it was forgotten.
     pub about: Option<String>,
@@ -146,22 +143,21 @@ impl ProactiveDecision {
 /// A message that the persona sent without being asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentMessage {
-    /// When.
     pub at: Timestamp,
-    /// When the user wrote next; none if not yet.
+    /// Time at which the user wrote next; none if not yet.
     pub answered_at: Option<Timestamp>,
 }
 
-/// What the gates and the triggers read of a scope, from one snapshot.
+/// Data of a scope for the gates and triggers, from one snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProactiveView {
     /// The number and the time of the user's last message; none before the first.
     pub last_user_message: Option<(i64, Timestamp)>,
-    /// When either of the two last wrote.
+    /// Time at which either of the two last wrote.
     pub last_message_at: Option<Timestamp>,
     /// The newest messages that were sent without being asked, newest first.
     pub sent: Vec<SentMessage>,
-    /// How many were sent since [`ProactiveQuery::sent_since`].
+    /// Number of messages sent since [`ProactiveQuery::sent_since`].
     pub sent_lately: u32,
     /// Until when the user wants quiet.
     pub muted_until: Option<Timestamp>,
@@ -173,12 +169,11 @@ pub struct ProactiveView {
     pub weighty: Vec<Node>,
 }
 
-/// What of a scope is to be read.
+/// Limits for reading a [`ProactiveView`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProactiveQuery {
-    /// The present moment.
     pub now: Timestamp,
-    /// How many of the messages sent are read.
+    /// Number of the messages sent that are read.
     pub sent: u32,
     /// From when messages sent are counted.
     pub sent_since: Timestamp,
@@ -194,15 +189,14 @@ pub struct ProactiveQuery {
     pub anniversary_before: Timestamp,
 }
 
-/// What was made of a trigger so far.
+/// Earlier use of a trigger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriggerUse {
-    /// The trigger's key.
     pub key: String,
-    /// Whether it is used up: it spoke, the model had nothing to say, or its moment has passed.
+    /// True if it is used up: it spoke, the model had nothing to say, or its moment has passed.
     pub is_used: bool,
-    /// How often it failed.
+    /// Number of times it failed.
     pub failures: u32,
-    /// When it failed last.
+    /// Time at which it failed last.
     pub failed_at: Option<Timestamp>,
 }

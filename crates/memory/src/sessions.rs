@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use crate::identifiers::SessionId;
 use crate::scope::Scope;
 
-/// Where a session stands on its way from talk to memory.
+/// State of a session on its way to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {
-    /// Takes messages.
+    /// It takes messages still.
     Open,
     /// Ended; waits for a consolidation worker.
     Closing,
     /// A worker holds it.
     Consolidating,
-    /// Done.
+    /// It was consolidated into memory.
     Closed,
     /// Gave up after the allowed retries; a person can retry it.
     Failed,
@@ -33,15 +33,15 @@ pub enum CloseTrigger {
     Idle,
     /// Too many messages or tokens.
     MaxLength,
-    /// A person asked.
+    /// A person asked for it.
     Explicit,
-    /// The program stopped.
+    /// It ended when the program stopped.
     Lifecycle,
     /// Found stale at start.
     Catchup,
 }
 
-/// When a session ends by itself.
+/// Limits at which a session ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionPolicy {
     /// Silence after which a session is over. Default 30 minutes.
@@ -66,13 +66,13 @@ pub const SAVED_MEMORIES_CHANNEL: &str = "import-memories";
 /// A session as stored. At most one is open per (persona, user, channel).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
-    /// Its id.
+    /// The id of the session.
     pub id: SessionId,
-    /// Whose talk it is.
+    /// The memory that it belongs to.
     pub scope: Scope,
     /// The channel that it took place on: opaque, never in a prompt.
     pub channel_id: String,
-    /// Where it stands.
+    /// The state of the session.
     pub status: SessionStatus,
     /// Messages of both sides.
     pub message_count: u32,
@@ -82,39 +82,39 @@ pub struct Session {
     pub first_message_at: Timestamp,
     /// Time of the last message.
     pub last_message_at: Timestamp,
-    /// When its consolidation finished.
+    /// Time at which its consolidation finished.
     pub closed_at: Option<Timestamp>,
-    /// Why it ended.
+    /// Reason of its end.
     pub close_trigger: Option<CloseTrigger>,
-    /// Whether its extraction is committed: a retry skips it.
+    /// True if its extraction is committed: a retry skips it.
     pub extracted: bool,
-    /// Whether its reflection was decided and, if due, committed.
+    /// True if its reflection was decided and, if due, committed.
     pub reflected: bool,
     /// Events that its extraction wrote.
     pub extracted_events: u32,
-    /// Whether it was too slight to ask a model about.
+    /// True if it was too slight to ask a model about.
     pub trivial: bool,
-    /// What it was about, in a sentence or two.
+    /// A summary in a sentence or two.
     pub summary: Option<String>,
-    /// What the conversation was called in the program that it was imported from.
+    /// Title of the conversation in the program that it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Failed attempts so far.
     pub attempts: u32,
-    /// What the last attempt failed of.
+    /// The error of the last attempt.
     pub last_error: Option<String>,
     /// Not claimed before this time.
     pub retry_at: Option<Timestamp>,
 }
 
 impl Session {
-    /// Whether it was imported.
+    /// True if it was imported.
     pub fn is_imported(&self) -> bool {
         self.channel_id.starts_with(IMPORT_CHANNEL_PREFIX)
     }
 }
 
-/// Where a new message goes.
+/// The session for a new message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Into the open session.
@@ -137,12 +137,12 @@ pub fn choose_session(open: Option<&Session>, now: Timestamp, policy: &SessionPo
     Placement::Continue
 }
 
-/// Whether the counters have reached the policy's length.
+/// True if the counters have reached the policy's length.
 pub fn is_full(message_count: u32, total_tokens: u64, policy: &SessionPolicy) -> bool {
     message_count >= policy.max_messages || total_tokens >= policy.max_tokens
 }
 
-/// Whether the silence since `last_message_at` has lasted longer than the policy allows.
+/// True if the silence since `last_message_at` has lasted longer than the policy allows.
 pub fn is_idle(last_message_at: Timestamp, now: Timestamp, policy: &SessionPolicy) -> bool {
     let quiet = now.duration_since(last_message_at);
     !quiet.is_negative() && quiet.unsigned_abs() > policy.idle

@@ -10,27 +10,26 @@ const JUST_NOW: SignedDuration = SignedDuration::from_mins(30);
 /// Talk of fewer days ago is "earlier this week".
 const WEEK_DAYS: i32 = 7;
 
-/// `Tuesday 2026-03-03, 21:04`.
+/// As in `Tuesday 2026-03-03, 21:04`.
 pub(crate) fn wall_clock(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%A %Y-%m-%d, %H:%M").to_string()
 }
 
-/// `2026-03-03 Tue 21:04`.
+/// As in `2026-03-03 Tue 21:04`.
 pub(crate) fn minute(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%Y-%m-%d %a %H:%M").to_string()
 }
 
-/// `2026-03-03`.
+/// A day as in `2026-03-03`.
 pub(crate) fn day(at: Timestamp, zone: &TimeZone) -> String {
     date(at, zone).to_string()
 }
 
-/// `2026-03-03T21:04:00+08:00`, for programs.
 pub(crate) fn with_offset(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// How long ago something was said, as headings of a conversation. Ordered from the oldest.
+/// Age of a message as a heading of a conversation. Ordered from the oldest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DayBucket {
     Older,
@@ -65,8 +64,8 @@ impl DayBucket {
     }
 }
 
-/// What follows a memory's text: ` · event 2026-03-05 · status=planned (in 2 days)` (`due` for promises and
-/// expectations), or when it was noted if it has no time of its own: ` · noted 2026-02-20 (11 days ago)`.
+/// The suffix of a memory's text: ` · event 2026-03-05 · status=planned (in 2 days)` (`due` for promises and expectations),
+/// or without a time of its own the date of the memory: ` · noted 2026-02-20 (11 days ago)`.
 pub(crate) fn time_phrase(node: &Node, now: Timestamp, zone: &TimeZone) -> String {
     match node.event_time {
         Some(time) => {

@@ -37,7 +37,7 @@ pub const CONFIDENCE_MIN: f64 = 0.7;
 pub const RELATION_LENGTH_MAX: usize = 40;
 /// Longest name that the graph takes from a memory's words, in characters.
 pub const TIE_NAME_LENGTH_MAX: usize = 60;
-/// What a name of the graph can be: the kinds of entities, and what is no entity.
+/// Types of a name in the graph: the kinds of entities, and those that are no entities.
 pub const NODE_TYPES: [&str; 11] = [
     "person",
     "place",
@@ -75,10 +75,10 @@ pub const THOUGHT_IMPACT_SOFT: i8 = 8;
 
 /// The kinds of node that extraction may propose.
 pub const EVENT_KINDS: [NodeKind; 2] = [NodeKind::Event, NodeKind::Intention];
-/// Whom a memory can be about.
+/// Subjects that a memory can have.
 pub const SUBJECTS: [Subject; 3] = [Subject::User, Subject::Persona, Subject::Shared];
 
-/// Whom a thought of the slow cycle can be about.
+/// Subjects that a thought of the slow cycle can have.
 pub const SLOW_SUBJECTS: [Subject; 2] = [Subject::User, Subject::Persona];
 
 /// The answer to `extraction`.
@@ -120,7 +120,7 @@ pub struct EventAnswer {
     /// Free lower-case words for the feelings in it.
     #[schemars(length(max = EMOTION_TAGS_MAX))]
     pub emotion_tags: List<String>,
-    /// Mostly empty.
+    /// Empty for most events.
     #[schemars(schema_with = "relational_tags_schema")]
     pub relational_tags: List<String>,
     /// Whom it is about.
@@ -156,7 +156,6 @@ pub struct EvidenceAnswer {
 pub enum TimeAnswer {
     /// A date, or a date and a time.
     Start(String),
-    /// Two bounds.
     Span(EventTimeAnswer),
 }
 

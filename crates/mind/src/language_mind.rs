@@ -57,7 +57,7 @@ pub struct LanguageMind {
 pub(crate) struct Parsed<T> {
     pub(crate) value: T,
     pub(crate) whole: bool,
-    /// What the contract demands and a whole answer lacks, as the model is told when it is asked once more.
+    /// A missing part of an otherwise complete answer, as a message to the model for its second attempt.
     pub(crate) missing: Option<&'static str>,
 }
 
@@ -91,7 +91,7 @@ impl LanguageMind {
         self.provider.model(self.prompts.tier(PromptName::ReplySystem))
     }
 
-    /// Whether nobody but the offline provider is there to be asked.
+    /// True if nobody but the offline provider is there to be asked.
     pub fn is_offline(&self) -> bool {
         self.provider.name() == OFFLINE
     }

@@ -20,7 +20,7 @@ pub(crate) const MALFORMED: &str = "malformed";
 /// Nobody waited for the end.
 pub(crate) const ABANDONED: &str = "abandoned";
 
-/// What a call serves and what it is asked with.
+/// The task of a call and its prompt.
 #[derive(Clone, Debug, Default)]
 pub struct Purpose {
     /// The turn, if any.
@@ -84,7 +84,7 @@ impl CallInFlight {
         }
     }
 
-    /// What it took so far, as reported or estimated.
+    /// Tokens so far, as reported or estimated.
     pub(crate) fn usage(&self) -> TokenUsage {
         self.call.as_ref().map_or_else(TokenUsage::default, ModelCall::usage)
     }

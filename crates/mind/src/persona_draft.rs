@@ -21,14 +21,13 @@ pub(crate) const STYLE_BLOCK_LENGTH_MAX: usize = 1_000;
 /// Most of a description that is read, in characters: what a small model's window holds.
 pub(crate) const DESCRIPTION_READ_MAX: usize = 24_000;
 
-/// What a draft is made from.
+/// Input of a persona draft.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PersonaDraftInput {
-    /// How the persona is to be called.
+    /// The name of the persona, if it has one.
     pub persona_name: Option<String>,
     /// The writer's language tag, as `zh-CN`.
     pub locale: Option<String>,
-    /// What somebody wrote.
     pub text: String,
     /// Blocks that were written before.
     pub existing: CoreBlocks,
@@ -38,20 +37,19 @@ pub struct PersonaDraftInput {
     pub thoughts: Vec<String>,
 }
 
-/// A draft.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PersonaDraft {
-    /// Who the persona is.
+    /// Text about the persona.
     pub persona_block: String,
-    /// Who the writer is.
+    /// Text about the user.
     pub user_block: String,
-    /// How the persona speaks; empty where nothing tells it.
+    /// Rules for the persona's way of speaking; empty if the material has none.
     pub style_block: String,
     /// The persona's life in headwords.
     pub facts: Facts,
-    /// How sure the facts are, 0 to 1.
+    /// Certainty of the facts, from 0 to 1.
     pub facts_confidence: f64,
-    /// What the parser dropped, truncated or clamped.
+    /// Parts that the parser dropped, truncated or clamped.
     pub notes: Vec<String>,
 }
 
@@ -83,7 +81,7 @@ pub struct BlocksAnswer {
     pub style_block: Member<String>,
 }
 
-/// What the template is rendered from.
+/// Values for the template.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct PersonaDraftContext {
     persona_name: String,
@@ -130,7 +128,7 @@ impl<'a> PersonaDraftTask<'a> {
         Self { input, text, cut }
     }
 
-    /// What the prompt is rendered from. `problem` says why the last answer was of no use.
+    /// Values for the prompt's template. `problem` says why the last answer was rejected.
     pub(crate) fn context(&self, problem: Option<&str>) -> PersonaDraftContext {
         let material = |text: &str| match text.trim() {
             "" => String::new(),

@@ -22,27 +22,27 @@ const TOKENS_MAX: u32 = 1_024;
 /// Longest message, in characters; what is longer is not what was asked for.
 const MESSAGE_LENGTH_MAX: usize = 2_000;
 
-/// What a message that nobody asked for is written from.
+/// Input of a proactive message.
 #[derive(Clone, Debug)]
 pub struct ProactiveInput {
-    /// What a reply would be written from, without a burst.
+    /// Input of a reply, without a burst.
     pub reply: ReplyInput,
-    /// What led to it.
+    /// The occasion of the message.
     pub trigger: ProactiveTrigger,
     /// The memory that led to it.
     pub about: Option<Node>,
-    /// When either of the two last wrote.
+    /// Time at which either of the two last wrote.
     pub last_message_at: Option<Timestamp>,
 }
 
-/// What the model decided.
+/// The decision of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProactiveDraft {
-    /// What the persona writes; none when it has nothing to say.
+    /// The text of the message; none if the persona has nothing to say.
     pub message: Option<String>,
     /// The prompt, for the receipt.
     pub prompt: RenderedReply,
-    /// What all calls took.
+    /// Tokens of all calls.
     pub usage: TokenUsage,
 }
 
@@ -52,12 +52,11 @@ pub enum ProactiveError {
     /// The model gave no answer that can be used.
     #[error(transparent)]
     Mind(#[from] MindError),
-    /// A template failed.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
 
-/// What the template is rendered from.
+/// Values for the template.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct ProactiveContext {
     voice: String,
@@ -145,10 +144,10 @@ fn data(input: &ProactiveInput) -> Value {
 }
 
 impl LanguageMind {
-    /// Whether the persona would write by itself, and what.
+    /// Asks the model whether the persona writes by itself, and for the text.
     ///
     /// # Errors
-    /// [`ProactiveError`] when the model gives no answer that can be used, or a template fails.
+    /// [`ProactiveError`] when the model gives no usable answer, or a template fails.
     pub async fn write_first(
         &self,
         input: &ProactiveInput,

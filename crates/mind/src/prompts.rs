@@ -26,33 +26,30 @@ pub enum PromptError {
     /// The file of an override is there and can't be read.
     #[error("the prompt {file} can't be read: {reason}. Make it readable or take it away; nothing was asked")]
     Unreadable {
-        /// The file.
         file: String,
-        /// What the system says.
+        /// The error of the operating system.
         reason: String,
     },
     /// A template, or its front matter, is wrong.
     #[error("the prompt {file}, line {line}: {reason}. Correct it or take it away to use the built-in one")]
     Broken {
-        /// The file.
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The error in the template.
         reason: String,
     },
 }
 
-/// Names a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PromptName {
-    /// What is worth remembering of a session.
+    /// Extracts memories from a session.
     Extraction,
-    /// What newer statements are to older ones.
+    /// Compares newer statements with older ones.
     Reconciliation,
-    /// What to make of recent events.
+    /// Draws thoughts from recent events.
     Reflection,
-    /// What to think of between two talks.
+    /// Draws thoughts between two sessions.
     SlowCycle,
     /// A first draft of a persona.
     PersonaDraft,
@@ -69,7 +66,6 @@ pub enum PromptName {
 }
 
 impl PromptName {
-    /// All templates.
     pub const ALL: [Self; 10] = [
         Self::Extraction,
         Self::Reconciliation,
@@ -144,7 +140,7 @@ impl PromptName {
         }
     }
 
-    /// Whether it is one text, or a `system` and a `user` block.
+    /// True if it is one text, or a `system` and a `user` block.
     fn has_blocks(self) -> bool {
         matches!(
             self,
@@ -269,7 +265,7 @@ impl Prompts {
         Ok(())
     }
 
-    /// What the template uses must be announced in its front matter, and what is announced must exist.
+    /// Checks that the front matter announces every value that the template uses, and only existing ones.
     fn check_inputs(&self, name: PromptName, source: &str) -> Result<(), PromptError> {
         let Some(entry) = self.find_entry(name) else { return Ok(()) };
         let [full, _] = name.sample_inputs();

@@ -4,7 +4,7 @@
 //! somebody else wrote never starts a line: it follows on one of ours, and each further line of it stands
 //! behind [`GUTTER`]. The words themselves are not changed, so that a quote can be copied verbatim.
 
-/// What each line of quoted text begins with.
+/// Prefix of each line of quoted text.
 pub(crate) const GUTTER: &str = "  | ";
 
 /// Invisible; put inside a mark it keeps the mark from being one.
@@ -116,8 +116,8 @@ fn disarmed(text: &str) -> String {
     safe
 }
 
-/// Whether a text begins with what may be a control token: `<|…`, `<｜…`, `<start_of_turn>`, `</think>`, `<<SYS>>`, `[INST]`,
-/// `[gMASK]`, `[|assistant|]`, `]~b]`.
+/// True if a text begins with what may be a control token: `<|…`, `<｜…`, `<start_of_turn>`, `</think>`, `<<SYS>>`,
+/// `[INST]`, `[gMASK]`, `[|assistant|]`, `]~b]`.
 fn begins_token(text: &str) -> bool {
     let (first, rest) = text.split_at(1);
     if rest.starts_with(['|', '\u{ff5c}']) {
@@ -146,7 +146,7 @@ fn begins_token(text: &str) -> bool {
     }
 }
 
-/// Whether this stands for a control token in angle brackets: words joined by what HTML tags don't have, or one known word.
+/// True if this stands for a control token in angle brackets: words joined by what HTML tags don't have, or one known word.
 fn is_token_name(name: &str) -> bool {
     let is_joint = |c: char| matches!(c, '_' | '\u{2581}' | ':' | '=');
     name.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -13,7 +13,7 @@ use crate::quoted::{as_written, one_line};
 /// Longest quote, in characters.
 const QUOTE_LENGTH_MAX: usize = 2_000;
 
-/// What the template is rendered from.
+/// Values for the template.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ReconciliationContext {
     pairs: Vec<PairLines>,
@@ -56,7 +56,7 @@ impl<'a> ReconciliationTask<'a> {
         Self { input }
     }
 
-    /// What the prompt is rendered from.
+    /// Values for the prompt's template.
     pub(crate) fn context(&self) -> ReconciliationContext {
         let zone = &self.input.zone;
         let pairs = self.input.pairs.iter().enumerate().map(|(place, pair)| PairLines {

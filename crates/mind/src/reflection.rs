@@ -18,11 +18,11 @@ use crate::language_mind::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
 
-/// What the model is told when no thought was left.
+/// Message to the model if no thought was valid.
 const NO_THOUGHT: &str = "It held no impression that can be kept. Write one or two, never none, each with the handles of \
                           the events it rests on.";
 
-/// What the reflection template is rendered from.
+/// Values for the reflection template.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ReflectionContext {
     persona_name: String,
@@ -74,7 +74,7 @@ impl<'a> ReflectionTask<'a> {
         Self { input, events: Handles::mint('e', input.events.iter().map(|event| event.id)) }
     }
 
-    /// What the prompt is rendered from. `problem` says why the last answer was of no use.
+    /// Values for the prompt's template. `problem` says why the last answer was rejected.
     pub(crate) fn context(&self, problem: Option<&str>) -> ReflectionContext {
         let block = |text: &str| {
             if text.trim().is_empty() { String::new() } else { behind_gutter(text.trim()) }

@@ -24,10 +24,10 @@ use crate::vocabulary::Vocabulary;
 
 const TEMPERATURE: f32 = 0.2;
 const TOKENS_MAX: u32 = 2_048;
-/// What a name is whose type the answer does not tell.
+/// Type of a name if the answer gives none.
 const TYPE_DEFAULT: &str = "topic";
 
-/// What the template is rendered from.
+/// Values for the template.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct RelationContext {
     persona_name: String,
@@ -200,7 +200,7 @@ impl<'a> RelationTask<'a> {
         Ok(Relation { from, to, relation, event, confidence })
     }
 
-    /// Who or what a word means: one of the two who talk, a known name, or a name that is in the memory.
+    /// The entity that a word names: one of the two speakers, a known name, or a name in the memory.
     fn end(
         &self,
         word: &Member<String>,

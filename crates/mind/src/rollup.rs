@@ -19,7 +19,7 @@ const SOURCE_TOKENS_MAX: u32 = 6_000;
 /// Tokens of the identity in one question.
 const IDENTITY_CHARACTERS_MAX: usize = 8_000;
 
-/// What the template is rendered from.
+/// Values for the template.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct RollUpContext {
     persona_name: String,

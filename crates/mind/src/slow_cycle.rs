@@ -25,7 +25,7 @@ use crate::vocabulary::Vocabulary;
 const MEMBERS: [&str; 5] =
     ["new_thoughts", "new_expectations", "new_intentions", "salient_questions", "entity_descriptions"];
 
-/// What the slow cycle's template is rendered from.
+/// Values for the slow cycle's template.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct SlowCycleContext {
     persona_name: String,
@@ -111,7 +111,7 @@ impl<'a> SlowCycleTask<'a> {
         }
     }
 
-    /// What the prompt is rendered from. `problem` says why the last answer was of no use.
+    /// Values for the prompt's template. `problem` says why the last answer was rejected.
     pub(crate) fn context(&self, problem: Option<&str>) -> SlowCycleContext {
         let input = self.input;
         let block = |text: &str| {

@@ -11,7 +11,7 @@ pub(super) struct AilmentQuestion {
     subjects: Vec<&'static str>,
     /// The names that go with these words in what is remembered: "Biscuit".
     names: Vec<String>,
-    /// Whether one ailment alone is remembered, so that it can be meant without a name that links it.
+    /// True if one ailment alone is remembered, so that it can be meant without a name that links it.
     is_only_one: bool,
 }
 
@@ -47,7 +47,7 @@ impl AilmentQuestion {
         Some(Self { subjects, names, is_only_one })
     }
 
-    /// Whether a text tells what ails the one who is asked about.
+    /// True if a text tells what ails the one who is asked about.
     pub(super) fn is_answered_by(&self, source: &str) -> bool {
         if !tells_ailment(source) {
             return false;

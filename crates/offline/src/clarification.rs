@@ -12,7 +12,6 @@ pub(super) struct Doubt {
     b: Vec<String>,
 }
 
-/// The user's answer.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Clarification {
     a: String,
@@ -74,7 +73,7 @@ impl Doubt {
     }
 }
 
-/// Whether a sentence with both names says that they are one, or two.
+/// True if a sentence with both names says that they are one, or two.
 fn verdict(sentence: &str) -> Option<bool> {
     // 是不是 asks, and denies nothing.
     let sentence = sentence.replace("是不是", "是");

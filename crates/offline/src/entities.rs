@@ -273,7 +273,7 @@ fn bare(word: &str) -> String {
     word.trim_matches(|letter: char| !letter.is_alphanumeric()).replace('’', "'").to_lowercase()
 }
 
-/// Whether a known name occurs: anywhere for ideographs, at word borders for letters.
+/// True if a known name occurs: anywhere for ideographs, at word borders for letters.
 pub(super) fn mentions(sentence: &str, name: &str) -> bool {
     if name.trim().is_empty() {
         return false;

@@ -134,7 +134,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     }
 }
 
-/// What the rules know beside the sentence.
+/// Facts that the rules use besides the sentence.
 struct Known<'a> {
     entities: &'a [KnownEntity],
     nodes: &'a [KnownNode],
@@ -176,7 +176,7 @@ impl Known<'_> {
         events
     }
 
-    /// What one sentence holds, if it is worth remembering.
+    /// The memory in one sentence, if it is worth one.
     fn finding(&self, sentence: &str) -> Option<Finding> {
         let clauses = clauses(sentence);
         let names: Vec<&str> = self.names().collect();
@@ -279,7 +279,7 @@ impl Known<'_> {
     }
 }
 
-/// What one sentence weighs and how it is tagged.
+/// Impact and tags of one sentence.
 #[derive(Default)]
 struct Finding {
     impact: i32,
@@ -373,7 +373,7 @@ fn mood(events: &[Event], language: Language) -> Mood {
     }
 }
 
-/// What the user seemed to feel, in a few words; `None` where nothing was felt.
+/// The feeling of the user in a few words; `None` without one.
 fn signal(impact: i32, language: Language) -> Option<&'static str> {
     Some(match impact {
         ..=-8 => language.choose("很难过", "heavy-hearted"),

@@ -26,7 +26,7 @@ pub(super) struct Impression {
     pub(super) cited: Vec<String>,
 }
 
-/// What the events have in common: someone who is in several of them, else their sign. `None` without events.
+/// The common ground of the events: a person or thing in several of them, else their sign. `None` without events.
 pub(super) fn impression(events: &[SeenEvent<'_>], language: Language) -> Option<Impression> {
     let (description, of) = match about_someone(events, language) {
         Some(found) => found,

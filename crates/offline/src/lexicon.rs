@@ -12,7 +12,6 @@ impl Words {
         Words(words)
     }
 
-    /// No word.
     pub(super) const NONE: Words = Words("");
     /// 在, before a place of work.
     pub(super) const ZAI: Words = Words("在");
@@ -23,7 +22,7 @@ impl Words {
         self.0.split('|')
     }
 
-    /// Whether this word is one of them.
+    /// True if this word is one of them.
     pub(super) fn holds(self, word: &str) -> bool {
         self.iter().any(|other| other == word)
     }
@@ -33,7 +32,7 @@ pub(super) const CHINESE_QUESTION_WORDS: Words = Words(
     "什么|甚麼|什麼|怎么|怎麼|为什么|谁|誰|哪|多少|几岁|我多大|你多大|是不是|会不会|能不能|记不记得|有没有",
 );
 
-/// Where a question word asks nothing.
+/// Phrases with a question word that ask nothing.
 pub(super) const CHINESE_NO_QUESTION: Words = Words(
     "不知道|知道|不懂|不明白|明白了|都|也|没什么|没有什么|沒什麼|没怎么|不怎么|什么的|怎么这么|多么|无论|不管|随便|说什么",
 );
@@ -59,14 +58,12 @@ pub(super) const ENGLISH_DIRECT_QUESTIONS: Words = Words(
      why did|why are|how do|how did|how are|which of",
 );
 
-/// The user's own.
 pub(super) const FIRST_PERSON_EN: Words = Words("i|i'm|i've|i'll|i'd|im|ive|my|me|mine|myself|we|our|us");
 
 /// A Chinese question that begins so asks as a whole.
 pub(super) const CHINESE_QUESTION_OPENERS: Words =
     Words("为什么|为啥|怎么|怎样|什么|谁|哪|是不是|有没有|能不能");
 
-/// Supposition and dreams.
 pub(super) const SUPPOSED_ZH: Words = Words("如果|要是|假如|万一|假设|梦见|梦到|做梦");
 pub(super) const SUPPOSED_EN: Words = Words("if|suppose|imagine|i wish|dreamt|dreamed|in my dream");
 /// Stories, when nothing in the clause is the user's own.
@@ -104,11 +101,11 @@ pub(super) const PLACE_EN: Words = Words("city|town|village|island|park|street|c
 
 /// Before a name in Chinese; the longest of those that fit is taken.
 pub(super) const NAMED_ZH: Words = Words("名字叫做|名字叫|名字是|名叫|取名叫|取名|起名叫|起名|叫做|叫作|叫");
-/// What follows 叫 when it names nothing.
+/// Words after 叫 that are no name.
 pub(super) const NO_NAME_ZH: Words = Words(
     "什么|什麼|啥|外卖|车|出租|醒|起|来|不|得|个|着|喊|声|好|你|他|她|它|人|谁|大家|我们|了|一下|一声|服务|医生|妈|爸|我起|我去|我来",
 );
-/// What comes before 叫 when it is a sound or a call.
+/// Words before 叫 that make it a sound or a call.
 pub(super) const SOUND_ZH: Words = Words("大|尖|吼|惊|乱|嚎|喊|呼|咆|一直|狂|在|会|老|别|不");
 /// Characters at which a Chinese name or place ends.
 pub(super) const NAME_ENDS_ZH: Words = Words("的|了|在|是|很|也|都|就|说|跟|着|过|呢|啊|吧|呀|哦|哈|和|与");
@@ -139,12 +136,12 @@ pub(super) const LOSS_OF_SOMEONE_ZH: Words = Words("走了|没了|沒了|不在�
 pub(super) const LOSS_EN: Words = Words(
     "died|passed away|funeral|has died|passed on|is dead|put to sleep|was killed|got killed|were killed|drowned|overdosed|took his own life|took her own life",
 );
-/// What comes before 死了 when nobody dies.
+/// Words before 死了 that make it an intensifier, not a death.
 pub(super) const INTENSIFIED_ZH: Words = Words(
     "累|笑|饿|烦|热|困|气|冷|吓|急|渴|疼|痛|美|爽|丑|闷|馋|晕|忙|羡慕|尴尬|高兴|开心|无聊|讨厌|\
      可爱|好吃|好看|难看|恶心|我|我又|难吃",
 );
-/// What comes after 走了 when somebody only walks.
+/// Words after 走了 with which somebody only walks.
 pub(super) const WALKED_ZH: Words = Words("一|两|很|好|几|半|过|出|进|来|去|吧|后门|啊|哦");
 /// Things that die without grief.
 pub(super) const THINGS_ZH: Words = Words("手机|电脑|电池|电|网|车|花|植物|仙人掌|钱|机");
@@ -164,7 +161,7 @@ pub(super) const DESPAIR_EN: Words = Words(
 pub(super) const CRISIS_ZH: Words = Words("撑不住|撐不住|崩溃|崩潰|绝望");
 pub(super) const CRISIS_EN: Words =
     Words("can't go on|cannot go on|can't take it anymore|breakdown|falling apart|hopeless");
-/// Where these words mean something else.
+/// Phrases with these words that mean something else.
 pub(super) const NOT_DESPAIR_ZH: Words = Words("想死你|想死他|想死她|想死家|想死这");
 pub(super) const NOT_DESPAIR_EN: Words = Words("suicide squad");
 pub(super) const NOT_CRISIS_ZH: Words = Words("程序|系统|电脑|服务器|软件|网站|浏览器|代码|股市|市场");
@@ -183,7 +180,7 @@ pub(super) const HARDSHIP_ZH: Words = Words(
 pub(super) const ILLNESS_ZH: Words = Words(
     "癌|肿瘤|腫瘤|白血病|尿毒症|中风|脑梗|脑溢血|脑出血|心梗|心肌梗|心脏病|老年痴呆|痴呆|阿尔茨海默|帕金森|艾滋|渐冻|肝硬化|肾衰竭",
 );
-/// What tells that somebody has it.
+/// Words for having an illness.
 pub(super) const HAVING_ILLNESS_ZH: Words =
     Words("得了|得的|患|查出|检查出|诊断|发现|晚期|早期|复发|住院|是|有|长了|犯了|突发|中风|转移|扩散|化疗");
 pub(super) const NOT_ILLNESS_ZH: Words = Words(
@@ -193,7 +190,7 @@ pub(super) const ILLNESS_EN: Words = Words(
     "cancer|tumor|tumour|leukemia|leukaemia|lymphoma|dementia|alzheimer's|alzheimers|parkinson's|parkinsons|stroke|heart attack|\
      heart disease|heart failure|kidney failure|multiple sclerosis|als|hiv|cirrhosis|sepsis",
 );
-/// What tells that somebody has it, among the words before.
+/// Words before an illness for having it.
 pub(super) const HAVING_ILLNESS_EN: Words = Words(
     "has|have|had|having|got|with|suffered|suffers|battling|fighting|develop|developed|is|terminal|stage",
 );
@@ -258,7 +255,7 @@ pub(super) const NOT_MILESTONE_EN: Words = Words(
 /// Milestones that one can fail to reach.
 pub(super) const ACHIEVEMENT: Words =
     Words("升职|升職|考上|录取|錄取|求婚|中奖|获奖|promoted|accepted|graduated|the job|promotion");
-/// What undoes a milestone anywhere in its clause.
+/// Words that undo a milestone anywhere in its clause.
 pub(super) const FAILED_ZH: Words = Words("被拒|失败|取消|落榜|泡汤");
 pub(super) const FAILED_EN: Words = Words("rejected|failed|cancelled|canceled|called off|turned down|almost");
 
@@ -275,7 +272,7 @@ pub(super) const LOW_EN: Words = Words(
      unhappy|miserable|stole my|stolen|lost my wallet|lost my phone|failed my|failed the|homesick|overwhelmed|exhausted|burned out|burnt out|\
      frustrated|upset|surgery|panic attack|bullied|guilty|ashamed|hopeless|devastated|grieving",
 );
-/// Where a hospital is a place of work.
+/// Phrases in which a hospital is a place of work.
 pub(super) const NOT_LOW_EN: Words =
     Words("work at|work in|works at|works in|working at|working in|nurse|job|shift|shifts|volunteer");
 pub(super) const HIGH_ZH: Words = Words(
@@ -307,7 +304,7 @@ pub(super) const PROMISE_EN: Words = Words(
 );
 pub(super) const REFUSAL_ZH: Words = Words("不能|没办法|做不到|不会|无法");
 pub(super) const REFUSAL_EN: Words = Words("can't|cannot|won't|unable|not able");
-/// When a promise is due.
+/// Words for the time of a promise.
 pub(super) const WHEN_ZH: Words =
     Words("明天|后天|今晚|下周|下个月|下次|周一|周二|周三|周四|周五|周六|周日|点");
 pub(super) const WHEN_EN: Words = Words(
@@ -315,7 +312,7 @@ pub(super) const WHEN_EN: Words = Words(
      on thursday|on friday|on saturday|on sunday|later today|in the morning",
 );
 
-/// What the user is going to do.
+/// Words for plans of the user.
 pub(super) const PLAN_ZH: Words = Words(
     "要去|要到|要飞|要回|要搬|要考|要做|要开|要参加|要出发|打算|准备|计划|出差|旅行|旅游|面试|考试|开会|搬家|手术|体检|婚礼|约了",
 );
@@ -402,7 +399,7 @@ pub(super) const HAVING_EN: Words = Words(
     "have a|have an|have two|have three|have four|have five|have my|have got|have some|have many|\
      have lots|own|keep|had a|had an|had two",
 );
-/// What is done again and again says what somebody's life is like.
+/// Words for repeated activities, which describe a way of life.
 pub(super) const HABIT_ZH: Words = Words("每天|每周|每晚|每个周|每逢|天天|经常|常常");
 pub(super) const HABIT_EN: Words = Words(
     "every day|every morning|every evening|every night|every week|every weekend|each morning|each day|each week",
@@ -423,7 +420,7 @@ pub(super) const FILLERS_ZH: Words =
 pub(super) const FILLERS_EN: Words = Words(
     "well|so|oh|hey|hi|hello|btw|also|um|uh|and|but|ah|haha|lol|okay|ok|yeah|yes|actually|honestly|anyway",
 );
-/// Whom these mean depends on who listens.
+/// Words whose meaning depends on the listener.
 pub(super) const UNSURE_ZH: Words = Words("我们|我們|咱们|说:|说：");
 pub(super) const SECOND_PERSON_EN: Words = Words("you|your|yours|yourself|you're|you've|you'll|you'd|u|ur");
 pub(super) const UNSURE_EN: Words = Words("we|us|our|ours|ourselves|we're|we've|we'll|we'd|let's");
@@ -444,7 +441,7 @@ pub(super) const PAST_EN: Words = Words(
      said|saw|took|won|wrote|began|became|came|gave|grew|kept|knew|ran|thought|taught|built|spent|\
      drove|flew|fell|heard|held|slept|spoke|stood|swam|wore|woke|ate|drank|sang|hurt|cut|put|learnt",
 );
-/// What follows a verb, and not a noun.
+/// Words that follow a verb, not a noun.
 pub(super) const AFTER_VERB_EN: Words = Words(
     "a|an|the|my|at|in|to|for|with|on|about|from|every|some|two|three|it|him|her|them|that|this|near|alone|together",
 );
@@ -480,7 +477,7 @@ pub(super) const FUNCTION_EN: Words = Words(
 pub(super) const REQUEST_ZH: Words = Words("给我|帮我|请|讲个|讲一|写一|写个|翻译|告诉我|说说");
 pub(super) const REQUEST_EN: Words =
     Words("tell me|tell us|write|help me|translate|explain|give me|show me|describe|summarize|remind me");
-/// How the lines begin that this provider itself says.
+/// Beginnings of this provider's own lines.
 pub(super) const OWN_LINES: Words = Words(
     "我记得：|我记得:|我不太确定。|记下了。|这个我不知道。|I remember:|I'm not sure. I remember|I've noted|I don't know that.|\
      我听见了|听到这个我很难过|真为你高兴|真好！我记下了|我自己不能删掉记忆|I hear you|I'm so sorry. I will|I'm so glad for you!|That's good to hear!|\

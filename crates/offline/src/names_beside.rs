@@ -25,10 +25,10 @@ const NO_NAMES: Words = Words::new(
      许多|许久|顾不|余下|曾经|曾在|康复|毛病|毛色|毛茸|毛很|毛都|龙年|雷雨|钱包|钱都|钱不|史上|田里|林业|唐突|程序|谢谢|张罗|张口|张嘴|张牙|胡说|胡闹|胡乱|胡子|周一|周二|周三|周四|周五|周六|周日|周末|周围|夏天|夏季|\
      秦腔|汤药|任性|任教|任职|方才|陆续|贺卡|赖床|赖在|赖着|丁克|叶子|石化|成绩|杜绝|彭湃|苏醒|许可|戴眼|戴着|戴口|黄昏|方言|姜汤",
 );
-/// What a sentence goes on with behind a pet's name.
+/// Characters that continue a sentence after a pet's name.
 const GOES_ON: &str = "很太是在也都就又总会要能最特非超真可不没有把被给跟和爱喜今昨前每已正刚从对每一两三得病生死丢走跑吃喝睡咬抓叫";
 
-/// What a sentence goes on with behind anybody's name.
+/// Characters that continue a sentence after any name.
 const DOES: &str = "搬想问找送带请帮拿做教写打买卖住读学开考回发变成嫁娶离结怀分工上下出进让";
 
 /// The names in a stating clause, each with its place in bytes.

@@ -6,7 +6,7 @@
 use super::lexicon::{self, Words};
 use super::sentences::{Clause, has_part, has_phrase};
 
-/// What one clause weighs.
+/// The weight of one clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Peak {
     pub(super) impact: i32,
@@ -20,7 +20,7 @@ impl Peak {
         Peak { impact, emotion, vulnerable: false }
     }
 
-    /// Whether it may be a cry for help, which is heard however it is put.
+    /// True if it may be a cry for help, which is heard however it is put.
     pub(super) fn cries_for_help(&self) -> bool {
         matches!(self.emotion, "despair" | "overwhelm")
     }
@@ -207,7 +207,7 @@ pub(super) fn is_someone_en(word: &str) -> bool {
     [lexicon::FAMILY_EN, lexicon::ACQUAINTANCE_EN, lexicon::PET_EN].iter().any(|words| words.holds(word))
 }
 
-/// Whether one of these is said and not denied.
+/// True if one of these is said and not denied.
 fn is_said(clause: &Clause<'_>, chinese: Words, english: Words) -> bool {
     hits(clause, chinese, english).iter().any(|hit| !hit.denied())
 }
@@ -221,7 +221,7 @@ struct Hit<'a> {
 }
 
 impl Hit<'_> {
-    /// Whether a negation stands directly before it (in English, among the three words before it).
+    /// True if a negation stands directly before it (in English, among the three words before it).
     fn denied(&self) -> bool {
         if self.chinese {
             return lexicon::DENIED_ZH.iter().any(|word| self.before.ends_with(word));
@@ -230,7 +230,7 @@ impl Hit<'_> {
         before.any(|word| lexicon::DENIED_EN.holds(word) || word.ends_with("n't"))
     }
 
-    /// Whether it is said of something that is not mourned: the word beside it names a thing.
+    /// True if it is said of something that is not mourned: the word beside it names a thing.
     fn is_about_thing(&self) -> bool {
         if self.chinese {
             let subject = self.before.trim_end_matches(['又', '都', '也', '刚', '全', '快', ' ']);

@@ -43,7 +43,7 @@ struct Blocks {
     style_block: String,
 }
 
-/// What the writer says of themselves goes to the user's block, all else to the persona's.
+/// Drafts a persona: statements of the writer about themselves go to the user's block, all else to the persona's.
 pub(super) fn draft(inputs: &DraftInputs) -> Draft {
     let own = |sentence: &&str| is_about_the_writer(sentence);
     let (of_writer, of_persona): (Vec<&str>, Vec<&str>) = sentences(&inputs.text).into_iter().partition(own);
@@ -97,7 +97,7 @@ fn is_about_the_writer(sentence: &str) -> bool {
     chinese || (!begins_with_you && FIRST_PERSON_EN.iter().any(|word| words.contains(&format!(" {word} "))))
 }
 
-/// Whether a sentence tells how the persona speaks.
+/// True if a sentence tells how the persona speaks.
 fn is_about_speech(sentence: &str) -> bool {
     let words = words(sentence);
     SPEECH_ZH.iter().any(|word| sentence.contains(word))

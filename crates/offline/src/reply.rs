@@ -30,17 +30,16 @@ pub(super) struct ReplyInputs {
     /// Weeks, months or years that the text asks about, as they were told.
     #[serde(default)]
     periods: Vec<Period>,
-    /// Most relevant first.
     #[serde(default)]
     pub(super) memories: Vec<Memory>,
     #[serde(default)]
     pub(super) passages: Vec<Passage>,
-    /// What the user said a little while ago, newest first.
+    /// The user's messages shortly before, newest first.
     #[serde(default)]
     pub(super) recent: Vec<Passage>,
     #[serde(default)]
     persona_name: Option<String>,
-    /// Whether memories and passages are merely the nearest, and none is about the text.
+    /// True if memories and passages are merely the nearest, and none is about the text.
     #[serde(default)]
     nothing_found: bool,
 }
@@ -69,7 +68,7 @@ pub(super) struct Passage {
     date: Option<String>,
 }
 
-/// What the persona says. Only what the inputs hold is told as remembered.
+/// Writes the reply. Only facts of the inputs are presented as remembered.
 pub(super) fn reply(inputs: &ReplyInputs) -> String {
     let text = inputs.user_text.trim();
     let asked_for = inputs
@@ -236,24 +235,24 @@ fn answers_ailment(question: &Option<AilmentQuestion>, source: &str) -> bool {
     question.as_ref().is_some_and(|question| question.is_answered_by(source))
 }
 
-/// Whether at least four of five terms are in a text already.
+/// True if at least four of five terms are in a text already.
 fn says_the_same(text: &str, about: &[String]) -> bool {
     let known = terms(text);
     let held = about.iter().filter(|term| holds(text, &known, term)).count();
     !about.is_empty() && held * 5 >= about.len() * 4
 }
 
-/// Whether a text is about a term; a Chinese one is found inside longer words.
+/// True if a text is about a term; a Chinese one is found inside longer words.
 fn holds(source: &str, about: &[String], term: &String) -> bool {
     about.contains(term) || (term.chars().all(is_han) && source.contains(term.as_str()))
 }
 
-/// Whether a line is one of this provider's own, which restates what is remembered anyway.
+/// True if a line is one of this provider's own, which restates what is remembered anyway.
 fn is_own_line(text: &str) -> bool {
     lexicon::OWN_LINES.iter().any(|begin| text.starts_with(begin))
 }
 
-/// Where something that is told stands.
+/// The source of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Memory,
@@ -274,8 +273,7 @@ fn names_a_time(clause: &Clause<'_>) -> bool {
     clause.has(lexicon::TIMES_ZH, lexicon::TIMES_EN)
 }
 
-/// What a text states: all of it, or of one that also asks the first sentences in a row that do not. None where it only
-/// asks.
+/// The stating part of a text: all of it, or the first sentences that do not ask. None if it only asks.
 fn stated(text: &str) -> Option<&str> {
     if !seems_to_ask(text) {
         return Some(text.trim());
@@ -310,7 +308,7 @@ fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, la
     }
 }
 
-/// What a text is about: words of letters without their endings, and ideographs that carry meaning.
+/// The terms of a text: words of letters without their endings, and ideographs that carry meaning.
 fn terms(text: &str) -> Vec<String> {
     let spelled = words(text);
     let spelled = spelled

@@ -107,7 +107,7 @@ fn third_person_en(sentence: &str) -> Option<String> {
     turner.awaits_verb.eq(&false).then(|| capitalised(&turner.written.join(" ")))
 }
 
-/// What has been turned so far, word by word.
+/// The text rewritten so far, word by word.
 #[derive(Default)]
 struct PersonRewriter {
     written: Vec<String>,
@@ -312,7 +312,7 @@ fn lower_core(token: &str) -> String {
     split_punctuation(token).1.replace('’', "'").to_lowercase()
 }
 
-/// What stands before, in and after the word of a token.
+/// Splits a token into the signs before its word, the word, and the signs after it.
 fn split_punctuation(token: &str) -> (&str, &str, &str) {
     let start = token.find(char::is_alphanumeric).unwrap_or(token.len());
     let end = token

@@ -4,7 +4,7 @@ use super::lexicon::Words;
 use super::self_statements::{introduces, self_statement};
 use super::sentences::{clauses, has_part, has_phrase, words};
 
-/// What a question asks of the user.
+/// A question about the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SelfQuestion {
     /// All that is known.
@@ -57,7 +57,7 @@ const ASKED: [(SelfQuestion, Words, Words); 5] = [
         ),
     ),
 ];
-/// What tells it, in the user's own words or in a memory of the user.
+/// Phrases that answer it, in the user's own words or in a memory of the user.
 const NAME_SAID: Words = Words::new(
     "我叫|我的名字是|我名叫|用户叫|用户名叫|用户的名字|My name is|my name is|My name's|my name's|user's name is|I'm called|I am called|user is called|Call me|call me",
 );
@@ -68,7 +68,7 @@ const WORK_SAID: Words = Words::new(
 const HOME_SAID: Words = Words::new("住|搬到|来自|家在|live in|lives in|moved to|from ");
 
 impl SelfQuestion {
-    /// What a text asks, if it asks for something about the user as such.
+    /// The question of a text, if it asks about the user as such.
     pub(super) fn of(text: &str) -> Option<SelfQuestion> {
         let spelled = words(text);
         let asked = |(_, chinese, english): &(SelfQuestion, Words, Words)| {
@@ -77,7 +77,7 @@ impl SelfQuestion {
         ASKED.into_iter().find(asked).map(|(question, ..)| question)
     }
 
-    /// Whether a memory, or else a line of the user, tells it. Any memory is an answer to who asks for everything.
+    /// True if a memory, or else a line of the user, tells it. Any memory is an answer to who asks for everything.
     pub(super) fn is_told_by(self, source: &str, is_memory: bool) -> bool {
         let of_user = || {
             let clauses = clauses(source);

@@ -54,7 +54,7 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
     })
 }
 
-/// What the user is going to do at a time that they name.
+/// A plan of the user with a time that they name.
 fn plan(clause: &Clause<'_>) -> Option<SelfStatement> {
     let own_in_chinese = clause
         .text
@@ -64,7 +64,7 @@ fn plan(clause: &Clause<'_>) -> Option<SelfStatement> {
     (planned && names_time_ahead(clause.text)).then_some(fact(0))
 }
 
-/// Whether the user says, or a memory tells, their name as people do: "I'm Mia", "The user is Mia".
+/// True if the user says, or a memory tells, their name as people do: "I'm Mia", "The user is Mia".
 pub(super) fn introduces(text: &str) -> bool {
     const SUBJECTS: [&str; 6] = ["I'm ", "I’m ", "I am ", "The user is ", "the user is ", "i'm "];
     let stands_alone = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
@@ -175,7 +175,7 @@ fn in_english(words: &str) -> Option<SelfStatement> {
     (mine && tells).then_some(if name { IDENTITY } else { fact(0) })
 }
 
-/// What follows the first "I", with `'m` and `'ve` written out and adverbs skipped.
+/// The text after the first "I", with `'m` and `'ve` written out and adverbs skipped.
 fn after_subject(words: &str) -> Option<String> {
     // Further from the beginning it is no longer the sentence's subject: "look at what I made".
     const MOST_WORDS_BEFORE: usize = 3;

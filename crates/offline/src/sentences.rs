@@ -17,7 +17,7 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
 #[derive(Debug, Clone)]
 pub(super) struct Clause<'a> {
     pub(super) text: &'a str,
-    /// Where it begins in its sentence, in bytes.
+    /// Start of the clause in its sentence, in bytes.
     pub(super) start: usize,
     /// Its words of letters in lower case, each with a space on both sides; see [`words`].
     pub(super) words: String,
@@ -34,7 +34,7 @@ impl Clause<'_> {
         !self.asks && !self.supposed
     }
 
-    /// Whether one of the Chinese parts or English phrases occurs.
+    /// True if one of the Chinese parts or English phrases occurs.
     pub(super) fn has(&self, chinese: Words, english: Words) -> bool {
         has_part(self.text, chinese) || has_phrase(&self.words, english)
     }
@@ -102,13 +102,13 @@ fn parts(sentence: &str) -> Vec<(usize, &str)> {
     bare.filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// Whether a whole text asks for something: its last sentence does.
+/// True if a whole text asks for something: its last sentence does.
 pub(super) fn is_question(text: &str) -> bool {
     sentences(text).last().is_some_and(|sentence| clauses(sentence).last().is_some_and(|clause| clause.asks))
 }
 
-/// Whether a text asks although it may bear no question mark, as people type. Looser than [`is_question`]: enough to
-/// answer by, not to take what is said for unsaid.
+/// True if a text asks although it may bear no question mark, as people type. Looser than [`is_question`]: enough to answer
+/// by, not to take what is said for unsaid.
 pub(super) fn seems_to_ask(text: &str) -> bool {
     if is_question(text) {
         return true;
@@ -146,7 +146,7 @@ pub(super) fn has_part(text: &str, parts: Words) -> bool {
     parts.iter().any(|part| text.contains(part))
 }
 
-/// Whether a phrase occurs at word borders of [`words`].
+/// True if a phrase occurs at word borders of [`words`].
 pub(super) fn has_phrase(words: &str, phrases: Words) -> bool {
     phrases.iter().any(|phrase| words.contains(&format!(" {phrase} ")))
 }

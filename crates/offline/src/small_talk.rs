@@ -6,7 +6,7 @@ use text::is_han;
 use super::lexicon::Words;
 use super::sentences::{Language, has_part, sentences, words};
 
-/// What one part of a text, between its signs, is.
+/// A part of a text between punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Who,
@@ -23,7 +23,7 @@ enum Part {
     Called,
 }
 
-/// What is said for each kind. Of what stands together the first kind here is answered.
+/// Replies for each kind. If several kinds are adjacent, the first one here is answered.
 const KINDS: [(Part, Words, Words); 10] = [
     (Part::Who, WHO_ZH, WHO_EN),
     (Part::Keep, KEEP_ZH, KEEP_EN),
@@ -116,7 +116,7 @@ const WHO_EN: Words = Words::new(
     "who are you|what are you|what's your name|what is your name|are you real|are you a bot|are you a robot|are you human|are you an ai|\
      are you a person|can you help me|help|what can you do|what do you do|introduce yourself|tell me about yourself|tell me who you are",
 );
-/// Whether the persona will remember.
+/// Questions about whether the persona will remember.
 const KEEP_ZH: Words = Words::new(
     "你会忘记我吗|你会忘了我吗|你会忘记吗|你会记得我吗|你会一直记得我吗|你会记住我吗|你会记住吗|你会记得吗|你记住了吗|你能记住吗",
 );
@@ -267,7 +267,7 @@ fn wants_forgotten(sentence: &str) -> bool {
     asks_politely(sentence, FORGET_EN)
 }
 
-/// Whether a sentence begins with one of these, or asks politely and then begins with one of them.
+/// True if a sentence begins with one of these, or asks politely and then begins with one of them.
 fn asks_politely(sentence: &str, phrases: Words) -> bool {
     let spelled = words(sentence);
     let rest = without_politeness(spelled.trim_start(), POLITE_EN, " ");

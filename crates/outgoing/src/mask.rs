@@ -2,7 +2,7 @@
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// What replaces a key.
+/// Replaces a key in texts.
 const MASK: &str = "[key]";
 /// So many letters in common with the key are a part of it. Fewer may be a word, as in the name of a provider.
 const PART_LENGTH_MIN: usize = 8;

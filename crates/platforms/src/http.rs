@@ -15,7 +15,7 @@ pub struct HttpRequest {
     pub method: String,
     /// Without what follows the question mark.
     pub path: String,
-    /// What follows the question mark; empty if nothing does.
+    /// The part after the question mark; may be empty.
     pub query: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
@@ -85,7 +85,6 @@ impl HttpRequest {
 
 /// A response that is written at once.
 pub struct HttpResponse<'a> {
-    /// The status code.
     pub status: u16,
     /// The value of content-type.
     pub content_type: &'a str,

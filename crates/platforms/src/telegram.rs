@@ -17,7 +17,7 @@ use crate::http::{HttpRequest, HttpResponse, read_request, write_response};
 /// Most updates of one answer, as the platform has it.
 const UPDATES_MAX: usize = 100;
 
-/// What goes wrong at the next call of a method.
+/// A fault of the next call of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TelegramFault {
     /// 429 with so many seconds to wait.
@@ -30,7 +30,7 @@ pub enum TelegramFault {
     Blocked,
     /// 400: the formatting is refused.
     Entities,
-    /// 502.
+    /// Answered with status 502.
     Broken,
     /// A page with this status, of a proxy before the platform.
     Page(u16),
@@ -58,9 +58,9 @@ struct State {
     /// All updates so far; those below `confirmed` are gone for a well-behaved platform.
     updates: Vec<Value>,
     confirmed: i64,
-    /// Whether confirmed updates come again and the order is the wrong way round.
+    /// True if confirmed updates come again and the order is the wrong way round.
     is_unruly: bool,
-    /// Whether numbers restarted, so that a bot's position says nothing.
+    /// True if numbers restarted, so that a bot's position says nothing.
     is_renumbered: bool,
     next_update: i64,
     next_message: i64,
@@ -89,7 +89,7 @@ impl TelegramServer {
         Ok(Self { address, shared, serving })
     }
 
-    /// What goes into `channels.telegram.api_base`.
+    /// A value for `channels.telegram.api_base`.
     #[must_use]
     pub fn api_base(&self) -> String {
         format!("http://{}", self.address)
@@ -174,13 +174,13 @@ impl TelegramServer {
         state.is_renumbered = true;
     }
 
-    /// What goes wrong at the next call of a method; several faults are taken one after the other.
+    /// Makes the next call of a method fail; several faults apply one after the other.
     pub fn fail(&self, method: &str, fault: TelegramFault) {
         self.shared.lock().faults.entry(method.to_owned()).or_default().push_back(fault);
         self.shared.arrived.notify_waiters();
     }
 
-    /// What the bot has sent, as chat and text.
+    /// Messages that the bot has sent, as chat and text.
     #[must_use]
     pub fn sent(&self) -> Vec<(String, String)> {
         self.shared.lock().sent.clone()
@@ -204,7 +204,7 @@ impl TelegramServer {
         self.shared.lock().waits.clone()
     }
 
-    /// How often a method was called.
+    /// Number of times a method was called.
     #[must_use]
     pub fn calls(&self, method: &str) -> usize {
         self.shared.lock().calls.get(method).copied().unwrap_or_default()

@@ -10,10 +10,11 @@ use memory::ports::{ExpectationOutcome, SettledExpectation};
 
 use crate::runtime::RuntimeInner;
 
-/// How long to leave the storage alone after it could not mark a turn.
+/// Pause after storage failed to update a turn.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
 
-/// What the reply was told is fulfilled is expected no more: it shows once. One that the budget cut waits on.
+/// Settles expectations that the reply was shown as fulfilled: each is shown once. One that the token budget cut stays
+/// pending.
 pub(crate) async fn settle_expectations(
     runtime: &RuntimeInner,
     scope: &Scope,

@@ -14,7 +14,7 @@ use crate::events::WireEvent;
 /// Events kept for watchers that come back.
 pub(crate) const BACKLOG_MAX: usize = 4_096;
 
-/// What a watcher gets next.
+/// The next item for a subscriber.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delivery {
     /// An event with its id, as `<run>-<number>`.
@@ -113,7 +113,6 @@ impl Broadcast {
     }
 }
 
-/// One watcher's place.
 pub struct Subscription {
     shared: Arc<Shared>,
     newest: watch::Receiver<u64>,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use memory::Scope;
 use memory::ports::Embedder;
 
-/// How the vectors stand, for people.
+/// State of the vectors, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VectorState {
     /// Fingerprint of the model; none while it is not known.
@@ -21,7 +21,6 @@ pub struct VectorState {
     pub chunks_with_vector: u64,
     /// Fingerprint of the model that still serves scopes whose vectors are not complete.
     pub serving_meanwhile: Option<String>,
-    /// Why vectors wait.
     pub failure: Option<String>,
 }
 

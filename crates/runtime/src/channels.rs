@@ -14,7 +14,7 @@ use crate::turn::TurnEvent;
 use crate::voice_notes::{FetchError, VoiceNote};
 use tokio::sync::mpsc;
 
-/// How a channel stands.
+/// State of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelStatus {
     /// Its id, as in messages.
@@ -23,7 +23,7 @@ pub struct ChannelStatus {
     pub name: String,
     /// `connecting`, `ready` or `failed`.
     pub state: &'static str,
-    /// What is wrong, in plain words with the way to fix it.
+    /// An error in plain words, with the remedy.
     pub error: Option<String>,
     /// Accounts that are linked to users.
     pub linked: u64,
@@ -36,24 +36,23 @@ pub struct ChannelStatus {
 /// A code that links an account to a user, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkCode {
-    /// What the account has to send.
+    /// The text that the account has to send.
     pub code: String,
-    /// Until when.
     pub expires_at: Timestamp,
 }
 
 /// The channels beyond this program.
 #[async_trait::async_trait]
 pub trait OutboundChannels: Send + Sync {
-    /// Whether a message on this channel has to be delivered by it.
+    /// True if a message on this channel has to be delivered by it.
     fn is_outbound(&self, channel_id: &str) -> bool;
-    /// Whether it can deliver now.
+    /// True if it can deliver now.
     fn can_deliver(&self, channel_id: &str) -> bool;
     /// Tells that something waits to be delivered.
     fn wake(&self, channel_id: &str);
-    /// Where a user is reached on a channel.
+    /// The platform's conversation in which a user is reached.
     async fn conversation_of(&self, channel_id: &str, user: &UserId) -> Result<Option<String>, StoreError>;
-    /// How each one stands.
+    /// The state of each channel.
     async fn statuses(&self) -> Result<Vec<ChannelStatus>, StoreError>;
     /// A new code that links an account on this channel to a user; none for an unknown channel.
     fn link_code(&self, channel_id: &str, user: UserId) -> Option<LinkCode>;
@@ -66,7 +65,7 @@ pub trait OutboundChannels: Send + Sync {
     async fn retry(&self, channel_id: &str) -> Result<Option<u64>, StoreError>;
 }
 
-/// How a message is named on its platform: the conversation and the message in it.
+/// The platform's ids of a message: its conversation, and the message in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalMessage {
     /// The conversation; it holds no `/`.
@@ -89,23 +88,22 @@ impl ExternalMessage {
     }
 }
 
-/// How a message arrived on its channel.
+/// Delivery of a message by its channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelReceipt {
     /// Up to where the channel is received with it.
     pub position: ReceivedPosition,
-    /// Whether nobody else reads the conversation, so that the user can be reached there.
+    /// True if nobody else reads the conversation, so that the user can be reached there.
     pub is_direct: bool,
-    /// How the platform names the recording of a voice message, which the text names as [`crate::VOICE_MESSAGE`]. Its words take
-    /// that place before it is answered, where somebody listens.
+    /// The platform's id of a voice message's recording; the text stands as [`crate::VOICE_MESSAGE`] until it is
+    /// transcribed. It is transcribed before the reply, if a listener is configured.
     pub recording: Option<String>,
 }
 
-/// How a message arrived, for the inbox.
+/// Delivery of a message, for the inbox.
 pub(crate) struct Arrival {
-    /// What is written with it.
     pub(crate) channel_write: ChannelWrite,
-    /// What has to be understood before it is answered.
+    /// The recording to transcribe before the reply.
     pub(crate) voice_note: Option<VoiceNote>,
 }
 
@@ -152,7 +150,7 @@ impl Runtime {
 }
 
 impl RuntimeInner {
-    /// What a reply means for its channel, by the platform's name of the message that it answers.
+    /// The outbox write for a reply, with the platform's id of the message that it answers.
     pub(crate) fn delivery_of(&self, channel_id: &str, in_reply_to: Option<&str>) -> Option<ChannelWrite> {
         self.channels.get().filter(|channels| channels.is_outbound(channel_id))?;
         let external = ExternalMessage::parse(in_reply_to?)?;

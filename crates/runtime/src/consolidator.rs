@@ -94,8 +94,8 @@ async fn parties(runtime: &Arc<RuntimeInner>, scope: Scope) -> Result<Participan
     Ok(Participants { persona_name: persona.display_name, zone: runtime.zone_of(&scope.user).await? })
 }
 
-/// Whether a session that could not be settled waits again. This worker is the only one on this home, so any claim is
-/// its own.
+/// True if a session that could not be settled waits again. This worker is the only one on this home, so any claim is its
+/// own.
 async fn was_released(runtime: &RuntimeInner) -> bool {
     match runtime.store().release_claims().await {
         Ok(_) => true,

@@ -12,7 +12,7 @@ pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut Corrected) -
     mood
 }
 
-/// What is looked at for values that are no longer current: documents, core blocks and the mood's signal.
+/// Texts that are checked for values that are no longer current: documents, core blocks and the mood's signal.
 pub(crate) fn texts(shared: &PromptDocuments, core_blocks: &CoreBlocks, mood: Option<&Mood>) -> Vec<String> {
     let written = shared.documents.iter().chain(&shared.periods).map(|(_, text)| text);
     let related = shared.related.iter().map(|memory| &memory.excerpt);

@@ -29,7 +29,6 @@ pub enum RegenerateError {
     /// It is being said.
     #[error("this turn is being answered; stop it first, or wait")]
     BeingAnswered,
-    /// Storage refused.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -15,16 +15,15 @@ use tokio::sync::Notify;
 
 use crate::runtime::{Runtime, RuntimeInner};
 
-/// How long changes are gathered before they are sent.
+/// Time for which changes are collected before they are sent.
 const AFTER_CHANGE: Duration = Duration::from_secs(2);
 /// First wait after an exchange that failed; each further one doubles it, up to the time between two exchanges.
 const RETRY_MIN: Duration = Duration::from_secs(5);
-/// How long the last exchange may take at the stop.
+/// Maximum duration of the last exchange at the stop.
 pub(crate) const LAST_EXCHANGE: Duration = Duration::from_secs(5);
 
 /// The hub that this home follows.
 pub struct FollowedHub {
-    /// The connection.
     pub remote: Arc<dyn RemoteHub>,
     /// Its address, for people.
     pub address: String,
@@ -32,10 +31,9 @@ pub struct FollowedHub {
     pub push_every: Duration,
 }
 
-/// How this home stands with its hub.
+/// State of the connection to the hub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HubState {
-    /// It has none.
     #[default]
     Off,
     /// The last exchange came to its end, or the first is under way.
@@ -46,20 +44,19 @@ pub enum HubState {
     Refused,
 }
 
-/// How this home stands with its hub, with what waits.
+/// State of the connection to the hub, with the changes that wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HubStanding {
     /// Its address; empty where there is none.
     pub address: String,
-    /// The state.
     pub state: HubState,
-    /// When the last exchange came to its end.
+    /// Time at which the last exchange came to its end.
     pub last_exchange: Option<Timestamp>,
     /// Documents that the hub has not seen as they are here.
     pub waiting: usize,
     /// Why the last exchange failed, with the remedy.
     pub error: Option<String>,
-    /// What the hub refused in the last exchange, and what this version could not read.
+    /// Items that the hub refused in the last exchange, and those that this version could not read.
     pub notes: Vec<String>,
 }
 
@@ -73,7 +70,7 @@ pub(crate) struct Embodiment {
     outcome: Mutex<Outcome>,
 }
 
-/// How the last exchange ended.
+/// The result of the last exchange.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
     error: Option<RemoteError>,
@@ -254,7 +251,7 @@ impl Runtime {
         exchange(&self.runtime).await
     }
 
-    /// How this home stands with its hub.
+    /// State of the connection to the hub.
     ///
     /// # Errors
     /// When storage fails.

@@ -72,7 +72,7 @@ pub struct EventStream {
     lagged: Empty,
 }
 
-/// What every event about a scope carries.
+/// Fields of every event about a scope.
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[expect(dead_code, reason = "`WireEvent::new` adds these fields")]
@@ -186,9 +186,9 @@ pub(crate) struct ReplyDone {
     pub(crate) in_reply_to: Option<String>,
     pub(crate) source_channel_id: String,
     pub(crate) content: String,
-    /// `text`.
+    /// Always `text` here.
     pub(crate) delivery: &'static str,
-    /// Whether the model was cut off.
+    /// True if the model was cut off.
     pub(crate) incomplete: bool,
 }
 
@@ -255,7 +255,7 @@ pub(crate) struct VoiceReady {
     pub(crate) source_channel_id: String,
     pub(crate) url: String,
     pub(crate) duration_seconds: f64,
-    /// Whether the sound was there already.
+    /// True if the sound was there already.
     pub(crate) cached: bool,
 }
 
@@ -355,7 +355,7 @@ pub(crate) struct MoodUpdate {
     pub(crate) turn_id: Option<TurnId>,
     pub(crate) mood_summary: String,
     pub(crate) mood: String,
-    /// 0 to 10.
+    /// On a scale from 0 to 10.
     pub(crate) energy: u8,
     pub(crate) last_user_signal: Option<String>,
     pub(crate) updated_at: Timestamp,
@@ -402,22 +402,22 @@ impl SessionBoundary {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct AccessCreated {
-    /// What opens the program from now on.
+    /// The kind of access that was created.
     pub kind: AccessKind,
     /// The browser and its system, or the name of the token.
     pub name: String,
-    /// Where a browser was logged in.
+    /// The address of the browser that logged in.
     pub address: Option<String>,
 }
 
-/// What a person or a program comes in by.
+/// A kind of access to the program.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessKind {
     /// A browser that opened a login link.
     Login,
-    /// A named token.
+    /// A token with a name.
     Token,
 }
 
@@ -430,9 +430,9 @@ impl AccessCreated {
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct SettingsUpdated {
-    /// Always null.
+    /// Always null; kept for clients.
     pub source_channel_id: Option<String>,
-    /// Always null.
+    /// Always null; kept for clients.
     pub turn_id: Option<TurnId>,
     /// Keys whose new values hold now.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -443,12 +443,12 @@ pub struct SettingsUpdated {
     /// Keys whose new values hold after a restart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_required: Option<Vec<String>>,
-    /// Whether replies are to be spoken.
+    /// True if replies are to be spoken.
     pub voice_enabled: bool,
-    /// Of the persona.
+    /// True if the persona has a picture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_avatar: Option<bool>,
-    /// Of the persona.
+    /// The name of the persona.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
 }

@@ -26,7 +26,7 @@ pub(crate) const IMPORT_PROGRESS: &str = "import.progress";
 /// An event with the memory it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireEvent {
-    /// Whose memory; only those who may see it are told.
+    /// The memory it is about; only subscribers that may see it receive the event.
     pub scope: Scope,
     /// Name on the wire, as `chat.message.done`.
     pub name: &'static str,
@@ -55,103 +55,80 @@ impl WireEvent {
 pub enum ServerEvent {
     /// The user's line is durable.
     UserAppended {
-        /// The message.
         message_id: MessageId,
-        /// Its turn.
         turn_id: TurnId,
-        /// Where it was said.
         channel_id: String,
-        /// What was said.
         content: String,
-        /// When.
         received_at: Timestamp,
         /// The client's own name for it.
         external_ref: Option<String>,
     },
     /// A turn was resumed.
     TypingStarted {
-        /// The turn.
         turn_id: TurnId,
-        /// Where the reply goes.
         channel_id: String,
     },
     /// A piece of the reply.
     Token {
-        /// The turn.
         turn_id: TurnId,
-        /// Where the reply goes.
         channel_id: String,
-        /// The piece.
         delta: String,
     },
     /// The reply is durable.
     Done {
-        /// The reply.
         message_id: MessageId,
         /// The turn; none for a message that nobody asked for.
         turn_id: Option<TurnId>,
-        /// Where the reply goes.
         channel_id: String,
-        /// All of it.
         content: String,
         /// The client's name for the last line of the burst.
         in_reply_to: Option<String>,
-        /// Whether the model was cut off.
+        /// True if the model was cut off.
         incomplete: bool,
     },
     /// A sentence of a reply can be heard.
     VoiceSentence {
-        /// The turn.
         turn_id: TurnId,
-        /// Where the reply goes.
         channel_id: String,
         /// Zero-based place in the reply.
         index: u32,
-        /// Its length.
         duration_seconds: f64,
     },
     /// The whole reply can be heard.
     VoiceReady {
-        /// The reply.
         message_id: MessageId,
         /// The turn; none for a message that the persona sent proactively.
         turn_id: Option<TurnId>,
-        /// Where the reply goes.
         channel_id: String,
-        /// Its length.
         duration_seconds: f64,
     },
     /// No reply will come.
     TurnFailed {
-        /// The turn.
         turn_id: TurnId,
-        /// Where it would have gone.
+        /// The channel that did not get it.
         channel_id: String,
         /// Why, for a person.
         reason: String,
-        /// Whether it may be asked for again.
+        /// True if it may be asked for again.
         retryable: bool,
         /// The user's lines, which are safe.
         user_message_ids: Vec<MessageId>,
     },
     /// The same for clients of the legacy API, which know no other event that ends a turn without a reply.
     TurnError {
-        /// The turn.
         turn_id: TurnId,
-        /// Where its reply would have gone.
+        /// The channel that did not get its reply.
         channel_id: String,
         /// Why, for a person.
         reason: String,
     },
     /// A session began or ended.
     SessionBoundary {
-        /// Where it is held.
         channel_id: String,
         /// The one that ended.
         closed: Option<SessionId>,
         /// The one that began.
         opened: Option<SessionId>,
-        /// When.
         at: Timestamp,
         /// Events and thoughts of the one that ended, once it is closed for good.
         formed: Option<(u32, u32)>,
@@ -162,21 +139,19 @@ pub enum ServerEvent {
         updated_fields: Vec<String>,
         /// Keys that wait for a restart.
         restart_required: Vec<String>,
-        /// Whether a person wants to hear the persona.
+        /// True if a person wants to hear the persona.
         voice_enabled: bool,
     },
-    /// Something was remembered.
     Formed(ConsolidationEvent),
     /// A memory was corrected, pinned, or is current again.
     NodeUpdated {
         /// As it stands now.
         node: Box<Node>,
-        /// What happened: `correction`, `pin`, `unpin`, `undo`, or `withdrawal` of words that it rested on.
+        /// The kind of change: `correction`, `pin`, `unpin`, `undo`, or `withdrawal` of its evidence.
         change: &'static str,
     },
     /// Memories are gone with the words that they rested on.
     Withdrawn {
-        /// The memories.
         node_ids: Vec<NodeId>,
         /// Named things that no memory is about any more.
         entity_ids: Vec<EntityId>,
@@ -187,19 +162,15 @@ pub enum ServerEvent {
     MessageEdited {
         /// As it stands now.
         message: Box<Message>,
-        /// When.
         at: Timestamp,
     },
     /// A message is gone: another reply took its place.
     MessageDeleted {
-        /// The message.
         message_id: MessageId,
-        /// Its turn.
         turn_id: Option<TurnId>,
-        /// Where it was said.
         channel_id: String,
     },
-    /// What an entity is was written.
+    /// The description of an entity was written.
     EntityDescribed {
         /// The entity as it stands.
         entity: Box<Entity>,
@@ -208,27 +179,22 @@ pub enum ServerEvent {
     WorkPaused {
         /// Why, for a person.
         reason: String,
-        /// Until when.
         resumes_at: Timestamp,
     },
-    /// Something was forgotten.
     Forgotten {
         /// The receipt, if it was erased.
         receipt: Option<ErasureId>,
-        /// What went. Nothing named: all of it.
+        /// Ids of the erased rows; empty if everything was erased.
         taken: Box<ForgetSummary>,
     },
     /// An import has come further.
     ImportProgress(Box<ImportProgress>),
     /// Two versions of a document stand beside each other until a person decides.
     ConflictOpened {
-        /// The conflict.
         conflict_id: String,
         /// The document's category or granularity.
         kind: &'static str,
-        /// Its file.
         filename: String,
-        /// When.
         at: Timestamp,
     },
 }
@@ -240,7 +206,7 @@ impl ServerEvent {
         WireEvent::new(scope, name, data)
     }
 
-    /// What is told right behind it, for pages that do not know it.
+    /// The event that follows directly, for clients that do not know this one.
     pub(crate) fn legacy_event(&self) -> Option<Self> {
         let Self::TurnFailed { turn_id, channel_id, reason, .. } = self else { return None };
         Some(Self::TurnError { turn_id: *turn_id, channel_id: channel_id.clone(), reason: reason.clone() })

@@ -19,7 +19,7 @@ use tokio::sync::{RwLock, RwLockReadGuard};
 use crate::events::ServerEvent;
 use crate::runtime::{Runtime, RuntimeInner};
 
-/// What life knows of forgetting.
+/// Counts acts of forgetting, so that work begun before one is not committed after it.
 #[derive(Default)]
 pub(crate) struct ForgetEpochs {
     /// Held by whoever forgets, and shared by whoever commits what was begun before.
@@ -35,7 +35,7 @@ struct Counted {
     all: u64,
 }
 
-/// Where a memory stood with forgetting when something was begun.
+/// Number of acts of forgetting at the start of some work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ForgetEpoch(u64);
 
@@ -144,12 +144,12 @@ impl RuntimeInner {
 }
 
 impl Runtime {
-    /// Whose memory a thing is in; none if it is not there.
+    /// The scope of a row; none if it does not exist.
     pub async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError> {
         self.runtime.store().scope_of(thing).await
     }
 
-    /// What depends on a node, and what deleting it would take with either choice.
+    /// Rows that depend on a node, and the effect of deleting it for either mode.
     pub async fn preview_delete(
         &self,
         id: NodeId,
@@ -180,7 +180,7 @@ impl Runtime {
         Ok(taken)
     }
 
-    /// What erasing would take. The receipt's id confirms it for ten minutes.
+    /// Previews an erasure. The receipt's id confirms it for ten minutes.
     pub async fn erase_dry_run(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
         self.runtime.eraser().dry_run(request).await
     }

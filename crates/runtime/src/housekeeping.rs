@@ -5,10 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::runtime::RuntimeInner;
 
-/// How often there is a look around.
+/// Interval of the checks.
 const EVERY: SignedDuration = SignedDuration::from_hours(1);
 
-/// When the last look around was.
+/// Time of the last check.
 #[derive(Debug, Default)]
 pub(crate) struct Housekeeping {
     last: Option<Timestamp>,

@@ -26,19 +26,17 @@ pub(crate) const WAITING_LINES_MAX: usize = 256;
 pub(crate) const BURST_LINES_MAX: usize = 50;
 /// Characters at which a burst is answered without further waiting.
 pub(crate) const BURST_CHARACTERS_MAX: usize = 20_000;
-/// How long a burst waits at most for a person who writes on.
+/// Maximum delay of a burst while the user is typing.
 const BURST_WAIT_MAX: SignedDuration = SignedDuration::from_secs(60);
-/// When to come back after the inbox was full.
+/// Time after which a client may try again when the inbox is full.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A line as a channel brings it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingMessage {
-    /// Whose talk it is.
     pub scope: Scope,
-    /// Which channel brings it and gets the reply.
+    /// The channel that delivered it and gets the reply.
     pub channel_id: String,
-    /// The words.
     pub content: String,
     /// The client's own name for the line.
     pub external_ref: Option<String>,
@@ -47,7 +45,6 @@ pub struct IncomingMessage {
 /// A line that is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedMessage {
-    /// The stored message.
     pub message_id: MessageId,
     /// The turn that will answer it.
     pub turn_id: TurnId,
@@ -59,7 +56,7 @@ pub enum AcceptError {
     /// Too much waits already.
     #[error("too many messages wait for an answer; nothing was written, try again in a few seconds")]
     Full {
-        /// When to come back.
+        /// Time after which the client may try again.
         retry_after: Duration,
     },
     /// The program is going down.
@@ -70,7 +67,7 @@ pub enum AcceptError {
     Capture(#[from] CaptureError),
 }
 
-/// Where lines are said: what was said in private is never answered where others read.
+/// A conversation on a channel. A private message is never answered where others read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Place {
     channel_id: String,
@@ -78,7 +75,7 @@ struct Place {
     conversation: Option<String>,
 }
 
-/// What waits to be said in one (persona, user): bursts by place, stored turns, and whether a turn runs.
+/// Waiting work of one (persona, user): bursts by place, stored turns, and the turn that runs.
 #[derive(Default)]
 pub(crate) struct ScopeQueue {
     bursts: HashMap<Place, Burst>,
@@ -438,7 +435,7 @@ impl RuntimeInner {
         }
     }
 
-    /// Whether a stored turn may be resumed after a crash, or is too old to be answered without being asked.
+    /// True if a stored turn may be resumed after a crash, or is too old to be answered without being asked.
     pub(crate) fn is_fresh(&self, last_message_at: Timestamp) -> bool {
         let age = self.clock().now().duration_since(last_message_at);
         age.is_negative() || age.unsigned_abs() <= self.settings().answer_within
@@ -451,13 +448,13 @@ impl ScopeQueue {
         self.waiting
     }
 
-    /// Whether nothing waits and no turn runs.
+    /// True if nothing waits and no turn runs.
     pub(crate) fn is_quiet(&self) -> bool {
         !self.running && self.bursts.is_empty() && self.resumed.is_empty() && self.waiting == 0
     }
 }
 
-/// Whether the user asks for a day without messages that were not asked for.
+/// True if the user asks for a day without messages that were not asked for.
 pub(crate) fn is_wish_for_quiet(content: &str) -> bool {
     let (command, bot) = content.trim().split_once('@').unwrap_or((content.trim(), ""));
     command.eq_ignore_ascii_case("/quiet") && !bot.contains(char::is_whitespace)

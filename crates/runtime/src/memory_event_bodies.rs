@@ -16,7 +16,7 @@ pub(crate) struct EventCreated {
     pub(crate) description: String,
     pub(crate) emotional_impact: i8,
     pub(crate) session_id: SessionId,
-    /// When the conversation ended in which it was said.
+    /// Time at which the conversation ended in which it was said.
     pub(crate) said_at: Timestamp,
     pub(crate) created_at: Timestamp,
 }
@@ -55,7 +55,7 @@ pub(crate) struct EntityDescribed {
     pub(crate) canonical_name: String,
     pub(crate) kind: EntityKind,
     pub(crate) description: Option<String>,
-    /// `owner` or `slow_tick`.
+    /// Either `owner` or `slow_tick`.
     pub(crate) source: &'static str,
     pub(crate) updated_at: Timestamp,
 }
@@ -110,7 +110,7 @@ pub(crate) struct MemoryForgotten {
 }
 
 impl MemoryForgotten {
-    /// What edited messages no longer support.
+    /// Memories that edited messages no longer support.
     pub(crate) fn of_edit(
         node_ids: Vec<NodeId>,
         entity_ids: Vec<EntityId>,
@@ -129,11 +129,11 @@ impl MemoryForgotten {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct WorkFailed {
-    /// `session` or `spend_cap`.
+    /// Either `session` or `spend_cap`.
     pub(crate) kind: &'static str,
     pub(crate) session_id: Option<SessionId>,
     pub(crate) reason: Option<String>,
-    /// Of a session.
+    /// Attempts so far, for a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attempts: Option<u32>,
     /// Of the spending cap.

@@ -26,9 +26,9 @@ use crate::runtime::{Runtime, RuntimeInner};
 /// Longest text that is taken apart on a serving thread, in bytes: there it takes about a millisecond.
 const SERVED_TEXT_BYTES_MAX: usize = 2_048;
 
-/// What a text brings to mind with what is in every prompt, without what is no longer current.
+/// Memories for a text, with the parts of every prompt, without values that are no longer current.
 pub struct Remembered {
-    /// What was recalled; its `corrected` tells what was held back anywhere.
+    /// The result of recall; its `corrected` lists everything that was held back.
     pub recalled: RecallResult,
     /// The core blocks as they were written.
     pub core_blocks: CoreBlocks,
@@ -39,8 +39,9 @@ pub struct Remembered {
 }
 
 impl Runtime {
-    /// What a text brings to mind, as a turn would see it at `now` (default: the present), with an empty recent window. Each
-    /// candidate says what of it is no longer current; corrections in the latest words count, though they are no memory yet.
+    /// Recalls for a text as a turn would at `now` (default: the present), without recent messages. Each candidate is
+    /// marked with values that are no longer current; corrections in the latest messages count, although they are no memory
+    /// yet.
     pub async fn remembered(
         &self,
         scope: Scope,
@@ -57,7 +58,7 @@ impl Runtime {
         Ok(remembered)
     }
 
-    /// What of [`Self::remembered`] is found by the text.
+    /// The candidates of [`Self::remembered`] that the text finds.
     pub async fn recall(
         &self,
         scope: Scope,

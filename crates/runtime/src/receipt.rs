@@ -11,7 +11,7 @@ use mind::RenderedReply;
 
 use crate::recall::Remembered;
 
-/// What was really in the prompt, with its scores.
+/// Builds the receipt: everything that was in the prompt, with its scores.
 pub(crate) fn receipt_of(
     turn_id: TurnId,
     created_at: Timestamp,
@@ -49,7 +49,7 @@ pub(crate) fn receipt_of(
     }
 }
 
-/// Whether the budget left it in: its first line stands there.
+/// True if the budget left it in: its first line stands there.
 fn is_in_prompt(text: &str, prompt: &RenderedReply) -> bool {
     text.lines().next().is_some_and(|line| prompt.system.contains(line) || prompt.user.contains(line))
 }

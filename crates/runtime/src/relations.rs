@@ -12,14 +12,14 @@ use crate::runtime::{Runtime, RuntimeInner};
 
 /// Failures in a row after which the model is left alone for a while, whichever talks they were about.
 const FAILURES_MAX: u32 = 3;
-/// How long it is left alone then; after that one session is tried.
+/// Pause after failures of the model; then one session is tried.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(30), longest: Duration::from_secs(3_600) };
 
-/// When there is something to do again.
+/// Time of the next work.
 enum Next {
-    /// When a session is remembered, or one that failed is due, if there is one.
+    /// At the end of a consolidation, or when a failed session is due again, if there is one.
     Session(Option<Timestamp>),
-    /// When the model has been left alone for so long.
+    /// When the pause after a failure of the model is over.
     AfterRest(Duration),
 }
 

@@ -41,28 +41,23 @@ use crate::spending::Spending;
 use crate::turn::TurnEvent;
 use crate::voice::Voice;
 
-/// How long turns that are under way may take to finish when the program stops.
+/// Time that running turns may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
-/// What a life is made of.
+/// The dependencies of a [`Runtime`].
 pub struct RuntimeParts {
-    /// Where memory is kept.
     pub store: Arc<dyn Store>,
-    /// Who makes vectors; none where words must do.
+    /// Without it, memories are found by their words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Vectors of active scopes.
     pub index: Arc<VectorIndex>,
-    /// Who is asked.
     pub mind: Arc<LanguageMind>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
     /// Ids of what is written.
     pub ids: Arc<dyn IdGenerator>,
-    /// Who is told.
     pub broadcast: Broadcast,
-    /// What is counted.
     pub metrics: Metrics,
-    /// What a person can set, as it is at the start.
+    /// The settings at the start.
     pub settings: RuntimeSettings,
 }
 
@@ -79,7 +74,6 @@ pub(crate) struct RuntimeInner {
     known: Mutex<HashSet<Scope>>,
     pub(crate) said_corrections: SaidCorrections,
     numbers: AtomicU64,
-    /// No new turns.
     pub(crate) stopping: CancellationToken,
     /// Part of the background work is no more.
     died: CancellationToken,
@@ -112,7 +106,7 @@ pub(crate) struct RuntimeInner {
     pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
     /// Turns that a person may stop: those that run, and those that shall not even begin.
     stops: Mutex<HashMap<TurnId, CancellationToken>>,
-    /// Who speaks and hears, and the sound that is kept.
+    /// Speech and transcription, with the stored sound.
     pub(crate) voice: OnceLock<Voice>,
     /// Files that are imported, where they are kept.
     pub(crate) imports: OnceLock<Imports>,
@@ -268,22 +262,20 @@ impl Runtime {
         &self.runtime
     }
 
-    /// How the spending of the day stands.
+    /// Spending of the day.
     pub async fn spending(&self) -> Result<Spending, StoreError> {
         self.runtime.spending().await
     }
 
-    /// Where memory is kept.
     pub fn store(&self) -> &dyn Store {
         self.runtime.store()
     }
 
-    /// Who is asked.
     pub fn mind(&self) -> &LanguageMind {
         &self.runtime.parts.mind
     }
 
-    /// Whether there are vectors, or words alone.
+    /// The embedder; `None` if memories are found by their words alone.
     pub fn embedder(&self) -> Option<&dyn Embedder> {
         self.runtime.embedder()
     }
@@ -294,7 +286,7 @@ impl Runtime {
         self.runtime.changeover.serve_meanwhile(previous);
     }
 
-    /// How the vectors stand; none where words alone serve by choice.
+    /// State of the vectors; none if there is no embedder by choice.
     ///
     /// # Errors
     /// When the store can't count.
@@ -321,12 +313,10 @@ impl Runtime {
         }))
     }
 
-    /// Who is told.
     pub fn broadcast(&self) -> &Broadcast {
         &self.runtime.parts.broadcast
     }
 
-    /// The time.
     pub fn clock(&self) -> &dyn Clock {
         self.runtime.clock()
     }
@@ -376,7 +366,6 @@ impl Runtime {
         );
     }
 
-    /// What is counted.
     pub fn metrics(&self) -> &Metrics {
         &self.runtime.parts.metrics
     }
@@ -447,7 +436,7 @@ impl RuntimeInner {
         });
     }
 
-    /// What ends a turn when a person wants it to end.
+    /// The token that cancels a turn when a person stops it.
     pub(crate) fn stop_of(&self, turn: TurnId) -> CancellationToken {
         self.stops.lock().unwrap_or_else(PoisonError::into_inner).entry(turn).or_default().clone()
     }

@@ -9,7 +9,7 @@ use memory::consolidate::ConsolidateSettings;
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 
-/// What a person can set about a persona's life.
+/// Settings of the runtime that a person can change.
 #[derive(Clone, Debug)]
 pub struct RuntimeSettings {
     /// The persona that answers when a request names none.
@@ -18,27 +18,24 @@ pub struct RuntimeSettings {
     pub persona_name: String,
     /// The zone of users who have not told theirs.
     pub zone: TimeZone,
-    /// When sessions end by themselves.
     pub session: SessionPolicy,
-    /// How often quiet sessions are looked for.
+    /// Interval of the scan for quiet sessions.
     pub scan_every: Duration,
-    /// How often sessions to consolidate are looked for; the end of a session also wakes the worker.
+    /// Interval of the scan for sessions to consolidate; the end of a session also wakes the worker.
     pub poll_every: Duration,
-    /// What consolidation goes by.
     pub consolidate: ConsolidateSettings,
-    /// What recall goes by.
     pub recall: RecallSettings,
     /// Messages of the recent window.
     pub recent_window: u32,
-    /// How long a burst is waited for, by channel; zero for a channel that is not listed.
+    /// Delay of a burst's reply, by channel; zero for a channel that is not listed.
     pub debounce: HashMap<String, Duration>,
     /// Tokens that a reply's prompt may take.
     pub prompt_tokens: u32,
-    /// How long one turn may take.
+    /// Maximum duration of one turn.
     pub turn_timeout: Duration,
     /// Age up to which a turn that a crash interrupted is still answered.
     pub answer_within: Duration,
-    /// What is kept about how replies and memories came to be.
+    /// Settings of traces.
     pub trace: TraceSettings,
     /// Messages that nobody asked for.
     pub proactive: ProactiveSettings,
@@ -46,12 +43,12 @@ pub struct RuntimeSettings {
     pub daily_spend_cap: Option<f64>,
 }
 
-/// When the persona may write by itself.
+/// Settings of proactive messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProactiveSettings {
-    /// Whether it may at all.
+    /// True if it may at all.
     pub enabled: bool,
-    /// How often is looked whether there is an occasion.
+    /// Interval of the checks for an occasion.
     pub tick: Duration,
     /// First hour of the night, 0 to 23, in the user's zone.
     pub quiet_hours_start: i8,
@@ -61,11 +58,11 @@ pub struct ProactiveSettings {
     pub max_per_24h: u32,
     /// Unanswered messages after which the persona waits for the user; 0 never waits.
     pub cold_user_threshold: u32,
-    /// How long a user may take to answer one.
+    /// Time that a user has to answer before the next message is held back.
     pub cold_user_response_window: Duration,
     /// Silence of the user that is an occasion.
     pub long_silence: Duration,
-    /// Whether such a message is spoken too, where replies are.
+    /// True if such a message is spoken too, where replies are.
     pub use_voice: bool,
 }
 
@@ -86,10 +83,10 @@ impl Default for ProactiveSettings {
     }
 }
 
-/// What is kept about how replies and memories came to be.
+/// Settings of traces: data about the making of replies and memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// Whether new traces are kept.
+    /// True if new traces are kept.
     pub enabled: bool,
     /// Age at which they are deleted.
     pub retention: Duration,

@@ -12,7 +12,7 @@ use memory::{Scope, UserId};
 use crate::events::ServerEvent;
 use crate::runtime::{Runtime, RuntimeInner};
 
-/// How the spending stands.
+/// State of spending against its caps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spending {
     /// US dollars since midnight in the daemon's zone, as far as prices are known.
@@ -24,12 +24,12 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// Whether work in the background waits. Replies go on.
+    /// True if work in the background waits. Replies go on.
     pub fn is_reached(&self) -> bool {
         self.cap_usd.is_some_and(|cap| self.today_usd >= cap)
     }
 
-    /// What a person should know about it; none while nothing waits.
+    /// A notice for the user; none while no work waits.
     pub fn notice(&self) -> Option<String> {
         let cap = self.cap_usd.filter(|_| self.is_reached())?;
         Some(format!(
@@ -41,7 +41,7 @@ impl Spending {
 }
 
 impl RuntimeInner {
-    /// How the spending stands now.
+    /// Spending against the caps, now.
     pub(crate) async fn spending(&self) -> Result<Spending, StoreError> {
         let (midnight, resumes_at) = self.day();
         let today_usd = self.store().spent_since(midnight).await?;
@@ -57,7 +57,7 @@ impl RuntimeInner {
         (midnight, next.map_or(now, |midnight| midnight.timestamp()))
     }
 
-    /// Whether work in the background may spend. The first refusal of a day is told, whoever asked. Without a cap the store
+    /// True if work in the background may spend. The first refusal of a day is told, whoever asked. Without a cap the store
     /// is not asked.
     pub(crate) async fn may_spend(&self) -> bool {
         if self.settings().daily_spend_cap.is_none() {
@@ -112,7 +112,7 @@ impl Runtime {
         self.runtime.day()
     }
 
-    /// Who tells periods for the hub of this life: its mind, while the day's spend cap allows it.
+    /// The writer of roll-ups: the model of this runtime, while the day's spend cap allows it.
     pub fn summariser(&self) -> Arc<dyn Summariser> {
         // The hub is part of the life: it must not keep it alive.
         Arc::new(CappedSummariser(Arc::downgrade(&self.runtime)))

@@ -30,29 +30,25 @@ use crate::reply_speech::{self, ReplySpeech};
 use crate::runtime::RuntimeInner;
 use crate::turn_trace::TurnRecord;
 
-/// What a channel that replies on the spot hears of its turn.
+/// Progress of one turn, for the channel that waits for its reply.
 #[derive(Clone, Debug)]
 pub enum TurnEvent {
-    /// It was resumed.
     Started,
     /// A piece of the reply.
     Delta(String),
     /// The reply is durable.
     Done {
-        /// The stored message.
         message: Box<Message>,
-        /// What it cost.
         usage: TokenUsage,
-        /// Who spoke.
         model: String,
-        /// Whether the model was cut off.
+        /// True if the model was cut off.
         incomplete: bool,
     },
     /// No reply will come.
     Failed {
         /// Why, for a person.
         reason: String,
-        /// Whether it may be asked for again.
+        /// True if it may be asked for again.
         retryable: bool,
     },
     /// No reply will come, because what was to be answered is gone.
@@ -101,7 +97,7 @@ impl TurnError {
     }
 }
 
-/// What the model said, and how it ended.
+/// The text of the model, with the reason of its end.
 #[derive(Default)]
 struct StreamedReply {
     text: String,
@@ -114,7 +110,7 @@ struct StreamedReply {
 /// Gives the reason when a turn has to end.
 type Interruption = Pin<Box<dyn Future<Output = TurnError> + Send>>;
 
-/// What the turn is about to say it from.
+/// The input of a turn's reply.
 struct Prepared {
     remembered: Remembered,
     prompt: RenderedReply,
@@ -122,7 +118,7 @@ struct Prepared {
     said: Option<MessageId>,
     /// Forgetting up to which it holds.
     forgotten: ForgetEpoch,
-    /// What is answered without the model.
+    /// A reply that needs no model.
     own_line: Option<String>,
 }
 
@@ -191,8 +187,8 @@ fn count_preparation(runtime: &RuntimeInner, prepared: &Prepared, took: Duration
     }
 }
 
-/// What ends a turn before its last word: its time, or a person. One limit from the beginning to the end: whatever
-/// hangs, the next turn does not wait permanently.
+/// Completes when a turn must end early: at its time limit, or when a person stops it. One limit covers the whole turn: if
+/// any part hangs, the next turn still starts.
 fn interruption(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) -> Interruption {
     let out_of_time = runtime.clock().sleep(runtime.settings().turn_timeout);
     let stop = runtime.stop_of(turn.turn_id);

@@ -32,7 +32,7 @@ pub(crate) struct TurnRecord {
     enabled: bool,
     /// The first message, once it is known; until then the moment when the turn was resumed.
     started_at: Timestamp,
-    /// When the last step ended.
+    /// Time at which the last step ended.
     last: Timestamp,
     first_token_ms: Option<i64>,
     usage: Option<TokenUsage>,
@@ -40,7 +40,7 @@ pub(crate) struct TurnRecord {
     is_resumed: bool,
     steps: Vec<Value>,
     detail: Map<String, Value>,
-    /// How the reply's sound went, once it is over.
+    /// The result of speaking the reply, once it is over.
     speech: Option<oneshot::Receiver<Value>>,
     /// Forgetting up to which it holds.
     forgotten: ForgetEpoch,
@@ -65,7 +65,7 @@ impl TurnRecord {
         }
     }
 
-    /// What the burst was and how long it was waited for.
+    /// Notes the burst and its waiting time.
     pub(crate) fn burst(&mut self, burst: &[Message]) {
         let Some(first) = burst.first() else { return };
         let taken_up = self.last;
@@ -90,8 +90,8 @@ impl TurnRecord {
         self.last = now;
     }
 
-    /// Which documents of the shared self were available, which periods the burst asks about, and which memories of other
-    /// programs are about it; not their words.
+    /// Notes the available documents, the periods that the burst asks about, and the related memories of other programs;
+    /// without their texts.
     pub(crate) fn documents(&mut self, input: &ReplyInput, related: &[RelatedMemory]) {
         let names =
             |texts: &[(String, String)]| texts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
@@ -104,7 +104,7 @@ impl TurnRecord {
         self.put("related_documents", related.collect());
     }
 
-    /// What came to mind.
+    /// Notes the result of recall.
     pub(crate) fn recalled(&mut self, runtime: &RuntimeInner, recalled: &RecallResult) {
         if !self.enabled {
             return;
@@ -154,7 +154,7 @@ impl TurnRecord {
         self.put("expectation_matches", json!(thoughts(&pinned.fulfilled)));
     }
 
-    /// What was not told as current.
+    /// Notes values that were not presented as current.
     pub(crate) fn held_back(&mut self, corrected: &Corrected) {
         self.put("held_back", json!(corrected.held_back));
     }

@@ -9,9 +9,7 @@ use crate::runtime::Runtime;
 /// The answer to a prompt that the persona knows nothing of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UtilityAnswer {
-    /// The answer.
     pub text: String,
-    /// What it took.
     pub usage: TokenUsage,
 }
 
@@ -28,13 +26,12 @@ pub enum UtilityError {
         "the day's spending cap is reached, or what was spent is not known: raise llm.daily_spend_cap, or wait until tomorrow"
     )]
     SpendingCap,
-    /// The model failed.
     #[error(transparent)]
     Model(#[from] MindError),
 }
 
 impl UtilityError {
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::SpendingCap | Self::Model(MindError::Transient(_)))
     }

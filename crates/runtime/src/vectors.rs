@@ -17,13 +17,14 @@ use crate::runtime::RuntimeInner;
 
 /// Texts embedded at once.
 const BATCH: usize = 32;
-/// How long the model waits for more documents after one was written. Words find them meanwhile.
+/// Delay after a document was written, so that several are embedded together. They are found by their words meanwhile.
 const DOCUMENTS_GATHERED_FOR: Duration = Duration::from_millis(300);
-/// How long to leave the model alone after it failed.
+/// Pause after a failure of the model.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
-/// How long to let a turn have the processor before looking again.
+/// Pause while a turn has the processor.
 const YIELD_TO_TURN: Duration = Duration::from_millis(20);
-/// How often to look before a batch is made all the same: where somebody always talks, vectors come slowly, but they come.
+/// Number of times to look before a batch is made all the same: where somebody always talks, vectors come slowly, but they
+/// come.
 const YIELDS_MAX: u32 = 250;
 /// Batches after which it is looked which scopes are complete.
 const BATCHES_PER_LOOK: u32 = 32;
@@ -81,9 +82,9 @@ async fn written(runtime: &RuntimeInner) {
 struct Work<'a> {
     runtime: &'a RuntimeInner,
     embedder: &'a dyn Embedder,
-    /// Whether the model is noted and what it left earlier is resumed.
+    /// True if the model is noted and what it left earlier is resumed.
     prepared: bool,
-    /// Whether there are vectors of other models.
+    /// True if there are vectors of other models.
     others: bool,
 }
 

@@ -25,7 +25,7 @@ use crate::voice_notes::HEARD_AT_ONCE;
 
 /// Failures in a row after which nothing is spoken for a while.
 const FAILURES_MAX: u32 = 3;
-/// How long that is.
+/// Pause of a voice provider after a failure.
 const REST: Duration = Duration::from_secs(300);
 /// Longest sound of one message, in seconds; what follows stays text.
 pub(crate) const MESSAGE_SECONDS_MAX: f64 = 600.0;
@@ -34,12 +34,12 @@ const RECORDING_SECONDS_MAX: u64 = 600;
 /// Bytes of sentences of replies under way that are kept for those who listen.
 const LIVE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What speaks and hears, as configured.
+/// Voice providers, as configured.
 #[derive(Clone, Default)]
 pub struct VoiceSettings {
-    /// Who speaks; none where replies are text only.
+    /// The provider of speech; none if replies are text only.
     pub speaker: Option<Arc<dyn Speaker>>,
-    /// Who hears; none where nobody does.
+    /// The provider of transcription; none if there is none.
     pub listener: Option<Arc<dyn Listener>>,
     /// The voice of sentences for which no other is set; empty for the provider's default.
     pub voice: String,
@@ -47,17 +47,17 @@ pub struct VoiceSettings {
     pub chinese_voice: String,
     /// The voice of English sentences; empty for [`VoiceSettings::voice`].
     pub english_voice: String,
-    /// Whether recordings are kept with their messages.
+    /// True if recordings are kept with their messages.
     pub keep_recordings: bool,
 }
 
-/// What the voice is made of.
+/// The dependencies of the voice service.
 pub struct VoiceParts {
-    /// Where sound is kept.
+    /// The folder of sound files.
     pub folder: PathBuf,
-    /// Who writes down what it costs.
+    /// Records the costs of calls.
     pub ledger: Arc<dyn CallObserver>,
-    /// What is configured at the start.
+    /// The settings at the start.
     pub settings: VoiceSettings,
 }
 
@@ -67,16 +67,14 @@ pub enum SpeechError {
     /// The owner has not switched it on, or it can't do this.
     #[error("{0}")]
     Off(&'static str),
-    /// What was sent can't be used.
+    /// The recording is unusable.
     #[error("{0}")]
     Refused(String),
-    /// The provider failed.
     #[error(transparent)]
     Provider(#[from] VoiceError),
     /// Sound can't be read or written.
     #[error("the sound could not be read or written: {0}; messages and memory are safe")]
     Storage(#[from] std::io::Error),
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -84,15 +82,13 @@ pub enum SpeechError {
 /// A message that can be heard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpokenMessage {
-    /// The message.
     pub message_id: MessageId,
-    /// Its length.
     pub duration_seconds: f64,
-    /// Whether it was there already.
+    /// True if it was there already.
     pub cached: bool,
 }
 
-/// What a recording says.
+/// The transcript of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transcript {
     /// The words; empty when none were understood.
@@ -266,7 +262,7 @@ impl Runtime {
         }
     }
 
-    /// What is configured; none without a voice.
+    /// The present settings; none without a voice.
     pub fn voice_settings(&self) -> Option<Arc<VoiceSettings>> {
         self.voice().ok().map(Voice::settings)
     }

@@ -21,10 +21,9 @@ const PENDING: &str = "pending";
 /// Recordings that a local program reads at the moment.
 pub const LISTENING_FOLDER: &str = "listening";
 const RECORDING: &str = "recording.wav";
-/// Where a voice message is fetched from that is not understood yet.
+/// The file with the origin of a voice message that is not transcribed yet.
 const NOTE: &str = "note.json";
 
-/// The folder `<home>/voice`.
 pub(crate) struct VoiceFiles {
     folder: PathBuf,
     written: AtomicU64,
@@ -35,7 +34,7 @@ impl VoiceFiles {
         Self { folder, written: AtomicU64::new(0) }
     }
 
-    /// What the message sounds like: its text spoken by any voice, or the recording that it was written from.
+    /// The sound of a message: its spoken text, or the recording that it was transcribed from.
     pub(crate) async fn sound_of(&self, message: &Message) -> io::Result<Option<Vec<u8>>> {
         let spoken = digest(&message.content);
         let found =
@@ -147,7 +146,7 @@ impl VoiceFiles {
         remove_folder(&self.folder.join(PENDING)).await
     }
 
-    /// Where the samples of a persona are.
+    /// The folder of a persona's voice samples.
     pub(crate) fn samples(&self, persona: &PersonaId) -> PathBuf {
         self.folder.join(SAMPLES).join(digest(persona.as_str()))
     }
@@ -190,7 +189,7 @@ async fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// What is in a folder under names that fit, sorted; none when it is not there.
+/// Files of a folder whose names match, sorted; none if the folder does not exist.
 pub(crate) async fn files(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut entries = match tokio::fs::read_dir(folder).await {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -17,13 +17,13 @@ use crate::events::ServerEvent;
 use crate::runtime::{Runtime, RuntimeInner};
 use crate::voice::{MESSAGE_SECONDS_MAX, SpeechError, Transcript, Voice};
 
-/// How a voice message is named in a text until it is understood.
+/// The text of a voice message until it is transcribed.
 pub const VOICE_MESSAGE: &str = "[voice message]";
 /// The same where it was listened to in vain.
 const NOT_UNDERSTOOD: &str = "[voice message, not understood]";
 /// Recordings that are fetched and understood side by side.
 pub(crate) const HEARD_AT_ONCE: usize = 2;
-/// How often a recording is tried to be understood.
+/// Number of times a recording is tried to be understood.
 const ATTEMPTS: u32 = 4;
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(30) };
 
@@ -32,7 +32,7 @@ const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Durat
 pub struct VoiceNote {
     /// The channel that fetches it.
     pub channel_id: String,
-    /// How the platform names the recording.
+    /// The platform's id of the recording.
     pub recording: String,
 }
 
@@ -51,10 +51,8 @@ pub enum FetchError {
 pub(crate) struct Interrupted;
 
 impl Runtime {
-    /// Whether a message of the persona is to be heard, where a channel can send voice messages.
-    ///
-    /// # Errors
-    /// When storage fails.
+    /// True if a message of the persona is to be heard, where a channel can send voice messages.  # Errors When storage
+    /// fails.
     pub async fn is_heard(&self, id: MessageId) -> Result<bool, StoreError> {
         if !self.runtime.speaks() {
             return Ok(false);
@@ -102,7 +100,7 @@ impl RuntimeInner {
         self.voice.get().is_some_and(|voice| voice.settings().speaker.is_some())
     }
 
-    /// Whether a message of the persona is to be heard.
+    /// True if a message of the persona is to be heard.
     pub(crate) async fn wants_sound(&self, message: &Message) -> Result<bool, StoreError> {
         let is_proactive = message.turn_id.is_none();
         if !self.speaks() || (is_proactive && !self.settings().proactive.use_voice) {

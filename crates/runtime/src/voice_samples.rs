@@ -25,11 +25,9 @@ pub struct VoiceSampleInfo {
     pub sample_id: String,
     /// The name of the uploaded file.
     pub filename: String,
-    /// Its size.
     pub size_bytes: usize,
-    /// Its length.
     pub duration_seconds: f64,
-    /// When it was uploaded.
+    /// Time at which it was uploaded.
     pub created_at: Timestamp,
 }
 

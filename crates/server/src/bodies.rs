@@ -23,7 +23,7 @@ use crate::problem::Problem;
 use crate::state::App;
 use crate::upload;
 
-/// How long a body may take beside the time that its bytes need at [`RATE_MIN`], and how long it may pause.
+/// Time that a body may take in addition to that of its bytes at [`RATE_MIN`], and maximum length of a pause.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Least bytes a second: the slowest uplinks that people have. It bounds how long a body can hold its memory.
 const RATE_MIN: u64 = 64 * 1024;
@@ -37,14 +37,14 @@ const UNCOUNTED: usize = 16 * 1024;
 const ROOM_RETRY_SECONDS: u64 = 5;
 /// Most bytes of a refused body that are still read, so that its sender gets to see the answer.
 const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// How long a refused body is still read.
+/// Time for which a refused body is still read.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Counts the bytes of bodies that are held.
 #[derive(Debug, Default)]
 pub(crate) struct HeldBytes(AtomicUsize);
 
-/// What one body holds, until its request is answered.
+/// Bytes that one body holds until its request is answered.
 struct Share {
     app: App,
     /// Most bytes that all bodies together may hold for this one to grow.
@@ -204,7 +204,7 @@ impl IncomingBody {
         Ok(chunk)
     }
 
-    /// How long the next bytes may take.
+    /// Time that the next bytes may take.
     fn patience_left(&self) -> Duration {
         let elapsed = self.share.app.now().duration_since(self.started);
         let elapsed = Duration::try_from(elapsed).unwrap_or_default();

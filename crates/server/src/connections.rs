@@ -17,7 +17,6 @@ const PER_ADDRESS_MAX: usize = 64;
 /// Connections of this machine, where many programs share one address, and of a proxy, behind which many people do.
 const PER_SHARED_ADDRESS_MAX: usize = 3_072;
 
-/// Room for connections.
 pub(crate) struct Room {
     all: Arc<Semaphore>,
     by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
@@ -45,7 +44,7 @@ impl Room {
         Ok(Place { _permit: self.all.clone().acquire_owned().await? })
     }
 
-    /// Whether only the owner is answered on connections that are taken now.
+    /// True if only the owner is answered on connections that are taken now.
     pub(crate) fn is_nearly_full(&self) -> bool {
         self.all.available_permits() < OWNERS_CONNECTIONS
     }

@@ -24,7 +24,6 @@ use crate::state::App;
 /// Most rows of a list.
 pub(crate) const LIST_LIMIT_MAX: u32 = 200;
 
-/// A JSON body.
 pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + JsonSchema> FromRequest<App> for Json<T> {
@@ -84,7 +83,7 @@ async fn body(request: Request, app: &App) -> Result<Bytes, Problem> {
     bytes.map_err(|rejection| unreadable(rejection.into_response().status(), app))
 }
 
-/// Whether a content type says JSON.
+/// True if a content type says JSON.
 pub(crate) fn is_json(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
@@ -105,7 +104,6 @@ pub(crate) fn too_large(limit: usize) -> Problem {
     )
 }
 
-/// The query string.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {

@@ -43,7 +43,7 @@ impl HomeSocket {
         Ok(Self { path, _folder: Some(folder) })
     }
 
-    /// Where to connect, as long as this value lives.
+    /// The path to connect to, as long as this value lives.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -28,7 +28,7 @@ use crate::ui;
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; \
                       connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-/// What the page may use of the device: it records voice messages, and nothing else.
+/// Device features that the page may use: it records voice messages, and nothing else.
 const PERMISSIONS: &str =
     "microphone=(self), camera=(), geolocation=(), display-capture=(), payment=(), usb=()";
 

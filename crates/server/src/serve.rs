@@ -23,17 +23,17 @@ use crate::router::router;
 use crate::state::ServerParts;
 use crate::tls::Tls;
 
-/// How long a client may take to agree on TLS.
+/// Time that a client has for the TLS handshake.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(15);
 /// Largest head of a request, in bytes.
 const HEAD_SIZE_MAX: usize = 32 * 1024;
 /// Most header fields of a request.
 const HEADERS_MAX: usize = 100;
-/// How long replies that are under way may take to finish when the program stops.
+/// Time that running replies may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 /// Connections of the home at once. A command has one; further ones wait in the system's backlog.
 const HOME_CONNECTIONS_MAX: usize = 256;
-/// How long to leave the socket alone after it failed (as when file handles run out).
+/// Pause after the socket failed (for example, if file handles run out).
 const REST_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
 /// Why serving ended before it was told to.

@@ -29,18 +29,18 @@ use crate::problem::Problem;
 use crate::streams::OpenStreams;
 use crate::tls::Tls;
 
-/// What a person can set about the server.
+/// Settings of the server that a person can change.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    /// Where the page is, as printed: `http://127.0.0.1:7777`. Login links begin with it.
+    /// The address of the page, as printed: `http://127.0.0.1:7777`. Login links begin with it.
     pub url: String,
     /// Names, or names with a port, under which the server may be reached beside `127.0.0.1`, `localhost`, `[::1]`.
     pub allowed_hosts: Vec<String>,
     /// Largest body of a request, in bytes.
     pub body_limit: usize,
-    /// Whether browsers reach the server by TLS only; then the cookie is kept from plain HTTP.
+    /// True if browsers reach the server by TLS only; then the cookie is kept from plain HTTP.
     pub secure_cookie: bool,
-    /// Whether a proxy stands before the server, so that `X-Forwarded-*` is its word and not a client's.
+    /// True if a proxy stands before the server, so that `X-Forwarded-*` is its word and not a client's.
     pub behind_proxy: bool,
     /// Requests a second of one token or one address, in the long run; 0 limits nothing.
     pub requests_per_second: u32,
@@ -48,13 +48,12 @@ pub struct ServerSettings {
     pub burst: u32,
     /// Replies that one named token may ask for in a day; 0 limits nothing.
     pub turns_per_day: u64,
-    /// What the replies of one named token may cost in a day, in US dollars as far as prices are known; 0 limits nothing.
+    /// Maximum cost of a named token's replies per day, in US dollars as far as prices are known; 0 means no limit.
     pub usd_per_day: f64,
-    /// Whether prompts that a chat program writes by itself are answered, by the small model and without memory.
+    /// True if prompts that a chat program writes by itself are answered, by the small model and without memory.
     pub answers_utility_prompts: bool,
-    /// How long a client may take to send the head of a request; also how long an idle connection is kept.
+    /// Time that a client has to send the head of a request; also the lifetime of an idle connection.
     pub head_time: Duration,
-    /// The program's version.
     pub version: String,
 }
 
@@ -77,54 +76,51 @@ impl Default for ServerSettings {
     }
 }
 
-/// Which models answer at the moment.
+/// Models that answer at the moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ActiveModels {
-    /// The language model.
+    /// State of the language model.
     pub llm: LlmState,
-    /// The embedding model.
+    /// State of the embedding model.
     pub embedding: EmbeddingState,
 }
 
-/// Which language model answers.
+/// State of the language model that answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LlmState {
     /// `openai`, `anthropic` or `offline`.
     pub provider: String,
     /// The model of the conversation.
     pub model: Option<String>,
-    /// Whether no model is available and replies are scripted.
+    /// True if no model is available and replies are scripted.
     pub offline: bool,
-    /// What the person should know about it.
+    /// A notice about it for the user.
     pub notice: Option<String>,
 }
 
-/// Which embedding model answers.
+/// State of the embedding model that answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EmbeddingState {
-    /// `local` or `openai`.
+    /// Either `local` or `openai`.
     pub provider: Option<String>,
-    /// Its name.
+    /// The name of the model.
     pub model: Option<String>,
-    /// Whether memory works on words alone.
+    /// True if memory works on words alone.
     pub words_only: bool,
 }
 
-/// What a server is made of.
+/// The dependencies of a server.
 pub struct ServerParts {
-    /// The persona's life.
     pub runtime: Runtime,
     /// The shared self: documents that instances read and write.
     pub hub: Hub,
     /// People, places, topics and what joins them.
     pub graph: Graph,
-    /// Who may come in. Shared with whoever prints the first login link.
+    /// Credentials that open the program. Shared with the part that prints the first login link.
     pub tokens: Arc<Tokens>,
-    /// Where named tokens and the record of acts are kept.
     pub access: Arc<dyn AccessStore>,
-    /// Writes archives.
     pub archives: Arc<dyn ArchiveStore>,
-    /// What a person can set; changes while the server runs.
+    /// Settings that a person can change; they change while the server runs.
     pub settings: Arc<ArcSwap<ServerSettings>>,
     /// Reads and changes the configuration.
     pub configuration: Arc<dyn Configuration>,
@@ -138,7 +134,7 @@ pub struct ServerParts {
     pub tls: Option<Tls>,
     /// Says which models answer; asked again for each request that shows it.
     pub models: Box<dyn Fn() -> ActiveModels + Send + Sync>,
-    /// When the program started.
+    /// Time at which the program started.
     pub started_at: Timestamp,
 }
 

@@ -14,14 +14,7 @@ use tokio_rustls::rustls::{self, ServerConfig};
 pub enum TlsError {
     /// A file can't be read, or holds something else.
     #[error("{what} ({path}) can't be used: {reason}; it must be a PEM file that this user can read")]
-    File {
-        /// `server.tls_cert` or `server.tls_key`.
-        what: &'static str,
-        /// The file.
-        path: String,
-        /// Why.
-        reason: String,
-    },
+    File { what: &'static str, path: String, reason: String },
     /// Certificate and key do not belong together, or their kind is not known.
     #[error("server.tls_cert and server.tls_key do not make a server's identity: {0}")]
     Identity(#[from] rustls::Error),

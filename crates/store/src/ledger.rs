@@ -11,7 +11,6 @@ use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
-/// What [`call`] reads.
 macro_rules! call_columns {
     () => {
         "number, at, task, tier, provider, model, input_tokens, output_tokens, cached_tokens, latency_ms, outcome, \

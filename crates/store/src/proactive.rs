@@ -29,7 +29,7 @@ const WEIGHTY_MAX: u32 = 500;
 /// Messages among which the recent channels are looked for.
 const CHANNELS_LOOKED_AT: u32 = 500;
 
-/// What [`decision`] reads: `d` is `proactive_decisions`, `s` is `scopes`.
+/// Columns for [`decision`]: `d` is `proactive_decisions`, `s` is `scopes`.
 macro_rules! decision_columns {
     () => {
         "d.id, s.persona_id, s.user_id, d.at, d.outcome, d.gate, d.trigger, d.trigger_key, d.detail, d.channel_id, \

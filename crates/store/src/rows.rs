@@ -125,7 +125,7 @@ pub(crate) fn scope(row: &Row<'_>, column: usize) -> Result<Scope> {
     Ok(Scope::new(persona, user.map_err(|error| unreadable(column + 1, error))?))
 }
 
-/// What [`message`] reads: `m` is `recall_messages`, `s` is `scopes`.
+/// Columns for [`message`]: `m` is `recall_messages`, `s` is `scopes`.
 macro_rules! message_columns {
     () => {
         "m.seq, m.id, m.session_id, m.turn_id, m.channel_id, m.role, m.content, m.token_count, m.day, m.created_at, \
@@ -146,7 +146,7 @@ pub(crate) fn column<T: FromSql>(
     connection.prepare_cached(statement)?.query_map([key], |row| row.get(0))?.collect()
 }
 
-/// Where a page ended, as parameters; at the beginning of the list a place that is newer than every row.
+/// The end of a page, as parameters; for the first page a position that is newer than every row.
 pub(crate) fn place_of(place: Option<(Timestamp, Uuid)>) -> (i64, [u8; 16]) {
     place.map_or((i64::MAX, [u8::MAX; 16]), |(at, id)| (microseconds(at), id.into_bytes()))
 }
@@ -170,7 +170,7 @@ pub(crate) fn message(row: &Row<'_>) -> Result<Message> {
     })
 }
 
-/// What [`turn`] reads: `t` is `turns`, `s` is `scopes`.
+/// Columns for [`turn`]: `t` is `turns`, `s` is `scopes`.
 macro_rules! turn_columns {
     () => {
         "t.id, t.channel_id, t.status, t.started_at, t.last_message_at, t.reason, s.persona_id, s.user_id"
@@ -190,7 +190,6 @@ pub(crate) fn turn(row: &Row<'_>) -> Result<Turn> {
     })
 }
 
-/// [`SAVED_MEMORIES_CHANNEL`](memory::sessions::SAVED_MEMORIES_CHANNEL) in SQL.
 macro_rules! saved_memories_channel {
     () => {
         "'import-memories'"
@@ -198,7 +197,7 @@ macro_rules! saved_memories_channel {
 }
 pub(crate) use saved_memories_channel;
 
-/// What [`session`] reads: `c` is `sessions`, `s` is `scopes`.
+/// Columns for [`session`]: `c` is `sessions`, `s` is `scopes`.
 macro_rules! session_columns {
     () => {
         "c.id, c.channel_id, c.status, c.message_count, c.total_tokens, c.first_message_at, c.last_message_at, \
@@ -235,7 +234,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<Session> {
     })
 }
 
-/// What [`node`] reads: `n` is `concept_nodes`.
+/// Columns for [`node`]: `n` is `concept_nodes`.
 macro_rules! node_columns {
     () => {
         "n.seq, n.id, n.type, n.description, n.emotional_impact, n.emotion_tags, n.relational_tags, n.subject, \

@@ -67,7 +67,7 @@ pub(crate) fn uncount(connection: &Connection, scope: i64, messages: usize, node
     Ok(())
 }
 
-/// How many live rows of a corpus there are.
+/// Number of live rows of a corpus.
 pub(crate) fn size(connection: &Connection, scope: i64, corpus: Corpus) -> Result<CorpusSize> {
     let (messages, nodes) = counts(connection, scope)?;
     Ok(CorpusSize { documents: if corpus == Corpus::Messages { messages } else { nodes } })

@@ -10,7 +10,7 @@ use crate::engine::SqliteStore;
 use crate::engine::sql::{OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
-/// What [`head`] reads: `d` is `turn_details`, `t` is `turns`, `s` is `scopes`.
+/// Columns for [`head`]: `d` is `turn_details`, `t` is `turns`, `s` is `scopes`.
 macro_rules! head_columns {
     () => {
         "d.turn_id, t.channel_id, d.started_at, d.finished_at, d.first_token_ms, d.input_tokens, d.output_tokens, \

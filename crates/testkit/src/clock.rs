@@ -11,7 +11,7 @@ use memory::ports::Clock;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::yield_now;
 
-/// How often [`SimulatedClock::advance`] lets other tasks run before and after each step.
+/// Number of times [`SimulatedClock::advance`] lets other tasks run before and after each step.
 const YIELDS_PER_STEP: usize = 32;
 
 /// A [`Clock`] whose time passes only by [`advance`](Self::advance). Clones share one time.
@@ -37,7 +37,7 @@ struct State {
 }
 
 struct Sleeper {
-    /// How long it wanted to sleep.
+    /// The length that was asked for.
     length: Duration,
     waker: oneshot::Sender<()>,
 }
@@ -73,13 +73,13 @@ impl SimulatedClock {
         self.shared.lock().wall = now;
     }
 
-    /// How many sleeps are under way.
+    /// Number of sleeps that are under way.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         self.shared.lock().sleepers.len()
     }
 
-    /// How many sleeps of exactly `length` are under way: a loop is known by its interval.
+    /// Number of running sleeps of exactly `length`: a loop is recognised by its interval.
     #[must_use]
     pub fn sleepers_for(&self, length: Duration) -> usize {
         self.shared.lock().sleepers.values().filter(|sleeper| sleeper.length == length).count()

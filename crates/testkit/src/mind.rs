@@ -47,7 +47,6 @@ impl FixedMind {
         locked(&self.extraction).function = Some(Box::new(function));
     }
 
-    /// Answers every reconciliation.
     pub fn reconcile_with(
         &self,
         function: impl FnMut(&ReconciliationInput) -> Result<Reconciliation, MindError> + Send + 'static,
@@ -95,25 +94,25 @@ impl FixedMind {
         locked(&self.slow_cycle).function = Some(Box::new(function));
     }
 
-    /// What extraction was asked, in order.
+    /// Inputs of extraction so far, in order.
     #[must_use]
     pub fn extractions(&self) -> Vec<ExtractionInput> {
         locked(&self.extraction).asked.clone()
     }
 
-    /// What reconciliation was asked, in order.
+    /// Inputs of reconciliation so far, in order.
     #[must_use]
     pub fn reconciliations(&self) -> Vec<ReconciliationInput> {
         locked(&self.reconciliation).asked.clone()
     }
 
-    /// What reflection was asked, in order.
+    /// Inputs of reflection so far, in order.
     #[must_use]
     pub fn reflections(&self) -> Vec<ReflectionInput> {
         locked(&self.reflection).asked.clone()
     }
 
-    /// What slow cycles were asked, in order.
+    /// Inputs of slow cycles so far, in order.
     #[must_use]
     pub fn slow_cycles(&self) -> Vec<SlowCycleInput> {
         locked(&self.slow_cycle).asked.clone()

@@ -27,7 +27,7 @@ pub struct ScriptedVoice {
     accepting: JoinHandle<()>,
 }
 
-/// How the next request fails.
+/// Fault of the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VoiceFault {
     /// This status, with an error object that repeats the key.
@@ -45,7 +45,6 @@ pub enum VoiceFault {
 /// A request as it came in.
 #[derive(Clone, Debug)]
 pub struct VoiceCall {
-    /// The path.
     pub path: String,
     /// Header names in lower case, with their values.
     pub headers: Vec<(String, String)>,
@@ -85,7 +84,7 @@ impl ScriptedVoice {
         format!("http://{}", self.address)
     }
 
-    /// Where the OpenAI-compatible paths are; ends in `/v1`.
+    /// Address of the OpenAI-compatible paths; ends in `/v1`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("{}/v1", self.origin())
@@ -96,7 +95,7 @@ impl ScriptedVoice {
         self.shared.lock().faults.push_back(fault);
     }
 
-    /// What recordings say from now on.
+    /// Sets the transcript of all further recordings.
     pub fn hears(&self, transcript: &str) {
         self.shared.lock().transcript = transcript.to_owned();
     }
@@ -157,7 +156,7 @@ async fn serve(connection: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the connection stays open.
+/// Answers a request. Returns true if the connection stays open.
 async fn answer(
     request: &HttpRequest,
     fault: Option<VoiceFault>,

@@ -2,7 +2,7 @@
 
 use super::is_unspaced;
 
-/// Whether the stretch `start..end` of the text (byte positions) begins and ends where a word may: `ann` does not in
+/// True if the stretch `start..end` of the text (byte positions) begins and ends where a word may: `ann` does not in
 /// `planning`, 小黑 does anywhere.
 pub fn at_word_borders(text: &str, start: usize, end: usize) -> bool {
     let parted = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(c));

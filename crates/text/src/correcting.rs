@@ -3,14 +3,14 @@
 use super::segment::fold;
 use super::statements::{asks_by_words, folded_sentences};
 
-/// How a person corrects.
+/// The way in which a person corrects something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorrectionCue {
     /// It was so and is otherwise now: "we moved", 早就不…了.
     Changed,
     /// It never was so: "no, it's …", 我记错了.
     Mistaken,
-    /// What was said is taken back: "scratch that", "that was a joke", 当我没说.
+    /// A statement is taken back: "scratch that", "that was a joke", 当我没说.
     Retracted,
     /// It was never said: "I never said that", 我没说过.
     Denied,
@@ -34,15 +34,15 @@ const CHANGED: &str = "\
     switched to|these days|has moved|new job|now live|now work|早就不|已经不|不再|改名|改叫|现在叫|\
     现在是|现在的|现在最|现在每|现在住|现在在|搬到|搬去|搬来|搬家|换了|换成|改主意|变成|跳槽|辞职|戒了|\
     改成";
-/// What was so and need not be so now.
+/// Phrases for a former state that may have ended.
 const FORMERLY: &str = "\
     used to|back then|in those days|in the old days|formerly|when i lived|when we lived|when i was|\
     when we were|when i worked|when i studied|when i still|as a child|as a kid|as a student|years ago|\
     以前|从前|曾经|当年|当初|那几年|那些年|那时候|的那段时间|小时候|年轻时|上学时|上学的时候|住的时候|\
     工作的时候|多年前";
-/// What holds now, also where the sentence tells of the past.
+/// Phrases for the present, also in a sentence about the past.
 const NOW: &str = "now|nowadays|these days|anymore|any more|no longer|现在|如今|目前|不再|已经不";
-/// What holds beside something else.
+/// Phrases for an addition to an existing state.
 const ADDED: &str = "\
     too|also|as well|another|a second|my second|additionally|besides|during the week|on weekdays|\
     at weekends|on weekends|at the weekend|on the side|part of the year|也|同时|另外|还有一|又养|又买|\
@@ -71,7 +71,7 @@ impl<'a> Heard<'a> {
         Self { text, words: format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" ")) }
     }
 
-    /// Whether one of the phrases is said, which a list has between bars.
+    /// True if one of the phrases is said, which a list has between bars.
     fn says(&self, phrases: &str) -> bool {
         phrases.split('|').any(|phrase| match phrase.is_ascii() {
             true => self.says_words(phrase),
@@ -86,18 +86,18 @@ impl<'a> Heard<'a> {
     }
 }
 
-/// Whether a sentence tells how something was, and not how it is.
+/// True if a sentence tells how something was, and not how it is.
 pub fn tells_of_the_past(sentence: &str) -> bool {
     let heard = Heard::new(sentence);
     heard.says(FORMERLY) && !heard.says(NOW)
 }
 
-/// Whether a sentence tells of something beside what is known: "too", 也.
+/// True if a sentence tells of something beside what is known: "too", 也.
 pub fn tells_of_addition(sentence: &str) -> bool {
     Heard::new(sentence).says(ADDED)
 }
 
-/// How the text corrects something; none where it doesn't.
+/// The correction that a text makes; none if it makes none.
 pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     let heard = Heard::new(text);
     if heard.says(DENIED) {
@@ -122,7 +122,7 @@ fn tells_of_change(sentence: &str) -> bool {
     is_named_now || heard.says(CHANGED)
 }
 
-/// Whether a text asks how something was before.
+/// True if a text asks how something was before.
 pub fn asks_for_the_past(text: &str) -> bool {
     Heard::new(text).says(PAST)
 }

@@ -24,12 +24,12 @@ pub(super) fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
 /// Longest run of function words without a blank that is still taken apart, in characters.
 const COMPOUND_LENGTH_MAX: usize = 12;
 
-/// Whether a folded word is in one of the lists.
+/// True if a folded word is in one of the lists.
 pub fn is_function_word(folded: &str) -> bool {
     FUNCTION_WORDS.contains(folded)
 }
 
-/// Whether a folded piece of text without blanks (我的, 我在) is made of function words alone.
+/// True if a folded piece of text without blanks (我的, 我在) is made of function words alone.
 pub(crate) fn is_function_compound(folded: &str) -> bool {
     if is_function_word(folded) {
         return true;
@@ -67,8 +67,8 @@ static ENGLISH: LazyLock<HashSet<&'static str>> = LazyLock::new(|| listed(LISTS[
 static OTHER_LATIN: LazyLock<Vec<HashSet<&'static str>>> =
     LazyLock::new(|| LATIN.into_iter().map(|list| listed(list).collect()).collect());
 
-/// Whether a text is written in another language than English and Chinese: in another script, or with more function words of
-/// one other language than of English.
+/// True if a text is written in another language than English and Chinese: in another script, or with more function words
+/// of one other language than of English.
 pub fn is_other_language(text: &str) -> bool {
     let folded = fold(text);
     let is_other_script = |letter: char| {

@@ -14,7 +14,7 @@ const GRAMS_OF_WORD_MAX: usize = 48;
 pub struct QueryGram {
     /// One to three characters, folded.
     pub text: String,
-    /// Whether it is the beginning of a gram: words of one or two characters are.
+    /// True if it is the beginning of a gram: words of one or two characters are.
     pub is_prefix: bool,
 }
 

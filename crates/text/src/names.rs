@@ -51,12 +51,12 @@ impl Names {
         names
     }
 
-    /// Whether a folded word is a name here.
+    /// True if a folded word is a name here.
     pub(super) fn holds(&self, folded: &str) -> bool {
         self.words.contains(folded)
     }
 
-    /// Whether these folded words in a row are a name here.
+    /// True if these folded words in a row are a name here.
     pub(super) fn is_whole(&self, words: &[&str]) -> bool {
         !self.whole.is_empty() && self.whole.contains(&words.join(" "))
     }

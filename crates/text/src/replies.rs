@@ -105,7 +105,7 @@ const DENIAL: &[&str] = &[
     "it's not",
     "of course not",
 ];
-/// What surrounds a yes or no and adds nothing.
+/// Words around a yes or no that add nothing.
 const FILLERS: &[&str] =
     &["啊", "呀", "吧", "呢", "哈", "嘛", "啦", "了", "的", "呵", "嘿", "oh", "well", "ah", "haha", "lol"];
 /// Questions without a question mark, in scripts that have particles for them.
@@ -128,17 +128,17 @@ const QUESTION_STRETCHES: &[&str] = &[
 /// Between the two sides of a choice; a yes does not choose.
 const CHOICES: &[&str] = &["还是", "或者", " or "];
 
-/// Whether the text is only a yes or a no ("嗯", "对啊", "yes, I do"): it says nothing without what it answers.
+/// True if the text is only a yes or a no ("嗯", "对啊", "yes, I do"): it says nothing without what it answers.
 pub fn is_bare_reply(text: &str) -> bool {
     bare(text).is_some()
 }
 
-/// Whether the text is only a no.
+/// True if the text is only a no.
 pub fn is_bare_denial(text: &str) -> bool {
     bare(text) == Some(Reply::No)
 }
 
-/// Whether a sentence asks.
+/// True if a sentence asks.
 pub fn asks(sentence: &str) -> bool {
     folded_asks(&fold(sentence))
 }
@@ -152,7 +152,7 @@ pub(super) fn folded_asks(folded: &str) -> bool {
         || QUESTION_STRETCHES.iter().any(|stretch| folded.contains(stretch))
 }
 
-/// Whether a question offers a choice, so that a yes answers nothing.
+/// True if a question offers a choice, so that a yes answers nothing.
 pub fn offers_choice(sentence: &str) -> bool {
     let folded = fold(sentence);
     CHOICES.iter().any(|choice| folded.contains(choice))
@@ -164,7 +164,7 @@ enum Reply {
     No,
 }
 
-/// What the text says, if it is made of nothing but yes, no and fillers. The first one counts: "no, I don't".
+/// The reply of a text that has only yes, no and fillers. The first one counts: "no, I don't".
 fn bare(text: &str) -> Option<Reply> {
     let folded = fold(text);
     let mut said = None;

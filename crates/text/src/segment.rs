@@ -104,7 +104,7 @@ pub(crate) fn dictionary_words(run: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Whether a character is a letter of a script in which blanks do not part the words.
+/// True if a character is a letter of a script in which blanks do not part the words.
 pub fn is_unspaced(character: char) -> bool {
     let script = matches!(character,
         '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
@@ -115,12 +115,12 @@ pub fn is_unspaced(character: char) -> bool {
     script && character.is_alphabetic()
 }
 
-/// Whether a character is Han.
+/// True if a character is Han.
 pub fn is_han(character: char) -> bool {
     matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-/// Whether a character is a syllable of Hangul.
+/// True if a character is a syllable of Hangul.
 pub(crate) fn is_hangul(character: char) -> bool {
     matches!(character, '\u{ac00}'..='\u{d7a3}')
 }

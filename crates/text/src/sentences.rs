@@ -5,7 +5,6 @@ use super::segment::{Piece, is_han, pieces};
 /// Languages that the program itself answers in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Language {
-    /// Chinese.
     Chinese,
     /// English, and whatever is not Chinese.
     #[default]
@@ -86,7 +85,7 @@ fn ends_sentence(text: &str, at: usize, letter: char) -> bool {
     }
 }
 
-/// Whether a character stands at the end of a sentence: its mark, or a bracket or quote that closes behind it.
+/// True if a character stands at the end of a sentence: its mark, or a bracket or quote that closes behind it.
 pub fn is_end_mark(letter: char) -> bool {
     matches!(
         letter,

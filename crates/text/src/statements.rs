@@ -66,7 +66,7 @@ const CHINESE_QUESTION_WORDS: [&str; 20] = [
     "为何",
     "记不记得",
 ];
-/// Where a question word asks nothing.
+/// Phrases with a question word that ask nothing.
 const CHINESE_NO_QUESTION: [&str; 14] = [
     "不知道",
     "不懂",
@@ -142,7 +142,7 @@ const NOT_KNOWING: [&str; 54] = [
     "not aware",
 ];
 
-/// Which part of a message states something.
+/// The part of a message that states something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
     /// All that it says.
@@ -153,13 +153,13 @@ pub enum Statement {
     Only(String),
 }
 
-/// What a user's message states: nothing when it only asks.
+/// The statements of a user's message: none if it only asks.
 pub fn statement_by_user(text: &str) -> Statement {
     statement_of_all(&folded_sentences(text))
 }
 
-/// What a persona's message states. "I don't know" is the persona's word about its memory (a user says it of the world),
-/// so that only the sentences beside it count.
+/// The statements of a persona's message. "I don't know" is the persona's word about its memory (a user says it of the
+/// world), so only the other sentences count.
 pub fn statement_by_persona(text: &str) -> Statement {
     let sentences = folded_sentences(text);
     if !sentences.iter().any(|(_, folded)| says_not_knowing(folded)) {
@@ -187,7 +187,7 @@ fn is_asking(folded: &str) -> bool {
     folded_asks(folded) || asks_by_words(folded)
 }
 
-/// Whether the words of a folded sentence ask, not its mark alone: "we moved in May, remember?" tells something.
+/// True if the words of a folded sentence ask, not its mark alone: "we moved in May, remember?" tells something.
 pub(super) fn asks_by_words(folded: &str) -> bool {
     let holds = |words: &[&str]| words.iter().any(|word| folded.contains(word));
     if CHINESE_REQUESTS.iter().any(|request| folded.starts_with(request))
@@ -205,7 +205,7 @@ pub(super) fn asks_by_words(folded: &str) -> bool {
     REQUESTS.iter().any(begins) || opens_question(&words) || (folded.contains('?') && begins_with_verb())
 }
 
-/// Whether it begins with a question word, and a question's verb follows: "which dog did I mean".
+/// True if it begins with a question word, and a question's verb follows: "which dog did I mean".
 fn opens_question(words: &[&str]) -> bool {
     let Some((first, rest)) = words.split_first() else { return false };
     let clause = rest.first().is_none_or(|next| PRONOUNS.contains(next));

@@ -41,12 +41,12 @@ static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
     words
 });
 
-/// How the words of one text are stemmed.
+/// The stemming of one text's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stems {
     /// Place in [`LATIN`] of the language of its words in Latin script; none for English.
     latin: Option<usize>,
-    /// Whether the language is not known.
+    /// True if the language is not known.
     undecided: bool,
 }
 
@@ -68,12 +68,12 @@ impl Stems {
         Self { latin, undecided: most == 0 && english == 0 }
     }
 
-    /// Whether nouns are written with a capital letter, so that capitals tell no names.
+    /// True if nouns are written with a capital letter, so that capitals tell no names.
     pub(super) fn nouns_are_capitalised(self) -> bool {
         self.latin.is_some_and(|place| LATIN[place].0 == Algorithm::German)
     }
 
-    /// Whether a folded word tells nothing of what the text is about.
+    /// True if a folded word tells nothing of what the text is about.
     pub(super) fn is_function_word(self, folded: &str) -> bool {
         let in_language = |place: usize| LATIN_WORDS.get(folded).is_some_and(|bits| (bits >> place) & 1 == 1);
         is_function_word(folded) || self.latin.is_some_and(in_language)

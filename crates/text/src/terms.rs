@@ -17,16 +17,16 @@ pub struct Phrase(pub Vec<String>);
 const FUNCTION_SEGMENTS_MAX: usize = 4;
 /// Characters that make a name of the character after them: 小黑, 老王, 阿强.
 const NAME_PREFIXES: [&str; 4] = ["小", "老", "阿", "大"];
-/// What makes a cry of 叫 after it: 尖叫, 大叫.
+/// Characters before 叫 that make it a cry: 尖叫, 大叫.
 const CALLS: [&str; 10] = ["尖", "大", "喊", "吼", "惊", "嚎", "鸣", "呼", "乱", "哭"];
-/// What 过 makes a word of, and not a verb's past: 通过, 难过.
+/// Characters before 过 with which it is a word, not a past tense: 通过, 难过.
 const NOT_BEFORE_PAST: [&str; 8] = ["通", "经", "超", "不", "难", "度", "渡", "罪"];
 /// Particles that depend on Korean words.
 const KOREAN_PARTICLES: &str = "은는이가을를에의도와과로";
 /// Shortest Hangul word whose last syllable is taken for a particle: shorter ones (가을) are more often words.
 const PARTICLE_WORD_LENGTH_MIN: usize = 3;
 
-/// What a question asks for: words that must stand together.
+/// A part of a query: words that must be adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryTerm {
     /// The whole word, as it is in the index.
@@ -99,7 +99,7 @@ impl DistinctTerms {
     }
 }
 
-/// How many pieces the name of several words takes that begins here.
+/// Number of pieces the name of several words takes that begins here.
 fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
     let words = pieces.iter().take(NAME_WORDS_MAX).map_while(|piece| match piece {
         Piece::Word(word) => Some(bare(word)),

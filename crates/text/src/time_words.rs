@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use super::segment::{Piece, fold, pieces};
 use super::times::time_phrases;
 
-/// What follows "when" in a question.
+/// Words that follow "when" in a question.
 const AUXILIARIES: [&str; 19] = [
     "did", "do", "does", "is", "are", "am", "was", "were", "will", "would", "has", "have", "had", "can",
     "could", "should", "shall", "might", "may",
@@ -94,8 +94,8 @@ const CHINESE: [&str; 24] = [
     "今年", "明年", "前年", "周末", "星期", "最近", "刚刚", "刚才", "天前", "年前", "月前",
 ];
 
-/// Whether a text asks for a time: it opens so in English (and "when" is a question, not "when I was young"), or holds
-/// a question word for time in Chinese.
+/// True if a text asks for a time: it opens so in English (and "when" is a question, not "when I was young"), or holds a
+/// question word for time in Chinese.
 pub fn asks_when(text: &str) -> bool {
     let folded = fold(text);
     let words = words(&folded);
@@ -105,7 +105,7 @@ pub fn asks_when(text: &str) -> bool {
         || CHINESE_QUESTIONS.iter().any(|question| folded.contains(question))
 }
 
-/// Whether a text tells a time, or seems to: a word for a time, a year, a month.
+/// True if a text tells a time, or seems to: a word for a time, a year, a month.
 pub fn tells_when(text: &str) -> bool {
     let folded = fold(text);
     let is_year = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -114,7 +114,7 @@ pub fn tells_when(text: &str) -> bool {
         || names_month_or_year(&folded)
 }
 
-/// Whether a text names a time that may lie ahead of its saying ("tomorrow", 下周三), or a date of its own ("on 4 December
+/// True if a text names a time that may lie ahead of its saying ("tomorrow", 下周三), or a date of its own ("on 4 December
 /// 2026"). What lies behind at any rate ("yesterday", 去年) does not count, nor does "today".
 pub fn names_time_ahead(text: &str) -> bool {
     // Relative phrases fall before or after any moment alike; dates with a year lie behind only if they are older than it.
@@ -123,7 +123,7 @@ pub fn names_time_ahead(text: &str) -> bool {
     phrases.iter().any(|phrase| !phrase.present && (phrase.start > said || !phrase.sure))
 }
 
-/// 6月, 2023年, 三月.
+/// As in 6月, 2023年 or 三月.
 fn names_month_or_year(folded: &str) -> bool {
     let letters: Vec<char> = folded.chars().collect();
     let counts = |c: char| c.is_ascii_digit() || "一二三四五六七八九十".contains(c);

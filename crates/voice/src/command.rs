@@ -19,16 +19,14 @@ use crate::sound::Sound;
 /// Part of a command that becomes the voice of the sentence.
 pub const VOICE_PLACEHOLDER: &str = "{voice}";
 
-/// What a program may take and give.
+/// Limits for running a program.
 struct RunLimits {
     time_max: Duration,
-    /// Of its output.
     bytes_max: u64,
-    /// Whether no output is an answer.
+    /// True if no output is an answer.
     may_be_empty: bool,
 }
 
-/// Of one sentence.
 const SPEAKING: RunLimits =
     RunLimits { time_max: Duration::from_secs(30), bytes_max: 32 * 1024 * 1024, may_be_empty: false };
 /// Of one recording, which may hold no words.

@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use crate::provider::VoiceError;
 
-/// How long a connection may take to open.
+/// Time that a connection may take to open.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// Most bytes that are read of a refusal.
 const REFUSAL_BYTES_MAX: usize = 16 * 1024;
 /// Most characters of a refusal that a message repeats.
 const QUOTED_CHARACTERS_MAX: usize = 160;
 
-/// Where a provider is, and how it lets in.
+/// Address and credentials of a provider.
 #[derive(Clone)]
 pub struct EndpointSettings {
     /// Its base; empty for the provider's own.
@@ -34,7 +34,7 @@ pub struct EndpointSettings {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Whether words and keys may be sent to this address: by TLS, or to this machine.
+/// True if words and keys may be sent to this address: by TLS, or to this machine.
 pub fn is_secure_url(base_url: &str) -> bool {
     base_url.is_empty()
         || Url::parse(base_url).is_ok_and(|url| match url.scheme() {
@@ -154,7 +154,6 @@ pub(crate) fn wav_part(file_name: &str, wav: Vec<u8>) -> Part {
     Part::bytes(wav).file_name(file_name).headers(headers)
 }
 
-/// A whole answer.
 pub(crate) struct Answer {
     pub(crate) content_type: String,
     pub(crate) body: Vec<u8>,
@@ -165,7 +164,7 @@ fn content_type(headers: &HeaderMap) -> String {
     text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// What an error object says, as `: reason`.
+/// The text of an error object, as `: reason`.
 fn reason(body: &[u8]) -> String {
     let Ok(answer) = serde_json::from_slice::<Value>(body) else { return String::new() };
     let places = [&answer["error"]["message"], &answer["message"], &answer["detail"], &answer["error"]];

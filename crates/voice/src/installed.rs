@@ -13,7 +13,7 @@ const PIPER_VOICES_MAX: usize = 200;
 pub struct InstalledProgram {
     /// Its name, as `espeak-ng`.
     pub name: &'static str,
-    /// Whether it speaks; else it hears.
+    /// True if it speaks; else it hears.
     pub speaks: bool,
     /// The argument list for the configuration.
     pub command: Vec<String>,

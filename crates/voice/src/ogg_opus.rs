@@ -63,7 +63,7 @@ pub(crate) fn read(bytes: &[u8], seconds_max: u64) -> Result<Sound, SoundError> 
     if samples.is_empty() { Err(SoundError::Empty) } else { Ok(Sound::new(samples, READ_RATE)) }
 }
 
-/// How many samples at 48,000 a second have to be passed over, by the head of the stream.
+/// Number of samples at 48,000 a second to skip, by the head of the stream.
 fn delay_of(head: &[u8]) -> Result<u16, SoundError> {
     if !head.starts_with(b"OpusHead") {
         return Err(SoundError::Coding("another codec in Ogg".to_owned()));
@@ -126,7 +126,7 @@ fn tags() -> Vec<u8> {
     tags
 }
 
-/// A cast saturates.
+/// The cast saturates, so loud samples are clipped.
 fn to_16_bits(sample: f32) -> i16 {
     (sample * 32_768.0).round() as i16
 }

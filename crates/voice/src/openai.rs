@@ -23,14 +23,12 @@ const LISTEN_TIME_MAX: Duration = Duration::from_secs(120);
 const SOUND_BYTES_MAX: usize = 32 * 1024 * 1024;
 const TRANSCRIPT_BYTES_MAX: usize = 256 * 1024;
 
-/// Speaks by `/audio/speech`.
 pub struct OpenAiSpeaker {
     endpoint: Endpoint,
     model: String,
     is_own_base: bool,
 }
 
-/// Hears by `/audio/transcriptions`.
 pub struct OpenAiListener {
     endpoint: Endpoint,
     model: String,

@@ -12,9 +12,9 @@ const LETTER_SECONDS: f64 = 0.048;
 const HAN_SECONDS: f64 = 0.34;
 /// Seconds that a sentence takes beside its characters: its onset and the silence at its end.
 const SENTENCE_SECONDS: f64 = 0.55;
-/// How many times longer than estimated a sentence may sound.
+/// Maximum length of a sentence's sound, relative to the estimate.
 const SLOWEST_FACTOR: f64 = 8.0;
-/// What every sentence may take beside that, in seconds.
+/// Added to that maximum for every sentence, in seconds.
 const SLOWEST_EXTRA: f64 = 15.0;
 
 /// One sentence to speak.
@@ -40,11 +40,9 @@ pub struct Recording {
 pub struct VoiceSample {
     /// The name of the file.
     pub file_name: String,
-    /// A WAV file.
     pub wav: Vec<u8>,
 }
 
-/// Speaks.
 #[async_trait]
 pub trait Speaker: Send + Sync {
     /// The provider's word in the configuration, as `command`.
@@ -60,7 +58,7 @@ pub trait Speaker: Send + Sync {
     /// # Errors
     /// When nothing was spoken; the message is for people and holds neither the words nor a secret.
     async fn speak(&self, request: &SpeechRequest) -> Result<Sound, VoiceError>;
-    /// Whether [`Speaker::clone_voice`] can work.
+    /// True if [`Speaker::clone_voice`] can work.
     fn can_clone(&self) -> bool {
         false
     }
@@ -71,11 +69,10 @@ pub trait Speaker: Send + Sync {
     async fn clone_voice(&self, _name: &str, _samples: &[VoiceSample]) -> Result<String, VoiceError> {
         Err(VoiceError::Unsupported("this voice provider can't clone a voice; fishaudio can".to_owned()))
     }
-    /// What these words cost, in US dollars, as an estimate; `None` where the price is not known.
+    /// Estimated cost of speaking a text, in US dollars; `None` if the price is unknown.
     fn estimated_cost(&self, text: &str) -> Option<f64>;
 }
 
-/// Hears.
 #[async_trait]
 pub trait Listener: Send + Sync {
     /// The provider's word in the configuration, as `openai`.
@@ -91,7 +88,7 @@ pub trait Listener: Send + Sync {
     /// # Errors
     /// When nothing was understood; the message is for people and holds no secret.
     async fn transcribe(&self, recording: &Recording) -> Result<String, VoiceError>;
-    /// What hearing this long costs, in US dollars, as an estimate; `None` where the price is not known.
+    /// Estimated cost of transcribing this many seconds, in US dollars; `None` if the price is unknown.
     fn estimated_cost(&self, seconds: u64) -> Option<f64>;
 }
 
@@ -118,7 +115,7 @@ pub enum VoiceError {
     Unsupported(String),
 }
 
-/// How long a text is expected to sound, in seconds.
+/// Expected length of a text's sound, in seconds.
 pub fn estimated_duration(text: &str) -> f64 {
     let (mut han, mut letters) = (0.0, 0.0);
     for letter in text.chars() {

@@ -26,7 +26,7 @@ pub struct Quality {
     pub clipped_share: f64,
 }
 
-/// What is wrong with a sample of a voice.
+/// A defect in a sample of a voice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QualityProblem {
     /// Shorter than the limit, in seconds.
@@ -55,12 +55,12 @@ impl Quality {
         }
     }
 
-    /// Whether there is nothing to hear.
+    /// True if there is nothing to hear.
     pub fn is_silent(&self) -> bool {
         self.silent_share >= 1.0
     }
 
-    /// What stands against using it as a sample of a voice that lasts between these seconds; the worst first.
+    /// The worst defect of a sample whose length must be between these seconds.
     pub fn problem(&self, shortest: u64, longest: u64) -> Option<QualityProblem> {
         if self.seconds < shortest as f64 {
             return Some(QualityProblem::TooShort(shortest));

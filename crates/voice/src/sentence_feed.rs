@@ -10,7 +10,7 @@ const FENCE: &str = "```";
 /// Takes a text piece by piece and gives its sentences as soon as each is complete, without markup, code and addresses.
 #[derive(Debug, Default)]
 pub struct SentenceFeed {
-    /// What no complete sentence was found in yet.
+    /// Text without a complete sentence yet.
     pending: String,
     in_code: bool,
 }

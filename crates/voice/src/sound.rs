@@ -36,12 +36,7 @@ pub enum SoundError {
     Coding(String),
     /// It lasts too long.
     #[error("it lasts {seconds} s, and at most {seconds_max} s are taken")]
-    TooLong {
-        /// Its length.
-        seconds: u64,
-        /// The limit.
-        seconds_max: u64,
-    },
+    TooLong { seconds: u64, seconds_max: u64 },
 }
 
 /// One channel of sound.
@@ -82,7 +77,7 @@ impl Sound {
         if sound.quality().is_silent() { Err(SoundError::Silent) } else { Ok(sound) }
     }
 
-    /// Samples a second.
+    /// Samples of the sound per second.
     pub fn rate(&self) -> u32 {
         self.rate
     }

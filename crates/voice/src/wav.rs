@@ -4,7 +4,6 @@ use crate::sound::SoundError;
 
 /// Lowest and highest samples a second.
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
-/// Most channels.
 const CHANNELS_MAX: u16 = 8;
 /// Most chunks before the sound.
 const CHUNKS_MAX: usize = 64;
@@ -13,7 +12,7 @@ const PCM: u16 = 1;
 const FLOAT: u16 = 3;
 const EXTENSIBLE: u16 = 0xfffe;
 
-/// Whether the header's lengths are believed.
+/// Trust in the lengths of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthTrust {
     /// A file: it must hold what its header says.
@@ -22,7 +21,7 @@ pub enum LengthTrust {
     UntilTheEnd,
 }
 
-/// How samples are coded, and where they are.
+/// Encoding and position of the samples.
 #[derive(Debug)]
 pub(crate) struct Format<'a> {
     coding: Coding,
@@ -78,8 +77,8 @@ pub(crate) fn format(bytes: &[u8], trust: LengthTrust) -> Result<Format<'_>, Sou
     Err(SoundError::Damaged("it has no sound"))
 }
 
-/// What programs write that stream the sound and don't know its length yet: the largest number with or without a sign, and what is
-/// left of it beside the header.
+/// Lengths that programs write while they stream sound of unknown length: the largest number with or without a sign, and
+/// the rest of it beside the header.
 const OPEN_ENDED: [std::ops::RangeInclusive<usize>; 3] =
     [0..=0, 0x7fff_f000..=0x7fff_ffff, 0xffff_f000..=0xffff_ffff];
 

@@ -1,6 +1,6 @@
 //! Figures as the benches print them: rows of a table with `p50 ms` and `aim ms`, or lines of a name, a value and an aim.
 
-/// One figure.
+/// A figure that a bench printed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figure {
     pub(super) what: String,
@@ -11,7 +11,7 @@ pub(super) struct Figure {
 }
 
 impl Figure {
-    /// How much of the budget is used; of a rate, how much of the asked is missing beyond 1.
+    /// Used share of the budget; for a rate, the missing share above 1.
     pub(super) fn share(&self, budget: f64) -> f64 {
         if self.unit == "/s" { budget / self.measured } else { self.measured / budget }
     }

@@ -11,7 +11,7 @@ const MARGIN: f64 = 56.0;
 /// Decades that the axes show: rows from a thousand to a million, milliseconds from a tenth to a hundred.
 const ROWS: (f64, f64) = (3.0, 6.0);
 const MILLISECONDS: (f64, f64) = (-1.0, 2.0);
-/// What is drawn: the name that figures begin with, the rows they count, and the colour.
+/// Lines of the plot: prefix of the figures' names, the rows they count, colour.
 const LINES: [(&str, &str, &str); 2] =
     [("recall, ", " nodes", "#2563eb"), ("recall, ", " messages", "#d97706")];
 

@@ -13,12 +13,12 @@ use anyhow::{Context, Result, bail};
 
 use figures::{Figure, figures};
 
-/// Where the growth of recall is drawn.
+/// The plot of recall's growth.
 const PLOT: &str = "docs/growth.svg";
 /// The benches whose figures have budgets.
 const BENCHES: [(&str, &str); 2] = [("runtime", "turn"), ("store", "store")];
 
-/// Where the release build puts the program; [`PROGRAM_BYTES_MAX`] is for this file.
+/// Path of the program in the target folder; [`PROGRAM_BYTES_MAX`] applies to this file.
 const PROGRAM: &str = "release/echovessel";
 /// Size of the program, without symbols.
 const PROGRAM_BYTES_MAX: u64 = 45_000_000;

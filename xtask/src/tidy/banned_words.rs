@@ -7,7 +7,7 @@ use super::project::ProjectFile;
 struct Banned {
     word: &'static str,
     instead: &'static str,
-    /// How many there may be. Lower it whenever the count is lower.
+    /// Number of there that may be. Lower it whenever the count is lower.
     ceiling: usize,
 }
 
@@ -81,7 +81,7 @@ fn is_checked(file: &ProjectFile) -> bool {
     is_source || is_web || is_doc || is_tool
 }
 
-/// How often the word is in the text, as a whole word.
+/// Number of times the word is in the text, as a whole word.
 fn count(text: &str, word: &str) -> usize {
     let is_part =
         |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');

@@ -6,10 +6,9 @@ use super::project::Member;
 /// A room of the house.
 struct CrateRule {
     name: &'static str,
-    /// Which of ours it may import.
+    /// Crates of ours that it may import.
     imports: &'static [&'static str],
-    /// Which more of ours its tests and benches may import: the real parts behind its ports. Everyone's may
-    /// import `testkit`.
+    /// Further crates of ours for its tests and benches: the real parts behind its ports. All may import `testkit`.
     tests_import: &'static [&'static str],
 }
 
@@ -78,7 +77,7 @@ const ROOMS: &[CrateRule] = &[
 struct Placed {
     name: &'static str,
     rooms: &'static [&'static str],
-    /// Whether tests and benches elsewhere may use it.
+    /// True if tests and benches elsewhere may use it.
     free_in_tests: bool,
     reason: &'static str,
 }
@@ -173,7 +172,7 @@ impl Placed {
     }
 }
 
-/// Where the dependency is in the manifest; 1 when it isn't found.
+/// Line of the dependency in the manifest; 1 if it isn't found.
 fn line_of(member: &Member, key: &str) -> usize {
     let names_it = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));
     member.manifest.lines().position(names_it).map_or(1, |index| index + 1)

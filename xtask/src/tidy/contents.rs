@@ -13,7 +13,7 @@ const REGISTRY_HOSTS: &[&str] = &[
     concat!("deb.debian", ".org"),
 ];
 
-/// What keys begin with, and how many letters and digits at least follow.
+/// Prefixes of keys, with the minimum number of letters and digits after each.
 const KEY_PREFIXES: &[(&str, usize)] =
     &[("sk-", 20), ("ghp_", 20), ("github_pat_", 20), ("xoxb-", 20), ("hf_", 20), ("AKIA", 16)];
 const PRIVATE_KEY: &str = concat!("PRIVATE ", "KEY-----");
@@ -22,7 +22,7 @@ const HEX_TOKEN_LENGTH: usize = 32;
 /// Words that say what long hexadecimal is when it is no token.
 const DIGEST_WORDS: &[&str] =
     &["sha", "hash", "digest", "checksum", "fingerprint", "integrity", "commit", "uuid"];
-/// How far above such a word may stand: as far as the name of a test from its expected value.
+/// Lines above a digest in which such a word is searched for: the name of a test may be that far from its expected value.
 const DIGEST_LINES_BEFORE: usize = 5;
 
 const BINARY_EXTENSIONS: &[&str] =
@@ -59,7 +59,7 @@ fn findings_of(file: &ProjectFile) -> Vec<Finding> {
     findings
 }
 
-/// Whether an absolute path starts here, rather than the middle of a longer one.
+/// True if an absolute path starts here, rather than the middle of a longer one.
 fn names_folder(line: &str, folder: &str) -> bool {
     let is_inside = |before: &str| {
         before.ends_with(|character: char| character.is_alphanumeric() || "/_.-~$}>)*".contains(character))
@@ -94,7 +94,7 @@ fn secret(file: &ProjectFile, said_before: &[&str], line: &str) -> Option<&'stat
     found.then_some("a token")
 }
 
-/// Whether a word starts with `prefix` and goes on with `length` or more characters of a key, digits among them.
+/// True if a word starts with `prefix` and goes on with `length` or more characters of a key, digits among them.
 fn holds_key(line: &str, prefix: &str, length: usize) -> bool {
     line.match_indices(prefix).any(|(index, _)| {
         let starts_word =

@@ -5,7 +5,7 @@ use super::project::ProjectFile;
 
 /// Folders of the project in which a path in backticks is taken for a file of ours.
 const OUR_FOLDERS: &[&str] = &["crates/", "web/", "e2e/", "docs/", "scripts/", "xtask/", "fuzz/", ".ci/"];
-/// What a build makes: documents may speak of it.
+/// Results of builds: documents may name them.
 const BUILT: &[&str] = &["web/dist", "web/node_modules", "e2e/node_modules", "e2e/results"];
 
 pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {

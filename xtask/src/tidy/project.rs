@@ -46,7 +46,7 @@ pub(super) struct Dependency {
     pub(super) name: String,
     /// As the manifest calls it.
     pub(super) key: String,
-    /// Whether only tests, benches and examples use it.
+    /// True if only tests, benches and examples use it.
     pub(super) dev: bool,
 }
 

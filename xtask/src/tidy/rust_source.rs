@@ -27,7 +27,7 @@ pub(super) fn code_lines(source: &str) -> Vec<String> {
     lines
 }
 
-/// How many lines hold code, modules for tests left out.
+/// Number of lines with code, without modules for tests.
 pub(super) fn count_code(source: &str) -> usize {
     let lines = code_lines(source);
     let mut count = 0;
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-/// Whether the `r` at `index` is part of a name; `br` and `cr` are not names here.
+/// True if the `r` at `index` is part of a name; `br` and `cr` are not names here.
 fn continues_a_name(characters: &[char], index: usize) -> bool {
     let is_name = |offset: usize| {
         index.checked_sub(offset).is_some_and(|at| characters[at].is_alphanumeric() || characters[at] == '_')

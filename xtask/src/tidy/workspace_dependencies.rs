@@ -36,7 +36,7 @@ fn is_used(members: &[Member], name: &str) -> bool {
 struct Entry<'a> {
     name: &'a str,
     line: usize,
-    /// Whether a comment stands above it, or above its neighbours without a gap between.
+    /// True if a comment stands above it, or above its neighbours without a gap between.
     explained: bool,
 }
 

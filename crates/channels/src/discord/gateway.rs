@@ -23,18 +23,22 @@ const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Durat
 const WAIT_REFUSED: Duration = Duration::from_secs(60);
 /// Wait before a session that was declared invalid is begun again; the platform names 1 to 5 seconds.
 const WAIT_INVALID: Duration = Duration::from_secs(3);
-/// How long connecting, and the gateway's first words, may take.
+/// Time for connecting and for the gateway's first message.
 const HELLO_WITHIN: Duration = Duration::from_secs(20);
 /// Code that ends the connection and keeps the session.
 const KEEP_SESSION: u16 = 4_000;
 const END_SESSION: u16 = 1_000;
 
-/// What the gateway brings, in its order.
+/// An event of the gateway, in its order.
 pub(super) enum Signal {
     /// A session began with this bot; what was sent before may have been missed.
-    Began { bot: String },
-    /// Something happened.
-    Event { name: String, data: Value },
+    Began {
+        bot: String,
+    },
+    Event {
+        name: String,
+        data: Value,
+    },
 }
 
 /// A session that can be resumed as long as the program runs.
@@ -72,13 +76,12 @@ struct ReadyUser {
 
 pub(super) struct Gateway {
     client: reqwest::Client,
-    /// Where to connect instead of where the API says.
+    /// An address to use instead of the one that the API names.
     address: Option<Url>,
     token: SecretString,
     clock: Arc<dyn Clock>,
 }
 
-/// One connection.
 struct Connection<'a> {
     gateway: &'a Gateway,
     socket: Socket,

@@ -16,7 +16,7 @@ pub(super) enum Work {
 #[derive(Default)]
 pub(super) struct Lanes {
     lanes: HashMap<String, VecDeque<Work>>,
-    /// How much waits in all of them.
+    /// Number of waiting items in all lanes.
     pub(super) waiting: usize,
 }
 

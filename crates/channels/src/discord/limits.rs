@@ -19,7 +19,7 @@ pub(super) struct Route {
     pub(super) channel: String,
 }
 
-/// When which route may be called again.
+/// Times at which each route may be called again.
 #[derive(Default)]
 pub(super) struct Limits {
     known: Mutex<Known>,
@@ -33,7 +33,7 @@ struct Known {
 }
 
 impl Limits {
-    /// How long the route may not be called; none if it may be called now.
+    /// Time until the route may be called; none if it may be called now.
     pub(super) fn wait(&self, route: &Route, now: Timestamp) -> Option<Duration> {
         let known = self.lock();
         let own = known.closed_until.get(&known.key(route)).copied();

@@ -41,9 +41,8 @@ pub(super) struct Message {
     #[serde(default)]
     sticker_items: Vec<Sticker>,
     poll: Option<Value>,
-    /// What it replies to; the platform leaves out what is deleted.
+    /// The message that it replies to; missing if that was deleted.
     referenced_message: Option<Box<Quoted>>,
-    /// What it forwards.
     #[serde(default)]
     message_snapshots: Vec<Snapshot>,
     nonce: Option<Value>,
@@ -121,12 +120,12 @@ impl Message {
         (self.number() >> TIME_SHIFT) + PLATFORM_EPOCH
     }
 
-    /// Whether its text is not the first one.
+    /// True if its text is not the first one.
     pub(super) fn is_edited(&self) -> bool {
         self.edited_timestamp.is_some()
     }
 
-    /// Whether it is this piece: sent by a bot after the piece was written, with its nonce or its text.
+    /// True if it is this piece: sent by a bot after the piece was written, with its nonce or its text.
     pub(super) fn is_piece(&self, nonce: &str, text: &str, written_at: i64) -> bool {
         let is_bot = self.author.as_ref().is_some_and(|author| author.bot);
         let has_nonce = self.nonce.as_ref().and_then(Value::as_str) == Some(nonce);
@@ -134,7 +133,7 @@ impl Message {
         is_bot && (has_nonce || has_text)
     }
 
-    /// Whether it came by the gateway in a server, where others read it.
+    /// True if it came by the gateway in a server, where others read it.
     pub(super) fn is_in_server(&self) -> bool {
         self.guild_id.is_some()
     }
@@ -159,7 +158,7 @@ impl Message {
         self.flags & VOICE_MESSAGE_FLAG != 0 && self.attachments.len() == 1
     }
 
-    /// Where the file of a voice message is.
+    /// The address of a voice message's file.
     pub(super) fn address_of_recording(&self) -> Option<&str> {
         self.attachments.first().and_then(|attachment| attachment.url.as_deref())
     }

@@ -31,7 +31,6 @@ use lanes::{Lanes, Work};
 use message::{Message, OVERLAP, PASTE_BYTES_MAX, external, number_at};
 use rest::{ApiError, HISTORY_PAGE, Rest};
 
-/// The platform's address.
 pub const DISCORD_API: &str = "https://discord.com/api/v10";
 /// Longest message of the platform; it counts characters, which are never more than UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 2_000;
@@ -44,7 +43,7 @@ const WAITING_MAX: usize = 1_024;
 const SIDE_BY_SIDE: usize = 8;
 /// Most pages of a conversation's history that are read after a gap.
 const PAGES_MAX: usize = 50;
-/// How far back an allowed account is read from whom nothing has come yet.
+/// Period of history to read for an allowed account without stored messages.
 const FIRST_GAP: SignedDuration = SignedDuration::from_hours(24);
 /// Most conversations that are begun at once: the platform takes many for spam.
 const OPENED_MAX: usize = 20;
@@ -53,13 +52,12 @@ const PASTE_ATTEMPTS: u32 = 5;
 /// Waits between attempts to read a history or a file.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
 
-/// What is needed to reach Discord.
+/// Settings of the connection to Discord.
 pub struct DiscordSettings {
     /// Empty for the platform's own address.
     pub api_base: String,
     /// Empty for the address that the API names.
     pub gateway_url: String,
-    /// The bot's token.
     pub token: SecretString,
     /// Time, for heartbeats and limits.
     pub clock: Arc<dyn Clock>,
@@ -76,11 +74,10 @@ pub enum DiscordError {
     Address(&'static str, String),
 }
 
-/// The channel.
 pub struct Discord {
     rest: Rest,
     gateway: Gateway,
-    /// How many histories may be read at the same time.
+    /// Number of histories that may be read at the same time.
     reading: Semaphore,
 }
 
@@ -423,12 +420,12 @@ impl From<ApiError> for DeliveryError {
     }
 }
 
-/// What to do in a conversation in which messages were received before.
+/// The work for a conversation in which messages were received before.
 fn caught_up((conversation, newest): (String, i64)) -> (String, Work) {
     (conversation, Work::CatchUp { newest })
 }
 
-/// What to do for an event, and in which conversation; none for events that are not of one.
+/// The work for an event, with its conversation; none for events without one.
 fn event(name: String, data: Value) -> Option<(String, Work)> {
     let conversation = data["channel_id"].as_str()?.to_owned();
     name.starts_with("MESSAGE_").then_some((conversation, Work::Event { name, data }))

@@ -23,13 +23,13 @@ use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 
 /// Most messages of one answer.
 pub(super) const HISTORY_PAGE: usize = 100;
-/// How long an answer may take.
+/// Time that an answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 /// Wait when the platform names none.
 const WAIT_DEFAULT: Duration = Duration::from_secs(5);
 /// The platform draws no preview of addresses in the message.
 const NO_PREVIEWS: u32 = 1 << 2;
-/// Where files of messages are.
+/// Hosts of files in messages.
 const FILE_HOSTS: [&str; 2] = ["discordapp.com", "discordapp.net"];
 /// Kind of a conversation between two.
 const DIRECT: u8 = 1;
@@ -51,7 +51,7 @@ pub(super) enum ApiError {
     Broken(u16),
 }
 
-/// Where the gateway is, and how many sessions may still begin.
+/// The address of the gateway, and the number of sessions that may still begin.
 #[derive(Deserialize)]
 pub(super) struct GatewayInfo {
     pub(super) url: String,
@@ -192,7 +192,7 @@ impl Rest {
         fetch(&self.client, address.ok_or_else(nowhere)?, bytes_max).await
     }
 
-    /// Whether files may be fetched there: the platform's own hosts, or the host of its API.
+    /// True if files may be fetched there: the platform's own hosts, or the host of its API.
     fn is_of_platform(&self, address: &Url) -> bool {
         let host = address.host_str().unwrap_or_default();
         host == self.host()
@@ -218,7 +218,7 @@ impl Rest {
         Ok(opened.id)
     }
 
-    /// Whether only two take part in a conversation.
+    /// True if only two take part in a conversation.
     pub(super) async fn is_direct(&self, channel: &str) -> Result<bool, ApiError> {
         let info: ChannelInfo = self.call(get("GET /channels", channel, &["channels", channel])).await?;
         Ok(info.kind == DIRECT)

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 /// No event is larger.
 const PAYLOAD_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What the gateway sends.
+/// A message of the gateway.
 #[derive(Deserialize)]
 pub(super) struct Payload {
     pub(super) op: u8,

@@ -16,11 +16,11 @@ use super::entities::FormattedText;
 use crate::address;
 use crate::voice_message::VoiceMessage;
 
-/// How long the platform holds a question for updates, in seconds.
+/// Time for which the platform holds a request for updates, in seconds.
 pub(super) const POLL_SECONDS: u64 = 25;
-/// How long any other answer may take.
+/// Time that any other answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
-/// How long a voice message may take to be sent.
+/// Time that sending a voice message may take.
 const UPLOADED_WITHIN: Duration = Duration::from_secs(60);
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Wait when the platform names none.
@@ -104,7 +104,7 @@ pub(super) struct UpdateContent {
 #[derive(Deserialize)]
 pub(super) struct Message {
     pub(super) message_id: i64,
-    /// Seconds since 1970.
+    /// In seconds since 1970 (Unix time).
     #[serde(default)]
     pub(super) date: i64,
     pub(super) from: Option<Sender>,
@@ -150,19 +150,19 @@ struct Quote {
 }
 
 impl Message {
-    /// What it replies to.
+    /// The text that the message replies to.
     pub(super) fn quoted(&self) -> Option<&str> {
         let whole = self.reply_to_message.as_ref();
         let whole = whole.and_then(|message| message.text.as_deref().or(message.caption.as_deref()));
         self.quote.as_ref().map(|quote| quote.text.as_str()).or(whole)
     }
 
-    /// How the platform names the recording of a voice message.
+    /// The platform's id of a voice message's recording.
     pub(super) fn recording(&self) -> Option<String> {
         self.voice.as_ref().map(|voice| voice.file_id.clone())
     }
 
-    /// What is attached, by its name in brackets.
+    /// The attachment's name in brackets.
     pub(super) fn attachment(&self) -> Option<String> {
         if let Some(sticker) = &self.sticker {
             let emoji = sticker.emoji.as_deref().unwrap_or_default();

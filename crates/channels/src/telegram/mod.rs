@@ -19,7 +19,6 @@ use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 use api::{Api, ApiError, Message, POLL_SECONDS, UpdateContent};
 use entities::FormattedText;
 
-/// The platform's address.
 pub const TELEGRAM_API: &str = "https://api.telegram.org";
 /// Longest message of the platform, in UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 4_096;
@@ -34,20 +33,19 @@ const REPEATED_MAX: i64 = 200;
 /// A request for updates.
 #[derive(Clone, Copy)]
 struct Poll {
-    /// How long the platform may hold it.
+    /// Time for which the platform may hold it.
     seconds: u64,
-    /// Whether it tells the platform what was received.
+    /// True if it tells the platform what was received.
     confirms: bool,
 }
 
-/// What the platform's refusals of a formatting name.
+/// A word in all of the platform's refusals of a formatting.
 const ENTITY: &str = "entit";
 
-/// What is needed to reach Telegram.
+/// Settings of the connection to Telegram.
 pub struct TelegramSettings {
     /// Empty for the platform's own address.
     pub api_base: String,
-    /// The bot's token.
     pub token: SecretString,
 }
 
@@ -62,7 +60,6 @@ pub enum TelegramError {
     Address(String),
 }
 
-/// The channel.
 pub struct Telegram {
     api: Api,
 }

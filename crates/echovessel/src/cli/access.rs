@@ -16,7 +16,7 @@ pub(crate) enum TokenCommand {
         after_help = "Examples:\n  echovessel token create --scope chat --user ann --name ann-phone\n  echovessel token create --scope openai,chat --for 30d"
     )]
     Create {
-        /// What the token permits: chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE
+        /// Rights of the token: chat, chat:read, admin, admin:read, metrics, openai, hub:INSTANCE
         #[arg(long = "scope", required = true, value_delimiter = ',', value_name = "SCOPE")]
         scopes: Vec<AccessScope>,
         /// Name of the token in lists and in the audit log
@@ -25,7 +25,7 @@ pub(crate) enum TokenCommand {
         /// The only user that it may act for; default all
         #[arg(long, value_name = "ID")]
         user: Option<String>,
-        /// How long it is valid, such as 12h or 30d; default until it is revoked
+        /// Lifetime, such as 12h or 30d; default: until it is revoked
         #[arg(long = "for", value_name = "TIME")]
         valid_for: Option<ConfigDuration>,
         /// Most streams that it may have open at once; default 16

@@ -97,7 +97,7 @@ fn described(folder: &Path, name: String) -> std::io::Result<BackupFile> {
     Ok(BackupFile { created_at: made_at(&name), bytes, name })
 }
 
-/// When a backup of this name was made.
+/// Time at which a backup of this name was made.
 fn made_at(name: &str) -> Option<Timestamp> {
     let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     DateTime::strptime(TIME_FORMAT, time).ok()?.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())

@@ -27,7 +27,7 @@ const TOKEN: &str = "demo";
 const PERSON: u64 = 7;
 const HEARTBEAT: Duration = Duration::from_millis(41_250);
 const HOUR: Duration = Duration::from_secs(3_600);
-/// How much time of the demo passes between two checks of a condition.
+/// Time of the demo between two checks of a condition.
 const STEP: Duration = Duration::from_millis(200);
 /// Real time between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -181,7 +181,7 @@ impl Story {
         Ok(())
     }
 
-    /// How many messages of the user with this text are stored.
+    /// Number of messages of the user with this text are stored.
     async fn stored(&self, text: &str) -> anyhow::Result<usize> {
         let messages = self.services.runtime.store().messages_before(&self.scope, None, 100).await?;
         Ok(messages.iter().filter(|one| one.role == Role::User && one.content == text).count())

@@ -25,7 +25,7 @@ use crate::wiring::bare_host;
 
 /// Characters of a token that can't be guessed.
 const TOKEN_LENGTH_MIN: usize = 16;
-/// How far ahead a message may lie before the clock is to blame.
+/// Maximum time that a message may be ahead of the clock before the clock is reported as wrong.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_mins(2);
 
 #[derive(Debug, Serialize)]
@@ -144,7 +144,7 @@ async fn hub(config: &Config, home: &Home) -> Option<Finding> {
     })
 }
 
-/// Whether the owner's token guards anything.
+/// Checks that the owner's token protects the home.
 fn token(home: &Home) -> Finding {
     let what = "token";
     let given = std::env::var("ECHOVESSEL_TOKEN").ok().filter(|token| !token.trim().is_empty());
@@ -207,7 +207,7 @@ fn daemon(home: &Home) -> FoundDaemon {
     FoundDaemon { runs: found.is_ok(), finding: Finding { what: "daemon", ok: true, said } }
 }
 
-/// Whether a daemon could listen where the configuration says.
+/// Checks that a daemon could listen on the configured port.
 async fn port(config: &Config, daemon_runs: bool) -> Finding {
     let what = "port";
     let (host, port) = (bare_host(&config.server.host), config.server.port);
@@ -225,7 +225,7 @@ async fn port(config: &Config, daemon_runs: bool) -> Finding {
     }
 }
 
-/// What is wrong with the database, and with the clock as far as the database knows.
+/// Errors of the database, and of the clock as far as the database shows them.
 async fn database(config: &Config, home: &Home) -> Vec<Finding> {
     let what = "database";
     let database = match opened(config, home) {
@@ -268,7 +268,7 @@ async fn checked(database: &SqliteStore) -> Result<(Check, Option<Timestamp>), S
     Ok((found, newest.first().map(|session| session.last_message_at)))
 }
 
-/// Whether time went backwards: what was said last can't lie ahead.
+/// Checks that time did not go backwards: the newest message can't be ahead of the clock.
 fn clock(now: Timestamp, newest: Option<Timestamp>) -> Finding {
     let what = "clock";
     let ahead = newest.filter(|newest| newest.duration_since(now) > CLOCK_SLACK);

@@ -25,11 +25,11 @@ use crate::relay::{Client, Ended};
 use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::{Services, wire};
 
-/// How long an owner may take to open its socket, or to go.
+/// Time that an owner may take to open its socket, or to stop.
 const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
-/// How long to wait before looking again.
+/// Pause between two checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// How much of one message waits on its way within the process.
+/// Buffer for one message on its way within the process.
 const PIPE_BYTES: usize = 256 * 1024;
 
 /// A connection with whoever owns the home.

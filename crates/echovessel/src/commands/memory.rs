@@ -102,7 +102,7 @@ fn day(moment: &Value) -> String {
     day.unwrap_or_else(|| " ".repeat(10))
 }
 
-/// Where a document is asked for; none for what is no document's name.
+/// Path of a document in the API; none if the name is no document's.
 fn document_path(name: &str, user: &str) -> Option<String> {
     let (kind, filename) = name.split_once('/')?;
     let filename = if filename.ends_with(".md") { filename.to_owned() } else { format!("{filename}.md") };
@@ -185,7 +185,7 @@ async fn forget_documents(
     Ok(())
 }
 
-/// What `POST` to [`ERASE_PATH`] is asked.
+/// The body of a `POST` to [`ERASE_PATH`].
 pub(super) fn erasure(
     user: &str,
     ids: &[String],
@@ -242,7 +242,7 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
     say(shared, &receipt, "erased permanently")
 }
 
-/// Whether nothing of what was pointed at is there.
+/// True if nothing of what was pointed at is there.
 pub(super) fn has_nothing(receipt: &Value) -> bool {
     let is_none = |count: &Value| count.as_u64() == Some(0);
     receipt["counts"].as_object().is_none_or(|counts| counts.values().all(is_none))
@@ -270,7 +270,7 @@ fn say(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
     print_erasure(receipt, done)
 }
 
-/// What an erasure took, or would take.
+/// Prints the result or the preview of an erasure.
 pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
     let counts = receipt["counts"].as_object().context("the daemon's answer has no counts")?;
     let taken =

@@ -68,7 +68,7 @@ fn fetchable(wanted: &'static ModelDescription) -> &'static ModelDescription {
     wanted
 }
 
-/// Whether the model is in its folder. A folder that holds another model is an error.
+/// True if the model is in its folder. A folder with another model is an error.
 fn is_there(folder: &Path, model: &'static ModelDescription) -> anyhow::Result<bool> {
     check_fetchable(folder, model)?;
     Ok(model_files::verify(folder, model).is_ok())
@@ -104,7 +104,7 @@ fn install(
     Err(first.unwrap_or_else(|| anyhow::anyhow!("{} holds no known model", source.display())))
 }
 
-/// Whether the source simply does not hold that model.
+/// True if the source simply does not hold that model.
 fn is_absent(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ModelError::Missing { .. }))
 }

@@ -122,7 +122,7 @@ async fn stop<T: Send + 'static>(
 
 /// A daemon for one command, on a home that no other holds: it answers this process only, and begins no work.
 pub(crate) struct PrivateDaemon {
-    /// How it is spoken with.
+    /// The connection to it.
     daemon: Daemon,
     _lock: HomeLock,
     wired: Services,
@@ -131,7 +131,6 @@ pub(crate) struct PrivateDaemon {
 }
 
 impl PrivateDaemon {
-    /// Opens the home.
     async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
         let lock = home.lock()?;
         let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;

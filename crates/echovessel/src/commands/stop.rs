@@ -11,7 +11,7 @@ use crate::client::Daemon;
 use crate::home::Home;
 use crate::system::SystemClock;
 
-/// How long a daemon may take: streaming replies get 20 seconds, the rest is quick.
+/// Time that a daemon may take to stop: streaming replies get 20 seconds, the rest is quick.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 

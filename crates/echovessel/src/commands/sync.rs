@@ -45,12 +45,12 @@ pub(crate) async fn sync(
     }
 }
 
-/// What `connect` needs: the answer of the hub, and the token for it.
+/// Input of `connect`: the answer of the hub, and the token for it.
 struct Found {
     status: RemoteStatus,
     instance: InstanceId,
     token: SecretString,
-    /// Whether the token was typed in. It is then stored in the home.
+    /// True if the token was typed in. It is then stored in the home.
     is_entered: bool,
     /// Documents that the hub has.
     documents: usize,

@@ -8,7 +8,7 @@ type Wrong = (&'static str, String);
 /// Returns the first thing that it finds.
 type Check = fn(&Config) -> Result<(), Wrong>;
 
-/// All of them.
+/// All checks that no type can express.
 const CHECKS: [Check; 19] = [
     check_choices,
     check_embedding_model,
@@ -31,7 +31,7 @@ const CHECKS: [Check; 19] = [
     refuse_unimplemented,
 ];
 
-/// What no type can say: what each check finds first.
+/// Errors that no type can express: the first one of each check.
 pub(super) fn wrong_values(config: &Config) -> Vec<Wrong> {
     CHECKS.iter().filter_map(|check| check(config).err()).collect()
 }
@@ -176,7 +176,7 @@ fn check_backup(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-/// What is asked for and not implemented yet is an error, so that nobody waits for a message that never comes.
+/// Rejects settings that are not implemented yet, so that nobody waits for a message that never comes.
 fn refuse_unimplemented(config: &Config) -> Result<(), Wrong> {
     let wanted = [("limits.upload", config.limits.upload != Config::default().limits.upload, "\"50MiB\"")];
     match wanted.into_iter().find(|(_, is_wanted, _)| *is_wanted) {
@@ -232,7 +232,7 @@ fn check_proactive(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-/// What is enabled has to be able to work.
+/// Rejects settings of a voice that can't work.
 fn check_voice(config: &Config) -> Result<(), Wrong> {
     let section: &Voice = &config.voice;
     one_of("voice.tts_provider", &section.tts_provider, &["none", "command", "openai", "fishaudio"])?;

@@ -21,9 +21,8 @@ const NEVER: [&str; 2] = ["runtime.data_dir", "memory.db_path"];
 pub(crate) struct ConfigChange {
     /// The name that it was asked by.
     pub(crate) asked: String,
-    /// The key.
     pub(crate) key: String,
-    /// What it shall be; none for its default.
+    /// The new value; none for its default.
     pub(crate) value: Option<Value>,
 }
 
@@ -188,7 +187,7 @@ pub(crate) fn without_key(text: &str, key: &str) -> Option<String> {
     without.parse::<toml::Table>().is_ok().then_some(without)
 }
 
-/// Where a key and its value stand.
+/// Range of a key and its value in the text.
 fn span_of(text: &str, key: &str) -> Option<Range<usize>> {
     let document = toml_edit::Document::parse(text).ok()?;
     let mut item = document.as_item();

@@ -7,18 +7,12 @@ use std::path::PathBuf;
 pub(crate) enum ConfigError {
     /// The file is there and can't be read.
     #[error("{path} can't be read: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Not TOML.
+    Unreadable { path: PathBuf, source: std::io::Error },
+    /// The file is not valid TOML.
     #[error("{path} is not valid TOML: {message}")]
     Malformed {
-        /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// Line and error of the parser.
         message: String,
     },
     /// A key that does not exist.

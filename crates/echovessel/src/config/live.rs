@@ -31,7 +31,7 @@ const LIVE: [&str; 27] = [
     "openai.*",
 ];
 
-/// Whether a new value of this key holds at once.
+/// True if a new value of this key holds at once.
 pub(crate) fn is_live(key: &str) -> bool {
     LIVE.iter().any(|entry| match entry.strip_suffix('*') {
         Some(section) => key.starts_with(section),

@@ -2,7 +2,7 @@
 
 use server::ConfigAuthor;
 
-/// Who may change a key while the daemon runs.
+/// Right that is needed to change a key while the daemon runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protection {
     /// Everybody with the right to administer.
@@ -31,7 +31,6 @@ const BY_SECTION: [(&str, Protection); 3] =
     [("limits.", Protection::Owner), ("server.", Protection::Owner), ("trace.", Protection::Owner)];
 
 impl Protection {
-    /// How this key is protected.
     pub(crate) fn of(key: &str) -> Self {
         let by_name = BY_NAME.iter().find(|(end, _)| key.ends_with(end));
         let by_section = BY_SECTION.iter().find(|(section, _)| key.starts_with(section));

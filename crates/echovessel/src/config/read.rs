@@ -21,18 +21,18 @@ struct Mistake {
     place: Place,
 }
 
-/// What has to change.
+/// The place of the setting to change.
 #[derive(Clone, PartialEq)]
 enum Place {
     /// A key, set in the file or not at all.
     Key(String),
-    /// An environment variable.
+    /// The name of an environment variable.
     Variable(String),
     /// The file as a whole.
     File,
 }
 
-/// Whether messages name lines of the text.
+/// Whether errors name lines of the text, for the messages.
 #[derive(Clone, Copy, PartialEq)]
 enum Lines {
     /// The text is the file.
@@ -158,7 +158,7 @@ fn read_once(
     }
 }
 
-/// Whether the type of a key takes its value.
+/// True if the type of a key takes its value.
 fn fits(table: &Table, key: &str) -> bool {
     let mut parts = key.split('.');
     let first = parts.next().and_then(|part| table.get(part));
@@ -175,7 +175,7 @@ fn parse_config(table: &Table) -> Result<Config, String> {
     config.map_err(|error: toml::de::Error| error.to_string().trim_end().replace('\n', " "))
 }
 
-/// How a message names what sets a key from outside.
+/// The name, in an error, of a variable that sets a key.
 fn variable(name: &str) -> String {
     format!("environment variable {name}")
 }

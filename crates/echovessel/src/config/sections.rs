@@ -45,49 +45,49 @@ macro_rules! section {
 }
 
 section!(
-    /// EchoVessel's configuration.
+    /// Configuration of an EchoVessel daemon.
     Config {
-        /// Where the daemon listens.
+        /// The HTTP server of the daemon.
         server: Server = Server::default(),
-        /// Where memory is kept.
+        /// The database, and backups of it.
         storage: Storage = Storage::default(),
         /// Copies of the memory.
         backup: Backup = Backup::default(),
-        /// Who speaks.
+        /// The persona of this daemon.
         persona: Persona = Persona::default(),
-        /// Which language model answers.
+        /// The language model that writes replies and memories.
         llm: Llm = Llm::default(),
-        /// Which model makes vectors.
+        /// The model that makes vectors of texts.
         embedding: Embedding = Embedding::default(),
-        /// When a stretch of talk is over.
+        /// Limits at which a conversation ends and becomes memory.
         session: Session = Session::default(),
-        /// How talk becomes memory.
+        /// Making memories of ended conversations.
         consolidate: Consolidate = Consolidate::default(),
         /// Thinking between sessions: thoughts, expectations and questions out of what has happened.
         slow_cycle: SlowCycle = SlowCycle::default(),
-        /// How memories are found.
+        /// Finding memories for a reply.
         recall: Recall = Recall::default(),
-        /// Where people talk.
+        /// Channels on which people talk with the persona.
         channels: Channels = Channels::default(),
         /// The shared self: documents, diary, roll-ups.
         hub: Hub = Hub::default(),
         /// The hub that this home is an embodiment of.
         sync: Sync = Sync::default(),
-        /// Speaking and hearing.
+        /// Spoken replies and transcribed voice messages.
         voice: Voice = Voice::default(),
         /// Messages that the persona sends proactively.
         proactive: Proactive = Proactive::default(),
         /// The OpenAI API that the daemon offers to chat programs.
         openai: OpenAi = OpenAi::default(),
-        /// What one client may ask for.
+        /// Limits for each client.
         limits: Limits = Limits::default(),
-        /// What is kept about how replies and memories came to be. Receipts are always kept.
+        /// Traces: data about the making of replies and memories. Receipts are always stored.
         trace: Trace = Trace::default(),
     }
 );
 
 section!(
-    /// Where the daemon listens.
+    /// The HTTP server of the daemon.
     Server {
         /// Address to bind. Beyond loopback use TLS, or a proxy that encrypts and `behind_proxy`.
         host: String = "127.0.0.1".to_owned(),
@@ -99,13 +99,13 @@ section!(
         tls_cert: String = String::new(),
         /// Key of the certificate in PEM.
         tls_key: String = String::new(),
-        /// Whether a proxy stands before the daemon, so that X-Forwarded-* is believed.
+        /// Set to true behind a reverse proxy: X-Forwarded-* headers are trusted then.
         behind_proxy: bool = false,
     }
 );
 
 section!(
-    /// Where memory is kept.
+    /// The database, and backups of it.
     Storage {
         /// `sqlite` for the file in the home, `sqlite:///path`, or `postgres://user@host:port/database`.
         url: String = "sqlite".to_owned(),
@@ -116,7 +116,7 @@ section!(
     }
 );
 
-/// Whether an address is that of a database on a server.
+/// True if an address is that of a database on a server.
 pub(crate) fn is_server_url(url: &str) -> bool {
     url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
@@ -135,7 +135,7 @@ impl Config {
 section!(
     /// Copies of the memory.
     Backup {
-        /// How often the daemon makes a backup, as `24h`; empty means never.
+        /// Interval of automatic backups, as `24h`; empty means none.
         every: String = String::new(),
         /// Backups that stay in the folder, the newest; at least 1.
         keep: u32 = 7,
@@ -145,7 +145,7 @@ section!(
 );
 
 section!(
-    /// Who speaks.
+    /// The persona of this daemon.
     Persona {
         /// Id of the persona that answers when a request names none.
         id: String = "default".to_owned(),
@@ -155,7 +155,7 @@ section!(
 );
 
 section!(
-    /// Which language model answers.
+    /// The language model that writes replies and memories.
     Llm {
         /// `auto` (a local Ollama or LM Studio, else offline), `openai`, `anthropic` or `offline`.
         provider: String = "auto".to_owned(),
@@ -173,13 +173,14 @@ section!(
         first_token_timeout: ConfigDuration = seconds(30),
         /// Retries of a call that failed for a passing reason.
         max_retries: u32 = 3,
-        /// How freely a reply is worded: 0 to 2. A model that takes none is asked without.
+        /// Sampling temperature of replies, from 0 to 2. It is not sent to models that reject it.
         temperature: f64 = 0.7,
         /// Most tokens of a reply, with those that a model thinks in: 64 to 32000.
         max_tokens: u32 = 4096,
         /// Most tokens of a reply's prompt: 1000 to 1000000. 0 is 8000, or where a model server on this machine chooses the model and says what it takes, three quarters of that, between 1000 and 32000.
         context_tokens: u32 = 0,
-        /// What models cost in US dollars per million tokens, for the cost ledger: `[{ model = "name", input = 0.4, output = 1.6, cached = 0.1 }]`. A dated release is found by its family's name.
+        /// Prices of models in US dollars per million tokens, for the cost ledger: `[{ model = "name", input = 0.4, output
+        /// = 1.6, cached = 0.1 }]`. A dated release is found by its family's name.
         prices: Vec<LlmPrice> = Vec::new(),
         /// US dollars a day from which work in the background (memory, thinking, roll-ups) waits for the next day; replies go on. 0 is no cap. Counts calls whose model has a price.
         daily_spend_cap: f64 = 0.0,
@@ -187,13 +188,13 @@ section!(
 );
 
 section!(
-    /// What a model costs, in US dollars per million tokens.
+    /// Price of a model, in US dollars per million tokens.
     LlmPrice {
         /// The model's name, as the ledger shows it.
         model: String = String::new(),
-        /// Tokens sent.
+        /// Tokens of the request.
         input: f64 = 0.0,
-        /// Tokens received.
+        /// Tokens of the answer.
         output: f64 = 0.0,
         /// Tokens sent that the provider had cached; without it, as those sent.
         cached: Option<f64> = None,
@@ -203,17 +204,17 @@ section!(
 section!(
     /// A model for each tier.
     LlmModels {
-        /// Extraction, imports, drafts.
+        /// Model for extraction, imports and drafts.
         small: String = String::new(),
         /// Reflection, slow cycle, roll-ups.
         medium: String = String::new(),
-        /// The conversation.
+        /// Model for the conversation itself.
         large: String = String::new(),
     }
 );
 
 section!(
-    /// Which model makes vectors.
+    /// The model that makes vectors of texts.
     Embedding {
         /// `local`, `openai` (any OpenAI-compatible endpoint) or `none`: words alone.
         provider: String = "local".to_owned(),
@@ -239,11 +240,11 @@ section!(
 );
 
 section!(
-    /// When a stretch of talk is over.
+    /// Limits at which a conversation ends and becomes memory.
     Session {
         /// Silence after which it is over.
         idle: ConfigDuration = minutes(30),
-        /// How often quiet sessions are looked for.
+        /// Interval of the scan for quiet conversations.
         scan_every: ConfigDuration = seconds(60),
         /// Messages at which it is over.
         max_messages: u32 = 200,
@@ -255,9 +256,9 @@ section!(
 );
 
 section!(
-    /// How talk becomes memory.
+    /// Making memories of ended conversations.
     Consolidate {
-        /// How often ended sessions are looked for; the end of a session also wakes the worker.
+        /// Interval of the scan for ended conversations; the end of one also starts the work.
         poll_every: ConfigDuration = seconds(5),
         /// Retries of a session before it is `failed`.
         max_retries: u32 = 3,
@@ -277,7 +278,7 @@ section!(
 section!(
     /// Thinking between sessions: thoughts, expectations and questions out of what has happened.
     SlowCycle {
-        /// Whether it runs.
+        /// Set to false to turn the slow cycle off.
         enabled: bool = true,
         /// Rest between two cycles; a shock or a correction waives it.
         cool_down: ConfigDuration = minutes(30),
@@ -291,7 +292,7 @@ section!(
 );
 
 section!(
-    /// How memories are found.
+    /// Finding memories for a reply.
     Recall {
         /// Memories that go into a prompt.
         k: usize = 10,
@@ -299,11 +300,11 @@ section!(
         recent_window: u32 = 20,
         /// Relevance below which a memory stays out, and that one of the verbatim passages must have.
         min_relevance: f64 = 0.4,
-        /// Weight of recency.
+        /// Weight of recency in the score.
         weight_recency: f64 = 0.5,
-        /// Weight of relevance.
+        /// Weight of relevance in the score.
         weight_relevance: f64 = 3.0,
-        /// Weight of |impact|.
+        /// Weight of |impact| in the score.
         weight_impact: f64 = 2.0,
         /// Weight of relational tags and paths.
         weight_relational: f64 = 1.0,
@@ -311,9 +312,9 @@ section!(
         weight_entity_anchor: f64 = 1.5,
         /// Age at which recency has halved.
         half_life: ConfigDuration = days(14),
-        /// How well the best memory must fit; below it the reply is told that nothing in memory is about what was said.
+        /// Minimum match of the best memory; below it the model is told that nothing in memory is about the message.
         min_support: f64 = RecallSettings::default().min_support,
-        /// What each signal is worth by which earlier messages are ranked; `echovessel-eval tune` fits them on data.
+        /// Weights of the signals by which earlier messages are ranked; `echovessel-eval tune` fits them on data.
         message_weights: RecallMessageWeights = RecallMessageWeights::default(),
         /// On which day an English week begins ("last week"): monday or sunday. A Chinese one begins on Monday.
         week_start: String = "monday".to_owned(),
@@ -321,9 +322,9 @@ section!(
 );
 
 section!(
-    /// Where people talk.
+    /// Channels on which people talk with the persona.
     Channels {
-        /// The web page.
+        /// The page in the browser.
         web: WebChannel = WebChannel::default(),
         /// Direct messages on Discord, and mentions in servers.
         discord: DiscordChannel = DiscordChannel::default(),
@@ -333,9 +334,9 @@ section!(
 );
 
 section!(
-    /// The web page.
+    /// The page in the browser.
     WebChannel {
-        /// How long a burst of messages is waited for before it is answered.
+        /// Delay before a reply, so that several messages in a row are answered together.
         debounce: ConfigDuration = ms(2_000),
     }
 );
@@ -343,13 +344,13 @@ section!(
 section!(
     /// Direct messages on Discord, and mentions in servers. Accounts are linked to users by `echovessel channel link discord`.
     DiscordChannel {
-        /// Whether the persona talks there.
+        /// Set to true to turn the channel on.
         enabled: bool = false,
         /// Environment variable that holds the bot's token.
         token_env: String = "ECHOVESSEL_DISCORD_TOKEN".to_owned(),
         /// Ids of accounts that may write without a code, as texts; each is a user of its own.
         allowed_user_ids: Vec<String> = Vec::new(),
-        /// How long a burst of messages is waited for before it is answered.
+        /// Delay before a reply, so that several messages in a row are answered together.
         debounce: ConfigDuration = ms(2_000),
         /// Address of the API; empty means the platform's own.
         api_base: String = String::new(),
@@ -361,13 +362,13 @@ section!(
 section!(
     /// Direct messages on Telegram. Accounts are linked to users by `echovessel channel link telegram`.
     TelegramChannel {
-        /// Whether the persona talks there.
+        /// Set to true to turn the channel on.
         enabled: bool = false,
         /// Environment variable that holds the bot's token.
         token_env: String = "ECHOVESSEL_TELEGRAM_TOKEN".to_owned(),
         /// Ids of accounts that may write without a code, as texts; each is a user of its own.
         allowed_user_ids: Vec<String> = Vec::new(),
-        /// How long a burst of messages is waited for before it is answered.
+        /// Delay before a reply, so that several messages in a row are answered together.
         debounce: ConfigDuration = ms(2_000),
         /// Address of the Bot API; empty means the platform's own.
         api_base: String = String::new(),
@@ -375,11 +376,11 @@ section!(
 );
 
 section!(
-    /// Speaking and hearing.
+    /// Spoken replies and transcribed voice messages.
     Voice {
-        /// Whether the persona can speak and hear; each persona has its own switch beside.
+        /// Set to true to turn voice on; each persona has its own switch in addition.
         enabled: bool = false,
-        /// Who speaks: `none`, `command`, `openai` (any endpoint with /v1/audio/speech) or `fishaudio`.
+        /// Provider of speech: `none`, `command`, `openai` (any endpoint with /v1/audio/speech) or `fishaudio`.
         tts_provider: String = "none".to_owned(),
         /// Address of who speaks, as `http://127.0.0.1:8880/v1`; empty means the provider's own.
         tts_base_url: String = String::new(),
@@ -393,7 +394,7 @@ section!(
         tts_api_key_env: String = "FISH_API_KEY".to_owned(),
         /// Program that speaks: text on standard input, WAV on standard output; `{voice}` becomes the voice.
         tts_command: Vec<String> = Vec::new(),
-        /// Who hears: `none`, `command` or `openai` (any endpoint with /v1/audio/transcriptions).
+        /// Provider of transcription: `none`, `command` or `openai` (any endpoint with /v1/audio/transcriptions).
         stt_provider: String = "none".to_owned(),
         /// Address of who hears; empty means the provider's own.
         stt_base_url: String = String::new(),
@@ -403,7 +404,7 @@ section!(
         stt_api_key_env: String = "OPENAI_API_KEY".to_owned(),
         /// Program that hears: the path of a WAV file is appended, the transcript is read from standard output.
         stt_command: Vec<String> = Vec::new(),
-        /// Whether recordings are kept with their messages; they are deleted with them.
+        /// Set to true to store recordings with their messages; they are deleted together.
         keep_recordings: bool = false,
     }
 );
@@ -423,16 +424,17 @@ section!(
     Hub {
         /// Name of this instance; empty means the host name, made safe.
         instance: String = String::new(),
-        /// When periods that are over are rolled up, in the persona's zone.
+        /// Time of day at which ended days, weeks and months are summarised, in the persona's time zone.
         rollup_at: String = "05:00".to_owned(),
-        /// Whether missed roll-ups are made up for at start.
+        /// Set to false to skip summaries that were missed while the daemon was off.
         catch_up: bool = true,
-        /// Whether the model draws the graph's facts from new memories: one question of the small tier after each talk that
-        /// left any. Without a model nothing is drawn.
+        /// Set to false to turn off the extraction of facts for the graph: one request to the small model after each
+        /// conversation with memories. Without a model nothing is extracted.
         graph_facts: bool = true,
-        /// How long snapshots are kept.
+        /// Period after which snapshots are deleted.
         snapshot_retention: ConfigDuration = days(30),
-        /// Whether a token that is bound to one user reads documents of the category `custom`, which all users share.
+        /// Set to true to let a token that is bound to one user read documents of the category `custom`, which all users
+        /// share.
         users_read_custom: bool = false,
     }
 );
@@ -460,9 +462,9 @@ section!(
 section!(
     /// Messages that the persona sends proactively. Without a language model it only speaks of what is due.
     Proactive {
-        /// Whether there are any.
+        /// Set to true to turn proactive messages on.
         enabled: bool = false,
-        /// How often is looked whether there is an occasion.
+        /// Interval of the checks for an occasion.
         tick: ConfigDuration = minutes(1),
         /// First hour of the night in the user's zone, 0 to 23: no messages from here.
         quiet_hours_start: i8 = 23,
@@ -472,11 +474,11 @@ section!(
         max_per_24h: u32 = 3,
         /// Unanswered messages after which the persona waits for the user; 0 never waits.
         cold_user_threshold: u32 = 2,
-        /// How long a user may take to answer one.
+        /// Time that a user has to answer one before further ones are held back.
         cold_user_response_window: ConfigDuration = hours(6),
         /// Silence of the user that is an occasion by itself.
         long_silence: ConfigDuration = hours(48),
-        /// Whether such messages are spoken where replies are.
+        /// Set to false to send them as text only, where replies are spoken.
         use_voice: bool = true,
     }
 );
@@ -508,17 +510,18 @@ section!(
 section!(
     /// The OpenAI API that the daemon offers to chat programs.
     OpenAi {
-        /// What happens with prompts that a chat program writes by itself (titles, tags, suggestions): `refuse`, or `answer` by the small model at the owner's cost. Neither is remembered.
+        /// Treatment of prompts that a chat program writes by itself (titles, tags, suggestions): `refuse`, or `answer` by
+        /// the small model at the owner's cost. Neither is stored.
         utility_prompts: String = "refuse".to_owned(),
     }
 );
 
 section!(
-    /// What one client may ask for.
+    /// Limits for each client.
     Limits {
-        /// How long one turn may take.
+        /// Maximum duration of one turn.
         turn_timeout: ConfigDuration = seconds(120),
-        /// Largest request body.
+        /// Maximum size of a request body.
         body: String = "1MiB".to_owned(),
         /// Memory that the vectors of active users may take; those not used for longest give way.
         vector_memory: String = "256MiB".to_owned(),
@@ -530,15 +533,15 @@ section!(
         burst: u32 = 200,
         /// Replies that one named token may ask for in a day; 0 limits nothing.
         turns_per_day: u64 = 5_000,
-        /// What the replies of one named token may cost in a day, in US dollars by llm.prices; 0 limits nothing.
+        /// Maximum cost of a named token's replies per day, in US dollars by llm.prices; 0 means no limit.
         usd_per_day: f64 = 0.0,
     }
 );
 
 section!(
-    /// What is kept about how replies and memories came to be. Receipts are always kept.
+    /// Traces: data about the making of replies and memories. Receipts are always stored.
     Trace {
-        /// Whether new traces of turns, sessions and slow cycles are kept.
+        /// Set to false to store no new traces of turns, sessions and slow cycles.
         enabled: bool = true,
         /// Age at which they are deleted; looked for at start and once an hour.
         retention: ConfigDuration = days(14),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::EndpointSettings;
 use crate::ModelError;
 
-/// Where OpenAI itself answers.
+/// The address of OpenAI's own API.
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 /// Most bytes of an answer: 64 vectors of 4,096 components with ten digits each are 4 MB.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -27,7 +27,7 @@ const QUOTED_CHARACTERS_MAX: usize = 200;
 pub(super) enum Refusal {
     /// Down, slow, cut off or too busy: the same request may succeed later.
     Passing {
-        /// How long the endpoint asks to wait.
+        /// Time that the endpoint asks to wait.
         retry_after: Option<Duration>,
         message: String,
     },

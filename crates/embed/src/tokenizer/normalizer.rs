@@ -16,7 +16,6 @@ use super::{Symbol, kind_of, steps};
 
 /// One rewriting of the whole text.
 enum Step {
-    /// Drops control characters.
     CleanText,
     /// Makes every white space a blank.
     BlankWhiteSpace,

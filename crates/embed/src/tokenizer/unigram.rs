@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{Piece, Symbol, read_id};
 
-/// What stands for a space inside pieces.
+/// Replaces a space inside pieces.
 const SPACE_MARK: char = '\u{2581}';
-/// What an unknown character costs beyond the rarest piece.
+/// Cost of an unknown character beyond that of the rarest piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 const EMPTY: u32 = u32::MAX;
 
@@ -19,9 +19,9 @@ const EMPTY: u32 = u32::MAX;
 pub(crate) struct PieceTable {
     /// All pieces, one after the other.
     text: Vec<u8>,
-    /// Where each piece begins, and at the end where the last one ends.
+    /// Start of each piece, and at the end the end of the last one.
     bounds: Vec<u32>,
-    /// Logarithms of probabilities.
+    /// Logarithms of the pieces’ probabilities.
     scores: Vec<f32>,
     /// Numbers of pieces by their hashes: the first free slot from the hash on.
     slots: Vec<u32>,
@@ -33,7 +33,7 @@ pub(crate) struct PieceTable {
     replacements: Replacements,
 }
 
-/// What single characters are replaced with: full width by half width, white space by a space, ligatures by letters.
+/// Replacements of single characters: full width by half width, white space by a space, ligatures by letters.
 pub(crate) struct Replacements {
     /// Character, and where what replaces it ends in `replaced`; ascending.
     ends: Vec<(char, u32)>,
@@ -93,7 +93,7 @@ impl Replacements {
         Ok(Self { ends, replaced })
     }
 
-    /// What `character` is replaced with; none if it stays.
+    /// The replacement of `character`; none if it stays.
     pub(super) fn of(&self, character: char) -> Option<&[char]> {
         let at = self.ends.binary_search_by_key(&character, |entry| entry.0).ok()?;
         let from = at.checked_sub(1).map_or(0, |before| self.ends[before].1);
@@ -215,7 +215,6 @@ impl PieceTable {
         }
     }
 
-    /// Number of pieces.
     pub(crate) fn len(&self) -> usize {
         self.scores.len()
     }
@@ -289,7 +288,6 @@ struct Step {
     score: f32,
     /// The piece that leads here.
     id: u32,
-    /// Where it begins.
     from: usize,
 }
 
@@ -304,7 +302,7 @@ impl Step {
 /// A text as pieces are looked for in it: spaces as marks and never two in a row, one in front.
 struct MarkedText {
     text: String,
-    /// Where each character begins in `text`, and at the end where the last one ends.
+    /// Start of each character in `text`, and at the end the end of the last one.
     bounds: Vec<usize>,
     /// The bytes of the original text that each character came from.
     sources: Vec<Range<usize>>,

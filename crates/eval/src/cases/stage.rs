@@ -22,7 +22,7 @@ const LINE: SignedDuration = SignedDuration::from_secs(30);
 /// From the last talk to the questions.
 const LATER: SignedDuration = SignedDuration::from_hours(24);
 
-/// How long a model may be silent, in real time, before the clock is moved on.
+/// Real time that a model may be silent before the clock is advanced.
 const NUDGE_AFTER: Duration = Duration::from_secs(10);
 /// By how much it is moved on then.
 const NUDGE: SignedDuration = SignedDuration::from_secs(5);
@@ -37,7 +37,6 @@ const MOMENT: Duration = Duration::from_secs(1);
 pub struct StoryClock(watch::Sender<Timestamp>);
 
 impl StoryClock {
-    /// Stands at `start`.
     pub fn new(start: Timestamp) -> Self {
         Self(watch::Sender::new(start))
     }
@@ -134,7 +133,7 @@ impl Stage {
         bail!("the turn ended without an answer")
     }
 
-    /// What of the expectation does not hold.
+    /// The parts of the expectation that fail.
     pub(super) async fn check(&mut self, expected: &Expectation) -> anyhow::Result<Vec<String>> {
         match &expected.ask {
             Some(question) => self.check_answer(question, expected).await,

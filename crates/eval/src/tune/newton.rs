@@ -13,7 +13,7 @@ pub(super) struct Choice {
     pub(super) values: Vec<Vec<f64>>,
     /// Places of the right ones.
     pub(super) answers: Vec<usize>,
-    /// What the choice counts.
+    /// The weight of the choice.
     pub(super) weight: f64,
 }
 

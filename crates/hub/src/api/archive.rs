@@ -3,33 +3,32 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an import treats what is there.
+/// Treatment of existing documents by an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ImportMode {
-    /// What the archive holds takes the place of what is there; what was there stays as versions. Documents that it does not hold are
-    /// kept.
+    /// Documents of the archive replace existing ones, which stay as versions. Documents that it does not hold are kept.
     #[default]
     Overwrite,
 }
 
-/// `entity_import`.
+/// Arguments of the tool `entity_import`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct EntityImport {
-    /// The archive, base64.
+    /// The archive, encoded in base64.
     pub data: String,
-    /// How what is there is treated.
+    /// Treatment of existing documents.
     #[serde(default)]
     pub mode: ImportMode,
 }
 
-/// What an archive holds.
+/// Counts of an archive's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArchiveCounts {
-    /// Identity documents.
+    /// Number of identity documents.
     pub identity_files: usize,
-    /// Memories.
+    /// Number of memories of all granularities.
     pub memory_entries: usize,
     /// Versions of both, with those of what was deleted.
     #[serde(default)]
@@ -48,26 +47,26 @@ pub struct ArchiveCounts {
     pub graph_edges: usize,
 }
 
-/// `entity_export`.
+/// Result of the tool `entity_export`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EntityExport {
-    /// Whether it was made.
+    /// True if it was made.
     pub success: bool,
-    /// The archive, base64.
+    /// The archive, encoded in base64.
     pub data: String,
-    /// How the file should be called.
+    /// A suggested name for the file.
     pub filename: String,
-    /// What is in it.
+    /// Counts of the archive's contents.
     pub counts: ArchiveCounts,
 }
 
-/// What an import did.
+/// Result of the tool `entity_import`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EntityImported {
-    /// Whether all of it was taken; nothing of it otherwise.
+    /// True if all of it was taken; nothing of it otherwise.
     pub success: bool,
-    /// What happened.
+    /// A description of the result.
     pub message: String,
-    /// What was taken.
+    /// Counts of the imported contents.
     pub counts: ArchiveCounts,
 }

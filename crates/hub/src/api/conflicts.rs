@@ -14,53 +14,53 @@ pub struct ConflictSide {
     pub content: Option<String>,
     /// The instance that wrote it.
     pub source_instance: InstanceId,
-    /// Who decided it.
+    /// The author of this version.
     pub edited_by: String,
-    /// When it was written.
+    /// Time at which it was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
 }
 
-/// A conflict.
+/// A conflict between two versions of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConflictEntry {
-    /// Its id.
+    /// The id of the conflict.
     pub id: String,
-    /// Category or granularity.
+    /// The category or granularity of the document.
     pub kind: String,
-    /// File name.
+    /// The file name of the document.
     pub filename: String,
     /// The version that is shown.
     pub shown: ConflictSide,
     /// The version that is kept beside it.
     pub kept: ConflictSide,
-    /// Since when.
+    /// Time at which the conflict arose.
     #[schemars(with = "String")]
     pub created_at: Timestamp,
-    /// Whether it waits for a person.
+    /// True if it waits for a person.
     pub open: bool,
-    /// How it was settled.
+    /// The decision, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<String>,
 }
 
-/// `conflict_list`.
+/// Arguments of the tool `conflict_list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct ConflictQuery {
-    /// Whether settled ones are listed too.
+    /// True if settled ones are listed too.
     #[serde(default)]
     pub all: bool,
 }
 
-/// Conflicts.
+/// Result of the tool `conflict_list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conflicts {
-    /// The newest first.
+    /// Conflicts, the newest first.
     pub conflicts: Vec<ConflictEntry>,
 }
 
-/// What a person decides.
+/// A decision about a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -75,13 +75,13 @@ pub enum Resolution {
     Dismiss,
 }
 
-/// `conflict_resolve`.
+/// Arguments of the tool `conflict_resolve`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConflictResolve {
-    /// The conflict.
+    /// The id of the conflict.
     pub conflict_id: String,
-    /// What is decided.
+    /// The decision about the conflict.
     pub resolution: Resolution,
     /// The merged text, for `merge`.
     pub content: Option<String>,

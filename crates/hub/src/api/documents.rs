@@ -11,29 +11,29 @@ use crate::version_vector::VersionVector;
 /// A document without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentEntry {
-    /// Category or granularity.
+    /// The category or granularity of the document.
     pub kind: String,
-    /// File name.
+    /// The file name of the document.
     pub filename: String,
-    /// How a prompt calls it.
+    /// The label of the document in prompts.
     pub prompt_label: Option<String>,
-    /// Counts its versions.
+    /// The number of its versions.
     pub version: i64,
-    /// Who wrote this version.
+    /// The instance that wrote this version.
     pub source_instance: InstanceId,
-    /// Who decided it.
+    /// The person or program that made this change.
     pub edited_by: String,
-    /// When it was first written.
+    /// Time at which it was first written.
     #[schemars(with = "String")]
     pub created_at: Timestamp,
-    /// When this version was written.
+    /// Time at which this version was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
     /// Of a roll-up: whether its sources changed since.
     pub stale: bool,
-    /// Whether other versions wait for a person.
+    /// True if other versions wait for a person.
     pub in_conflict: bool,
-    /// Whether only people write it.
+    /// True if only people write it.
     pub core_block: bool,
     /// Present and true for a deleted document; `version` is then its last version with a text, which can be restored, and
     /// the times and names are those of the deletion.
@@ -44,44 +44,44 @@ pub struct DocumentEntry {
 /// A document with its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentText {
-    /// What it is.
+    /// Fields of the document besides its text.
     #[serde(flatten)]
     pub entry: DocumentEntry,
-    /// Markdown.
+    /// The text, as Markdown.
     pub content: String,
-    /// What this version has seen.
+    /// All changes that this version includes.
     pub version_vector: VersionVector,
-    /// What the text says that is no longer current, when it is read: it stays until somebody rewrites it.
+    /// Values in the text that were corrected since; the text stays until somebody rewrites it.
     pub no_longer_current: Vec<FormerValue>,
 }
 
 /// A version of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VersionEntry {
-    /// Counts from 1.
+    /// The first one is 1.
     pub version: i64,
     /// The text; none for a deletion.
     pub content: Option<String>,
-    /// Who wrote it.
+    /// The instance that wrote it.
     pub source_instance: InstanceId,
-    /// Who decided it.
+    /// The person or program that made this change.
     pub edited_by: String,
-    /// Whether a person wrote it.
+    /// True if a person wrote it.
     pub by_person: bool,
-    /// When it was written.
+    /// Time at which it was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
-    /// What it has seen.
+    /// All changes that this version includes.
     pub version_vector: VersionVector,
 }
 
 /// A new text of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct DocumentEdit {
-    /// The whole text.
+    /// The whole new text.
     pub content: String,
     /// The version that was edited; another one that came meanwhile refuses the edit.
     pub version: Option<i64>,
-    /// How a prompt calls it from now on.
+    /// The new label of the document in prompts.
     pub prompt_label: Option<String>,
 }

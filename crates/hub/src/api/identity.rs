@@ -11,25 +11,25 @@ use crate::names::{Category, FileName, InstanceId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityFile {
-    /// The file name.
+    /// The name of the file.
     pub filename: FileName,
-    /// The text.
+    /// The text, as Markdown.
     pub content: String,
-    /// How a prompt calls it.
+    /// The label of the document in prompts.
     pub prompt_label: String,
 }
 
 /// All identity documents, each category in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct IdentityAll {
-    /// Who the persona is.
+    /// Documents about the persona.
     #[serde(rename = "self")]
     pub own: Vec<IdentityFile>,
-    /// Who the user is.
+    /// Documents about the user.
     pub user: Vec<IdentityFile>,
-    /// What is between them.
+    /// Documents about their relationship.
     pub relationship: Vec<IdentityFile>,
-    /// Anything else.
+    /// Documents about anything else.
     pub custom: Vec<IdentityFile>,
 }
 
@@ -37,13 +37,13 @@ pub struct IdentityAll {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityText {
-    /// The category.
+    /// The category of the document.
     pub category: Category,
     /// The file name, such as `my_wants.md`.
     pub filename: FileName,
-    /// The text.
+    /// The whole new text.
     pub content: String,
-    /// Who writes.
+    /// The instance that writes.
     pub instance_id: InstanceId,
 }
 
@@ -51,63 +51,63 @@ pub struct IdentityText {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionText {
-    /// The category.
+    /// The category of the document.
     pub category: Category,
-    /// The file name.
+    /// The name of the file.
     pub filename: FileName,
     /// The heading, without its `##` or `###`.
     #[schemars(length(min = 1))]
     pub section: String,
-    /// The text.
+    /// The text of the section.
     pub content: String,
-    /// Who writes.
+    /// The instance that writes.
     pub instance_id: InstanceId,
 }
 
-/// `identity_delete_custom`.
+/// Arguments of the tool `identity_delete_custom`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct CustomFile {
     /// The file name of a document in `custom`.
     pub filename: FileName,
 }
 
-/// `identity_get_meta`.
+/// Arguments of the tool `identity_get_meta`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct MetaQuery {
     /// Only this category, with the label of every file in it.
     pub category: Option<Category>,
-    /// Only this file.
+    /// Returns the label of this file only.
     pub filename: Option<FileName>,
 }
 
-/// Labels by `category/file`.
+/// Result of the tool `identity_get_meta`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Meta {
-    /// Always true.
+    /// Always true: errors are reported as errors.
     pub success: bool,
-    /// Labels.
+    /// Labels in prompts, by `category/file`.
     pub meta: BTreeMap<String, String>,
 }
 
-/// `identity_set_meta`.
+/// Arguments of the tool `identity_set_meta`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetaText {
-    /// The category.
+    /// The category of the document.
     pub category: Category,
     /// The file name; the file need not exist.
     pub filename: FileName,
-    /// How a prompt calls it.
+    /// The label of the document in prompts.
     #[schemars(length(min = 1))]
     pub prompt_label: String,
 }
 
-/// What became of a document.
+/// Result of writing a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Written {
-    /// Whether it was written.
+    /// True if it was written.
     pub success: bool,
-    /// What happened.
+    /// A description of the result.
     pub message: String,
     /// The text as it stands now; none if it was not written.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,17 +11,17 @@ use crate::names::{DiaryDate, Granularity, InstanceId, Slug};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryCreate {
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: Granularity,
     /// The date, in the granularity's form.
     pub date: DiaryDate,
-    /// Markdown.
+    /// The text, as Markdown.
     #[schemars(length(min = 1))]
     pub content: String,
     /// Talks that it tells of.
     #[serde(default)]
     pub chat_ids: Vec<String>,
-    /// Who writes; a daily belongs to it.
+    /// The instance that writes; a daily belongs to it.
     pub instance_id: InstanceId,
     /// Other instances that took part.
     #[serde(default)]
@@ -30,27 +30,27 @@ pub struct MemoryCreate {
     pub slug: Option<Slug>,
 }
 
-/// What became of a memory.
+/// Result of writing a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryWritten {
-    /// Whether it was written.
+    /// True if it was written.
     pub success: bool,
-    /// What happened.
+    /// A description of the result.
     pub message: String,
-    /// Its id.
+    /// The id of the memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_id: Option<String>,
 }
 
-/// `memory_search`.
+/// Arguments of the tool `memory_search`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemorySearch {
-    /// What is looked for.
+    /// The text to search for.
     #[schemars(length(min = 1))]
     pub query: String,
-    /// Who asks.
+    /// The instance that asks.
     pub instance_id: InstanceId,
     /// The query's vector by the hub's own model, instead of embedding it.
     pub query_embedding: Option<Vec<f32>>,
@@ -62,13 +62,13 @@ pub struct MemorySearch {
     pub max_results: Option<u32>,
 }
 
-/// How a memory was found.
+/// The method by which a memory was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchMethod {
     /// By meaning and words.
     Vector,
-    /// By words alone.
+    /// Found by its words alone.
     Text,
 }
 
@@ -76,11 +76,11 @@ pub enum SearchMethod {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FoundMemory {
-    /// Its id.
+    /// The id of the memory.
     pub id: String,
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: Granularity,
-    /// The date.
+    /// The date of the memory.
     pub date: DiaryDate,
     /// The slug of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +89,7 @@ pub struct FoundMemory {
     pub score: f64,
     /// The whole memory, or the part that fits best.
     pub excerpt: String,
-    /// Who wrote it.
+    /// The instance that wrote it.
     pub source_instance: InstanceId,
     /// Same as the granularity.
     pub tier: Granularity,
@@ -99,34 +99,33 @@ pub struct FoundMemory {
     pub vector_score: f64,
     /// 1 / (1 + 0.007·age in days).
     pub recency_score: f64,
-    /// How well it is linked to entities that the query names.
+    /// Strength of its links to entities that the query names.
     pub graph_score: f64,
     /// 1 if the asking instance wrote it.
     pub instance_score: f64,
-    /// How it was found.
+    /// The method by which it was found.
     pub method: SearchMethod,
-    /// Whether it is about the query. True if its relevance, on the scale of recall, is at least 0.75 of the best one's, and the best
-    /// one's is at least 0.4.
+    /// True if it is about the query. True if its relevance, on the scale of recall, is at least 0.75 of the best one's,
+    /// and the best one's is at least 0.4.
     pub is_meant: bool,
-    /// What the excerpt says that a correction has replaced since, and what is so now. The memory itself stays as it was
-    /// written.
+    /// A value in the excerpt that was corrected since, with the current one. The memory itself is not changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_longer_current: Option<FormerValue>,
 }
 
-/// What a search found.
+/// Result of the tool `memory_search`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchResults {
-    /// The best first.
+    /// Matches, the best first.
     pub results: Vec<FoundMemory>,
-    /// How was searched.
+    /// The method of the search.
     pub search_method: SearchMethod,
-    /// Whether vectors could be compared.
+    /// True if vectors could be compared.
     pub vector_available: bool,
 }
 
-/// `memory_grep`.
+/// Arguments of the tool `memory_grep`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryGrep {
@@ -141,9 +140,9 @@ pub struct MemoryGrep {
 /// A memory that holds the words.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GreppedMemory {
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: Granularity,
-    /// The date.
+    /// The date of the memory.
     pub date: DiaryDate,
     /// The slug of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,21 +155,21 @@ pub struct GreppedMemory {
     pub context: String,
 }
 
-/// What a grep found.
+/// Result of the tool `memory_grep`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GrepResults {
-    /// The best first.
+    /// Matches, the best first.
     pub results: Vec<GreppedMemory>,
     /// Memories among which was searched.
     pub total_scanned: usize,
 }
 
-/// `memory_list`.
+/// Arguments of the tool `memory_list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryList {
-    /// Only this granularity.
+    /// Lists this granularity only.
     pub granularity: Option<Granularity>,
     /// Most entries, 20 if not given.
     #[schemars(range(min = 1, max = 100), extend("default" = 20))]
@@ -190,15 +189,15 @@ pub struct MemoryList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedMemory {
-    /// Its id.
+    /// The id of the memory.
     pub id: String,
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: Granularity,
     /// The date; of a significant memory with its slug.
     pub date: String,
     /// The first 100 characters.
     pub preview: String,
-    /// Who wrote it.
+    /// The instance that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_instance: Option<InstanceId>,
     /// Of a roll-up: whether its sources changed since.
@@ -209,23 +208,23 @@ pub struct ListedMemory {
 /// A list of memories.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MemoryListing {
-    /// The newest first.
+    /// Memories, the newest first.
     pub memories: Vec<ListedMemory>,
-    /// How many there are in all.
+    /// Number of there that are in all.
     pub total: usize,
 }
 
-/// `memory_read`, `memory_delete`.
+/// Arguments of the tools `memory_read` and `memory_delete`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryRef {
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: Granularity,
-    /// The date.
+    /// The date of the memory.
     pub date: DiaryDate,
-    /// Which significant memory of that date; may be left out where there is one.
+    /// The slug of a significant memory; may be left out if the date has only one.
     pub slug: Option<Slug>,
-    /// Whose daily; may be left out where there is one.
+    /// The instance of a daily; may be left out if the date has only one.
     pub instance_id: Option<InstanceId>,
 }
 
@@ -233,17 +232,17 @@ pub struct MemoryRef {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryEntry {
-    /// Its id.
+    /// The id of the memory.
     pub id: String,
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: Granularity,
-    /// The date.
+    /// The date of the memory.
     pub date: DiaryDate,
-    /// Markdown.
+    /// The text, as Markdown.
     pub content: String,
     /// Talks that it tells of.
     pub chat_ids: Vec<String>,
-    /// Who wrote it.
+    /// The instance that wrote it.
     pub source_instance: InstanceId,
     /// Other instances that took part.
     pub participating_instances: Vec<InstanceId>,
@@ -252,28 +251,28 @@ pub struct MemoryEntry {
     pub slug: Option<Slug>,
     /// Counts its versions from 1.
     pub version: i64,
-    /// When it was first written.
+    /// Time at which it was first written.
     #[schemars(with = "String")]
     pub created_at: Timestamp,
-    /// When this version was written.
+    /// Time at which this version was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
-    /// Who wrote this version.
+    /// The author of this version.
     pub edited_by: String,
     /// Of a roll-up: whether its sources changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<bool>,
 }
 
-/// What `memory_read` found.
+/// Result of the tool `memory_read`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryReadResult {
-    /// Whether it is there.
+    /// True if it is there.
     pub success: bool,
-    /// The memory.
+    /// The memory, if it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryEntry>,
-    /// Why not.
+    /// The reason why it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -282,22 +281,22 @@ pub struct MemoryReadResult {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryUpdate {
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: Granularity,
-    /// The date.
+    /// The date of the memory.
     pub date: DiaryDate,
     /// The whole new text.
     #[schemars(length(min = 1))]
     pub content: String,
-    /// Who corrects.
+    /// The author of the correction.
     pub edited_by: Option<String>,
-    /// Which significant memory of that date.
+    /// The slug of a significant memory.
     pub slug: Option<Slug>,
-    /// Whose daily.
+    /// The instance of a daily.
     pub instance_id: Option<InstanceId>,
 }
 
-/// `memory_consolidate`.
+/// Arguments of the tool `memory_consolidate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryConsolidate {
@@ -317,58 +316,58 @@ pub struct PendingPeriod {
     pub kind: String,
     /// The file name that its roll-up has or will have.
     pub filename: String,
-    /// Whether it is over and nothing stands against writing it: it is written by itself soon.
+    /// True if it is over and nothing stands against writing it: it is written by itself soon.
     pub due: bool,
-    /// Whether it is written, and its sources have changed since.
+    /// True if it is written, and its sources have changed since.
     pub stale: bool,
 }
 
-/// What became of one period.
+/// Result of writing the summary of one period.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Consolidation {
     /// Weekly, monthly or yearly.
     pub granularity: Granularity,
-    /// The period.
+    /// The period that was summarised.
     pub date_str: String,
-    /// Whether it was written.
+    /// True if it was written.
     pub success: bool,
-    /// Why not.
+    /// The reason of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What a consolidation did.
+/// Result of the tool `memory_consolidate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Consolidations {
-    /// Whether none failed.
+    /// True if none failed.
     pub success: bool,
     /// One for each period.
     pub consolidations: Vec<Consolidation>,
-    /// What happened.
+    /// A description of the result.
     pub message: String,
 }
 
-/// `memory_embedding_purge`.
+/// Result of the tool `memory_embedding_purge`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Purged {
     /// Memories whose vectors were taken away.
     pub purged: u64,
     /// Memories that still have vectors.
     pub remaining: u64,
-    /// What happened.
+    /// A description of the result.
     pub message: String,
 }
 
-/// `memory_embedding_rebuild`.
+/// Result of the tool `memory_embedding_rebuild`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rebuilt {
     /// Memories that have vectors now.
     pub rebuilt: u64,
     /// Memories that could not be embedded.
     pub failed: u64,
-    /// All memories.
+    /// Number of all memories.
     pub total: u64,
-    /// What happened.
+    /// A description of the result.
     pub message: String,
 }

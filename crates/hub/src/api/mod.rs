@@ -11,17 +11,16 @@ pub mod archive;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an act ended.
+/// Result of a tool that only succeeds or fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
-    /// Whether it was done.
+    /// True if it was done.
     pub success: bool,
-    /// What happened, for a person or a model.
+    /// A description of the result, for a person or a model.
     pub message: String,
 }
 
 impl Outcome {
-    /// It was done.
     pub fn done(message: impl Into<String>) -> Self {
         Self { success: true, message: message.into() }
     }

@@ -9,33 +9,33 @@ use crate::names::{Category, FileName};
 /// A snapshot without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SnapshotEntry {
-    /// Its id.
+    /// The id of the snapshot.
     pub id: String,
-    /// The category.
+    /// The category of the document.
     pub category: Category,
-    /// The file name.
+    /// The name of the file.
     pub filename: FileName,
-    /// When it was made.
+    /// Time at which it was made.
     #[schemars(with = "String")]
     pub timestamp: Timestamp,
     /// The day it was made, UTC.
     pub date: String,
     /// Why: `manual`, `scheduled`, `pre-replace`.
     pub reason: String,
-    /// By which instance.
+    /// The instance that made it.
     pub source: String,
 }
 
-/// `snapshot_create` and `snapshot_list`.
+/// Result of the tools `snapshot_create` and `snapshot_list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Snapshots {
-    /// Always true.
+    /// Always true: errors are reported as errors.
     pub success: bool,
-    /// The newest first.
+    /// Snapshots, the newest first.
     pub snapshots: Vec<SnapshotEntry>,
 }
 
-/// `snapshot_list`.
+/// Arguments of the tool `snapshot_list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct SnapshotQuery {
     /// Only of this category.
@@ -44,7 +44,7 @@ pub struct SnapshotQuery {
     pub filename: Option<FileName>,
 }
 
-/// `snapshot_get` and `snapshot_restore`.
+/// Arguments of the tools `snapshot_get` and `snapshot_restore`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotRef {
@@ -52,15 +52,15 @@ pub struct SnapshotRef {
     pub snapshot_id: String,
 }
 
-/// `snapshot_get`.
+/// Result of the tool `snapshot_get`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SnapshotText {
-    /// Whether it is there.
+    /// True if it is there.
     pub success: bool,
-    /// Its text.
+    /// The text of the snapshot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Why not.
+    /// The reason why it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::names::{Category, InstanceId};
 use crate::version_vector::VersionVector;
 
-/// `sync_pull`.
+/// Arguments of the tool `sync_pull`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPull {
-    /// Who pulls.
+    /// The instance that pulls.
     pub instance_id: InstanceId,
     /// All that it has seen: only what is newer is sent. Without it, everything.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub struct ErasedLineItem {
     /// SHA-256, in hexadecimal, of persona, user, kind and name of the document and the words of the line, each with a zero byte
     /// behind it. Tags, list markers, case and white space do not count.
     pub digest: String,
-    /// Whose change erased it.
+    /// The author of the change that erased it.
     pub author: InstanceId,
     /// The counter of that change.
     pub counter: u64,
@@ -49,14 +49,14 @@ pub struct ConcurrentVersion {
     pub content: Option<String>,
     /// The instance that wrote it.
     pub source_instance: InstanceId,
-    /// Who decided it: an instance, `editor:file`, `admin`.
+    /// The author of this version: an instance, `editor:file` or `admin`.
     pub edited_by: String,
-    /// Whether a person wrote it.
+    /// True if a person wrote it.
     pub by_person: bool,
-    /// When it was written.
+    /// Time at which it was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
-    /// What it has seen, itself included.
+    /// All changes that it includes, its own too.
     pub version_vector: VersionVector,
     /// Present and true for a deletion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,32 +67,32 @@ pub struct ConcurrentVersion {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityItem {
-    /// The category.
+    /// The category of the document.
     pub category: Category,
-    /// The file name.
+    /// The name of the file.
     pub filename: String,
     /// The text; none if it was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// How a prompt calls it.
+    /// The label of the document in prompts.
     pub prompt_label: String,
-    /// Counts its versions.
+    /// The number of its versions.
     pub version: i64,
-    /// When this version was written.
+    /// Time at which this version was written.
     #[schemars(with = "String")]
     pub last_modified: Timestamp,
-    /// Who wrote it.
+    /// The author of this version.
     pub modified_by: String,
     /// The instance that wrote it.
     pub source_instance: InstanceId,
-    /// Whether a person wrote it.
+    /// True if a person wrote it.
     pub by_person: bool,
-    /// What this version has seen.
+    /// All changes that this version includes.
     pub version_vector: VersionVector,
     /// Present and true for a deletion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
-    /// When it was deleted.
+    /// Time at which it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
@@ -110,14 +110,14 @@ pub struct IdentityItem {
 /// Identity documents by category.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct IdentityItems {
-    /// Who the persona is.
+    /// Documents about the persona.
     #[serde(rename = "self")]
     pub own: Vec<IdentityItem>,
-    /// Who the user is.
+    /// Documents about the user.
     pub user: Vec<IdentityItem>,
-    /// What is between them.
+    /// Documents about their relationship.
     pub relationship: Vec<IdentityItem>,
-    /// Anything else.
+    /// Documents about anything else.
     pub custom: Vec<IdentityItem>,
 }
 
@@ -125,11 +125,11 @@ pub struct IdentityItems {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryItem {
-    /// Its id.
+    /// The id of the memory.
     pub id: String,
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: String,
-    /// The date.
+    /// The date of the memory.
     pub date: String,
     /// The slug of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,22 +143,22 @@ pub struct MemoryItem {
     pub source_instance: InstanceId,
     /// Other instances that took part.
     pub participating_instances: Vec<InstanceId>,
-    /// Counts its versions.
+    /// The number of its versions.
     pub version: i64,
-    /// When it was first written.
+    /// Time at which it was first written.
     #[schemars(with = "String")]
     pub created_at: Timestamp,
-    /// When this version was written.
+    /// Time at which this version was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
-    /// Who decided this version.
+    /// The author of this version.
     pub edited_by: String,
-    /// What this version has seen.
+    /// All changes that this version includes.
     pub version_vector: VersionVector,
     /// Present and true for a deletion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
-    /// When it was deleted.
+    /// Time at which it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
@@ -173,13 +173,13 @@ pub struct MemoryItem {
     pub name_erased: bool,
 }
 
-/// Where the hub stands, for the next pull.
+/// State of the hub, for the next pull.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncToken {
     /// Rises with every change.
     pub server_version: i64,
-    /// When.
+    /// Time of the answer.
     #[schemars(with = "String")]
     pub timestamp: Timestamp,
     /// Digest of the state; empty while pages follow.
@@ -188,15 +188,15 @@ pub struct SyncToken {
     pub version_vector: VersionVector,
 }
 
-/// What a pull gives.
+/// Result of the tool `sync_pull`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPulled {
-    /// Always true.
+    /// Always true: errors are reported as errors.
     pub success: bool,
-    /// Identity documents.
+    /// Identity documents by category.
     pub identity_files: IdentityItems,
-    /// Memories.
+    /// Memories of all granularities.
     pub memories: Vec<MemoryItem>,
     /// For the next pull.
     pub new_sync_token: SyncToken,
@@ -205,15 +205,15 @@ pub struct SyncPulled {
     pub next_cursor: Option<String>,
 }
 
-/// Who pushes.
+/// The instance that pushes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PushingInstance {
-    /// Its id.
+    /// The id of the instance.
     pub id: InstanceId,
-    /// What it is: `psycheros`, `sby`, `sillytavern`, `openwebui`, `claude-code`, `other` or any word.
+    /// The kind of program: `psycheros`, `sby`, `sillytavern`, `openwebui`, `claude-code`, `other` or any word.
     #[serde(rename = "type")]
     pub kind: String,
-    /// How it is called.
+    /// A display name of the instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its own version; without effect.
@@ -225,9 +225,9 @@ pub struct PushingInstance {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityChange {
-    /// The category.
+    /// The category of the document.
     pub category: String,
-    /// The file name.
+    /// The name of the file.
     pub filename: String,
     /// The text; left out for a deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -235,34 +235,37 @@ pub struct IdentityChange {
     /// Kept for older clients; without effect.
     #[serde(default)]
     pub version: i64,
-    /// When it was written, RFC 3339.
+    /// Time of the change, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
-    /// Who wrote it.
+    /// The author of the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_by: Option<String>,
-    /// Whether a person wrote it: needed for the documents that only people write, and believed of a token that is not
+    /// The instance that wrote the text, if that is another one than the author of the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_instance: Option<String>,
+    /// True if a person wrote it: needed for the documents that only people write, and believed of a token that is not
     /// bound to an instance.
     #[serde(default)]
     pub by_person: bool,
-    /// What it has seen, itself included; without it the client's last pull is its base.
+    /// All changes that it includes, its own too; without it the client's last pull is its base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_vector: Option<VersionVector>,
-    /// Whether it is a deletion.
+    /// True if it is a deletion.
     #[serde(default)]
     pub deleted: bool,
-    /// When it was deleted.
+    /// Time at which it was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
 }
 
-/// A changed memory.
+/// A memory that was changed or deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryChange {
-    /// The granularity.
+    /// The granularity of the memory.
     pub granularity: String,
-    /// The date.
+    /// The date of the memory.
     pub date: String,
     /// Of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -273,7 +276,7 @@ pub struct MemoryChange {
     /// Talks that it tells of.
     #[serde(default)]
     pub chat_ids: Vec<String>,
-    /// Whose daily, or who wrote it.
+    /// The instance of a daily, else the author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_instance: Option<String>,
     /// Other instances that took part.
@@ -282,22 +285,22 @@ pub struct MemoryChange {
     /// Kept for older clients; without effect.
     #[serde(default)]
     pub version: i64,
-    /// When it was first written, RFC 3339.
+    /// Time at which it was created, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// When it was written, RFC 3339.
+    /// Time of the change, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
-    /// Who decided it.
+    /// The author of the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_by: Option<String>,
-    /// What it has seen, itself included; without it the client's last pull is its base.
+    /// All changes that it includes, its own too; without it the client's last pull is its base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_vector: Option<VersionVector>,
-    /// Whether it is a deletion.
+    /// True if it is a deletion.
     #[serde(default)]
     pub deleted: bool,
-    /// When it was deleted.
+    /// Time at which it was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
 }
@@ -324,24 +327,25 @@ pub struct Erasure {
     /// Digests of the lines, as in `erasedLines` of a pull.
     #[serde(default)]
     pub lines: Vec<String>,
-    /// Whether the name was erased too: the document goes, and only a digest of its name is kept.
+    /// True if the name was erased too: the document goes, and only a digest of its name is kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub name_erased: bool,
 }
 
-/// `sync_push`.
+/// Arguments of the tool `sync_push`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPush {
-    /// Who pushes.
+    /// The instance that pushes.
     pub instance: PushingInstance,
-    /// Identity documents.
+    /// Changed identity documents.
     #[serde(default)]
     pub identity_changes: Vec<IdentityChange>,
-    /// Memories.
+    /// Changed memories of all granularities.
     #[serde(default)]
     pub memory_changes: Vec<MemoryChange>,
-    /// What a person has erased at the pusher. It is taken out of every version here too, as far as the pusher wrote it.
+    /// Erasures by a person at the pushing home. They are removed from every version here too, as far as that home wrote
+    /// it.
     #[serde(default)]
     pub erasures: Vec<Erasure>,
     /// Kept for older clients; without effect.
@@ -349,7 +353,7 @@ pub struct SyncPush {
     pub last_sync_version: Option<u64>,
 }
 
-/// What became of an item.
+/// The result for an item of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemStatus {
@@ -363,36 +367,36 @@ pub enum ItemStatus {
     Refused,
 }
 
-/// What became of an item of a push.
+/// The result for an item of a push, with its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemResult {
     /// Of an identity document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// Of a memory.
+    /// The granularity, for a memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granularity: Option<String>,
     /// Of an identity document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// Of a memory.
+    /// The date, for a memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slug: Option<String>,
-    /// What became of it.
+    /// The result for the item.
     pub status: ItemStatus,
     /// Why, or what was changed of it, such as a time that lies too far ahead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What a push did.
+/// Result of the tool `sync_push`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPushed {
-    /// Whether it was taken; single items may still be refused.
+    /// True if it was taken; single items may still be refused.
     pub success: bool,
     /// For the next pull.
     pub new_sync_token: SyncToken,
@@ -409,12 +413,12 @@ pub struct SyncPushed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectedInstance {
-    /// Its id.
+    /// The id of the instance.
     pub id: InstanceId,
-    /// What it is.
+    /// The kind of program.
     #[serde(rename = "type")]
     pub kind: String,
-    /// When it last pulled or pushed.
+    /// Time at which it last pulled or pushed.
     #[schemars(with = "String")]
     pub last_sync: Timestamp,
 }
@@ -422,36 +426,36 @@ pub struct ConnectedInstance {
 /// An instance that shares this hub, and how far it has followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FollowingInstance {
-    /// Its id.
+    /// The id of the instance.
     pub id: InstanceId,
-    /// What it is; `echovessel` for a home.
+    /// The kind of program; `echovessel` for a home.
     pub kind: String,
-    /// When it last pulled or pushed.
+    /// Time at which it last pulled or pushed.
     #[schemars(with = "String")]
     pub last_sync: Timestamp,
     /// Documents that it does not have as they are shown here.
     pub behind: usize,
-    /// Whether it holds a copy of something that was erased here since.
+    /// True if it holds a copy of something that was erased here since.
     pub has_erased: bool,
 }
 
-/// How the drawing of facts from memories fares, since the start of the program.
+/// State of extracting facts from memories, since the start of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtractionStatus {
-    /// Whether there is a model that facts can be asked of.
+    /// True if there is a model that facts can be asked of.
     pub llm_available: bool,
-    /// When one was last asked.
+    /// Time at which one was last asked.
     #[schemars(with = "Option<String>")]
     pub last_attempt: Option<Timestamp>,
-    /// When that last succeeded.
+    /// Time at which that last succeeded.
     #[schemars(with = "Option<String>")]
     pub last_success: Option<Timestamp>,
     /// Why it last failed.
     pub last_error: Option<String>,
-    /// How often one was asked.
+    /// Number of times one was asked.
     pub attempts_total: u64,
-    /// How often that succeeded.
+    /// Number of times that succeeded.
     pub successes_total: u64,
     /// Nodes that came of it.
     pub nodes_created_total: u64,
@@ -462,13 +466,13 @@ pub struct ExtractionStatus {
 /// A persona, as one home tells another which it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HubPersona {
-    /// Its id.
+    /// The id of the persona.
     pub id: String,
-    /// Its name.
+    /// The name of the persona.
     pub name: String,
 }
 
-/// `sync_status`.
+/// Result of the tool `sync_status`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncStatus {
@@ -478,18 +482,18 @@ pub struct SyncStatus {
     pub persona: HubPersona,
     /// The instance that the caller speaks as: the one that its token is bound to.
     pub speaks_as: InstanceId,
-    /// Whether the caller's token is bound to that instance.
+    /// True if the caller's token is bound to that instance.
     pub is_bound: bool,
     /// The instance that this hub is: the author of what it writes itself.
     pub instance: InstanceId,
     /// Rises with every change.
     pub server_version: i64,
-    /// Who has spoken with this hub.
+    /// Instances that have called this hub.
     pub connected_instances: Vec<ConnectedInstance>,
-    /// What was seen.
+    /// All changes that the hub has seen.
     pub version_vector: VersionVector,
     /// Conflicts that wait for a person.
     pub open_conflicts: usize,
-    /// How the drawing of facts fares.
+    /// State of extracting facts from memories.
     pub extraction: ExtractionStatus,
 }

@@ -26,7 +26,7 @@ const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Front matter beside the content of a file.
 const FRONT_MATTER_ROOM: u64 = 64 * 1024;
 
-/// Whether an archive of so many bytes, with files of these sizes unpacked, is taken; else why not.
+/// Checks the size of an archive and the sizes of its unpacked files. The error says which limit is exceeded.
 pub(super) fn fits(bytes: usize, sizes: &[u64]) -> Result<(), String> {
     let (unpacked, largest) = (sizes.iter().sum::<u64>(), sizes.iter().max().copied().unwrap_or(0));
     let bounds = [

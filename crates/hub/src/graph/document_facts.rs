@@ -11,22 +11,21 @@ use super::relations::{
 use super::service::Graph;
 use crate::names::DiaryName;
 
-/// How sure a name is that a line holds.
+/// Confidence of a name that occurs in a line.
 const NAME_CONFIDENCE: f64 = 0.7;
 
 /// A daily or significant memory with lines that the graph was not drawn from yet. Lines that the persona's own memory wrote
 /// are not among them: their events are read themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadDocument {
-    /// The document's number.
+    /// The number of the document.
     pub number: i64,
-    /// Its name.
+    /// The name of the document.
     pub name: DiaryName,
-    /// Whose memory it is.
     pub scope: Scope,
-    /// How the persona is called.
+    /// The name of the persona.
     pub persona: String,
-    /// How the user is called, when that is known.
+    /// The name of the user, if it is known.
     pub user: Option<String>,
     /// The next unread lines, in their order; empty if all were read.
     pub lines: Vec<UnreadEvent>,
@@ -34,12 +33,12 @@ pub struct UnreadDocument {
     pub entities: Vec<KnownEntity>,
 }
 
-/// What the lines of a document tell.
+/// Facts extracted from the lines of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DocumentFacts {
     /// Names that stand in the lines and are not known yet, each with its type.
     pub names: Vec<(String, String)>,
-    /// Who is joined with what; `event` is the id of a line.
+    /// Relations between entities; `event` is the id of a line.
     pub relations: Vec<Relation>,
 }
 

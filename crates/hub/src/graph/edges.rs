@@ -16,42 +16,42 @@ fn half() -> f64 {
     0.5
 }
 
-/// `graph_edge_create`.
+/// Arguments of the tool `graph_edge_create`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeCreate {
-    /// Where it begins.
+    /// The id of the node at its beginning.
     pub from_id: String,
-    /// Where it ends.
+    /// The id of the node at its end.
     pub to_id: String,
-    /// The edge.
+    /// The fields of the edge.
     #[serde(flatten)]
     pub edge: EdgeText,
-    /// Who writes.
+    /// The instance that writes.
     pub instance_id: String,
 }
 
-/// What is said of an edge that is written, alone or in a transaction.
+/// Fields of an edge that is written, alone or in a transaction.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeText {
-    /// What joins them.
+    /// The type of the relation.
     #[serde(rename = "type")]
     pub edge_type: String,
     /// Whatever the client keeps with it.
     #[serde(default)]
     pub properties: Map<String, Value>,
-    /// How strong it is.
+    /// The strength of the relation, from 0 to 1.
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub weight: f64,
-    /// What it is known from.
+    /// The evidence of the relation.
     #[serde(default)]
     pub evidence: Option<String>,
     /// The memory that it depends on.
     #[serde(default)]
     pub source_memory_id: Option<String>,
-    /// When what it says happened.
+    /// Time at which the fact happened.
     #[serde(default)]
     pub occurred_at: Option<String>,
     /// Until when it holds.
@@ -63,7 +63,7 @@ pub struct EdgeText {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeGet {
-    /// This one.
+    /// The id of one edge.
     #[serde(default)]
     pub id: Option<String>,
     /// Those that begin here.
@@ -83,31 +83,31 @@ pub struct EdgeGet {
     pub only_valid: bool,
 }
 
-/// `graph_edge_update`.
+/// Arguments of the tool `graph_edge_update`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeUpdate {
-    /// Which.
+    /// The id of the edge.
     pub id: String,
-    /// What joins the nodes.
+    /// The new type of the relation.
     #[serde(default, rename = "type")]
     pub edge_type: Option<String>,
-    /// All properties.
+    /// All properties; they replace the old ones.
     #[serde(default)]
     pub properties: Option<Map<String, Value>>,
-    /// How strong it is.
+    /// The new strength, from 0 to 1.
     #[serde(default)]
     pub weight: Option<f64>,
-    /// What it is known from.
+    /// The new evidence of the relation.
     #[serde(default)]
     pub evidence: Option<String>,
     /// Until when it holds.
     #[serde(default)]
     pub valid_until: Option<String>,
-    /// When it was last found to hold.
+    /// Time at which it was last confirmed.
     #[serde(default)]
     pub last_confirmed_at: Option<String>,
-    /// Who writes.
+    /// The instance that writes.
     pub instance_id: String,
 }
 
@@ -164,7 +164,6 @@ impl Graph {
         Ok(EdgesResponse { edges })
     }
 
-    /// Changes an edge.
     pub async fn update_edge(&self, scope: &Scope, asked: EdgeUpdate) -> Result<EdgeResponse, StoreError> {
         let missing = || {
             EdgeResponse::refused(format!(

@@ -19,42 +19,42 @@ fn half() -> f64 {
     0.5
 }
 
-/// `graph_node_create`.
+/// Arguments of the tool `graph_node_create`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeCreate {
-    /// The node.
+    /// The fields of the node.
     #[serde(flatten)]
     pub node: NodeText,
-    /// Who writes.
+    /// The instance that writes.
     pub instance_id: String,
 }
 
-/// What is said of a node that is written, alone or in a transaction.
+/// Fields of a node that is written, alone or in a transaction.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeText {
-    /// What it is.
+    /// The type of the node.
     #[serde(rename = "type")]
     #[schemars(length(min = 1))]
     pub node_type: String,
-    /// What it is called.
+    /// The name of the node.
     #[schemars(length(min = 1))]
     pub label: String,
-    /// What is known of it.
+    /// A description of the node, in prose.
     #[serde(default)]
     pub description: Option<String>,
     /// Whatever the client keeps with it.
     #[serde(default)]
     pub properties: Map<String, Value>,
-    /// How sure it is.
+    /// The certainty of the node, from 0 to 1.
     #[serde(default = "half")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
     /// The memory that it depends on.
     #[serde(default)]
     pub source_memory_id: Option<String>,
-    /// When it became known.
+    /// Time at which it became known.
     #[serde(default)]
     pub first_learned_at: Option<String>,
     /// A vector of the client's. Its size is checked; our own model embeds the node.
@@ -62,61 +62,61 @@ pub struct NodeText {
     pub embedding: Option<Vec<f32>>,
 }
 
-/// `graph_node_update`.
+/// Arguments of the tool `graph_node_update`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeUpdate {
-    /// Which.
+    /// The id of the node.
     pub id: String,
-    /// What it is.
+    /// The new type of the node.
     #[serde(default, rename = "type")]
     pub node_type: Option<String>,
-    /// What it is called.
+    /// The new name of the node.
     #[serde(default)]
     pub label: Option<String>,
-    /// What is known of it.
+    /// The new description, in prose.
     #[serde(default)]
     pub description: Option<String>,
-    /// All properties.
+    /// All properties; they replace the old ones.
     #[serde(default)]
     pub properties: Option<Map<String, Value>>,
-    /// How sure it is.
+    /// The new certainty, from 0 to 1.
     #[serde(default)]
     pub confidence: Option<f64>,
-    /// When it was last found to hold.
+    /// Time at which it was last confirmed.
     #[serde(default)]
     pub last_confirmed_at: Option<String>,
-    /// As in [`NodeText`].
+    /// The same as in [`NodeText`].
     #[serde(default)]
     pub embedding: Option<Vec<f32>>,
-    /// Who writes.
+    /// The instance that writes.
     pub instance_id: String,
 }
 
-/// `graph_node_delete`.
+/// Arguments of the tool `graph_node_delete`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct NodeDelete {
-    /// Which.
+    /// The id of the node.
     pub id: String,
     /// For good, not softly.
     #[serde(default)]
     pub permanent: bool,
 }
 
-/// `graph_node_list`.
+/// Arguments of the tool `graph_node_list`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeList {
-    /// Only this type.
+    /// Lists nodes of this type only.
     #[serde(default, rename = "type")]
     pub node_type: Option<String>,
     /// Softly deleted ones too.
     #[serde(default)]
     pub include_deleted: bool,
-    /// How many.
+    /// Maximum number of nodes.
     #[schemars(range(min = 1, max = 500), extend("default" = LIST_LIMIT))]
     pub limit: Option<usize>,
-    /// How many to pass over.
+    /// Number of nodes to skip.
     #[serde(default)]
     pub offset: usize,
 }
@@ -159,7 +159,6 @@ impl Graph {
         })
     }
 
-    /// Changes a node.
     pub async fn update_node(&self, scope: &Scope, asked: NodeUpdate) -> Result<NodeResponse, StoreError> {
         let Ok(id) = Uuid::parse_str(&asked.id) else {
             return Ok(NodeResponse::refused(not_found(&asked.id)));

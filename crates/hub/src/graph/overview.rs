@@ -28,7 +28,7 @@ impl Graph {
         Ok(InsightsResponse { insights: insights(&nodes, &edges) })
     }
 
-    /// How much there is.
+    /// Counts of nodes and edges by type.
     pub async fn stats(&self, scope: &Scope) -> Result<StatsResponse, StoreError> {
         let (nodes, deleted_nodes): (Vec<_>, Vec<_>) =
             self.store.graph_nodes(scope).await?.into_iter().partition(|node| !node.deleted);

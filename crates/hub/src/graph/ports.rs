@@ -21,39 +21,38 @@ use super::relations::UnreadSession;
 pub struct GraphNode {
     /// Its id; an entity's own for an entity.
     pub id: Uuid,
-    /// What it is: `person`, `topic`, `goal`, …
+    /// The type of the node: `person`, `topic`, `goal`, …
     #[serde(rename = "type")]
     pub node_type: String,
-    /// What it is called.
     pub label: String,
-    /// What is known of it, in prose; may be empty.
+    /// A description in prose; may be empty.
     pub description: String,
     /// Properties of clients, kept as they are.
     pub properties: Map<String, Value>,
-    /// How sure it is, 0 to 1.
+    /// The certainty of the node, from 0 to 1.
     pub confidence: f64,
     /// Other names of an entity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Who wrote it first; empty for what the memory itself found out.
+    /// The instance that wrote it first; empty for nodes that come from memories.
     pub source_instance: String,
     /// The memories that it depends on, the newest first.
     pub source_memory_ids: Vec<String>,
-    /// When it was written.
+    /// Time at which it was written.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time at which it last changed.
     pub updated_at: Timestamp,
-    /// When it became known.
+    /// Time at which it became known.
     pub first_learned_at: Option<Timestamp>,
-    /// When it was last found to hold.
+    /// Time at which it was last found to hold.
     pub last_confirmed_at: Option<Timestamp>,
     /// Rises with every change.
     pub version: u32,
-    /// Whether it was deleted softly.
+    /// True if it was deleted softly.
     pub deleted: bool,
-    /// Whether it is an entity of the memory.
+    /// True if it is an entity of the memory.
     pub entity: bool,
-    /// What its label or description says that is no longer current.
+    /// A value in its label or description that is no longer current.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_longer_current: Option<FormerValue>,
 }
@@ -62,43 +61,40 @@ pub struct GraphNode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphEdge {
-    /// Its id.
     pub id: Uuid,
-    /// Where it begins.
     pub from_id: Uuid,
-    /// Where it ends.
     pub to_id: Uuid,
-    /// What joins them, in the client's words.
+    /// The type of the relation, as the client named it.
     #[serde(rename = "type")]
     pub edge_type: String,
     /// Whatever clients keep with it.
     pub properties: Map<String, Value>,
-    /// How strong it is, 0 to 1.
+    /// The strength of the relation, from 0 to 1.
     pub weight: f64,
     /// The newest evidence for it.
     pub evidence: Option<String>,
-    /// Who wrote it first.
+    /// The instance that wrote it first.
     pub source_instance: String,
     /// The memories that it depends on, the newest first.
     pub source_memory_ids: Vec<String>,
-    /// When it was written.
+    /// Time at which it was written.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time at which it last changed.
     pub updated_at: Timestamp,
-    /// When what it says happened.
+    /// Time at which what it says happened.
     pub occurred_at: Option<Timestamp>,
     /// Until when it holds.
     pub valid_until: Option<Timestamp>,
-    /// When it was last found to hold.
+    /// Time at which it was last found to hold.
     pub last_confirmed_at: Option<Timestamp>,
     /// Rises with every change.
     pub version: u32,
-    /// Whether it was deleted softly.
+    /// True if it was deleted softly.
     pub deleted: bool,
 }
 
 impl GraphEdge {
-    /// Whether it is there and holds at this moment.
+    /// True if it is there and holds at this moment.
     pub fn holds_at(&self, now: Timestamp) -> bool {
         !self.deleted && self.valid_until.is_none_or(|until| now < until)
     }
@@ -109,19 +105,16 @@ impl GraphEdge {
 pub struct NewGraphNode {
     /// Its id, unless one of this type and label is there.
     pub id: Uuid,
-    /// What it is.
     pub node_type: String,
-    /// What it is called.
     pub label: String,
-    /// What is known of it.
     pub description: String,
     /// Whatever clients keep with it.
     pub properties: Map<String, Value>,
-    /// How sure it is.
+    /// From 0 to 1.
     pub confidence: f64,
     /// The memory that it depends on.
     pub source_memory_id: Option<String>,
-    /// When it became known.
+    /// Time at which it became known.
     pub first_learned_at: Option<Timestamp>,
 }
 
@@ -139,21 +132,17 @@ pub enum EdgeEnd {
 pub struct NewGraphEdge {
     /// Its id, unless there is one of this type between the same nodes.
     pub id: Uuid,
-    /// Where it begins.
     pub from: EdgeEnd,
-    /// Where it ends.
     pub to: EdgeEnd,
-    /// What joins them.
     pub edge_type: String,
     /// Whatever clients keep with it.
     pub properties: Map<String, Value>,
-    /// How strong it is.
+    /// From 0 to 1.
     pub weight: f64,
-    /// What it is known from.
     pub evidence: Option<String>,
     /// The memory that it depends on.
     pub source_memory_id: Option<String>,
-    /// When what it says happened.
+    /// Time at which what it says happened.
     pub occurred_at: Option<Timestamp>,
     /// Until when it holds.
     pub valid_until: Option<Timestamp>,
@@ -164,11 +153,8 @@ pub struct NewGraphEdge {
 pub struct GraphWrite {
     /// Nodes, written before the edges.
     pub nodes: Vec<NewGraphNode>,
-    /// Edges.
     pub edges: Vec<NewGraphEdge>,
-    /// Who writes.
     pub instance: String,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -177,7 +163,7 @@ pub struct GraphWrite {
 pub struct Written<T> {
     /// As it is now.
     pub value: T,
-    /// Whether it is new.
+    /// True if it is new.
     pub is_new: bool,
 }
 
@@ -187,42 +173,37 @@ pub struct Written<T> {
 pub struct Unresolved {
     /// Its place in the list of edges, from 0.
     pub index: usize,
-    /// What is not there: labels, or ids.
+    /// Ends that do not exist: labels or ids.
     pub missing: Vec<String>,
 }
 
-/// What a write came to.
+/// The result of a write to the graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphWritten {
     /// In the order asked.
     pub nodes: Vec<Written<GraphNode>>,
     /// Those that could be written, in the order asked.
     pub edges: Vec<Written<GraphEdge>>,
-    /// The others.
     pub unresolved: Vec<Unresolved>,
 }
 
-/// What changes of a node; none leaves a field as it is.
+/// A change of a node; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeChange {
-    /// What it is.
     pub node_type: Option<String>,
-    /// What it is called.
     pub label: Option<String>,
-    /// What is known of it.
     pub description: Option<String>,
     /// All properties: they take the place of those that were there.
     pub properties: Option<Map<String, Value>>,
-    /// How sure it is.
+    /// From 0 to 1.
     pub confidence: Option<f64>,
-    /// When it was last found to hold.
+    /// Time at which it was last found to hold.
     pub last_confirmed_at: Option<Timestamp>,
 }
 
-/// What a change of a node came to. In all cases but the first nothing was changed.
+/// The result of changing a node. Except in the first case nothing was changed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeUpdateOutcome {
-    /// It is done.
     Changed(Box<GraphNode>),
     /// There is no such node.
     NotThere,
@@ -234,7 +215,7 @@ pub enum NodeUpdateOutcome {
     TypeIsFixed,
 }
 
-/// What became of a deletion.
+/// The result of deleting a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeDeleteOutcome {
     /// It is deleted, with so many edges.
@@ -251,40 +232,32 @@ pub enum NodeDeleteOutcome {
     },
 }
 
-/// What changes of an edge; none leaves a field as it is.
+/// A change of an edge; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EdgeChange {
-    /// What joins the nodes.
     pub edge_type: Option<String>,
-    /// All properties.
     pub properties: Option<Map<String, Value>>,
-    /// How strong it is.
+    /// From 0 to 1.
     pub weight: Option<f64>,
-    /// What it is known from.
     pub evidence: Option<String>,
     /// Until when it holds.
     pub valid_until: Option<Timestamp>,
-    /// When it was last found to hold.
+    /// Time at which it was last found to hold.
     pub last_confirmed_at: Option<Timestamp>,
 }
 
 /// A node that waits for a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnembeddedNode {
-    /// Its id.
     pub id: Uuid,
-    /// Its label.
     pub label: String,
-    /// Its description.
     pub description: String,
 }
 
-/// What was withdrawn with the memories that it rested on.
+/// Counts of rows that were withdrawn with the memories that they depended on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GraphWithdrawal {
-    /// Nodes.
     pub nodes: u64,
-    /// Edges.
     pub edges: u64,
 }
 
@@ -373,7 +346,7 @@ pub trait GraphStore: Send + Sync {
         memory_id: &str,
         at: Timestamp,
     ) -> Result<GraphWithdrawal, StoreError>;
-    /// How many nodes that a folded text names each memory is linked to, by itself or by an edge.
+    /// Number of nodes that a folded text names each memory is linked to, by itself or by an edge.
     async fn memories_linked_to(
         &self,
         scope: &Scope,

@@ -19,13 +19,9 @@ const PERSONA: (&str, &str) = ("self", "me");
 /// An entity that an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownEntity {
-    /// Its id.
     pub id: EntityId,
-    /// Its canonical name.
     pub name: String,
-    /// Its other names.
     pub aliases: Vec<String>,
-    /// What it is.
     pub kind: EntityKind,
 }
 
@@ -34,7 +30,7 @@ pub struct KnownEntity {
 pub struct UnreadEvent {
     /// The event; of a line of a document, the beginning of the line's digest.
     pub node: NodeId,
-    /// What happened; the line without its marks.
+    /// The text of the event; of a line, without its bullet.
     pub description: String,
     /// Verbatim words that it depends on.
     pub quotes: Vec<String>,
@@ -43,13 +39,10 @@ pub struct UnreadEvent {
 /// A session whose events the graph was not drawn from yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadSession {
-    /// Whose memory it is.
     pub scope: Scope,
-    /// The session.
     pub session: SessionId,
-    /// How the persona is called.
     pub persona: String,
-    /// How the user is called, when that is known.
+    /// The name of the user, if it is known.
     pub user: Option<String>,
     /// Its unread events, the oldest first.
     pub events: Vec<UnreadEvent>,
@@ -62,7 +55,6 @@ pub struct UnreadSession {
 pub enum RelationEnd {
     /// The person who talks with the persona.
     User,
-    /// The persona.
     Persona,
     /// An entity that the memory knows.
     Entity(EntityId),
@@ -70,23 +62,21 @@ pub enum RelationEnd {
     Named {
         /// Its name, as it stands there.
         label: String,
-        /// What it is, as nodes of the graph are typed.
+        /// The type of the node, as in the graph.
         node_type: String,
     },
 }
 
-/// Who is joined with what, as an event tells it.
+/// A relation between two entities that an event states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relation {
-    /// Where the edge begins.
     pub from: RelationEnd,
-    /// Where it ends.
     pub to: RelationEnd,
-    /// What joins them, such as `lives_in`.
+    /// The type of the relation, such as `lives_in`.
     pub relation: String,
     /// The event that it depends on.
     pub event: NodeId,
-    /// How sure it is, 0 to 1.
+    /// The certainty of the relation, from 0 to 1.
     pub confidence: f64,
 }
 
@@ -104,30 +94,22 @@ pub trait RelationExtractor: Send + Sync {
     /// Names and relations that lines of a document tell; may be empty. Without a model, names that rules find.
     async fn extract_document(&self, document: &UnreadDocument) -> Result<DocumentFacts, RelationError>;
 
-    /// Whether it can find relations; where it can't, nothing is asked, and the events wait for one that can.
+    /// True if it can find relations; where it can't, nothing is asked, and the events wait for one that can.
     fn can_find_facts(&self) -> bool;
 }
 
-/// What a step of drawing came to.
+/// The result of one step of extraction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExtractionStep {
     /// There is nothing to do until then, or until there are new events.
     Nothing {
-        /// When what failed is tried again.
+        /// Time at which what failed is tried again.
         retry_at: Option<Timestamp>,
     },
     /// A session's events were read, and so much is new.
-    Read {
-        /// New nodes.
-        nodes: usize,
-        /// New edges.
-        edges: usize,
-    },
+    Read { nodes: usize, edges: usize },
     /// The session is tried again later.
-    Failed {
-        /// Why.
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 impl Graph {
@@ -180,7 +162,7 @@ impl Graph {
         })
     }
 
-    /// What is to be written of relations; `memory` names the memory that each of the events depends on.
+    /// Builds the write for relations; `memory` names the memory that each event belongs to.
     pub(super) fn write_of_relations(
         &self,
         events: &[UnreadEvent],

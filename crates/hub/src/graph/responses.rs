@@ -8,15 +8,14 @@ use uuid::Uuid;
 
 use super::ports::{GraphEdge, GraphNode, Unresolved};
 
-/// Whether something was done, and to which node.
+/// The result of a write to a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeResponse {
-    /// Whether it was done.
+    /// True if it was done.
     pub success: bool,
-    /// What happened, and where it was not done what to do.
+    /// A description of the result; of a failure, with what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<GraphNode>,
 }
@@ -31,14 +30,13 @@ impl NodeResponse {
     }
 }
 
-/// Whether something was done, and to which edge.
+/// The result of a write to an edge.
 #[derive(Clone, Debug, Serialize)]
 pub struct EdgeResponse {
-    /// Whether it was done.
+    /// True if it was done.
     pub success: bool,
-    /// What happened, and where it was not done what to do.
+    /// A description of the result; of a failure, with what to do.
     pub message: String,
-    /// The edge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edge: Option<GraphEdge>,
 }
@@ -53,19 +51,17 @@ impl EdgeResponse {
     }
 }
 
-/// What became of a deletion.
+/// The result of a deletion.
 #[derive(Clone, Debug, Serialize)]
 pub struct Deleted {
-    /// Whether it is deleted.
+    /// True if it is deleted.
     pub success: bool,
-    /// What happened.
     pub message: String,
 }
 
 /// Edges that were asked for.
 #[derive(Clone, Debug, Serialize)]
 pub struct EdgesResponse {
-    /// The edges.
     pub edges: Vec<GraphEdge>,
 }
 
@@ -74,47 +70,44 @@ pub struct EdgesResponse {
 pub struct NodeListResponse {
     /// The page, the last changed first.
     pub nodes: Vec<GraphNode>,
-    /// How many there are in all.
+    /// Number of there that are in all.
     pub total: usize,
 }
 
 /// A node that a search found.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeHit {
-    /// The node.
     pub node: GraphNode,
-    /// How well it fits, 0 to 1.
+    /// The match with the query, from 0 to 1.
     pub score: f64,
 }
 
-/// What a search found.
+/// Result of the tool `graph_node_search`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSearchResponse {
-    /// The best first.
     pub results: Vec<NodeHit>,
-    /// Whether vectors were compared; else words alone.
+    /// True if vectors were compared; else words alone.
     pub vector_search_used: bool,
 }
 
 /// A node that a walk came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct Visited {
-    /// The node.
     pub node: GraphNode,
     /// Ids of the edges from the start to it.
     pub path: Vec<Uuid>,
-    /// How many edges away it is.
+    /// Number of edges away it is.
     pub depth: u32,
 }
 
-/// Where a walk came to.
+/// Result of the tool `graph_traverse`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraverseResponse {
-    /// Where it began; of type `unknown` if that node is not there.
+    /// The first node; of type `unknown` if it does not exist.
     pub start_node: serde_json::Value,
-    /// What it came to, the nearest first.
+    /// Visited nodes, the nearest first.
     pub results: Vec<Visited>,
 }
 
@@ -134,22 +127,20 @@ pub struct Insight {
     /// `bridge`: joined with many; `cluster`: a type with many nodes.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// In words.
     pub description: String,
     /// The nodes that it is about.
     pub node_ids: Vec<Uuid>,
-    /// How sure it is, 0 to 1.
+    /// The certainty of the insight, from 0 to 1.
     pub confidence: f64,
 }
 
-/// What stands out.
+/// Result of the tool `graph_insights`.
 #[derive(Clone, Debug, Serialize)]
 pub struct InsightsResponse {
-    /// Bridges first.
     pub insights: Vec<Insight>,
 }
 
-/// How much there is.
+/// Counts of nodes and edges by type.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatsResponse {
@@ -157,29 +148,24 @@ pub struct StatsResponse {
     pub total_nodes: usize,
     /// Edges that are there.
     pub total_edges: usize,
-    /// Nodes by type.
     pub nodes_by_type: BTreeMap<String, usize>,
-    /// Edges by type.
     pub edges_by_type: BTreeMap<String, usize>,
-    /// Softly deleted nodes.
     pub deleted_nodes: usize,
-    /// Softly deleted edges.
     pub deleted_edges: usize,
-    /// When the oldest node was written.
+    /// Time at which the oldest node was written.
     pub oldest_node: Option<Timestamp>,
-    /// When the newest node was written.
+    /// Time at which the newest node was written.
     pub newest_node: Option<Timestamp>,
-    /// Whether nodes can be searched by meaning.
+    /// True if nodes can be searched by meaning.
     pub vector_search_available: bool,
 }
 
-/// What a transaction came to.
+/// Result of the tool `graph_write_transaction`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionResponse {
-    /// Whether it was written.
+    /// True if it was written.
     pub success: bool,
-    /// What happened.
     pub message: String,
     /// Nodes that are new.
     pub nodes_created: usize,

@@ -21,23 +21,23 @@ const LIMIT: usize = 10;
 /// Worth of a label that is in the query, or the query in it.
 const NAMED: f64 = 0.9;
 
-/// `graph_node_search`.
+/// Arguments of the tool `graph_node_search`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSearch {
-    /// What is looked for.
+    /// The text to search for.
     #[serde(default)]
     pub query: Option<String>,
     /// A vector of the client's, of our model: compared in place of the query's.
     #[serde(default)]
     pub query_embedding: Option<Vec<f32>>,
-    /// Only this type.
+    /// Finds nodes of this type only.
     #[serde(default, rename = "type")]
     pub node_type: Option<String>,
-    /// Least score.
+    /// Minimum score, from 0 to 1.
     #[schemars(range(min = 0.0, max = 1.0), extend("default" = SCORE_MIN))]
     pub min_score: Option<f64>,
-    /// How many.
+    /// Maximum number of nodes.
     #[schemars(range(min = 1, max = 100), extend("default" = LIMIT))]
     pub limit: Option<usize>,
 }
@@ -110,7 +110,7 @@ impl Graph {
     }
 }
 
-/// What a query says.
+/// The terms of a query.
 struct Words {
     folded: String,
     terms: BTreeSet<String>,

@@ -93,7 +93,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Which model makes the vectors; none without one.
+    /// The fingerprint of the embedding model; `None` without a model.
     pub(super) async fn fingerprint(&self) -> Option<String> {
         self.embedder.as_ref()?.identify().await.ok()
     }
@@ -163,7 +163,7 @@ impl DiaryLinks for Graph {
     }
 }
 
-/// What of a node is embedded.
+/// The text of a node that is embedded.
 fn embedded_text_of(node: &UnembeddedNode) -> String {
     embedded_text(&node.label, Some(&node.description))
 }

@@ -16,26 +16,26 @@ use super::service::Graph;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionEdge {
-    /// Where it begins.
+    /// The label of the node at its beginning.
     pub from_label: String,
-    /// Where it ends.
+    /// The label of the node at its end.
     pub to_label: String,
-    /// The edge.
+    /// The fields of the edge.
     #[serde(flatten)]
     pub edge: EdgeText,
 }
 
-/// `graph_write_transaction`.
+/// Arguments of the tool `graph_write_transaction`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteTransaction {
-    /// Nodes.
+    /// The nodes to write.
     #[serde(default)]
     pub nodes: Vec<NodeText>,
-    /// Edges.
+    /// The edges to write.
     #[serde(default)]
     pub edges: Vec<TransactionEdge>,
-    /// Who writes.
+    /// The instance that writes.
     pub instance_id: String,
 }
 

@@ -28,38 +28,38 @@ pub enum Direction {
     Out,
     /// From its end to its beginning.
     In,
-    /// Either.
+    /// Edges of both directions.
     Both,
 }
 
-/// `graph_traverse`.
+/// Arguments of the tool `graph_traverse`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Traverse {
-    /// Where it begins.
+    /// The id of the first node.
     pub start_node_id: String,
-    /// Along which way.
+    /// The direction of the edges to follow.
     #[serde(default)]
     #[schemars(extend("default" = "out"))]
     pub direction: Direction,
-    /// How far.
+    /// Maximum number of steps.
     #[schemars(range(min = 1, max = 5), extend("default" = DEPTH))]
     pub max_depth: Option<u32>,
-    /// Only along these.
+    /// Follows edges of these types only.
     #[serde(default)]
     pub edge_types: Option<Vec<String>>,
-    /// How many nodes.
+    /// Maximum number of nodes.
     #[schemars(range(min = 1, max = 200), extend("default" = VISITED))]
     pub limit: Option<usize>,
 }
 
-/// `graph_subgraph`.
+/// Arguments of the tool `graph_subgraph`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Subgraph {
-    /// Its middle.
+    /// The id of the central node.
     pub node_id: String,
-    /// How far.
+    /// Maximum number of steps.
     #[schemars(range(min = 1, max = 3), extend("default" = DEPTH))]
     pub depth: Option<u32>,
 }
@@ -72,7 +72,7 @@ struct Step {
 }
 
 impl Graph {
-    /// What is within reach of a node.
+    /// Finds nodes within reach of a node.
     pub async fn traverse(&self, scope: &Scope, asked: Traverse) -> Result<TraverseResponse, StoreError> {
         let start = match Uuid::parse_str(&asked.start_node_id) {
             Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
@@ -163,7 +163,7 @@ impl Graph {
     }
 }
 
-/// Where an edge leads from a node, if it does.
+/// The other ends of an edge that can be reached from a node.
 fn onward(edge: &GraphEdge, from: Uuid, direction: Direction) -> Vec<(Uuid, Uuid)> {
     let mut ways = Vec::new();
     if edge.from_id == from && direction != Direction::In {

@@ -10,7 +10,7 @@ const FENCE: &str = "---\n";
 const BOOK_BYTES_MAX: usize = 60;
 const ENTRY_BYTES_MAX: usize = 100;
 
-/// How secondary keys restrict an entry of which a key is named.
+/// Restriction of an entry by its secondary keys, after a primary key has matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyLogic {
     /// One of them must be named.
@@ -37,7 +37,6 @@ impl KeyLogic {
         Self::ALL.into_iter().find(|(logic, _)| *logic == self).map_or("and_any", |(_, word)| word)
     }
 
-    /// Reads [`Self::as_str`].
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, known)| *known == word).map(|(logic, _)| logic)
     }
@@ -48,30 +47,28 @@ impl KeyLogic {
 pub struct LoreEntry {
     /// The book that it belongs to.
     pub book: String,
-    /// What people call it; may be empty.
+    /// The name that people gave it; may be empty.
     pub name: String,
     /// The entry is used while one of these is named.
     pub keys: Vec<String>,
     /// Secondary keys, which restrict the entry by [`Self::logic`].
     pub secondary_keys: Vec<String>,
-    /// How the secondary keys restrict it.
     pub logic: KeyLogic,
-    /// Whether it is always used.
+    /// True if it is always used.
     pub is_constant: bool,
-    /// Whether it is used at all.
+    /// True if it is used at all.
     pub is_enabled: bool,
     /// Entries of a higher order stand nearer to the conversation, and are kept when there is room for a part of them only.
     pub order: i64,
-    /// How many of the newest messages are searched for keys; a default if it is not set.
+    /// Number of the newest messages that are searched for keys; a default if it is not set.
     pub scan_depth: Option<u32>,
-    /// Whether keys are compared letter by letter. By default `Hive` is also named by `hive`.
+    /// True if keys are compared letter by letter. By default `Hive` is also named by `hive`.
     pub is_case_sensitive: bool,
-    /// Whether a key must end where a word ends (`true`), or may even begin within a word (`false`). By default it must begin
-    /// where a word begins: `hive` is named by `hives`, `elf` is not named by `self`.
+    /// True if a key must end at the end of a word, false if it may begin within a word. By default it must begin at the
+    /// beginning of a word: `hive` matches `hives`, `elf` does not match `self`.
     pub whole_words: Option<bool>,
     /// Settings of other programs that have no effect here.
     pub other: Map<String, Value>,
-    /// The text.
     pub content: String,
 }
 
@@ -96,7 +93,7 @@ impl Default for LoreEntry {
 }
 
 impl LoreEntry {
-    /// What a prompt calls it: its name, else its first key, else its book.
+    /// The label of the entry in prompts: its name, else its first key, else its book.
     pub fn label(&self) -> &str {
         let key = self.keys.first().map(String::as_str).unwrap_or_default();
         [&self.name, key, &self.book].into_iter().find(|text| !text.trim().is_empty()).unwrap_or("lore")

@@ -7,7 +7,7 @@ use memory::text::{at_word_borders, fold};
 
 use super::entry::{KeyLogic, LoreEntry};
 
-/// How many of the newest messages are searched for the keys of an entry that does not say it.
+/// Number of the newest messages that are searched for the keys of an entry that does not say it.
 const SCAN_DEPTH_DEFAULT: u32 = 4;
 /// Most messages that are searched.
 const SCAN_DEPTH_MAX: u32 = 50;
@@ -17,7 +17,7 @@ pub(super) struct LoreIndex {
     entries: Vec<LoreEntry>,
     keys: Vec<Key>,
     by_first_letter: HashMap<char, Vec<usize>>,
-    /// How many messages some entry needs.
+    /// Number of messages that some entry needs.
     scan_depth: usize,
 }
 
@@ -119,7 +119,7 @@ impl Key {
     }
 }
 
-/// How many keys of an entry are named.
+/// Number of an entry's keys that match.
 #[derive(Clone, Copy, Default)]
 struct KeysNamed {
     first: usize,

@@ -53,7 +53,7 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Whether a file is other than this text, or is there though there is none.
+/// True if a file differs from this text, or exists although there is no text.
 pub(super) fn differs(path: &Path, text: Option<&str>) -> io::Result<bool> {
     match (fs::read(path), text) {
         (Ok(present), Some(text)) => Ok(present != text.as_bytes()),

@@ -20,9 +20,8 @@ const FIRST_KEY: &str = "echovessel: 1\n";
 pub struct FrontMatter {
     /// Counts the versions of the document.
     pub version: i64,
-    /// What this version has seen.
+    /// All changes that this version includes.
     pub version_vector: VersionVector,
-    /// Who wrote it.
     pub source_instance: InstanceId,
     /// Instances that took part.
     #[serde(default)]
@@ -30,17 +29,16 @@ pub struct FrontMatter {
     /// Talks that it tells of.
     #[serde(default)]
     pub chat_ids: BTreeSet<String>,
-    /// Who decided it.
     pub edited_by: String,
-    /// Whether a person did.
+    /// True if a person did.
     #[serde(default)]
     pub by_person: bool,
-    /// How a prompt calls the document.
+    /// The label of the document in prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_label: Option<String>,
-    /// When the document was first written.
+    /// Time at which the document was first written.
     pub created_at: Timestamp,
-    /// When this version was written.
+    /// Time at which this version was written.
     pub updated_at: Timestamp,
     /// SHA-256 of the text below: another digest means that a person has edited it.
     pub digest: String,
@@ -69,7 +67,6 @@ impl FrontMatter {
         }
     }
 
-    /// The whole file.
     pub fn file(&self, content: &str) -> String {
         let mut file = format!("{FENCE}{FIRST_KEY}");
         if let Ok(serde_json::Value::Object(values)) = serde_json::to_value(self) {
@@ -101,9 +98,8 @@ impl FrontMatter {
 /// A file taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MirroredText<'a> {
-    /// What it says about itself; none where it says nothing, or nothing that can be read.
+    /// `None` if it has no front matter, or none that can be read.
     pub front_matter: Option<FrontMatter>,
-    /// The text.
     pub content: &'a str,
 }
 
@@ -126,7 +122,7 @@ impl<'a> MirroredText<'a> {
         Self { front_matter, content }
     }
 
-    /// Whether the text is another than was written.
+    /// True if the text is another than was written.
     pub fn is_edited(&self) -> bool {
         self.front_matter.as_ref().is_none_or(|front| front.digest != digest(self.content))
     }

@@ -13,9 +13,9 @@ use super::{Granularity, InvalidName};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum DiaryDate {
-    /// `2026-03-09`
+    /// A day as in `2026-03-09`.
     Day(Date),
-    /// `2026-W11`
+    /// A week as in `2026-W11`.
     Week(ISOWeekDate),
     /// `2026-03`, as its first day.
     Month(Date),
@@ -57,7 +57,7 @@ impl DiaryDate {
         }
     }
 
-    /// Whether a memory of this granularity is named so.
+    /// True if a memory of this granularity is named so.
     pub fn fits(self, granularity: Granularity) -> bool {
         matches!(
             (self, granularity),

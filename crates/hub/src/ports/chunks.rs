@@ -4,7 +4,7 @@ use memory::ports::{Embedding, PhraseHits};
 
 use crate::names::{DiaryName, InstanceId};
 
-/// Where phrases stand in a scope's memories.
+/// Positions of phrases in a scope's memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChunkHits {
     /// Pieces that the scope's memories are cut into.
@@ -18,13 +18,11 @@ pub struct ChunkHits {
 pub struct DiaryChunk {
     /// Its number: the greater, the newer the memory.
     pub number: i64,
-    /// The memory.
     pub name: DiaryName,
-    /// Who wrote the version that is shown.
+    /// The author of the shown version.
     pub author: InstanceId,
-    /// Which piece of it, from 0.
+    /// Position of the chunk in its memory, from 0.
     pub place: usize,
-    /// Its index terms.
     pub terms: String,
     /// Its vector, when it has one of the asked fingerprint.
     pub embedding: Option<Embedding>,
@@ -33,11 +31,8 @@ pub struct DiaryChunk {
 /// A piece that has no vector yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnembeddedChunk {
-    /// Its number.
     pub number: i64,
-    /// The memory.
     pub name: DiaryName,
-    /// Its text.
     pub text: String,
 }
 
@@ -46,13 +41,11 @@ pub struct UnembeddedChunk {
 pub struct ChunkVector {
     /// Rises with every vector that is stored.
     pub stored: i64,
-    /// The piece.
     pub piece: i64,
-    /// The vector.
     pub vector: Vec<f32>,
 }
 
-/// How many memories of a scope have all their vectors.
+/// Number of memories of a scope have all their vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiaryCoverage {
     /// All memories that are there.

@@ -25,18 +25,17 @@ pub enum RemoteError {
     Refused(String),
 }
 
-/// What a hub says of itself.
+/// State of a remote hub, as it reports it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteStatus {
     /// The version of the rules of the exchange; 0 for a hub that keeps no version vectors.
     #[serde(default)]
     pub protocol_version: u32,
-    /// Its persona.
     pub persona: Option<HubPersona>,
     /// The instance as which this home speaks there.
     pub speaks_as: Option<InstanceId>,
-    /// Whether the token is bound to that instance.
+    /// True if the token is bound to that instance.
     #[serde(default)]
     pub is_bound: bool,
     /// The instance that the hub is.
@@ -54,13 +53,12 @@ pub struct RemotePage {
     /// Identity documents by category.
     #[serde(default)]
     pub identity_files: BTreeMap<String, Vec<Value>>,
-    /// Memories.
     #[serde(default)]
     pub memories: Vec<Value>,
-    /// Where the hub stands.
+    /// State of the hub after this page.
     #[serde(default)]
     pub new_sync_token: RemoteToken,
-    /// Where the next page begins; none on the last one.
+    /// Cursor of the next page; none on the last one.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
@@ -74,11 +72,11 @@ pub struct RemoteToken {
     pub version_vector: VersionVector,
 }
 
-/// What a hub made of a push.
+/// The answer of a remote hub to a push.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemotePushed {
-    /// Whether it was taken.
+    /// True if it was taken.
     pub success: bool,
     /// One for each item, in order.
     #[serde(default)]
@@ -91,15 +89,15 @@ pub struct RemotePushed {
 /// The hub that this home is an embodiment of, over HTTP or a pipe.
 #[async_trait]
 pub trait RemoteHub: Send + Sync {
-    /// What it says of itself.
+    /// Reads the state of the hub.
     async fn sync_status(&self, scope: &Scope) -> Result<RemoteStatus, RemoteError>;
-    /// What it has that this home has not seen.
+    /// Reads a page of changes that this home has not seen.
     async fn sync_pull(&self, scope: &Scope, pull: &SyncPull) -> Result<RemotePage, RemoteError>;
     /// Takes what this home has changed.
     async fn sync_push(&self, scope: &Scope, push: &SyncPush) -> Result<RemotePushed, RemoteError>;
 }
 
-/// How far a home has exchanged documents of a scope with its hub.
+/// Position of the exchange of a scope between a home and its hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExchangePosition {
     /// The instance that the hub is.
@@ -113,7 +111,7 @@ pub struct ExchangePosition {
     pub sent: VersionVector,
     /// Erasures of this home that the hub follows, by author.
     pub erased: VersionVector,
-    /// When an exchange last came to its end.
+    /// Time at which an exchange last came to its end.
     pub exchanged_at: Option<Timestamp>,
 }
 
@@ -134,23 +132,21 @@ impl ExchangePosition {
 /// Words that go from a document and its versions because they were erased elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentErasure {
-    /// The document.
     pub name: DocumentName,
     /// The lines; the change that erased each.
     pub lines: Vec<ErasedLine>,
-    /// Whether nothing but a digest of its name may be left.
+    /// True if nothing but a digest of its name may be left.
     pub takes_name: bool,
-    /// Whether it is a change of this hub, which others are to hear of.
+    /// True if it is a change of this hub, which others are to hear of.
     pub is_own_change: bool,
 }
 
 /// An erasure of this home that its hub is to follow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingErasure {
-    /// The document.
     pub name: DocumentName,
     /// Lines that went from it.
     pub lines: Vec<ErasedLine>,
-    /// Whether its name was erased too.
+    /// True if its name was erased too.
     pub name_erased: bool,
 }

@@ -13,10 +13,9 @@ use crate::service::{Caller, Hub};
 
 const TIERS: [Granularity; 3] = [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly];
 
-/// What came of asking for one period now.
+/// The result of a request to summarise one period now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RollupOutcome {
-    /// It is written.
     Written,
     /// It was written before, and nothing of it has changed since.
     Current,

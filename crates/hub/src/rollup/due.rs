@@ -64,7 +64,7 @@ impl Hub {
         self.due_among(&documents, scope, granularity).await
     }
 
-    /// What it takes to know which periods are due: all memories, also deleted ones.
+    /// All memories, also deleted ones: the input for finding due periods.
     pub(super) async fn all_memories(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
         let filter = DocumentFilter { deleted: true, ..DocumentFilter::memories() };
         Ok(self.inner().parts.store.documents(scope, filter).await?)
@@ -106,7 +106,7 @@ impl Hub {
         Ok(store.has_unfinished_session(scope, start.timestamp(), end.timestamp()).await?)
     }
 
-    /// What a period is told from, the oldest first.
+    /// Sources of a period's roll-up, the oldest first.
     pub(super) async fn sources(&self, scope: &Scope, period: &DiaryName) -> Result<Vec<Document>, HubError> {
         let granularities = vec![below(period.granularity())];
         let filter = DocumentFilter { granularities, ..DocumentFilter::default() };
@@ -140,7 +140,7 @@ pub(super) fn pending(documents: &[Document], granularity: Granularity) -> BTree
     periods
 }
 
-/// Whether every period of the tier below that has something to tell is told, and none of them is out of date.
+/// True if every period of the tier below that has something to tell is told, and none of them is out of date.
 fn is_lower_tier_written(documents: &[Document], period: &DiaryName) -> bool {
     let tier = below(period.granularity());
     if tier == Granularity::Daily {

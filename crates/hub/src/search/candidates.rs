@@ -29,12 +29,12 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// What of a piece is about the query: the better of its words and its meaning, by the sentence that fits best.
+    /// Relevance of a chunk: the better of its words and its meaning, by the best sentence.
     pub(super) fn relevance(&self, piece: &DiaryChunk) -> f64 {
         self.relevance_by(piece, |cosine| cosine.clamp(0.0, 1.0))
     }
 
-    /// How much of the query's information a text holds by its words, by the sentence that fits best.
+    /// Share of the query's information that a text holds by its words, by the best sentence.
     pub(super) fn word_relevance(&self, text: &str) -> f64 {
         let terms = index_terms(text);
         let text = IndexedText::new(&terms);

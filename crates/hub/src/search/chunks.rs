@@ -53,7 +53,7 @@ fn cut_line(line: &str, offset: usize) -> Vec<Range<usize>> {
     pieces
 }
 
-/// What is embedded: the piece behind its date in words.
+/// The text that is embedded: the date in words, then the chunk.
 pub(super) fn dated(name: &DiaryName, piece: &str) -> String {
     let month = |date: jiff::civil::Date| date.strftime("%B %Y").to_string();
     let day = |date: jiff::civil::Date| date.strftime("%B %-d, %Y").to_string();

@@ -15,7 +15,7 @@ use crate::service::{Caller, Hub};
 
 /// Pieces that are asked for at once.
 const PIECES_ASKED_FOR: u32 = 32;
-/// How long a model that failed is let rest, unless somebody asks for vectors.
+/// Pause after a failure of the model, unless somebody asks for vectors.
 const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
 /// Pieces that are embedded at once.
 const PIECES_AT_ONCE: usize = 16;
@@ -40,7 +40,7 @@ impl EmbeddingWatermark {
         revisions.insert((scope.clone(), fingerprint.to_owned()), revision);
     }
 
-    /// Whether the model has failed a moment ago.
+    /// True if the model has failed a moment ago.
     pub(crate) fn rests(&self, now: Timestamp) -> bool {
         let until = *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| now < until)
@@ -83,7 +83,7 @@ impl Hub {
         Ok(purged)
     }
 
-    /// What is held in memory of a scope's vectors goes; it is read again when it is needed.
+    /// Drops the vectors of a scope from memory; they are loaded again when needed.
     pub(crate) fn drop_vectors(&self, scope: &Scope) {
         self.inner().vectors.drop_scope(scope);
         self.inner().embedded.drop_scope(scope);
@@ -97,7 +97,7 @@ impl Hub {
         Ok(self.inner().parts.store.hub_scopes().await?)
     }
 
-    /// How many chunks of all scopes have vectors of this model.
+    /// Number of chunks of all scopes that have vectors of this model.
     ///
     /// # Errors
     /// When the store fails.
@@ -105,7 +105,7 @@ impl Hub {
         Ok(self.inner().parts.store.chunk_coverage(fingerprint).await?)
     }
 
-    /// Whether the embedding model failed within the last 30 seconds and is not asked in the background.
+    /// True if the embedding model failed within the last 30 seconds and is not asked in the background.
     pub fn embedding_rests(&self) -> bool {
         self.inner().embedded.rests(self.now())
     }

@@ -27,23 +27,24 @@ const EXCERPT_LENGTH: usize = 800;
 /// A memory that another program wrote, and why it was chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RelatedMemory {
-    /// Its name.
+    /// The name of the memory.
     #[serde(skip)]
     pub name: DiaryName,
-    /// `daily` or `significant`.
+    /// Either `daily` or `significant`.
     pub kind: Granularity,
     /// The document's file name.
     pub filename: String,
     /// The instance that wrote it.
     pub source_instance: InstanceId,
-    /// How much it is about the text, 0 to 1, on the scale of recall.
+    /// Relevance for the text, from 0 to 1, on the scale of recall.
     pub relevance: f64,
     /// The lines of it that are about the text, at most 800 characters.
     pub excerpt: String,
 }
 
 impl RelatedMemory {
-    /// What a prompt calls it: its date, with the slug of a significant memory. Never the instance: a prompt names no program.
+    /// The label of the memory in prompts: its date, with the slug of a significant memory. Never the instance: a prompt
+    /// names no program.
     pub fn label(&self) -> String {
         let date = self.name.date();
         self.name.slug().map_or_else(|| date.to_string(), |slug| format!("{date} {slug}"))
@@ -158,8 +159,8 @@ fn most_relevant_first(one: &(f64, &DiaryChunk), other: &(f64, &DiaryChunk)) -> 
     other.0.total_cmp(&one.0).then_with(|| one.1.name.cmp(&other.1.name))
 }
 
-/// What of a chunk is about the query. A daily tells many things: of one that was found by its words, only the lines that
-/// hold some of them are returned.
+/// The relevant part of a chunk. A daily is about many things: if it was found by its words, only the lines that hold some
+/// of them are returned.
 fn excerpt(candidates: &Candidates, chunk: &DiaryChunk, content: &str) -> String {
     let chunks = split_into_chunks(content);
     let Some(place) = chunks.get(chunk.place) else { return String::new() };

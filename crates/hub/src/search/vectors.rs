@@ -9,8 +9,8 @@ use memory::vector_index::Matrix;
 
 use crate::ports::HubStore;
 
-/// What all scopes together may take, in bytes: about 150,000 pieces. The scope that was not searched for longest gives
-/// way; one that is larger than all of it is held while it is the last one searched.
+/// Maximum memory for all scopes together, in bytes: about 150,000 chunks. The scope that was not searched for longest is
+/// dropped first; one that is larger than the limit stays while it is the last one searched.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Vectors that are read at once.
 const VECTORS_AT_ONCE: u32 = 2_000;

@@ -46,7 +46,7 @@ impl From<memory::ports::StoreError> for ExchangeError {
     }
 }
 
-/// What an exchange did.
+/// The result of an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exchanged {
     /// Documents that changed here.
@@ -55,11 +55,11 @@ pub struct Exchanged {
     pub erased: usize,
     /// Versions that the hub has now and had not before.
     pub sent: usize,
-    /// What the hub refused, with its reasons.
+    /// Items that the hub refused, with its reasons.
     pub refused: Vec<String>,
     /// Documents of the hub that this version can't read.
     pub passed_over: Vec<String>,
-    /// Whether this home found that another copy of it had written to the hub, and goes on under a new author.
+    /// True if this home found that another copy of it had written to the hub, and goes on under a new author.
     pub is_renewed: bool,
 }
 
@@ -106,7 +106,7 @@ impl Hub {
         Ok(done)
     }
 
-    /// When an exchange of this scope last came to its end.
+    /// Time at which an exchange of this scope last succeeded.
     ///
     /// # Errors
     /// When storage fails.
@@ -131,10 +131,7 @@ impl Hub {
         self.inner().unsent.notified().await;
     }
 
-    /// How many documents the hub has not seen as they are here.
-    ///
-    /// # Errors
-    /// When storage fails.
+    /// Number of documents the hub has not seen as they are here.  # Errors When storage fails.
     pub async fn waiting_for_exchange(&self, scope: &Scope) -> Result<usize, HubError> {
         let store = &self.inner().parts.store;
         let Some(position) = store.exchange_position(scope).await? else {
@@ -151,7 +148,7 @@ impl Hub {
         Ok(names.len())
     }
 
-    /// Whether this home can exchange with that hub; the instance that the hub is.
+    /// Checks that this home can exchange with that hub, and returns the hub's instance.
     fn check_remote(&self, status: &RemoteStatus, scope: &Scope) -> Result<InstanceId, RemoteError> {
         let refused = |text: String| Err(RemoteError::Refused(text));
         let own = self.instance_id();
@@ -167,8 +164,9 @@ impl Hub {
         }
     }
 
-    /// Where the exchange begins. Notes that the hub is a restored copy of itself, or that another copy of this home has
-    /// written there, and gives a version vector that the hub can believe to every version that lacks one.
+    /// Finds the position at which the exchange begins. Detects that the hub was restored from a backup, or that another
+    /// copy of this home has written there, and gives a version vector that the hub can accept to every version that lacks
+    /// one.
     async fn prepare(
         &self,
         scope: &Scope,
@@ -343,15 +341,13 @@ impl Hub {
         let documents = self.unsent(scope, &position.seen).await?;
         let mut versions = self.versions_to_send(&documents, &position.seen);
         let sent = versions.len() + erasures.len();
-        while !versions.is_empty() {
+        // With the first documents: if the network were cut between a version without the erased lines and the erasure, a
+        // home that is then restored from a backup would never send it.
+        let mut items: Vec<Erasure> = erasures.iter().map(erasure_item).collect();
+        while !versions.is_empty() || !items.is_empty() {
             let (outgoing, count) = next_push(&versions);
             versions.drain(..count);
-            self.send(remote, scope, position, (outgoing, Vec::new()), done).await?;
-        }
-        if !erasures.is_empty() {
-            let outgoing = Outgoing::default();
-            let erasures: Vec<Erasure> = erasures.iter().map(erasure_item).collect();
-            self.send(remote, scope, position, (outgoing, erasures), done).await?;
+            self.send(remote, scope, position, (outgoing, std::mem::take(&mut items)), done).await?;
         }
         self.note_reached(scope, position, &state, &erasures).await?;
         Ok(sent)
@@ -431,7 +427,7 @@ impl Hub {
     }
 }
 
-/// Whether a home with this persona can be an embodiment of that hub; the instance as which it speaks there.
+/// Checks that a home with this persona can be an embodiment of that hub, and returns its instance there.
 ///
 /// # Errors
 /// When it can't, with what to do.
@@ -463,8 +459,8 @@ pub fn check_protocol(status: &RemoteStatus, scope: &Scope) -> Result<InstanceId
     }
 }
 
-/// Whether another author's changes are this home's present ones: itself, or one of the roles in which it makes changes that
-/// have not seen its others. A former author of this home is a part of the instance too, and is not.
+/// True if another author's changes are this home's present ones: itself, or one of the roles in which it makes changes
+/// that have not seen its others. A former author of this home is a part of the instance too, and is not.
 fn is_of_present(other: &InstanceId, author: &InstanceId) -> bool {
     let role = other.as_str().strip_prefix(author.as_str());
     role.is_some_and(|role| {

@@ -14,8 +14,8 @@ use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
 use crate::versions::vector_as_shown;
 
-/// How far ahead of this hub's clock a time may be. A later one is replaced by the time of receipt: it would decide
-/// permanently which of several versions is shown.
+/// Maximum time ahead of this hub's clock. A later time is replaced by the time of receipt: it would decide permanently
+/// which of several versions is shown.
 pub(super) const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(24);
 
 /// An item of a push, checked.
@@ -24,12 +24,12 @@ pub(super) struct Pushed {
     pub(super) name: DocumentName,
     /// None for a deletion.
     pub(super) content: Option<String>,
-    /// Whether erased lines were removed from `content`. The writer still has them.
+    /// True if erased lines were removed from `content`. The writer still has them.
     pub(super) is_shortened: bool,
     pub(super) written_at: Timestamp,
-    /// What was changed of it on receipt, for the one that pushed it.
+    /// A correction made on receipt, for the pushing instance.
     pub(super) note: Option<String>,
-    /// What the version has seen, itself included; none from a client without clocks.
+    /// All changes that the version includes, its own too; none from a client without version vectors.
     pub(super) vector: Option<VersionVector>,
     pub(super) author: InstanceId,
     pub(super) edited_by: String,
@@ -107,7 +107,7 @@ fn erased_line(line: &ErasedLine) -> ErasedLineItem {
     ErasedLineItem { digest: hex::encode(line.digest), author: line.author.clone(), counter: line.counter }
 }
 
-/// Whether nothing but a digest of the document's name is left: it is not a stored version.
+/// True if nothing but a digest of the document's name is left: it is not a stored version.
 fn is_name_erased(shown: &Version) -> bool {
     shown.number == 0 && shown.content.is_none() && shown.edited_by == ERASED
 }
@@ -122,13 +122,14 @@ pub(super) fn read_identity(
     let category = item.category.parse().map_err(wrong)?;
     let content = content_of(item.deleted, item.content.as_ref())?;
     let modified = item.modified_by.clone().unwrap_or_else(|| pusher.to_string());
+    let author = item.source_instance.as_ref().unwrap_or(&modified);
     let (written_at, note) = time(item.deleted, &item.deleted_at, &item.last_modified, now)?;
     Ok(Pushed {
         name: DocumentName::Identity(category, filename),
         written_at,
         note,
         vector: item.version_vector.clone(),
-        author: modified.parse().unwrap_or_else(|_| pusher.clone()),
+        author: author.parse().unwrap_or_else(|_| pusher.clone()),
         edited_by: modified,
         by_person: item.by_person,
         chat_ids: BTreeSet::new(),
@@ -182,8 +183,8 @@ fn content_of(deleted: bool, content: Option<&String>) -> Result<Option<String>,
     }
 }
 
-/// When an item was written, and what was changed of that. A time that can't be read refuses the item: it decides among
-/// concurrent versions.
+/// Time of an item's change, and a note if it was corrected. An unreadable time is an error: it decides between concurrent
+/// versions.
 fn time(
     deleted: bool,
     deleted_at: &Option<String>,

@@ -18,7 +18,7 @@ pub(super) const VERSIONS_LOOKED_AT: u32 = 100;
 pub(super) enum Admitted {
     /// Nothing in it was erased here.
     Whole,
-    /// What is left without the lines that were erased here.
+    /// The text without the lines that were erased here.
     Without(String),
     /// All of it was erased here.
     Nothing,

@@ -17,7 +17,7 @@ use crate::version_vector::VersionVector;
 const PUSHED_AT_ONCE: usize = 200;
 /// Bytes of text after which a push ends; it has at least one version.
 const PUSHED_BYTES_MAX: usize = 1024 * 1024;
-/// What the hub has not seen of this home.
+/// Changes of this home that the hub has not seen.
 #[derive(Default)]
 pub(super) struct Outgoing {
     pub(super) identity: Vec<IdentityChange>,
@@ -27,7 +27,8 @@ pub(super) struct Outgoing {
 }
 
 impl Hub {
-    /// Whether versions of a document go to the hub: core blocks are the hub's own, and the days of other programs are theirs.
+    /// True if versions of a document go to the hub: core blocks are the hub's own, and the days of other programs are
+    /// theirs.
     pub(super) fn is_sent(&self, scope: &Scope, name: &DocumentName) -> bool {
         let is_of_other = matches!(name, DocumentName::Diary(DiaryName::Daily(_, instance)) if *instance != self.instance_id());
         !is_of_other && core_block_of(name, scope).is_none()
@@ -79,7 +80,7 @@ impl Hub {
     }
 }
 
-/// Whether a version of a roll-up is not a person's: the hub writes its own.
+/// True if a version of a roll-up is not a person's: the hub writes its own.
 fn is_of_hub(name: &DocumentName, version: &Version) -> bool {
     matches!(name, DocumentName::Diary(DiaryName::RollUp(..)))
         && matches!(version.edited_by.as_str(), ROLL_UP_EDITOR | ERASED)
@@ -104,6 +105,7 @@ pub(super) fn next_push(versions: &[(DocumentName, Version, Timestamp)]) -> (Out
                 version: version.number,
                 last_modified: Some(version.written_at.to_string()),
                 modified_by: Some(version.edited_by.clone()),
+                source_instance: Some(version.author.to_string()),
                 by_person: version.by_person,
                 version_vector: Some(version.vector.clone()),
                 deleted: version.content.is_none(),

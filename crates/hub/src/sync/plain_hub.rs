@@ -178,7 +178,7 @@ fn of_person(mut change: IdentityChange, scope: &Scope) -> IdentityChange {
 }
 
 fn plain_identity(change: IdentityChange) -> IdentityChange {
-    IdentityChange { version_vector: None, ..change }
+    IdentityChange { version_vector: None, source_instance: None, ..change }
 }
 
 fn plain_memory(change: MemoryChange) -> MemoryChange {

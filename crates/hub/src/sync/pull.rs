@@ -167,8 +167,7 @@ impl Hub {
     }
 }
 
-/// What a pull shows that its instance has received: its `since`; of an instance that gives none, the whole answer before this
-/// pull.
+/// Changes that a pull confirms to have received: its `since`; without one, the whole answer before this pull.
 fn heard(input: &SyncPull, instance: &Instance) -> Option<VersionVector> {
     match &input.since {
         Some(since) => Some(since.clone()),
@@ -188,7 +187,7 @@ pub(super) fn outline_of_deletion(document: &Document) -> DocumentOutline {
     }
 }
 
-/// Where a page ended: the last document on it, as it was when the page was made.
+/// End of a page: its last document, as it was when the page was made.
 struct Cursor {
     revision: i64,
     name: DocumentName,
@@ -219,7 +218,7 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// Whether a document is to be sent. Without `since` deletions are not, except of a document that the client has.
+/// True if a document is to be sent. Without `since` deletions are not, except of a document that the client has.
 fn is_new(document: &DocumentOutline, untold: &BTreeSet<DocumentName>, input: &SyncPull) -> bool {
     match &input.since {
         Some(since) => !since.covers(&document.seen),
@@ -227,7 +226,7 @@ fn is_new(document: &DocumentOutline, untold: &BTreeSet<DocumentName>, input: &S
     }
 }
 
-/// Which documents, in order, are on the page; those that the client has seen take no room on it.
+/// Selects the documents of a page, in order; those that the client has seen are not counted.
 fn page(
     documents: &[DocumentOutline],
     cursor: Option<&Cursor>,

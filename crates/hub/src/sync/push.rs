@@ -94,7 +94,7 @@ impl Hub {
 }
 
 impl Hub {
-    /// Where the hub stands, without what the instance was not sent: changes and deletions by others, and what was merged with
+    /// State of the hub without changes that the instance was not sent: changes and deletions by others, and merges with
     /// its own. They come with its next pull if it pulls since this token.
     async fn token_after_push(&self, caller: &Caller, instance: &Instance) -> Result<SyncToken, HubError> {
         let store = &self.inner().parts.store;
@@ -123,15 +123,14 @@ impl Hub {
 /// One push under way.
 pub(super) struct Push {
     pub(super) pusher: InstanceId,
-    /// Whether the pusher may speak for itself alone.
+    /// True if the pusher may speak for itself alone.
     pub(super) is_bound: bool,
-    /// Whether this home follows the pusher as its hub. Its core blocks are accepted then.
+    /// True if this home follows the pusher as its hub. Its core blocks are accepted then.
     is_followed: bool,
-    /// What the client has seen of each document.
+    /// Changes that the client has seen of each document.
     base: ClientBase,
     /// Its next counter, if it does not count itself.
     next: u64,
-    /// Documents that disagree.
     touched: Vec<DocumentName>,
 }
 
@@ -293,9 +292,8 @@ impl Push {
             None => self.vector_from_base(act, item, heads).await?,
         };
         let Some(vector) = vector else { return Ok(None) };
-        // A bound instance signs with its own name, unless it passes on a text of the author that is shown.
-        let is_of_shown = heads.first().is_some_and(|shown| shown.author == item.author);
-        let author = if self.is_bound && !is_of_shown { &self.pusher } else { &item.author };
+        let passes_on = !self.is_bound || self.passes_on(act, item, &vector, heads).await?;
+        let author = if passes_on { &item.author } else { &self.pusher };
         let edited_by = if self.is_bound { self.pusher.to_string() } else { item.edited_by.clone() };
         Ok(Some(Version {
             number: 0,
@@ -308,6 +306,23 @@ impl Push {
             participants: item.participants.clone(),
             written_at: item.written_at,
         }))
+    }
+
+    /// True if a bound instance may name another author than itself: it has seen a version by that author, so it passes on that
+    /// author's text. The author must be the same at every home, because it decides between versions of the same time.
+    async fn passes_on(
+        &self,
+        act: &HubTransaction<'_>,
+        item: &Pushed,
+        vector: &VersionVector,
+        heads: &[Version],
+    ) -> Result<bool, HubError> {
+        if item.author == self.pusher || heads.first().is_some_and(|shown| shown.author == item.author) {
+            return Ok(true);
+        }
+        let is_seen = |version: &Version| version.author == item.author && vector.covers(&version.vector);
+        Ok(heads.iter().any(is_seen)
+            || stored_versions(act, &item.name, VERSIONS_LOOKED_AT).await?.iter().any(is_seen))
     }
 
     /// The version vector of a client that keeps its own. A text that was never seen under a counter that was is kept

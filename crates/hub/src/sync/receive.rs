@@ -163,7 +163,7 @@ impl Hub {
         }
     }
 
-    /// Who writes what comes from the hub.
+    /// The author of changes that come from the hub.
     pub(super) fn caller_of_exchange(&self, scope: &Scope) -> Caller {
         Caller {
             scope: scope.clone(),

@@ -279,6 +279,7 @@ async fn defect_14_no_name_leaves_its_folder() {
                     version: 1,
                     last_modified: None,
                     modified_by: None,
+                    source_instance: None,
                     by_person: false,
                     version_vector: None,
                     deleted: false,

@@ -51,6 +51,7 @@ async fn push_identity(home: &Home, content: &str, vector: Option<hub::VersionVe
         version: 1,
         last_modified: Some("2026-07-02T10:00:00Z".to_owned()),
         modified_by: None,
+        source_instance: None,
         by_person: false,
         version_vector: vector,
         deleted: false,

@@ -31,7 +31,6 @@ struct Last {
 }
 
 impl<W: Write> ChatGptWriter<W> {
-    /// Begins the list.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(b"[")?;
         Ok(Self { out, has_conversations: false, open: None })

@@ -15,13 +15,11 @@ pub(super) struct Node {
     pub(super) content: Content,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Default)]
 pub(super) enum Content {
-    /// Nothing that counts.
     #[default]
     Empty,
-    /// A message.
     Talk(Box<Message>),
     /// Something found that is not talk.
     NoTalk(Skip),

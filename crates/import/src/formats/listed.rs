@@ -15,9 +15,9 @@ use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::{Line, Lines, clean_text};
 use crate::sources::{Decoded, Source};
 
-/// What a format does with the parts of its files.
+/// Handles the parts of a format's files.
 pub(super) trait ListedFormat: Send {
-    /// Whether the array under this key of the root object is walked. An array as root always is.
+    /// True if the array under this key of the root object is walked. An array as root always is.
     fn is_list(&self, _key: &str) -> bool {
         false
     }
@@ -25,7 +25,7 @@ pub(super) trait ListedFormat: Send {
     /// A field of the root object.
     fn field(&mut self, _key: &str, _value: &Value) {}
 
-    /// Whether a field that the list's elements need was not given yet. Publishers write it before the list; a file that a
+    /// True if a field that the list's elements need was not given yet. Publishers write it before the list; a file that a
     /// program wrote again may have it behind, and is read twice.
     fn lacks_field(&self) -> bool {
         false
@@ -40,9 +40,8 @@ pub(super) trait ListedFormat: Send {
 
 /// One element of a list.
 pub(super) struct Element<'a> {
-    /// Its JSON.
     pub(super) json: &'a [u8],
-    /// Whether bytes that are not UTF-8 were replaced.
+    /// True if bytes that are not UTF-8 were replaced.
     pub(super) is_cleaned: bool,
     /// File and number, from 1.
     pub(super) place: String,
@@ -137,7 +136,7 @@ struct Listed<F> {
     format: F,
     place: Place,
     number: u64,
-    /// Whether the file was read twice already.
+    /// True if the file was read twice already.
     has_read_fields: bool,
 }
 

@@ -171,7 +171,7 @@ fn keys(entry: &Value, names: &[&str]) -> Vec<String> {
     keys.into_iter().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).collect()
 }
 
-/// Whether a key is a regular expression in SillyTavern: `/frost(bite)?/i`.
+/// True if a key is a regular expression in SillyTavern: `/frost(bite)?/i`.
 fn is_pattern(key: &str) -> bool {
     let rest = key.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
     rest.is_some_and(|(pattern, flags)| {
@@ -191,7 +191,7 @@ fn without_decorators(content: &str) -> (String, Vec<String>) {
     if decorators.is_empty() { (content.to_owned(), decorators) } else { (rest.to_owned(), decorators) }
 }
 
-/// What an entry sets beyond the fields that are read.
+/// Settings of an entry beyond the fields that are read.
 fn other_fields(entry: &Value) -> Map<String, Value> {
     let fields = [entry.get("extensions"), Some(entry)].into_iter().flatten().filter_map(Value::as_object);
     let is_set = |value: &Value| match value {

@@ -44,7 +44,7 @@ impl ListedFormat for Session {
     }
 }
 
-/// Whether the program asked its model whether there is anything to do, or the model had nothing.
+/// True if the program asked its model whether there is anything to do, or the model had nothing.
 fn is_heartbeat(role: Role, text: &str) -> bool {
     let text = text.trim();
     match role {

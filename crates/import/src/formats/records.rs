@@ -88,7 +88,7 @@ pub(super) struct Record {
     pub(super) model: Option<String>,
 }
 
-/// Which column is what.
+/// Columns of a table by their meaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Columns {
     id: Option<usize>,
@@ -137,7 +137,7 @@ impl Columns {
     }
 }
 
-/// Whether the keys are those of a message.
+/// True if the keys are those of a message.
 pub(super) fn are_message_keys(keys: &[String]) -> bool {
     Columns::of(keys, &FieldNames::default()).is_some()
 }

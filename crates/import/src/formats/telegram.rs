@@ -49,15 +49,12 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 /// Containers from the outermost to the one that is read.
 enum Level {
     Start,
-    /// The whole file.
     Root(Entered),
-    /// `chats` and `left_chats`.
     Chats(Entered),
     /// The `list` of chats.
     List(Entered),
     /// One chat of the list.
     Chat(Entered),
-    /// Its messages.
     Messages(Entered),
 }
 
@@ -163,7 +160,6 @@ impl Telegram {
         Ok(())
     }
 
-    /// A small value.
     fn value(&mut self) -> io::Result<Value> {
         Ok(match self.json.raw(64 * 1024)? {
             Raw::Whole(bytes) => serde_json::from_str(&clean_text(bytes).0).unwrap_or_default(),

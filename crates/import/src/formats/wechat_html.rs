@@ -78,7 +78,7 @@ impl Step for Page {
 }
 
 enum Object {
-    /// What is between `{` and `}`.
+    /// The text between `{` and `}`.
     Whole(Vec<u8>),
     TooLong,
     None,

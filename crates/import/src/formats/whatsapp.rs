@@ -68,11 +68,10 @@ fn chat_name(name: &str) -> Option<String> {
     })
 }
 
-/// What has to be known of the whole file before its first message.
+/// Facts about the whole file that are needed before its first message.
 #[derive(Default)]
 struct Survey {
     evidence: OrderEvidence,
-    /// At most three.
     speakers: BTreeSet<String>,
     first_line: Option<String>,
 }

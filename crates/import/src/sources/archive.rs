@@ -13,7 +13,7 @@ use super::{Place, ReadSeek, Source, Sources};
 use crate::error::ImportError;
 use crate::limits::{NESTED_ZIP_BYTES_MAX, SOURCES_MAX, ZIP_ENTRY_BYTES_MIN, ZIP_RATIO_MAX};
 
-/// Where an entry's bytes are.
+/// Position of an entry's bytes.
 #[derive(Debug)]
 pub(super) struct EntryPlace {
     archive: Source,

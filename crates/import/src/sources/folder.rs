@@ -11,7 +11,7 @@ use crate::limits::{FOLDER_DEPTH_MAX, SOURCES_MAX};
 pub struct FolderListing {
     /// Name to show, with the folder's own, and path.
     pub files: Vec<(String, PathBuf)>,
-    /// What is not listed, and why.
+    /// Files that are not listed, each with its reason.
     pub skipped: Vec<Skip>,
 }
 

@@ -6,7 +6,6 @@
 
 use super::MAX_EVENT_BYTES;
 
-/// One server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
     /// Its `data:` lines, joined by line feeds.
@@ -18,7 +17,7 @@ pub(crate) struct SseEvent {
 pub(super) enum EventError {
     /// An event without end.
     TooLarge,
-    /// Not UTF-8.
+    /// The bytes are not valid UTF-8.
     Unreadable,
 }
 

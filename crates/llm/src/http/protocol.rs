@@ -10,7 +10,7 @@ use crate::{AnswerFormat, LlmError, Request, Usage};
 pub(crate) trait Protocol: Send + Sync + 'static {
     fn name(&self) -> &'static str;
 
-    /// Where questions are posted.
+    /// The address for requests.
     fn url(&self) -> &Url;
 
     /// Host and port, for messages.
@@ -19,7 +19,7 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     /// Headers with the key, marked sensitive.
     fn headers(&self) -> HeaderMap;
 
-    /// What is assumed of an endpoint that has not answered yet.
+    /// Capabilities assumed of an endpoint that has not answered yet.
     fn assumed(&self) -> Capabilities;
 
     fn body(
@@ -45,27 +45,26 @@ pub(crate) struct ParsedAnswer {
     pub(crate) model: Option<String>,
 }
 
-/// What a stream has told beside its text.
+/// Data of a stream besides its text.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) usage: Option<Usage>,
     pub(crate) model: Option<String>,
 }
 
-/// What one event means.
+/// The meaning of one event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StreamItem {
     /// The model said this.
     Text(String),
     /// The model is at work and said nothing yet; it is alive.
     Thought,
-    /// Bookkeeping.
     Nothing,
     /// The protocol's own end mark.
     End,
 }
 
-/// What an endpoint accepts, learned from its refusals and kept for the life of the provider.
+/// Capabilities of an endpoint, learned from its refusals and kept for the life of the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) json: JsonMode,
@@ -74,10 +73,9 @@ pub(crate) struct Capabilities {
     pub(crate) temperature: bool,
 }
 
-/// How a JSON answer is asked for, best first.
+/// Ways to request a JSON answer, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonMode {
-    /// `response_format: json_schema`.
     Schema,
     /// `response_format: json_object`, and the schema in the system text.
     Object,
@@ -90,11 +88,10 @@ pub(crate) enum JsonMode {
 pub(crate) enum LimitField {
     /// `max_tokens`, required by the protocol.
     Required,
-    /// `max_tokens`.
+    /// The reply ended at `max_tokens`.
     MaxTokens,
     /// `max_completion_tokens`, the newer name.
     MaxCompletionTokens,
-    /// None is accepted.
     None,
 }
 

@@ -72,7 +72,7 @@ impl ErrorBody {
         ErrorBody { message: message.to_owned(), code: format!("{} {}", text("type"), text("code")), status }
     }
 
-    /// Whether its words name any of these.
+    /// True if its words name any of these.
     fn speaks_of(&self, phrases: &[&str]) -> bool {
         let words = format!("{} {}", self.code, self.message).to_lowercase();
         phrases.iter().any(|phrase| words.contains(phrase))
@@ -184,8 +184,8 @@ pub(super) fn root_cause(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// How long the endpoint asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date. The
-/// date counts from the answer's own `Date`, so no clock of ours is involved.
+/// Time that the endpoint asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date. The date counts from
+/// the answer's own `Date`, so no clock of ours is involved.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(milliseconds) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {

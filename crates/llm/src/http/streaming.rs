@@ -24,7 +24,7 @@ pub(super) struct StreamedAnswer<P> {
     events: VecDeque<SseEvent>,
     progress: Progress,
     asked_model: String,
-    /// What was said so far, in bytes and in estimated tokens.
+    /// Length of the answer so far, in bytes and in estimated tokens.
     said_bytes: usize,
     estimate: Usage,
     /// By when the next token has to be there.

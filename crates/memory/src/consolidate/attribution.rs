@@ -7,21 +7,21 @@ use crate::text::at_word_borders;
 static PEOPLE: &str = include_str!("words/people.txt");
 const FIRST_PERSON: &[&str] =
     &["我", "俺", "咱", "本人", "i", "i'm", "i've", "i'll", "i'd", "me", "we", "us", "myself"];
-/// What stands before somebody and makes that one somebody's: it is no subject of its own.
+/// Possessives before the word for a person. They make that person somebody else's and are no subject of their own.
 const POSSESSIVES: &[&str] = &["我的", "我们的", "我们家", "我家", "我", "my", "our"];
 /// Words between "my" and whom it belongs to ("my older sister").
 const BETWEEN_MAX: usize = 2;
-/// What ends a clause.
+/// Characters that end a clause.
 const CLAUSE_ENDS: &[char] = &[
     ',', ';', '.', '!', '?', ':', '\n', '\u{ff0c}', '\u{ff1b}', '\u{3002}', '\u{ff01}', '\u{ff1f}',
     '\u{ff1a}', '\u{3001}', '\u{2014}',
 ];
-/// How descriptions speak of the user.
+/// Phrases for the user at the beginning of a description, each with what may follow.
 const USER_SUBJECTS: &[(&str, &str)] =
     &[("用户", "用户的"), ("the user ", "the user's"), ("user ", "user's")];
 
-/// Whose words a quote tells of, when that is somebody else and the description says that it is the user: the word
-/// for that somebody. `names` are the folded names of people; `start` is where the quote begins, in characters.
+/// The person that a quote is about, if that is not the user although the description says so. `names` are the folded names
+/// of people; `start` is the offset of the quote, in characters.
 pub(super) fn somebody_else(
     description: &str,
     content: &str,
@@ -80,7 +80,7 @@ fn first_person_or_somebody(clause: &str, names: &[String]) -> Option<Person> {
     }
 }
 
-/// Whether what stands before somebody only says whose that one is ("我的", "my older").
+/// True if what stands before somebody only says whose that one is ("我的", "my older").
 fn owner_of(before: &str, from: usize) -> bool {
     let before = before[from..].trim();
     POSSESSIVES.iter().any(|possessive| {

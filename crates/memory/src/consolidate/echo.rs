@@ -23,7 +23,7 @@ const TERMS_MAX: usize = 400;
 
 const FIRST_PERSON: &[&str] = &["我", "俺", "咱", "i", "my", "me", "mine", "we", "our", "us", "im", "ive"];
 const SECOND_PERSON: &[&str] = &["你", "您", "you", "your", "youv", "your"];
-/// How a memory names the user, as terms.
+/// Terms by which memories name the user.
 const THIRD_PERSON: &[&str] = &["用户", "user"];
 /// Words that tell nothing beside a copy.
 const FILLERS: &[&str] = &["哈", "嘿", "呵", "啊", "呀", "哦", "嗯", "haha", "lol", "oh", "hey"];
@@ -46,7 +46,7 @@ const FRAMES: &[&str] = &[
 ];
 const MARKS: &[(char, char)] = &[('"', '"'), ('“', '”'), ('「', '」'), ('『', '』'), ('‘', '’'), ('«', '»')];
 
-/// What the user may have copied from.
+/// A text that the user may have repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
     /// A line of the persona.
@@ -55,7 +55,7 @@ pub(super) enum Source<'a> {
     Memory(&'a str),
 }
 
-/// Whether the stretch `start..end` (in characters) of a user's message only repeats one of these texts.
+/// True if the stretch `start..end` (in characters) of a user's message only repeats one of these texts.
 pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[Source<'_>]) -> bool {
     let sentence = sentences_around(&message.content, start, end);
     let mut unframed = sentence.to_lowercase();
@@ -82,13 +82,13 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[So
     })
 }
 
-/// Whether an earlier message of the user says what the later one says at this stretch.
+/// True if an earlier message of the user says what the later one says at this stretch.
 pub(super) fn said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
     let said = terms(&sentences_around(&later.content, start, end));
     share(&said, &shared(&said, &terms(&earlier.content))) >= ECHO_SHARE_MIN
 }
 
-/// Whether these terms are a copy. Where there are marks, one of them must have been copied too.
+/// True if these terms are a copy. Where there are marks, one of them must have been copied too.
 fn repeats(said: &[String], source: &[String], marks: &[&str]) -> bool {
     let covered = shared(said, source);
     let weight: f64 =
@@ -115,7 +115,7 @@ fn repeats(said: &[String], source: &[String], marks: &[&str]) -> bool {
     marks.is_empty() || marks.iter().any(marked)
 }
 
-/// Which terms stand in a run that both have.
+/// For each term of `said`, whether it is in a run of terms that `source` has too.
 fn shared(said: &[String], source: &[String]) -> Vec<bool> {
     let mut covered = vec![false; said.len()];
     // Lengths of the common runs that end at each term of the source.
@@ -163,7 +163,7 @@ fn sentences_around(content: &str, start: usize, end: usize) -> String {
     touched.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the stretch stands between a pair of quotation marks.
+/// True if the stretch stands between a pair of quotation marks.
 fn in_quotation_marks(content: &str, start: usize, end: usize) -> bool {
     let characters: Vec<char> = content.chars().collect();
     let (Some(before), Some(after)) = (characters.get(..start), characters.get(end..)) else { return false };
@@ -180,7 +180,7 @@ mod tests {
     use super::super::fixtures::user_says;
     use super::*;
 
-    /// Whether the whole line, as evidence, is an echo of the source.
+    /// True if the whole line, as evidence, is an echo of the source.
     fn echoes(line: &str, source: &str) -> bool {
         let message = user_says(line);
         let is_memory = source.starts_with("用户") || source.starts_with("The user");

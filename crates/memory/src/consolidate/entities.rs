@@ -28,7 +28,7 @@ const DOUBTS_MAX: u32 = 10;
 /// Nearest entities among which one of an agreeing kind is looked for.
 const NEAREST_MAX: usize = 5;
 
-/// What extraction is told of the people, places and things that are known.
+/// The people, places and things that the extraction prompt lists as known.
 pub(super) struct KnownEntities {
     pub(super) known_entities: Vec<Entity>,
     pub(super) entities_in_doubt: Vec<(Entity, Entity)>,
@@ -204,7 +204,7 @@ impl Consolidator<'_> {
         Ok(None)
     }
 
-    /// What the user said about who is whom. Both names must have been spoken of in the session.
+    /// Applies a statement of the user that two names mean one person, or do not. Both names must occur in the session.
     async fn settle_identity(
         &self,
         session: &Session,
@@ -348,7 +348,7 @@ fn settled(entity: EntityId, other: EntityId, same: bool) -> SettledIdentity {
     SettledIdentity { entity, other, same }
 }
 
-/// Whether it is asked if these two are one.
+/// True if it is asked if these two are one.
 fn are_in_doubt(one: &Entity, other: &Entity) -> bool {
     let asks =
         |a: &Entity, b: &Entity| a.merge_status == MergeStatus::Uncertain && a.merge_target == Some(b.id);

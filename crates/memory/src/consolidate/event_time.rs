@@ -51,12 +51,12 @@ struct NamedTime {
     phrase: TimePhrase,
     time: EventTime,
     slack: SignedDuration,
-    /// Whether the quote tells another time that is not understood.
+    /// True if the quote tells another time that is not understood.
     tells_more: bool,
 }
 
 impl NamedTime {
-    /// Whether a time meets what was said, as far as speakers agree on it.
+    /// True if a time meets what was said, as far as speakers agree on it.
     fn touches(&self, time: EventTime) -> bool {
         let widened = |at: Timestamp, by: SignedDuration| at.checked_add(by).unwrap_or(at);
         let (start, end) = (widened(self.phrase.start, -self.slack), widened(self.phrase.end, self.slack));
@@ -110,7 +110,7 @@ mod tests {
         TimeZone::get("Asia/Shanghai").unwrap()
     }
 
-    /// What becomes of an answered time (as days, or none) when this was said on Wednesday 2026-03-04, by the clock.
+    /// The time after correction, as days, for an answer given on Wednesday 2026-03-04 by the clock.
     fn mended(text: &str, clock: &str, answered: Option<(&str, &str)>) -> Option<(String, String)> {
         let moment = |text: &str| -> Timestamp {
             text.parse::<jiff::civil::DateTime>().unwrap().to_zoned(zone()).unwrap().timestamp()

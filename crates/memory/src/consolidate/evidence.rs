@@ -24,16 +24,14 @@ static HEDGE: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!
 /// A proposed event after the check.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CheckedEvent {
-    /// The event.
     pub(super) event: ProposedEvent,
-    /// Quotes that hold.
     pub(super) evidence: Vec<Evidence>,
     /// Quotes that do not, and why.
     pub(super) failures: Vec<EvidenceFailure>,
 }
 
 impl CheckedEvent {
-    /// Whether each of its quotes holds, and there is one.
+    /// True if each of its quotes holds, and there is one.
     pub(super) fn holds_entirely(&self) -> bool {
         self.failures.is_empty() && !self.evidence.is_empty()
     }
@@ -45,7 +43,7 @@ impl CheckedEvent {
         self.event.evidence.iter().map(quote).collect()
     }
 
-    /// What it would be beside its text, its impact and its quotes.
+    /// Everything of the event besides its text, its impact and its quotes.
     pub(super) fn proposal(&self) -> Proposal {
         Proposal {
             kind: self.event.kind,
@@ -57,7 +55,7 @@ impl CheckedEvent {
         }
     }
 
-    /// What is wrong with it, in a sentence.
+    /// The reason for its rejection, in a sentence.
     pub(super) fn reason(&self) -> String {
         match self.failures.first() {
             Some(failure) => failure.reason.clone(),
@@ -66,12 +64,12 @@ impl CheckedEvent {
     }
 }
 
-/// What quotes are looked up in.
+/// The texts in which quotes are looked up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EvidenceSources<'a> {
     /// The session's messages, oldest first.
     pub(super) messages: &'a [Message],
-    /// What memory put before the persona in this session: the user's copy of it proves nothing.
+    /// Memories that were in the prompts of this session. A user's copy of one proves nothing.
     pub(super) recalled: &'a [String],
     /// Folded names of people in the user's life.
     pub(super) people: &'a [String],
@@ -107,7 +105,8 @@ pub(super) fn check(event: ProposedEvent, grounds: EvidenceSources<'_>) -> Check
     CheckedEvent { event, evidence, failures }
 }
 
-/// Whether quotes that hold one by one bear the event out together; gives the question that a bare yes needs beside it.
+/// Checks whether quotes that are valid one by one support the event together. `Ok` holds the question that a bare yes
+/// needs as evidence.
 fn unfounded(
     event: &ProposedEvent,
     evidence: &[Evidence],
@@ -145,8 +144,8 @@ pub fn quote_of(message: &Message, quote: &str, subject: Subject) -> Option<Evid
     Some(Evidence { message_id: message.id, quote, start: span(start), end: span(end) })
 }
 
-/// Who must have said it: the user for what is about the user, the persona for its own intentions, either for both. Others
-/// prove nothing.
+/// True if a speaker can be the source: the user for statements about the user, the persona for its own intentions, either
+/// for both. Others prove nothing.
 fn may_say(role: Role, subject: Subject) -> bool {
     match subject {
         Subject::User => role == Role::User,
@@ -190,8 +189,8 @@ fn locate(
     Err("the words do not stand in the conversation".to_owned())
 }
 
-/// Whether the user's words only copy what the persona said before, or a memory that was put before the persona, and
-/// the user had not said so before of their own accord.
+/// True if the user's words only copy what the persona said before, or a memory that was put before the persona, and the
+/// user had not said so before of their own accord.
 fn repeats_others(message: &Message, evidence: &Evidence, grounds: EvidenceSources<'_>) -> bool {
     let (start, end) = (evidence.start as usize, evidence.end as usize);
     let before = |id: MessageId| grounds.messages.iter().take_while(move |other| other.id != id);
@@ -231,7 +230,7 @@ fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Me
     refused.then(|| "the persona refused in the same conversation".to_owned())
 }
 
-/// Whether a sentence of the text commits: in words of commitment, without a hedge, and not as a question.
+/// True if a sentence of the text commits: in words of commitment, without a hedge, and not as a question.
 pub(super) fn commits(text: &str) -> bool {
     split_sentences(text).iter().any(|sentence| {
         COMMITMENT.occur_as_words(sentence)
@@ -240,7 +239,7 @@ pub(super) fn commits(text: &str) -> bool {
     })
 }
 
-/// Whether the text refuses. "I can't wait" does not.
+/// True if the text refuses. "I can't wait" does not.
 fn refuses(text: &str) -> bool {
     REFUSAL.occur_as_words(&NO_REFUSAL.taken_out_of(text))
 }

@@ -34,7 +34,7 @@ const MERGE_CANDIDATES: usize = 3;
 /// Longest summary of a session, in characters.
 const SUMMARY_LENGTH_MAX: usize = 400;
 
-/// What passed the checks and what did not.
+/// Events that passed the checks, and those that failed.
 struct CheckedExtraction {
     accepted: Vec<CheckedEvent>,
     rejected: Vec<RejectedMemory>,

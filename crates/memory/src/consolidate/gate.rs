@@ -25,7 +25,6 @@ const CHARACTER_WEIGHT: f64 = 0.8;
 pub enum GateDecision {
     /// Short, and nothing in it speaks for more.
     Trivial,
-    /// Long enough.
     LongEnough,
     /// Short, with a keyword of loss, crisis or a milestone.
     StrongEmotion,
@@ -76,8 +75,8 @@ fn has_substance(messages: &[Message], terms_min: usize) -> bool {
     terms.len() >= terms_min || said().any(|content| states_something(content, terms_min as f64))
 }
 
-/// Whether one sentence has enough content terms to be worth an extraction: "i drive an old red Volvo to work" has, "so tired
-/// today" has not.
+/// True if one sentence has enough content terms to be worth an extraction: "i drive an old red Volvo to work" has, "so
+/// tired today" has not.
 fn states_something(content: &str, terms_min: f64) -> bool {
     if text::statement_by_user(content) == text::Statement::Nothing {
         return false;

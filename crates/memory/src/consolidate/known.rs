@@ -20,7 +20,7 @@ const KNOWN_NODES_MAX: usize = 12;
 const KNOWN_NODES_PER_LOOK_MIN: usize = 8;
 /// Lines of the user that existing nodes are looked for by at once: recall itself goes by the last few sentences.
 const LINES_PER_LOOK: usize = 4;
-/// How often existing nodes are looked for, from the newest lines backwards.
+/// Number of times existing nodes are looked for, from the newest lines backwards.
 const LOOKS_MAX: usize = 5;
 /// Replies of a session whose receipts are read, the newest.
 const RECEIPTS_MAX: usize = 100;
@@ -74,7 +74,7 @@ impl Consolidator<'_> {
         Ok(texts.into_iter().collect())
     }
 
-    /// Whether the feeling that a session left is still the present one: it is not old, and none came after it.
+    /// True if the feeling that a session left is still the present one: it is not old, and none came after it.
     pub(super) async fn is_recent(&self, session: &Session) -> Result<bool, StoreError> {
         let age = self.clock.now().duration_since(session.last_message_at);
         if age > MOOD_LIFETIME {
@@ -116,8 +116,8 @@ pub(super) fn people_of(answer: &Extraction, input: &ExtractionInput) -> Vec<Str
     names.into_iter().filter(|name| name.chars().count() > 1 && *name != persona).collect()
 }
 
-/// Whether a session that is extracted again has left this memory before: it says the same, or all its words are those
-/// of one memory, be it that a person took that one away.
+/// True if a session that is extracted again has left this memory before: it says the same, or all its words are those of
+/// one memory, be it that a person took that one away.
 pub(super) fn is_remembered(checked: &CheckedEvent, remembered: &[UsedQuote]) -> bool {
     if remembered.iter().any(|known| known.description == checked.event.description) {
         return true;

@@ -16,21 +16,17 @@ const MERGE_SHARED_WORDS_MIN: f64 = 0.75;
 /// One side of the comparison.
 #[derive(Clone, Debug)]
 pub struct Mention<'a> {
-    /// The text.
     pub description: &'a str,
-    /// Its impact.
     pub emotional_impact: i8,
-    /// When it happened.
     pub event_time: Option<EventTime>,
-    /// Whom it is about.
     pub entities: BTreeSet<EntityId>,
     /// Share of it that the embedder reads.
     pub readability: f32,
 }
 
-/// Whether the older one already says all that the newer one says: close vectors, both readable, no content word that
-/// the older one lacks and few that only it has, the same numbers and entities, the same day where both have one, and no
-/// change of sign in the feeling. One other word is enough to keep both: a mother is no father.
+/// True if the older one already says all that the newer one says: close vectors, both readable, no content word that the
+/// older one lacks and few that only it has, the same numbers and entities, the same day where both have one, and no change
+/// of sign in the feeling. One other word is enough to keep both: a mother is no father.
 pub fn says_the_same(newer: &Mention<'_>, older: &Mention<'_>, cosine: f32) -> bool {
     cosine >= MERGE_COSINE_MIN
         && newer.readability >= READABILITY_MIN

@@ -59,7 +59,7 @@ use crate::vector_index::VectorIndex;
 /// Waits before a failed session is tried again.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(2048) };
 
-/// What a person can set about consolidation.
+/// Settings of consolidation that a person can change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsolidateSettings {
     /// Fewer messages than this make a session short.
@@ -74,9 +74,8 @@ pub struct ConsolidateSettings {
     pub max_retries: u32,
     /// Keywords beside the built-in ones that override the trivial gate.
     pub strong_emotion_words: Vec<String>,
-    /// Thinking between sessions.
     pub slow_cycle: SlowCycleSettings,
-    /// Whether it is kept what each phase did.
+    /// True if it is kept what each phase did.
     pub trace: bool,
 }
 
@@ -100,65 +99,48 @@ impl Default for ConsolidateSettings {
 pub enum ConsolidationEvent {
     /// An event or intention was written.
     Event {
-        /// Whose memory.
         scope: Scope,
         /// The session it came from.
         session_id: SessionId,
-        /// The node.
         node: Box<NewNode>,
         /// Last message of that session. For an imported session this is earlier than `at`.
         said_at: Timestamp,
-        /// When.
         at: Timestamp,
     },
     /// An entity was named: new, or known and named again.
     Entity {
-        /// Whose memory.
         scope: Scope,
-        /// The entity.
         entity: Box<Entity>,
     },
-    /// The mood changed.
     Mood {
-        /// Whose memory.
         scope: Scope,
-        /// The mood.
         mood: Mood,
     },
     /// A thought was written.
     Thought {
-        /// Whose memory.
         scope: Scope,
         /// The session that led to it.
         session_id: SessionId,
-        /// Whether that session was imported.
+        /// True if that session was imported.
         is_imported: bool,
-        /// The node.
         node: Box<NewNode>,
-        /// When.
         at: Timestamp,
     },
     /// The slow cycle has written a thought, an expectation or an intention.
     SlowThought {
-        /// Whose memory.
         scope: Scope,
-        /// The node.
         node: Box<NewNode>,
-        /// When.
         at: Timestamp,
     },
     /// The slow cycle has described an entity.
     Described {
-        /// Whose memory.
         scope: Scope,
         /// The entity, with its new description.
         entity: Box<Entity>,
     },
     /// A session is closed.
     Closed {
-        /// The session.
         session: Box<Session>,
-        /// Events it left.
         events: u32,
         /// Thoughts it led to.
         thoughts: u32,
@@ -173,19 +155,17 @@ pub enum ConsolidationEvent {
 /// Why an attempt ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsolidateError {
-    /// Storage refused.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The model did not answer, or not usably.
     #[error(transparent)]
     Mind(#[from] MindError),
-    /// Something panicked.
     #[error("a defect of EchoVessel stopped it; the conversation is kept, and it can be retried")]
     Defect,
 }
 
 impl ConsolidateError {
-    /// Whether another attempt may succeed without a person.
+    /// True if another attempt may succeed without a person.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -203,35 +183,29 @@ impl ConsolidateError {
     }
 }
 
-/// What consolidation needs of the world.
+/// Turns closed sessions into memory.
 #[derive(Clone, Copy)]
 pub struct Consolidator<'a> {
-    /// Where memory is kept.
     pub store: &'a dyn Store,
-    /// Who is asked.
     pub mind: &'a dyn Mind,
-    /// Who makes vectors; without one, words alone serve.
+    /// Without an embedder, nodes are stored without vectors and found by their words.
     pub embedder: Option<&'a dyn Embedder>,
     /// The vectors of live nodes.
     pub index: &'a VectorIndex,
-    /// The time.
     pub clock: &'a dyn Clock,
     /// Ids of what is written.
     pub ids: &'a dyn IdGenerator,
-    /// What a person can set.
     pub settings: &'a ConsolidateSettings,
-    /// How existing memories are found that a session may repeat or replace.
+    /// Settings for finding existing memories that a session repeats or replaces.
     pub recall: &'a RecallSettings,
     /// Told of everything that is committed.
     pub formed: &'a (dyn Fn(ConsolidationEvent) + Send + Sync),
 }
 
-/// Who takes part, as the prompts name them.
+/// The two speakers, as the prompts name them.
 #[derive(Clone, Debug)]
 pub struct Participants {
-    /// How the persona is called.
     pub persona_name: String,
-    /// The user's zone.
     pub zone: TimeZone,
 }
 

@@ -108,7 +108,7 @@ impl Consolidator<'_> {
         Ok(distinct)
     }
 
-    /// Whether a statement of the user is close to a current memory.
+    /// True if a statement of the user is close to a current memory.
     pub(super) async fn is_near_a_memory(
         &self,
         session: &Session,

@@ -24,7 +24,7 @@ impl Patterns {
         self
     }
 
-    /// Whether any pattern is in the text as a substring, in whatever case.
+    /// True if any pattern is in the text as a substring, in whatever case.
     pub fn occur_in(&self, text: &str) -> bool {
         let folded = fold(text);
         self.parts.iter().any(|parts| occurs(&folded, parts, false))

@@ -57,7 +57,7 @@ fn describes(a: &CheckedEvent, b: &CheckedEvent) -> bool {
     a.event.description == b.event.description
 }
 
-/// Whether both tell of one thing: in the same words, by the same quote, or nearly so.
+/// True if both tell of one thing: in the same words, by the same quote, or nearly so.
 fn retells(a: &CheckedEvent, b: &CheckedEvent) -> bool {
     let quotes = |checked: &CheckedEvent| -> Vec<String> {
         checked.event.evidence.iter().map(|proposed| proposed.quote.trim().to_owned()).collect()

@@ -132,8 +132,8 @@ fn quotes_the_newer(pair: &WaitingPair, quote: &str) -> bool {
         && pair.newer_texts.iter().any(|text| find_quote(text, quote).is_some())
 }
 
-/// Whether the newer statement is about the distant past, or a plan while the older one is not. Neither ends what the older one
-/// says.
+/// True if the newer statement is about the distant past, or a plan while the older one is not. Neither ends what the older
+/// one says.
 fn is_of_another_time(pair: &WaitingPair) -> bool {
     let time = pair.newer.event_time.map(|time| (time.start, time.end.unwrap_or(time.start)));
     let Some((start, end)) = time.or_else(|| proving_sentences(pair).find_map(year_in)) else { return false };

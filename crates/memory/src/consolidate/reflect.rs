@@ -19,7 +19,7 @@ const EVENTS_MAX: u32 = 30;
 /// Newest events among which those of a session are looked for that was extracted more than a day ago.
 const EVENTS_LOOKED_AT: u32 = 200;
 
-/// Whether to reflect, and why.
+/// The decision about a reflection, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReflectionDecision {
     /// The gate holds: enough reflections in the last 24 hours.
@@ -33,7 +33,7 @@ pub enum ReflectionDecision {
 }
 
 impl ReflectionDecision {
-    /// Whether a model is asked.
+    /// True if a model is asked.
     pub fn reflects(self) -> bool {
         matches!(self, Self::Shock | Self::Timer)
     }
@@ -62,12 +62,12 @@ fn is_timer_due(now: Timestamp, last: Option<Timestamp>) -> bool {
     last.is_none_or(|last| now.duration_since(last) > REFLECTION_WINDOW)
 }
 
-/// What a reflection led to.
+/// The result of a reflection.
 #[derive(Default)]
 pub(super) struct Reflected {
     /// Thoughts that were written.
     pub(super) thoughts: u32,
-    /// What is still to be noted of phase E.
+    /// The part of the trace of phase E that is not stored yet.
     pub(super) trace: Option<serde_json::Value>,
 }
 

@@ -21,7 +21,7 @@ use crate::text;
 
 /// Questions that one cycle may take: an answer of the wrong shape is asked for once more.
 const CALLS_PER_CYCLE: u64 = 2;
-/// How far a cycle looks back.
+/// Period before a cycle whose events it reads.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Cycles that may read one event.
 const CYCLES_PER_EVENT: u32 = 3;
@@ -43,10 +43,9 @@ const OK: &str = "ok";
 /// Outcome of a cycle that was not; why is in the session's trace, which can be forgotten.
 const FAILED: &str = "failed";
 
-/// What a person can set about the slow cycle.
+/// Settings of the slow cycle that a person can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowCycleSettings {
-    /// Whether it runs.
     pub enabled: bool,
     /// Rest between two cycles of a scope; a shock or a correction waives it.
     pub cool_down: Duration,
@@ -76,10 +75,9 @@ impl Default for SlowCycleSettings {
     }
 }
 
-/// Whether a cycle runs, and if not, why.
+/// The decision about a slow cycle, with the reason against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowCycleDecision {
-    /// It runs.
     Runs,
     /// It is switched off.
     Disabled,
@@ -143,7 +141,7 @@ struct Cycle<'a> {
     tombstones: u64,
 }
 
-/// Whether an event waives the rest between two cycles.
+/// True if an event waives the rest between two cycles.
 fn is_urgent(event: &Node) -> bool {
     event.emotional_impact.unsigned_abs() >= SHOCK_IMPACT
         || event.relational_tags.contains(&RelationalTag::Correction)
@@ -337,8 +335,8 @@ impl Consolidator<'_> {
         }
     }
 
-    /// Whether the persona itself has committed to something in it: a promise of its own, or an event that quotes words
-    /// of commitment from its mouth.
+    /// True if the persona itself has committed to something in it: a promise of its own, or an event that quotes words of
+    /// commitment from its mouth.
     async fn is_voiced_commitment(&self, node: &Node) -> Result<bool, StoreError> {
         if node.kind == NodeKind::Intention {
             return Ok(node.subject == Subject::Persona);

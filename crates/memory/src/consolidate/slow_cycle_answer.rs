@@ -25,7 +25,7 @@ const REPEATED_WORDS_MIN: f64 = 0.75;
 /// The same for promises, which are told in many words.
 const PROMISED_WORDS_MIN: f64 = 0.5;
 
-/// What is kept of an answer. The nodes have neither id, terms nor vector yet.
+/// The valid parts of an answer. The nodes have no id, terms or vector yet.
 pub(super) struct CheckedCycle {
     pub(super) nodes: Vec<NewNode>,
     pub(super) descriptions: Vec<(EntityId, String)>,

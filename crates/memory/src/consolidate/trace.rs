@@ -13,7 +13,6 @@ use crate::nodes::{Node, NodeKind, RejectedMemory};
 use crate::ports::{Extraction, ExtractionCommit, SlowCycleInput};
 use crate::scope::Scope;
 
-/// Phase A.
 pub(super) fn gate(worth: GateDecision) -> Value {
     let reason = match worth {
         GateDecision::Trivial => "short, and nothing in it speaks for more",
@@ -26,11 +25,11 @@ pub(super) fn gate(worth: GateDecision) -> Value {
     json!({"is_trivial": worth == GateDecision::Trivial, "reason": reason})
 }
 
-/// What an answer says beside its memories.
+/// Notes of an answer that are not memories.
 pub(super) struct ModelNotes {
-    /// What was dropped of it, and why.
+    /// Dropped parts, each with its reason.
     dropped: Vec<String>,
-    /// What the model found when it looked again for a missed peak; empty when it would not say.
+    /// The model's answer to the request to look again for a missed peak; empty if it gave none.
     self_check: String,
 }
 
@@ -94,18 +93,15 @@ fn rejected(rejected: &RejectedMemory) -> Value {
     json!({"id": rejected.id, "description": rejected.description, "reason": rejected.reason})
 }
 
-/// Phase C.
 pub(super) fn shock(fresh: &[&Node]) -> Value {
     let shock = fresh.iter().find(|event| event.emotional_impact.unsigned_abs() >= super::SHOCK_IMPACT);
     json!({"shock_event_id": shock.map(|event| event.id)})
 }
 
-/// Phase D.
 pub(super) fn timer(timer_due: bool, reflections_last_24h: usize) -> Value {
     json!({"timer_due": timer_due, "reflections_last_24h": reflections_last_24h})
 }
 
-/// Phase E.
 pub(super) fn reflection(
     decision: ReflectionDecision,
     thoughts: &[NewNode],
@@ -133,7 +129,6 @@ pub(super) fn reflection(
     })
 }
 
-/// Phase F.
 pub(super) fn closed(trivial: bool, at: Option<Timestamp>) -> Value {
     let close_trigger = if trivial { "trivial" } else { "extracted" };
     json!({"status": "closed", "extracted_at": at, "close_trigger": close_trigger})
@@ -179,7 +174,7 @@ pub(super) fn slow_cycle_ran(
     })
 }
 
-/// What a cycle was asked and what it answered.
+/// Input and answer of a cycle, for the trace.
 pub(super) fn transcript(
     scope: &Scope,
     input: &SlowCycleInput,

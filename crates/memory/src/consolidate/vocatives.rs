@@ -5,7 +5,7 @@ use crate::messages::Message;
 use crate::ports::MentionedEntity;
 use crate::text::at_word_borders;
 
-/// What people call one another instead of a name.
+/// Words that people call one another instead of a name.
 const ENDEARMENTS: &[&str] = &[
     "亲爱的",
     "宝贝",
@@ -26,9 +26,9 @@ const ENDEARMENTS: &[&str] = &[
     "mate",
     "love",
 ];
-/// What parts a name that is called out from the rest.
+/// Characters that separate a name that is called out from the rest.
 const PAUSES: &[char] = &[',', '!', '~', '?', '.', ':', '\u{3002}', '\u{3001}', '\u{2026}'];
-/// What follows a name that is explained, not called: "Tom, my brother, is ill".
+/// Words after a name that is explained rather than called: "Tom, my brother, is ill".
 const EXPLANATIONS: &[&str] =
     &["my ", "our ", "the ", "a ", "an ", "who ", "which ", "是我", "我的", "我家", "我们家", "一只", "一个"];
 

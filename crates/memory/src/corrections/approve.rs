@@ -9,12 +9,10 @@ use crate::ports::{CommitOutcome, StoreError};
 use crate::scope::Scope;
 use crate::text;
 
-/// What a person changes while approving.
+/// Changes that a person makes to a proposal while approving it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edits {
-    /// Another text.
     pub text: Option<String>,
-    /// Another impact.
     pub emotional_impact: Option<i8>,
 }
 
@@ -94,7 +92,7 @@ impl Corrector<'_> {
     }
 }
 
-/// What the person says; else what was proposed, to the nearest whole number of the scale.
+/// The impact that the person gave, else the proposed one rounded to a whole number.
 fn impact(said: Option<i8>, proposed: Option<f64>) -> Result<i8, ApproveError> {
     match (said, proposed) {
         (Some(said), _) if said.unsigned_abs() <= IMPACT_MAX.unsigned_abs() => Ok(said),

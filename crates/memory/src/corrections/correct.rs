@@ -15,27 +15,23 @@ pub enum CorrectError {
     /// There is nothing to remember.
     #[error("the text is empty; nothing was changed. To take a memory away, delete it")]
     Empty,
-    /// More than fits.
     #[error("the text has {length} characters; at most {DESCRIPTION_LENGTH_MAX} fit, nothing was changed")]
     TooLong {
         /// Its length in characters.
         length: usize,
     },
-    /// Storage refused.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What a correction needs of the world.
+/// Applies corrections that a person makes to memories.
 #[derive(Clone, Copy)]
 pub struct Corrector<'a> {
-    /// Where memory is kept.
     pub store: &'a dyn Store,
-    /// Who makes vectors; without one they are made later.
+    /// Without an embedder, the new text gets its vector later.
     pub embedder: Option<&'a dyn Embedder>,
     /// The vectors of live nodes.
     pub index: &'a VectorIndex,
-    /// The time.
     pub clock: &'a dyn Clock,
     /// Ids of what is written.
     pub ids: &'a dyn IdGenerator,

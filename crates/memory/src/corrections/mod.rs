@@ -24,17 +24,17 @@ use crate::nodes::{Evidence, NewNode, Node, RejectedMemory, RelationalTag};
 use crate::ports::Embedding;
 use crate::scope::Scope;
 
-/// Who made a change.
+/// The author of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Author {
     /// Extraction or reflection, from what was said.
     Extraction,
-    /// A person.
+    /// A person changed it.
     Person,
 }
 
-/// How a text came to be part of a memory's history.
+/// The kind of change that gave a memory this text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VersionKind {
@@ -53,25 +53,25 @@ pub enum VersionKind {
 pub struct NodeVersion {
     /// The node that said it: another than was asked for where one replaced the other.
     pub node_id: NodeId,
-    /// What it said; none where the words that it came from were withdrawn.
+    /// The text; none if the messages that it came from were withdrawn.
     pub text: Option<String>,
-    /// How it came to be.
+    /// The kind of change that led to this text.
     pub change: VersionKind,
-    /// Who did it.
+    /// The author of the change.
     pub by: Author,
-    /// Since when.
+    /// Time from which this text was current.
     pub at: Timestamp,
     /// Until when; none for what stands now.
     pub replaced_at: Option<Timestamp>,
     /// The node that replaced this one.
     pub superseded_by: Option<NodeId>,
-    /// Whether the change was taken back.
+    /// True if the change was taken back.
     pub undone: bool,
     /// The words that it depends on; a person's own text depends on nothing else.
     pub evidence: Vec<Evidence>,
 }
 
-/// What can be taken back.
+/// A kind of change that can be undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
@@ -86,7 +86,6 @@ pub enum ChangeKind {
 /// A change that was taken back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UndoneChange {
-    /// What was taken back.
     pub kind: ChangeKind,
     /// The node that was asked for, as it stands now.
     pub node: Node,
@@ -97,9 +96,8 @@ pub struct UndoneChange {
 /// A person's text for a memory, with all that goes into its transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Correction {
-    /// The memory.
     pub node_id: NodeId,
-    /// What it says now.
+    /// The new text of the memory.
     pub text: String,
     /// Index terms of the text.
     pub terms: String,
@@ -109,32 +107,26 @@ pub struct Correction {
     pub entities: Vec<EntityId>,
     /// The model and its vector; without them they are made afterwards.
     pub embedding: Option<(String, Embedding)>,
-    /// When.
     pub at: Timestamp,
 }
 
 /// A refused memory with whose it is and whether it was decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingRejection {
-    /// Whose memory it would be.
     pub scope: Scope,
-    /// What was proposed.
     pub memory: RejectedMemory,
-    /// Whether a person has decided.
+    /// True if a person has decided.
     pub settled: bool,
 }
 
-/// What a person approved.
+/// A refused memory that a person approved, as it is to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approval {
-    /// The refused memory.
     pub id: RejectedId,
-    /// What is written.
     pub node: NewNode,
     /// Names the model of the node's vector.
     pub fingerprint: Option<String>,
     /// The known entities that its text names.
     pub entities: Vec<EntityId>,
-    /// When.
     pub at: Timestamp,
 }

@@ -6,10 +6,9 @@ use super::ValueWords;
 use crate::entities::fold_name;
 use crate::identifiers::{EntityId, NodeId, SessionId};
 
-/// What is about to be shown, and is looked at for values that are no longer current.
+/// Texts that are about to be shown and are checked for values that are no longer current.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplacedQuery {
-    /// Numbers of messages.
     pub messages: Vec<i64>,
     /// Current nodes whose former values are asked for.
     pub nodes: Vec<NodeId>,
@@ -28,11 +27,11 @@ pub struct ReplacedQuery {
 pub struct Replaced {
     /// Those of the messages, the nodes and the sessions, and those that the texts may say; the latest change first.
     pub values: Vec<ReplacedValue>,
-    /// Where in the messages such a value was said.
+    /// Passages of the messages that state such a value.
     pub spans: Vec<ReplacedSpan>,
-    /// Which of the citing nodes cite an event that was replaced after they were written, each with that event.
+    /// Citing nodes that cite an event which was replaced after they were written, each with that event.
     pub outdated: Vec<(i64, NodeId)>,
-    /// Which of the entities have a description from before a value of theirs was replaced.
+    /// Entities whose description is older than the replacement of one of their values.
     pub descriptions: Vec<EntityId>,
 }
 
@@ -41,9 +40,9 @@ pub struct Replaced {
 pub struct ReplacedSpan {
     /// Number of the message.
     pub message: i64,
-    /// Where the words start, in characters.
+    /// Start of the passage, in characters.
     pub start: u32,
-    /// Where they end, in characters, exclusive.
+    /// End of the passage, in characters, exclusive.
     pub end: u32,
     /// The node that was written from them.
     pub node: NodeId,
@@ -54,17 +53,16 @@ pub struct ReplacedSpan {
 pub struct ReplacedValue {
     /// The node that said it.
     pub node: NodeId,
-    /// What it said.
     pub text: String,
     /// Time of the newest message that proves it.
     pub since: Timestamp,
     /// Time of the newest message that proves its replacement.
     pub until: Timestamp,
-    /// When the replacement was stored; later than `until`.
+    /// Time at which the replacement was stored; later than `until`.
     pub changed_at: Timestamp,
     /// The node at the end of the line, which is current.
     pub current: NodeId,
-    /// What that one says.
+    /// Text of the memory that is current.
     pub current_text: String,
     /// It never was so: a person corrected it, or said that it was wrong. Else it was so until then.
     pub mistaken: bool,
@@ -77,8 +75,8 @@ pub struct ReplacedValue {
 }
 
 impl ReplacedValue {
-    /// Whether a text says the former value: by a name of it that is no longer current, by its words beside what they are said
-    /// of, or by all of it.
+    /// True if a text says the former value: by a name of it that is no longer current, by its words beside what they are
+    /// said of, or by all of it.
     pub fn is_said_in(&self, text: &str) -> bool {
         self.is_said_in_folded(text, &fold_name(text))
     }
@@ -88,7 +86,7 @@ impl ReplacedValue {
         text != self.current_text && self.words.stand_in(text, folded)
     }
 
-    /// Whether a text says what is current instead.
+    /// True if a text says what is current instead.
     pub(crate) fn is_corrected_in(&self, text: &str) -> bool {
         self.current_words.stand_in(text, &fold_name(text))
     }

@@ -31,7 +31,7 @@ impl ValueWords {
         (before.words(&now, names), now.words(&before, Vec::new()))
     }
 
-    /// Whether only all of it says the value.
+    /// True if only all of it says the value.
     pub fn is_nameless(&self) -> bool {
         self.names.is_empty() && self.common.is_none()
     }
@@ -44,7 +44,7 @@ impl ValueWords {
         self.names.iter().chain(common).chain(whole).map(|phrase| WordKey::of_phrase(phrase)).collect()
     }
 
-    /// Whether a text says the value; `folded` is the text as [`fold_name`] gives it.
+    /// True if a text says the value; `folded` is the text as [`fold_name`] gives it.
     pub(crate) fn stand_in(&self, text: &str, folded: &str) -> bool {
         let is_common = |common: &CommonValue| {
             name_stands_in(folded, &common.value) && {
@@ -149,8 +149,8 @@ const NAMING: [char; 8] = ['叫', '在', '是', '姓', '名', '为', '到', '去
 /// Longest Chinese name that is recognised by what changed, in characters.
 const CHANGED_LENGTH_MAX: usize = 6;
 
-/// What the text has in place of something else in the other one, if both are the same around it and a word that names is
-/// before it: 小黑 of 用户的猫叫小黑 and 用户的猫叫小白.
+/// The name that the text has in place of another one, if both texts are equal around it and a naming word is before it: 小黑
+/// of 用户的猫叫小黑 and 用户的猫叫小白.
 fn changed_name(text: &str, other: &str) -> Option<String> {
     let (text, other): (Vec<char>, Vec<char>) = (text.chars().collect(), other.chars().collect());
     let same = text.iter().zip(&other).take_while(|(a, b)| a == b).count();

@@ -9,7 +9,7 @@ use super::ForgetSummary;
 use crate::identifiers::ErasureId;
 use crate::scope::Scope;
 
-/// How long a dry run can be confirmed.
+/// Time within which a dry run can be confirmed.
 pub const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 /// Dry runs that are remembered at once; the oldest gives way.
 const WAITING_MAX: usize = 64;
@@ -41,7 +41,7 @@ impl Confirmations {
         until
     }
 
-    /// What was shown under this id in this scope; none if it is unknown or too old.
+    /// The preview with this id in this scope; none if it is unknown or expired.
     pub fn shown(&self, id: ErasureId, scope: &Scope, now: Timestamp) -> Option<ForgetSummary> {
         let waiting = self.lock();
         let known = waiting.iter().find(|known| known.id == id && known.scope == *scope);

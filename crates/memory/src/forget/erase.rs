@@ -12,16 +12,14 @@ use crate::vector_index::VectorIndex;
 /// Shortest text that can be erased by, in characters: a single one would take half of what was ever said.
 pub const TEXT_LENGTH_MIN: usize = 2;
 
-/// What is to be erased.
+/// A request to erase, by a person.
 #[derive(Clone, Debug)]
 pub struct ErasureRequest {
-    /// Whose memory.
     pub scope: Scope,
-    /// What is to go.
     pub selection: Selection,
-    /// What becomes of thoughts that depend on it.
+    /// Treatment of thoughts that depend on erased events.
     pub thoughts: ForgetMode,
-    /// How it was selected, in the words of the request.
+    /// The fields of the request that selected something.
     pub selected_by: Vec<String>,
     /// The dry run that a person has seen.
     pub confirm: Option<ErasureId>,
@@ -41,7 +39,7 @@ pub enum EraseError {
         "`confirm` names no dry run of the last ten minutes; ask with `dry_run` again, nothing was erased"
     )]
     UnknownConfirmation,
-    /// What would go is no longer what was shown.
+    /// The result would differ from the preview.
     #[error(
         "what would go has changed since the dry run; ask with `dry_run` again and look at it, nothing was erased"
     )]
@@ -49,7 +47,6 @@ pub enum EraseError {
     /// Nothing of it is in this memory. The core blocks that contain the text, which only a person edits.
     #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", beside(.0))]
     Nothing(Vec<CoreBlockLabel>),
-    /// Storage refused.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -62,23 +59,20 @@ fn beside(blocks: &[CoreBlockLabel]) -> String {
     format!(" but in the core blocks that people write ({})", names.join(", "))
 }
 
-/// What erasing needs of the world.
+/// Erases what a person selects, with a receipt.
 #[derive(Clone, Copy)]
 pub struct Eraser<'a> {
-    /// Where memory is kept.
     pub store: &'a dyn Store,
     /// The vectors in memory.
     pub index: &'a VectorIndex,
     /// Dry runs that wait.
     pub confirmations: &'a Confirmations,
-    /// The time.
     pub clock: &'a dyn Clock,
-    /// Ids of receipts.
     pub ids: &'a dyn IdGenerator,
 }
 
 impl Eraser<'_> {
-    /// What [`Eraser::erase`] would take. Changes nothing; the receipt's id confirms it for ten minutes.
+    /// Previews [`Eraser::erase`]. Changes nothing; the receipt's id confirms it for ten minutes.
     pub async fn dry_run(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
         let act = self.act(&request);
         let mut receipt = self.receipt(&request, &act).await?;

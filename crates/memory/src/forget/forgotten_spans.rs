@@ -6,8 +6,8 @@ use crate::messages::Message;
 use crate::nodes::{Evidence, RejectedQuote, Subject};
 use crate::text::{content_terms, find_quote, split_sentences};
 
-/// What is in a transcript in place of words that are forgotten. Its brackets part a name beside it from the
-/// ellipsis, which would look like a pause after somebody was called.
+/// Replaces forgotten text in a transcript. The brackets separate it from a name beside it: a bare ellipsis would look like
+/// a pause after somebody was called.
 const GAP: &str = "[…]";
 /// The share of somebody's content terms from which a sentence says their words again.
 const REPEATED_SHARE: f64 = 0.5;
@@ -15,7 +15,6 @@ const REPEATED_SHARE: f64 = 0.5;
 /// A place in a message: words on which a memory rested that a person had forgotten. It holds no word of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ForgottenSpan {
-    /// The message.
     pub message_id: MessageId,
     /// The first character, counted in characters of the message.
     pub start: u32,
@@ -28,8 +27,8 @@ impl ForgottenSpan {
         self.start <= position && position < self.end
     }
 
-    /// Where these words stand in a message that was given new words; none if they are not there any more. They are
-    /// looked for at their old place, then from the beginning.
+    /// The span of the same text after its message was edited; none if the text is gone. It is searched at its old position
+    /// first, then from the beginning.
     pub fn moved(&self, before: &str, after: &str) -> Option<Self> {
         let (start, length) = (self.start as usize, self.end.saturating_sub(self.start) as usize);
         let words: String = before.chars().skip(start).take(length).collect();
@@ -44,7 +43,7 @@ impl ForgottenSpan {
     }
 }
 
-/// Whether all of this evidence is forgotten: each quote lies in forgotten words, but for white space, punctuation and
+/// True if all of this evidence is forgotten: each quote lies in forgotten words, but for white space, punctuation and
 /// function words around them. A quote that only touches them and says more is evidence of its own.
 pub fn is_forgotten(evidence: &[Evidence], spans: &[ForgottenSpan]) -> bool {
     !evidence.is_empty() && evidence.iter().all(|quote| is_quote_forgotten(quote, spans))
@@ -60,7 +59,7 @@ pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], span
     located.is_some_and(|evidence| is_forgotten(&evidence, spans))
 }
 
-/// Whether nothing but gaps and function words is left of a message.
+/// True if nothing but gaps and function words is left of a message.
 pub fn is_left_empty(message: &Message) -> bool {
     message.content.contains(GAP) && content_terms(&message.content.replace(GAP, " ")).is_empty()
 }

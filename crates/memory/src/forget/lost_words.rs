@@ -3,12 +3,10 @@
 use crate::ports::Phrase;
 use crate::text::query_terms;
 
-/// Whether a text holds a content word that is in one of the texts that go and in none of those that stay. `gone`
-/// and `left` are index terms ([`crate::text::index_terms`]); function words don't count. A word that no text holds is
-/// the writer's own and is not lost.
-///
-/// Applied one deletion after the other, it finds the same texts in whatever order: a word is lost with the last text
-/// that holds it.
+/// True if a text holds a content word that is in one of the texts that go and in none of those that stay. `gone` and
+/// `left` are index terms ([`crate::text::index_terms`]); function words don't count. A word that no text holds is the
+/// writer's own and is not lost.  Applied one deletion after the other, it finds the same texts in whatever order: a word
+/// is lost with the last text that holds it.
 pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
     let stands = |texts: &[&str], phrase: &Phrase| texts.iter().any(|terms| stands_in(terms, phrase));
     query_terms(text).iter().any(|term| {
@@ -17,7 +15,7 @@ pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
     })
 }
 
-/// Whether the phrase's terms stand one after the other among the terms.
+/// True if the phrase's terms stand one after the other among the terms.
 fn stands_in(terms: &str, phrase: &Phrase) -> bool {
     let wanted = &phrase.0;
     if wanted.is_empty() {

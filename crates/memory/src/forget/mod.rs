@@ -35,21 +35,20 @@ use crate::identifiers::{EntityId, ErasureId, MessageId, NodeId, RejectedId, Ses
 use crate::nodes::NodeKind;
 use crate::scope::Scope;
 
-/// What becomes of thoughts that depend on something that goes (seed: the filling chain).
+/// Treatment of thoughts that depend on an erased event (seed: the filling chain).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ForgetMode {
     /// They stay, and their evidence is marked as gone.
     #[default]
     Orphan,
-    /// They go too.
+    /// Thoughts are erased too.
     Cascade,
 }
 
-/// What a person points at. All of it is taken together; what is not in the scope is passed over.
+/// Rows that a person selects. They are erased together; what is not in the scope is ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Messages.
     pub messages: BTreeSet<MessageId>,
     /// Events, thoughts, intentions, expectations.
     pub nodes: BTreeSet<NodeId>,
@@ -59,17 +58,17 @@ pub struct Selection {
     pub entities: BTreeSet<EntityId>,
     /// Folded text ([`crate::text::fold`]): every message, node and name that contains it.
     pub text: Option<String>,
-    /// Whether the messages that selected nodes quote, or that name selected entities, are selected too.
+    /// True if the messages that selected nodes quote, or that name selected entities, are selected too.
     pub with_messages: bool,
-    /// Whether the words on which selected nodes rest are silenced: their messages stay in the conversation, and nothing shows the
-    /// words to a model again.
+    /// True if the words on which selected nodes rest are silenced: their messages stay in the conversation, and nothing
+    /// shows the words to a model again.
     pub silences: bool,
-    /// Whether documents that all users of the persona share are left as they are.
+    /// True if documents that all users of the persona share are left as they are.
     pub spares_shared: bool,
 }
 
 impl Selection {
-    /// Whether nothing is pointed at.
+    /// True if nothing is pointed at.
     pub fn is_empty(&self) -> bool {
         let ids = [self.messages.len(), self.nodes.len(), self.sessions.len(), self.entities.len()];
         ids.iter().all(|count| *count == 0) && self.text.is_none()
@@ -79,28 +78,23 @@ impl Selection {
 /// One act of forgetting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgetRequest {
-    /// Whose memory; nothing outside it is touched.
+    /// The memory; nothing outside of it is changed.
     pub scope: Scope,
-    /// What is to go.
     pub selection: Selection,
-    /// What becomes of thoughts that depend on it.
+    /// Treatment of thoughts that depend on erased events.
     pub thoughts: ForgetMode,
-    /// When.
     pub at: Timestamp,
 }
 
 /// A message, node or session that a path names by its id alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgetTarget {
-    /// A message.
     Message(MessageId),
-    /// A node.
     Node(NodeId),
-    /// A session.
     Session(SessionId),
 }
 
-/// What an act of forgetting took, or would take. Ids and counts, never a word of what was said.
+/// Rows that were erased, or would be. It holds ids and counts, no text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgetSummary {
     /// Messages that are gone.
@@ -134,7 +128,7 @@ pub struct ForgetSummary {
     /// Documents of all users that contain the text, as `category/file`, where the selection spares them.
     #[serde(default)]
     pub left_documents: BTreeSet<String>,
-    /// What went beside these rows.
+    /// Counts of everything erased besides these rows.
     pub counts: Counts,
 }
 
@@ -146,19 +140,19 @@ pub struct Counts {
     pub quotes: u64,
     /// Edges between thoughts and events, and between nodes and entities.
     pub links: u64,
-    /// Repeated mentions.
+    /// Repeated mentions of erased memories.
     pub mentions: u64,
-    /// Names of entities.
+    /// Names of entities, with aliases.
     pub names: u64,
     /// Descriptions of entities that stay.
     pub descriptions: u64,
-    /// Summaries of sessions.
+    /// Summaries of sessions that were cleared.
     pub summaries: u64,
-    /// Moods.
+    /// Entries of the mood history.
     pub moods: u64,
     /// Receipts of replies, whole or in part.
     pub receipts: u64,
-    /// Vectors.
+    /// Vectors of messages and nodes.
     pub vectors: u64,
     /// Documents of the hub: diaries that lost lines, roll-ups and memories that are gone.
     pub documents: u64,
@@ -185,13 +179,13 @@ impl ForgetSummary {
         kinds.into_iter().flatten().copied().collect()
     }
 
-    /// Whether both name the same things. What is only counted may differ: vectors are written in the background.
+    /// True if both name the same things. What is only counted may differ: vectors are written in the background.
     pub fn agrees_with(&self, shown: &Self) -> bool {
         let uncounted = |taken: &Self| Self { counts: Counts::default(), ..taken.clone() };
         uncounted(self) == uncounted(shown)
     }
 
-    /// Whether nothing was there to be forgotten.
+    /// True if nothing was there to be forgotten.
     pub fn is_empty(&self) -> bool {
         let kept = Self {
             left_messages: self.left_messages.clone(),
@@ -203,10 +197,9 @@ impl ForgetSummary {
     }
 }
 
-/// What the store did, with the numbers that indexes in memory go by.
+/// The result of an erasure, with the row numbers that in-memory indexes need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForgetResult {
-    /// What went.
     pub taken: ForgetSummary,
     /// Numbers of the messages that are gone.
     pub message_seqs: Vec<i64>,
@@ -216,7 +209,7 @@ pub struct ForgetResult {
     pub instances: Vec<InstanceReach>,
 }
 
-/// How an act ended.
+/// The outcome of a request to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
     /// It is done, and durable.
@@ -232,62 +225,62 @@ pub enum ForgetOutcome {
 pub struct ErasureReceipt {
     /// Its id; of a dry run, what [`Confirmations`] ask for.
     pub id: ErasureId,
-    /// Whose memory.
+    /// The memory that was erased from.
     pub scope: Scope,
-    /// When.
+    /// Time of the erasure.
     pub created_at: Timestamp,
-    /// How it was selected: `message_ids`, `event_ids`, `session_ids`, `entity_ids`, `text`, `reset`.
+    /// Fields that selected something: `message_ids`, `event_ids`, `session_ids`, `entity_ids`, `text`, `reset`.
     pub selected_by: Vec<String>,
-    /// What went.
+    /// Ids and counts of everything that was erased.
     pub taken: ForgetSummary,
     /// Copies of the database that were there and were not touched: names of files beside it.
     pub copies: Vec<String>,
-    /// When the freed pages and the log were overwritten too; none while that waits.
+    /// Time at which the freed pages and the log were overwritten too; none while that waits.
     pub overwritten_at: Option<Timestamp>,
     /// Instances that had pulled what went, and which of them know that it is gone.
     #[serde(default)]
     pub instances: Vec<InstanceReach>,
 }
 
-/// Whether an instance that holds a copy of what was erased knows of the erasure.
+/// An instance that holds a copy of erased documents, and when it learned of the erasure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstanceReach {
-    /// The instance.
+    /// The name of the instance.
     pub id: String,
-    /// When a pull of it showed that it had received the erasure; none while it waits.
+    /// Time at which a pull of it showed that it had received the erasure; none while it waits.
     pub reached_at: Option<Timestamp>,
 }
 
-/// What a reset took.
+/// Counts of everything that a reset removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResetCounts {
     /// Users whose memory is gone.
     pub users: u64,
-    /// Messages.
+    /// Messages of all users.
     pub messages: u64,
     /// Events, thoughts, intentions, expectations.
     pub nodes: u64,
-    /// Entities.
+    /// Entities of all users.
     pub entities: u64,
-    /// Sessions.
+    /// Sessions of all users.
     pub sessions: u64,
-    /// Core blocks.
+    /// Core blocks that were cleared.
     pub core_blocks: u64,
 }
 
 /// An audit row of a core block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CoreBlockAppend {
-    /// Its number.
+    /// Row number of the edit.
     pub id: i64,
-    /// Which block.
+    /// The block that was edited.
     pub label: CoreBlockLabel,
     /// The block's text after that edit.
     pub content: String,
     /// The block's version after that edit.
     pub version: i64,
-    /// Who edited.
+    /// The author of the edit.
     pub edited_by: String,
-    /// When.
+    /// Time of the edit.
     pub created_at: Timestamp,
 }

@@ -13,13 +13,13 @@ use crate::scope::Scope;
 /// A node that depends on another, or that another depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Dependent {
-    /// Its id.
+    /// The id of the node.
     pub id: NodeId,
-    /// What it is.
+    /// The kind of the node.
     pub kind: NodeKind,
-    /// What it says.
+    /// The text of the node.
     pub description: String,
-    /// When it was written.
+    /// Time at which it was written.
     pub created_at: Timestamp,
     /// The session it came from.
     pub source_session_id: Option<SessionId>,
@@ -28,9 +28,7 @@ pub struct Dependent {
 /// A node with what it depends on and what depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependents {
-    /// Whose memory it is in.
     pub scope: Scope,
-    /// The node.
     pub node: Dependent,
     /// Thoughts, intentions and expectations that cite it, the newest first.
     pub resting_on_it: Vec<Dependent>,
@@ -38,14 +36,13 @@ pub struct Dependents {
     pub rests_on: Vec<Dependent>,
     /// Events that it cited and that were forgotten.
     pub orphaned: Vec<NodeId>,
-    /// Its quotes.
     pub evidence: Vec<Evidence>,
     /// Nodes that it replaced.
     pub replaced: Vec<NodeId>,
 }
 
 impl Dependents {
-    /// What deleting the node would take.
+    /// Previews the deletion of the node.
     pub async fn would_take(
         &self,
         store: &dyn ForgetStore,

@@ -19,15 +19,13 @@ pub enum LossReason {
 /// A quote that a memory depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupportingQuote<'a> {
-    /// Who said it.
     pub speaker: Role,
-    /// The words.
     pub quote: &'a str,
     /// Index terms of the whole message ([`crate::text::index_terms`]), as they were.
     pub terms: &'a str,
-    /// Whether the words are still there.
+    /// True if the words are still there.
     pub is_left: bool,
-    /// Whether its session becomes memory again, so that what it proves will be found again.
+    /// True if its session becomes memory again, so that what it proves will be found again.
     pub becomes_memory_again: bool,
 }
 
@@ -36,26 +34,24 @@ pub struct SupportingQuote<'a> {
 pub struct SupportingMention<'a> {
     /// The text that was merged away.
     pub description: &'a str,
-    /// Whether the words that it was written from are still there.
+    /// True if the words that it was written from are still there.
     pub is_left: bool,
 }
 
-/// What a memory depends on when words are lost.
+/// Support of a memory when parts of its evidence are lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Support<'a> {
-    /// Whom it is about.
     pub subject: Subject,
-    /// What it says.
     pub description: &'a str,
     /// All its quotes, in the order in which they were said.
     pub quotes: Vec<SupportingQuote<'a>>,
     /// Its repeated mentions, oldest first.
     pub mentions: Vec<SupportingMention<'a>>,
-    /// Whether a person has vouched for it: approved it, or written its text.
+    /// True if a person has vouched for it: approved it, or written its text.
     pub word_of_person: bool,
-    /// Whether it depends on other memories; then its fate depends on those.
+    /// True if it depends on other memories; then its fate depends on those.
     pub cites: bool,
-    /// Whether it has said no more than its words prove since an earlier loss.
+    /// True if it has said no more than its words prove since an earlier loss.
     pub is_reduced: bool,
     /// Index terms of what goes of the session that it was written from.
     pub gone: Vec<&'a str>,
@@ -63,14 +59,13 @@ pub struct Support<'a> {
     pub left: Vec<&'a str>,
 }
 
-/// What becomes of a memory.
+/// The decision about a memory that lost evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It stays as it is.
     Keep,
     /// It stays, and says only this.
     Rewrite(String),
-    /// It goes.
     Remove,
 }
 
@@ -106,8 +101,8 @@ impl Support<'_> {
         if says == self.description { Verdict::Keep } else { Verdict::Rewrite(says) }
     }
 
-    /// Whether the text holds words that only the lost ones said: those of its own session, or of messages elsewhere
-    /// that it quotes.
+    /// True if the text holds words that only the lost ones said: those of its own session, or of messages elsewhere that
+    /// it quotes.
     fn loses_words(&self, text: &str) -> bool {
         let quoted = |is_left: bool| {
             self.quotes.iter().filter(move |quote| quote.is_left == is_left).map(|quote| quote.terms)
@@ -117,14 +112,14 @@ impl Support<'_> {
         holds_lost_words(text, &gone, &left)
     }
 
-    /// What it would say if it said no more than it proved before.
+    /// The text reduced to what its evidence supported before.
     fn described_before(&self) -> String {
         described(&self.quotes, &self.mentions)
     }
 }
 
-/// Whether quotes prove a memory about this subject: one of the speaker whom it requires, and a bare yes or no of the
-/// user is none without the question that it answers.
+/// True if quotes prove a memory about this subject: one of the speaker whom it requires, and a bare yes or no of the user
+/// is none without the question that it answers.
 pub fn proves(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
     let by = |speaker| quotes.iter().any(move |quote| quote.speaker == speaker);
     match subject {
@@ -138,7 +133,7 @@ pub fn proves(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
     }
 }
 
-/// How often something was said: once where quotes of its own session are left, and once for each mention. Never 0.
+/// Number of times something was said: once where quotes of its own session are left, and once for each mention. Never 0.
 pub fn mention_count(has_own_quotes: bool, mentions: usize) -> u32 {
     u32::try_from(mentions).unwrap_or(u32::MAX).saturating_add(u32::from(has_own_quotes)).max(1)
 }

@@ -11,7 +11,6 @@ pub enum ThoughtPolicy {
     Orphan,
     /// Removed if nothing else supports them and no person has corrected them.
     Recheck,
-    /// Removed.
     Cascade,
 }
 

@@ -14,7 +14,7 @@ pub const ACTS_MAX: i64 = 100_000;
 pub const TOKEN_ACTS_MAX: i64 = 20_000;
 /// Logins that are kept; beyond that the one that was unused for longest is removed.
 pub const LOGINS_MAX: u32 = 256;
-/// How long turns are counted for a token.
+/// Period for which the turns of a token are counted.
 pub const TOKEN_TURNS_KEPT: SignedDuration = SignedDuration::from_hours(48);
 
 /// Named tokens and the record of acts.
@@ -30,11 +30,11 @@ pub trait AccessStore: Send + Sync {
     async fn revoke_token(&self, name: &str) -> Result<Option<NamedToken>, StoreError>;
     /// Notes that tokens were used, by prefix; earlier times than the stored ones change nothing.
     async fn touch_tokens(&self, used: Vec<(String, Timestamp)>) -> Result<(), StoreError>;
-    /// Whether the token may write for this user: one that it created before, or one more of at most `users_max`.
+    /// True if the token may write for this user: one that it created before, or one more of at most `users_max`.
     async fn admit_user(&self, prefix: &str, user: &UserId, users_max: u32) -> Result<bool, StoreError>;
     /// Counts a reply that a token asked for.
     async fn add_token_turn(&self, prefix: &str, at: Timestamp, turn: TurnId) -> Result<(), StoreError>;
-    /// What a token asked for since then: the number of turns, and what they cost in US dollars as far as prices are known.
+    /// Use of a token since a time: number of turns, and their cost in US dollars as far as prices are known.
     async fn token_use(&self, prefix: &str, since: Timestamp) -> Result<(u64, f64), StoreError>;
     /// Adds a login. Those that are over are removed, and the oldest beyond [`LOGINS_MAX`].
     async fn add_login(&self, login: Login) -> Result<(), StoreError>;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::StoreError;
 use crate::scope::PersonaId;
 
-/// What an archive holds.
+/// Counts of an archive's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveReport {
     /// Messages, with those that are marked as deleted.
@@ -19,7 +19,7 @@ pub struct ArchiveReport {
     pub documents: u64,
 }
 
-/// Writes archives.
+/// Writes a home into an archive.
 #[async_trait]
 pub trait ArchiveStore: Send + Sync {
     /// Writes one state of the memory of a persona, or of all, piece by piece to `out`; a zip file. Writing may block.

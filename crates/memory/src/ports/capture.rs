@@ -15,39 +15,34 @@ use crate::sessions::{Session, SessionPolicy};
 /// A message about to be captured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewMessage {
-    /// Its id.
     pub id: MessageId,
     /// The id of the session that is opened if one is needed.
     pub session_id_if_new: SessionId,
-    /// Whose talk it is.
     pub scope: Scope,
-    /// Where it was said.
     pub channel_id: String,
-    /// Its turn.
     pub turn_id: Option<TurnId>,
-    /// Who said it.
     pub role: Role,
     /// The name of the one who said it, for [`Role::Other`] alone.
     pub speaker: Option<String>,
-    /// What was said, verbatim.
+    /// The text, verbatim.
     pub content: String,
-    /// Estimated tokens.
+    /// Estimated, not counted by the model.
     pub token_count: u32,
     /// Its index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
     /// The day in the user's zone.
     pub day: Date,
-    /// When it was said.
+    /// Time at which it was said.
     pub created_at: Timestamp,
-    /// Whether the model was cut off.
+    /// True if the model was cut off.
     pub incomplete: bool,
     /// The client's own name for it.
     pub external_ref: Option<String>,
-    /// What it means for a channel beyond this program.
+    /// A write to the channel's outbox or position, in the same transaction.
     pub channel_write: Option<ChannelWrite>,
 }
 
-/// What a capture did.
+/// The result of storing a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapturedMessage {
     /// The message as stored.

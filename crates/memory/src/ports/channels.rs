@@ -8,14 +8,13 @@ use crate::messages::Message;
 use crate::ports::StoreError;
 use crate::scope::UserId;
 
-/// How a platform numbers what it brings, so that nothing is taken twice and nothing is missed.
+/// The numbering of a platform's updates, so that none is processed twice and none is missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceivedPosition {
     /// One sequence of a whole source: all up to this number was taken.
     Sequence {
-        /// What numbers, as `telegram:BOT`: another bot of the same channel has numbers of its own.
+        /// The source of the numbers, as `telegram:BOT`: another bot of the same channel has its own numbers.
         source: String,
-        /// The number.
         number: i64,
     },
     /// Numbers that grow with time, which may arrive in another order.
@@ -29,7 +28,7 @@ pub enum ReceivedPosition {
     },
 }
 
-/// What a captured message means for a channel; written in the transaction of the message.
+/// A write for a channel beyond this program, in the transaction of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelWrite {
     /// It was received there.
@@ -51,13 +50,11 @@ pub enum ChannelWrite {
 pub struct OutgoingMessage {
     /// Its number in the outbox.
     pub number: i64,
-    /// The message.
     pub message_id: MessageId,
     /// The conversation on the platform.
     pub conversation: String,
-    /// The whole text.
     pub text: String,
-    /// How many of its pieces were sent.
+    /// Number of its pieces that were sent.
     pub pieces_sent: u32,
     /// The piece that was being sent when the program ended, if so: it may have arrived.
     pub doubtful_piece: Option<u32>,
@@ -65,20 +62,20 @@ pub struct OutgoingMessage {
     pub last_sent: Option<String>,
     /// Failed attempts so far.
     pub attempts: u32,
-    /// When it was written.
+    /// Time at which it was written.
     pub created_at: Timestamp,
 }
 
-/// What becomes of an attempt to deliver.
+/// The result of an attempt to deliver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryStep {
     /// The piece of this number is about to be sent.
     Sending(u32),
     /// A piece was sent.
     Sent {
-        /// How many pieces were sent so far.
+        /// Number of pieces that were sent so far.
         pieces: u32,
-        /// Whether it was the last one.
+        /// True if it was the last one.
         is_whole: bool,
         /// The platform's name of the piece, where it gives one.
         sent_as: Option<String>,
@@ -89,7 +86,7 @@ pub enum DeliveryStep {
     GivenUp(String),
 }
 
-/// How much of a channel waits.
+/// Counts of a channel's waiting messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChannelCounts {
     /// Messages on their way.
@@ -111,7 +108,7 @@ pub trait ChannelStore: Send + Sync {
     async fn set_sequence_position(&self, source: &str, number: i64) -> Result<(), StoreError>;
     /// The newest number received in each conversation of a channel that numbers by conversation, with the conversation.
     async fn conversation_positions(&self, channel_id: &str) -> Result<Vec<(String, i64)>, StoreError>;
-    /// Whether something of this position was taken already.
+    /// True if something of this position was taken already.
     async fn is_received(&self, channel_id: &str, position: &ReceivedPosition) -> Result<bool, StoreError>;
     /// Notes that something was taken that left no message. A position never moves back.
     async fn advance_channel(&self, channel_id: &str, position: ReceivedPosition) -> Result<(), StoreError>;
@@ -121,9 +118,9 @@ pub trait ChannelStore: Send + Sync {
         channel_id: &str,
         external_ref: &str,
     ) -> Result<Option<Message>, StoreError>;
-    /// Where a user is reached on a channel.
+    /// The platform's conversation in which a user is reached.
     async fn conversation_of(&self, channel_id: &str, user: &UserId) -> Result<Option<String>, StoreError>;
-    /// Whether an unknown account is to be answered: true once in a while, and then noted as of `at`.
+    /// True if an unknown account gets an answer now: once in a while. Notes `at` as the time of the answer.
     async fn answer_stranger(
         &self,
         channel_id: &str,
@@ -138,12 +135,12 @@ pub trait ChannelStore: Send + Sync {
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<OutgoingMessage>, StoreError>;
-    /// When the next of the messages that wait behind no other is due; none if nothing waits.
+    /// Time at which the next deliverable message is due; none if nothing waits.
     async fn outbox_next(&self, channel_id: &str) -> Result<Option<Timestamp>, StoreError>;
     /// Writes what becomes of an attempt.
     async fn outbox_step(&self, number: i64, step: DeliveryStep) -> Result<(), StoreError>;
     /// Lets what could not be delivered wait again; says how many.
     async fn retry_undeliverable(&self, channel_id: &str, now: Timestamp) -> Result<u64, StoreError>;
-    /// How much of a channel waits.
+    /// Counts of the messages that wait for a channel.
     async fn channel_counts(&self, channel_id: &str) -> Result<ChannelCounts, StoreError>;
 }

@@ -9,7 +9,6 @@ use uuid::Uuid;
 
 /// The one source of time and of waiting.
 pub trait Clock: Send + Sync {
-    /// The present moment.
     fn now(&self) -> Timestamp;
 
     /// Waits; on a simulated clock until somebody moves it.

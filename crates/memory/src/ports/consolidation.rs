@@ -13,18 +13,16 @@ use crate::sessions::Session;
 /// A failed attempt at consolidation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedAttempt {
-    /// The session.
     pub session_id: SessionId,
-    /// What went wrong, for a person.
+    /// The reason, for a person.
     pub error: String,
-    /// When to try again; none gives up, and the session is `failed`.
+    /// Time at which to try again; none gives up, and the session is `failed`.
     pub retry_at: Option<Timestamp>,
 }
 
-/// Whether a commit took effect.
+/// The result of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitOutcome {
-    /// It is durable.
     Committed,
     /// It was durable already (a retry after a crash); nothing was written.
     AlreadyCommitted,
@@ -35,19 +33,15 @@ pub enum CommitOutcome {
 pub struct MentionMerge {
     /// The node that stays.
     pub node_id: NodeId,
-    /// What was merged into it, kept so that the merge can be undone: the words that say it again, the text, the id
-    /// that it gets back.
+    /// The mention that was merged, kept so that the merge can be undone: its evidence, its text and its former id.
     pub merged: NewNode,
 }
 
 /// All that one extraction writes, in one transaction.
 #[derive(Clone, Debug)]
 pub struct ExtractionCommit {
-    /// The session.
     pub session_id: SessionId,
-    /// Whose memory.
     pub scope: Scope,
-    /// When.
     pub at: Timestamp,
     /// Too slight to ask a model: only the flag is written.
     pub trivial: bool,
@@ -55,24 +49,21 @@ pub struct ExtractionCommit {
     pub nodes: Vec<NewNode>,
     /// Names the model of the nodes' vectors; without it they are written afterwards.
     pub fingerprint: Option<String>,
-    /// What the checks refused.
     pub rejected: Vec<RejectedMemory>,
     /// Entities that were not known.
     pub entities: Vec<NewEntity>,
     /// Names of entities: (entity, name as written, folded name). A name that one of an agreeing kind goes by stays
     /// where it is.
     pub aliases: Vec<(EntityId, String, String)>,
-    /// Which node is about which entity.
+    /// Links of nodes to the entities that they are about.
     pub links: Vec<(NodeId, EntityId)>,
-    /// What the user said about who is whom; read after the entities and their names are written.
+    /// Statements of the user about who is whom; applied after the entities and names are written.
     pub identities: Vec<SettledIdentity>,
-    /// Repeated mentions.
     pub mentions: Vec<MentionMerge>,
     /// Pairs of statements to be asked about.
     pub pairs: Vec<NewPair>,
     /// The mood it leaves.
     pub mood: Option<Mood>,
-    /// What the session was about.
     pub summary: Option<String>,
 }
 
@@ -81,11 +72,9 @@ pub struct ExtractionCommit {
 pub struct ReflectionCommit {
     /// The session that led to it.
     pub session_id: SessionId,
-    /// Whose memory.
     pub scope: Scope,
     /// The run; stored, and counted by the gate, only when there are thoughts.
     pub id: ReflectionId,
-    /// When.
     pub at: Timestamp,
     /// The thoughts, each with filling, terms and vector.
     pub thoughts: Vec<NewNode>,
@@ -96,15 +85,12 @@ pub struct ReflectionCommit {
 /// A quote that was ever taken from a session, whatever became of the memory that depends on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsedQuote {
-    /// The node.
     pub node_id: NodeId,
-    /// What it says.
     pub description: String,
-    /// The quote.
     pub evidence: Evidence,
 }
 
-/// What turns a session into memory: the claim, the two commits, the end, and what extraction and reflection read.
+/// Storage for consolidation: the claim on a session, the two commits and the end.
 #[async_trait]
 pub trait ConsolidationStore: Send + Sync {
     /// Hands the oldest ripe `closing` session to exactly one caller and makes it `consolidating`.

@@ -16,31 +16,30 @@ use crate::scope::Scope;
 /// New words for a message of the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageEdit {
-    /// The message.
     pub id: MessageId,
-    /// What it says now, verbatim.
+    /// The new text, verbatim.
     pub content: String,
     /// Its index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
-    /// Estimated tokens.
+    /// Estimated, not counted by the model.
     pub token_count: u32,
-    /// When it was changed.
+    /// Time at which it was changed.
     pub at: Timestamp,
 }
 
-/// What an edit did.
+/// The result of editing a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageEditResult {
     /// The message as it stands now.
     pub message: Message,
-    /// What rested on its old words.
+    /// Memories that depended on the old text.
     pub withdrawn: Withdrawal,
 }
 
 /// Corrections, their history, and the way back.
 #[async_trait]
 pub trait CorrectionStore: Send + Sync {
-    /// Whose memory a live node is in.
+    /// The scope of a live node.
     async fn scope_of_node(&self, id: NodeId) -> Result<Option<Scope>, StoreError>;
     /// Gives a live node a new text; words, links and vector follow in the same transaction (a vector that is not
     /// given is made afterwards, with those of all nodes without one). The old text stays in the node's history.

@@ -50,14 +50,14 @@ pub trait Embedder: Send + Sync {
         Ok(self.fingerprint().to_owned())
     }
 
-    /// What is added to [`crate::recall::RecallSettings::min_support`] with this model: its cosines of texts that answer
-    /// are higher or lower than those of the model that the bound was chosen with. Measured, 0 where it was not.
+    /// Added to [`crate::recall::RecallSettings::min_support`] for this model, because its cosines of matching texts are
+    /// higher or lower than those of the model for which the bound was chosen. Measured; 0 if it was not.
     fn support_shift(&self) -> f64 {
         0.0
     }
 
-    /// How the same model can be opened again when another has taken its place, in the words of whoever opens it; none
-    /// for a model that is not on this machine. Never holds a secret.
+    /// Describes how the same model can be opened again after another has replaced it; none for a model that is not on this
+    /// machine. It never holds a secret.
     fn source(&self) -> Option<String> {
         None
     }

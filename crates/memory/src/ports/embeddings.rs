@@ -13,13 +13,13 @@ use crate::scope::Scope;
 pub struct EmbeddingModel {
     /// Its name; see [`super::Embedder::fingerprint`].
     pub fingerprint: String,
-    /// How it can be opened again; see [`super::Embedder::source`].
+    /// Describes how it can be opened again; see [`super::Embedder::source`].
     pub source: Option<String>,
     /// Vectors of it that are stored.
     pub vectors: u64,
 }
 
-/// How far the vectors of a model have come.
+/// Counts of rows with and without a vector of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VectorCoverage {
     /// Live messages and nodes.
@@ -56,7 +56,7 @@ pub trait EmbeddingStore: Send + Sync {
     async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError>;
     /// Keeps how the model can be opened again, in place of what was kept before.
     async fn note_embedding_model(&self, fingerprint: &str, source: Option<&str>) -> Result<(), StoreError>;
-    /// How far the model has come, over all scopes.
+    /// Counts of rows with a vector of the model, over all scopes.
     async fn vector_coverage(&self, fingerprint: &str) -> Result<VectorCoverage, StoreError>;
     /// Scopes with a live row that has a vector of `previous` and none of `fingerprint` yet.
     async fn scopes_between_models(

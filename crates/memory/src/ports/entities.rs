@@ -14,13 +14,11 @@ pub const LINKS_WEIGHED: u32 = 2_000;
 /// An entity about to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEntity {
-    /// Its id.
     pub id: EntityId,
     /// The name to show it by.
     pub canonical_name: String,
-    /// What it is.
     pub kind: EntityKind,
-    /// Whether it is a known one under another name.
+    /// A doubt about whether it is a known one under another name.
     pub doubt: Option<IdentityDoubt>,
     /// Vector of [`crate::entities::embedded_text`]; its readability is the lesser of the name's and the text's.
     pub embedding: Option<Embedding>,
@@ -42,29 +40,24 @@ pub enum IdentityDoubt {
     Perhaps(EntityId),
 }
 
-/// What the user said about two entities.
+/// A statement of the user about two entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettledIdentity {
-    /// One.
     pub entity: EntityId,
-    /// The other.
     pub other: EntityId,
-    /// Whether they are one.
+    /// True if they are one.
     pub same: bool,
 }
 
 /// An entity that a person writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuthoredEntity {
-    /// Its id.
     pub id: EntityId,
     /// The name to show it by.
     pub canonical_name: String,
-    /// What it is.
     pub kind: EntityKind,
-    /// What is known of it. One that is not blank is the owner's, and nobody else overwrites it.
+    /// A description in prose. One that is not blank belongs to the owner; nobody else overwrites it.
     pub description: Option<String>,
-    /// Other names.
     pub aliases: Vec<String>,
 }
 
@@ -77,14 +70,13 @@ pub struct EntityVector {
     pub embedding: Embedding,
 }
 
-/// How often an entity was spoken of.
+/// Number and time of an entity's mentions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityMentions {
-    /// The entity.
     pub entity_id: EntityId,
     /// Live, current events that are linked to it or to what was merged into it.
     pub events: u64,
-    /// When the newest live, current node of any kind was linked.
+    /// Time at which the newest live, current node of any kind was linked.
     pub last_at: Option<Timestamp>,
 }
 
@@ -93,9 +85,9 @@ pub struct EntityMentions {
 pub struct AliasHit {
     /// The alias in its folded form.
     pub folded: String,
-    /// Whose name it is; never one that was merged into another.
+    /// The entity of that name; never one that was merged into another.
     pub entity: Entity,
-    /// Who had the name before any merge; else the entity itself.
+    /// The entity that had the name before any merge; else the entity itself.
     pub named: EntityId,
 }
 
@@ -110,7 +102,7 @@ pub trait EntityStore: Send + Sync {
     async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError>;
     /// Entities that nodes are about.
     async fn entities_of_nodes(&self, nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError>;
-    /// How often each of the entities was spoken of, in the order asked; one that is not there is left out.
+    /// Counts of the mentions of each entity, in the order of `ids`; unknown ids are left out.
     async fn entity_mentions(
         &self,
         scope: &Scope,
@@ -171,10 +163,7 @@ pub trait EntityStore: Send + Sync {
 /// An entity that waits for a vector; also one that was merged into another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnembeddedEntity {
-    /// Its id.
     pub id: EntityId,
-    /// Its name.
     pub canonical_name: String,
-    /// Its own description.
     pub description: Option<String>,
 }

@@ -22,11 +22,11 @@ use crate::scope::{PersonaId, Scope};
 /// back, so that nothing that was computed from it can be committed. Ids of what is gone are kept as tombstones.
 #[async_trait]
 pub trait ForgetStore: Send + Sync {
-    /// Whose memory a thing is in; none if it is not there.
+    /// The scope of a row; none if it does not exist.
     async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError>;
-    /// What depends on a node; none if it is not there.
+    /// Rows that depend on a node; none if it does not exist.
     async fn dependents(&self, id: NodeId) -> Result<Option<Dependents>, StoreError>;
-    /// What the act would take. The act itself, rolled back.
+    /// Previews an erasure by running it and rolling it back.
     async fn preview_forgetting(&self, act: ForgetRequest) -> Result<ForgetSummary, StoreError>;
     /// Does it. With `expected`, only if it takes exactly that. A receipt is completed with what was taken and kept in
     /// the same transaction.

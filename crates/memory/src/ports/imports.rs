@@ -12,7 +12,7 @@ use crate::nodes::{Node, NodeKind, RejectedMemory};
 use crate::scope::Scope;
 use crate::sessions::{SessionPolicy, SessionStatus};
 
-/// How far the recording of a run is.
+/// State of the recording of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportStatus {
@@ -22,7 +22,7 @@ pub enum ImportStatus {
     Recorded,
 }
 
-/// Whether a run's sessions are consolidated.
+/// State of the consolidation of an import's sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Remembering {
@@ -39,32 +39,30 @@ pub enum Remembering {
 pub struct NewImport {
     /// Its id, unless a run of the same digest is resumed.
     pub id: ImportId,
-    /// Whose memory it becomes. Persona and user have to be there.
+    /// The memory that receives it. Persona and user must exist.
     pub scope: Scope,
     /// Names files and mapping: equal for the same import, hexadecimal.
     pub digest: String,
     /// Names of the files, to show.
     pub files: Vec<String>,
-    /// Whether its sessions are consolidated.
+    /// The id of the run.
     pub remembering: Remembering,
-    /// The time.
     pub at: Timestamp,
 }
 
 /// A run as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportRun {
-    /// Its id.
+    /// The memory that received it.
     pub run_id: ImportId,
-    /// Whose memory it became.
+    /// State of the recording.
     pub scope: Scope,
     /// Names of the files.
     pub files: Vec<String>,
-    /// How far its recording is.
+    /// State of the consolidation of its sessions.
     pub status: ImportStatus,
-    /// Whether its sessions are consolidated.
     pub remembering: Remembering,
-    /// Where reading resumes, in the reader's own words; JSON.
+    /// Position at which reading resumes, as JSON of the reader.
     #[serde(skip)]
     pub position: String,
     /// Everything that was read so far: recorded, already there, proposed and skipped.
@@ -77,34 +75,31 @@ pub struct ImportRun {
     pub proposed: u64,
     /// Messages whose file gives no time: they have the one of the message before, else of the file.
     pub undated: u64,
-    /// How many things it skipped.
+    /// Number of things it skipped.
     pub skipped: u64,
-    /// Its sessions.
+    /// Sessions that it wrote so far.
     pub sessions: u64,
     /// Its sessions that are not yet consolidated.
     pub sessions_waiting: u64,
-    /// When it began.
+    /// Time at which it began.
     pub created_at: Timestamp,
-    /// When its recording ended.
+    /// Time at which its recording ended.
     pub finished_at: Option<Timestamp>,
 }
 
 /// One of a run's sessions, with what was made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedSession {
-    /// How far it is.
     pub status: SessionStatus,
     /// Characters of its messages.
     pub characters: u64,
-    /// What was made of it.
     pub memories: ImportMemories,
-    /// What it was about; `None` if nothing was said of it.
+    /// A summary of the session; `None` if there is none.
     pub summary: Option<String>,
-    /// Why it failed.
     pub last_error: Option<String>,
 }
 
-/// What was made of a run's sessions so far.
+/// Counts of the memories made from a run's sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportMemories {
     /// Events and intentions that are there.
@@ -113,7 +108,7 @@ pub struct ImportMemories {
     pub thoughts: u64,
     /// Proposals without evidence, which a person may approve.
     pub rejected: u64,
-    /// How many of the events, intentions, thoughts and expectations have a vector.
+    /// Number of the events, intentions, thoughts and expectations that have a vector.
     pub embedded: u64,
 }
 
@@ -138,31 +133,31 @@ pub struct ImportedMessage {
     pub not_shown: Vec<MessageVersion>,
     /// The language model that wrote it.
     pub model: Option<String>,
-    /// What its conversation was called.
+    /// Title of its conversation in the other program.
     pub title: Option<String>,
 }
 
-/// What another program had saved about the user. It waits for a person.
+/// A memory that another program had saved about the user. It waits for a person's decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedProposal {
     /// The proposal; its session is the one to begin if the run has none for this time.
     pub memory: RejectedMemory,
-    /// When it was saved, else when the run began.
+    /// Time at which it was saved, else when the run began.
     pub at: Timestamp,
 }
 
 /// Some of what a run reads, committed at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportPage {
-    /// Where reading resumes after it; JSON.
+    /// Position at which reading resumes after this page, as JSON.
     pub position: String,
     /// In the order of the file.
     pub messages: Vec<ImportedMessage>,
     /// In the order of the file.
     pub proposals: Vec<ImportedProposal>,
-    /// What was not taken.
+    /// Things of the page that were skipped.
     pub skips: Vec<ImportSkip>,
-    /// How many of the messages have no time of their own.
+    /// Number of the messages that have no time of their own.
     pub undated: u64,
 }
 
@@ -191,7 +186,7 @@ pub trait ImportStore: Send + Sync {
     /// All runs, newest first.
     async fn import_runs(&self) -> Result<Vec<ImportRun>, StoreError>;
 
-    /// What a run skipped, in order; at most `limit`.
+    /// Things that a run skipped, in their order; at most `limit`.
     async fn import_skips(&self, id: ImportId, limit: u32) -> Result<Vec<ImportSkip>, StoreError>;
 
     /// Counts the memories of a run's sessions; zeros if there is no such run.

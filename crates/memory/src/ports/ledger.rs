@@ -8,7 +8,7 @@ use crate::ledger::{CallSum, ModelCall, ReplyReceipt};
 use crate::ports::StoreError;
 use crate::scope::Scope;
 
-/// What calls cost, and what replies used.
+/// Storage for costs of calls and receipts of replies.
 #[async_trait]
 pub trait LedgerStore: Send + Sync {
     /// Adds a call to the ledger.

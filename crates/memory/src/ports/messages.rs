@@ -27,6 +27,5 @@ pub trait MessageStore: Send + Sync {
         &self,
         session: SessionId,
     ) -> Result<BTreeMap<MessageId, Vec<MessageVersion>>, StoreError>;
-    /// A live message.
     async fn message(&self, id: MessageId) -> Result<Option<Message>, StoreError>;
 }

@@ -10,10 +10,9 @@ use crate::messages::Message;
 use crate::nodes::{EventTime, Node, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
 use crate::ports::{Reconciliation, ReconciliationInput, SlowCycle, SlowCycleInput};
 
-/// What extraction reads.
+/// Input of extraction, built from a session.
 #[derive(Clone, Debug)]
 pub struct ExtractionInput {
-    /// How the persona is called.
     pub persona_name: String,
     /// The authored blocks, for context.
     pub core_blocks: CoreBlocks,
@@ -27,7 +26,7 @@ pub struct ExtractionInput {
     pub known_nodes: Vec<Node>,
     /// The user's zone: relative time is resolved in it, against each message's own time.
     pub zone: TimeZone,
-    /// What failed the evidence check in the first answer; empty on the first call.
+    /// Events of the first answer that failed the evidence check; empty on the first call.
     pub failures: Vec<EvidenceFailure>,
 }
 
@@ -38,7 +37,7 @@ pub struct EvidenceFailure {
     pub description: String,
     /// The quote as proposed.
     pub quote: String,
-    /// What is wrong with it.
+    /// The reason of the failure.
     pub reason: String,
 }
 
@@ -47,26 +46,22 @@ pub struct EvidenceFailure {
 pub struct ProposedQuote {
     /// The message it is said to be in.
     pub message_id: MessageId,
-    /// The words.
     pub quote: String,
 }
 
 /// An event as proposed, already within the contract's bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedEvent {
-    /// `Event` or `Intention`.
+    /// Either `Event` or `Intention`.
     pub kind: NodeKind,
-    /// What happened.
     pub description: String,
-    /// −10 to +10.
+    /// From −10 to +10.
     pub emotional_impact: i8,
-    /// At most 4.
+    /// At most 4 labels.
     pub emotion_tags: Vec<String>,
-    /// At most 3.
+    /// At most 3 labels.
     pub relational_tags: Vec<RelationalTag>,
-    /// Whom it is about.
     pub subject: Subject,
-    /// When it happened or is due.
     pub event_time: Option<EventTime>,
     /// The words it depends on.
     pub evidence: Vec<ProposedQuote>,
@@ -79,13 +74,13 @@ pub struct ProposedEvent {
 /// A proposed event that broke the contract; a person decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RefusedEvent {
-    /// What was proposed; may be empty.
+    /// The proposed text; may be empty.
     pub description: String,
     /// The impact as proposed.
     pub emotional_impact: Option<f64>,
     /// The quotes as proposed.
     pub evidence: Vec<RejectedQuote>,
-    /// Which rule it broke.
+    /// The rule that it broke.
     pub reason: String,
     /// The rest of the proposal.
     pub proposal: Proposal,
@@ -96,20 +91,16 @@ pub struct RefusedEvent {
 pub struct MentionedEntity {
     /// The name to show it by.
     pub canonical_name: String,
-    /// Other names used.
     pub aliases: Vec<String>,
-    /// What it is.
     pub kind: EntityKind,
 }
 
 /// The user's answer to whether two names mean one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clarification {
-    /// One name.
     pub a: String,
-    /// The other.
     pub b: String,
-    /// Whether they are the same.
+    /// True if they are the same.
     pub same: bool,
 }
 
@@ -124,39 +115,36 @@ pub struct MoodSignal {
     pub last_user_signal: Option<String>,
 }
 
-/// What extraction answers.
+/// Answer of extraction, after parsing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extraction {
     /// At most 3, those of highest |impact|.
     pub events: Vec<ProposedEvent>,
     /// Those that broke the contract.
     pub refused: Vec<RefusedEvent>,
-    /// Named things.
     pub mentioned_entities: Vec<MentionedEntity>,
-    /// Whether two names mean one.
+    /// A statement of the user that two names mean one person, or do not.
     pub clarification: Option<Clarification>,
     /// The mood it leaves.
     pub mood: Option<MoodSignal>,
-    /// What the session was about.
+    /// A summary of the session.
     pub summary: Option<String>,
     /// The model's answer to "did I miss a peak?".
     pub self_check_notes: String,
-    /// What the parser dropped, truncated or clamped, for the trace.
+    /// Parts that the parser dropped, truncated or clamped, for the trace.
     pub notes: Vec<String>,
 }
 
-/// What reflection reads.
+/// Input of reflection: recent events.
 #[derive(Clone, Debug)]
 pub struct ReflectionInput {
     /// The session that led to it.
     pub session_id: SessionId,
-    /// How the persona is called.
     pub persona_name: String,
     /// The authored blocks, for context.
     pub core_blocks: CoreBlocks,
     /// The events of the last 24 hours and the shock event, oldest first.
     pub events: Vec<Node>,
-    /// The user's zone.
     pub zone: TimeZone,
 }
 
@@ -165,20 +153,19 @@ pub struct ReflectionInput {
 pub struct ProposedThought {
     /// The impression, at most 2,000 characters.
     pub description: String,
-    /// Whom it is about.
     pub subject: Subject,
-    /// −10 to +10.
+    /// From −10 to +10.
     pub emotional_impact: i8,
     /// The events it depends on, at least one.
     pub filling: Vec<NodeId>,
 }
 
-/// What reflection answers.
+/// Answer of reflection, after parsing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reflection {
     /// One or two; none when nothing valid was said.
     pub thoughts: Vec<ProposedThought>,
-    /// What the parser dropped, truncated or clamped, for the trace.
+    /// Parts that the parser dropped, truncated or clamped, for the trace.
     pub notes: Vec<String>,
 }
 
@@ -194,7 +181,7 @@ pub enum MindError {
 }
 
 impl MindError {
-    /// What may stand in a log: not the words of an endpoint, which may quote what a person said.
+    /// A description for logs, without an endpoint's text, which may quote a person.
     pub fn for_the_log(&self) -> &'static str {
         match self {
             Self::Transient(_) => "the language model could not answer for now",
@@ -206,15 +193,16 @@ impl MindError {
 /// Somebody who can be asked what is worth remembering and what to make of it.
 #[async_trait]
 pub trait Mind: Send + Sync {
-    /// What is worth remembering of a closed session.
+    /// Extracts memories from a closed session.
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError>;
 
-    /// How newer statements relate to older ones. A malformed answer is an error and is not repaired: the caller asks again later.
+    /// Compares newer statements with older ones. A malformed answer is an error and is not repaired: the caller asks again
+    /// later.
     async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError>;
 
-    /// What to make of recent events.
+    /// Draws thoughts from recent events.
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError>;
 
-    /// What to think, expect and wonder about between sessions.
+    /// Draws thoughts, expectations and questions between two sessions.
     async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError>;
 }

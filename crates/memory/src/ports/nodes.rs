@@ -16,9 +16,7 @@ use crate::sessions::Session;
 /// A node and the words it depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvidencedNode {
-    /// The node.
     pub node: Node,
-    /// Its quotes.
     pub evidence: Vec<Evidence>,
     /// The live events it cites.
     pub filling: Vec<NodeId>,
@@ -35,9 +33,7 @@ pub enum TimelineItem {
     EntityDescribed(Box<Entity>),
     /// A session became memory: with the number of its events and thoughts.
     SessionClosed {
-        /// The session.
         session: Box<Session>,
-        /// Events it left.
         events: u32,
         /// Thoughts it led to.
         thoughts: u32,
@@ -59,10 +55,10 @@ pub trait NodeStore: Send + Sync {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
-    /// When the words were said on which these nodes rest, by the nodes' numbers: the newest quoted message; of what was
-    /// thought about an imported session, its last message; else the moment in which the node was written.
+    /// Times at which the evidence of nodes was said, by the nodes' numbers: the newest quoted message; for thoughts about
+    /// an imported session, its last message; else the time at which the node was written.
     async fn said_at(&self, nodes: &[i64]) -> Result<BTreeMap<i64, Timestamp>, StoreError>;
-    /// What was refused, newest first.
+    /// Refused proposals, newest first.
     async fn rejected(&self, scope: &Scope, limit: u32) -> Result<Vec<RejectedMemory>, StoreError>;
     /// The timeline, newest first, before a moment.
     async fn timeline(

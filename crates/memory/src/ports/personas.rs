@@ -12,9 +12,7 @@ use crate::scope::{PersonaId, Scope};
 /// The persona as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersonaRecord {
-    /// Its id.
     pub id: PersonaId,
-    /// How it is called.
     pub display_name: String,
     /// IANA zone it lives in.
     pub timezone: Option<String>,
@@ -28,25 +26,23 @@ pub const AVATAR_SIZE_MAX: usize = 4_194_304;
 pub struct Avatar {
     /// `png`, `jpg`, `webp` or `gif`.
     pub extension: String,
-    /// The file.
     pub image: Vec<u8>,
 }
 
-/// What a persona has beside its words.
+/// Picture and voice of a persona.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Appearance {
-    /// Whether a person wants to hear it.
+    /// True if a person wants to hear it.
     pub voice_enabled: bool,
     /// The voice it would speak with, as its provider names it.
     pub voice_id: Option<String>,
-    /// Whether it has a picture.
+    /// True if it has a picture.
     pub has_avatar: bool,
 }
 
-/// What onboarding writes of a persona, all of it or nothing.
+/// A persona as onboarding writes it, all of it or nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FirstPersona {
-    /// How it is called.
     pub display_name: String,
     /// Its facts; those that are not listed stay.
     pub facts: Vec<(Fact, Option<String>)>,
@@ -75,9 +71,7 @@ pub trait PersonaStore: Send + Sync {
     ) -> Result<bool, StoreError>;
     /// All personas, by id.
     async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError>;
-    /// Renames the persona.
     async fn rename_persona(&self, id: &PersonaId, name: &str) -> Result<(), StoreError>;
-    /// The persona's facts.
     async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError>;
     /// Writes these facts and leaves the others; false if there is no such persona.
     async fn write_facts(
@@ -85,13 +79,12 @@ pub trait PersonaStore: Send + Sync {
         id: &PersonaId,
         facts: Vec<(Fact, Option<String>)>,
     ) -> Result<bool, StoreError>;
-    /// What the persona has beside its words.
+    /// Picture and voice of the persona.
     async fn appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError>;
     /// Says whether a person wants to hear the persona.
     async fn enable_voice(&self, id: &PersonaId, enabled: bool) -> Result<(), StoreError>;
     /// Says with which voice the persona speaks, as its provider names it.
     async fn choose_voice(&self, id: &PersonaId, voice_id: &str) -> Result<(), StoreError>;
-    /// The persona's picture.
     async fn avatar(&self, id: &PersonaId) -> Result<Option<Avatar>, StoreError>;
     /// Gives the persona this picture in place of another.
     async fn put_avatar(&self, id: &PersonaId, avatar: Avatar, at: Timestamp) -> Result<(), StoreError>;

@@ -17,10 +17,10 @@ use crate::sessions::SessionPolicy;
 pub trait ProactiveStore: Send + Sync {
     /// The scopes in which something was said.
     async fn proactive_scopes(&self) -> Result<Vec<Scope>, StoreError>;
-    /// What the gates and triggers read of a scope.
+    /// Reads everything of a scope that gates and triggers need.
     async fn proactive_view(&self, scope: &Scope, query: ProactiveQuery)
     -> Result<ProactiveView, StoreError>;
-    /// What was made of these triggers so far; those that were never tried are left out.
+    /// Earlier uses of these triggers; those that were never tried are left out.
     async fn trigger_uses(&self, scope: &Scope, keys: &[String]) -> Result<Vec<TriggerUse>, StoreError>;
     /// The newest decision about a scope that is not about being made.
     async fn last_decision(&self, scope: &Scope) -> Result<Option<ProactiveDecision>, StoreError>;

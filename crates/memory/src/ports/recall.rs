@@ -10,12 +10,10 @@ use crate::ports::StoreError;
 use crate::scope::Scope;
 use crate::text::Phrase;
 
-/// Which nodes of one kind are asked for by whom they are about.
+/// Selects nodes of one kind by the person that they are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeQuery {
-    /// The kind.
     pub kind: NodeKind,
-    /// The subjects.
     pub subjects: Vec<Subject>,
     /// At most this many.
     pub limit: u32,
@@ -24,15 +22,13 @@ pub struct NodeQuery {
 /// As much of a node as decides whether the rest of it is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeOutline {
-    /// Its number.
     pub seq: i64,
-    /// Whether a person wants it always shown.
+    /// True if a person wants it always shown.
     pub pinned: bool,
-    /// −10 to +10.
+    /// From −10 to +10.
     pub emotional_impact: i8,
-    /// When it happened or is due.
     pub event_time: Option<EventTime>,
-    /// When it was written.
+    /// Time at which it was written.
     pub created_at: Timestamp,
 }
 
@@ -48,23 +44,21 @@ impl From<&Node> for NodeOutline {
     }
 }
 
-/// Which rows of the word and vector indexes.
+/// Selects the rows of messages or those of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Corpus {
-    /// L2 messages.
     Messages,
     /// L3 and L4 nodes.
     Nodes,
 }
 
-/// How much a scope holds.
+/// Counts of a scope's rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CorpusSize {
-    /// Live rows.
     pub documents: u64,
 }
 
-/// Where a phrase stands.
+/// Occurrences of a phrase in the rows of a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhraseHits {
     /// Rows of the scope that hold it, superseded ones included, deleted ones not. Counting stops at
@@ -75,7 +69,7 @@ pub struct PhraseHits {
 }
 
 impl PhraseHits {
-    /// Where counting may stop.
+    /// Number at which counting may stop.
     pub const FREQUENCY_MAX: u64 = 20_000;
 }
 
@@ -90,34 +84,28 @@ pub struct RowSelection {
     pub limit: u32,
 }
 
-/// What is known of a message without reading its text.
+/// Fields of a message that are known without reading its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageOutline {
-    /// Its number.
     pub seq: i64,
-    /// Its estimated tokens.
     pub token_count: u32,
-    /// When it was said.
+    /// Time at which it was said.
     pub created_at: Timestamp,
 }
 
-/// What search ranks a row by.
+/// Terms of a row, by which search ranks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowTerms {
-    /// Its number.
     pub seq: i64,
-    /// Its index terms.
     pub terms: String,
-    /// What kind of node it is; none for a message.
+    /// The kind of node; none for a message.
     pub kind: Option<NodeKind>,
 }
 
 /// A node with its index terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexedNode {
-    /// The node.
     pub node: Node,
-    /// Its terms.
     pub terms: String,
     /// Readability of its text; none without a vector.
     pub readability: Option<f32>,
@@ -126,9 +114,7 @@ pub struct IndexedNode {
 /// A message with its index terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexedMessage {
-    /// The message.
     pub message: Message,
-    /// Its terms.
     pub terms: String,
     /// Readability of its text; none without a vector.
     pub readability: Option<f32>,
@@ -139,13 +125,12 @@ pub struct IndexedMessage {
 pub struct FillingEdge {
     /// The parent: thought, intention or expectation.
     pub thought_seq: i64,
-    /// The child: event.
     pub event_seq: i64,
-    /// When the edge was written.
+    /// Time at which the edge was written.
     pub created_at: Timestamp,
 }
 
-/// How far evidence edges are followed.
+/// Limits for following evidence edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgeReach {
     /// Rounds: each follows the edges of what the one before has reached.
@@ -156,10 +141,10 @@ pub struct EdgeReach {
     pub edges_max: u32,
 }
 
-/// What recall and search read, each in one snapshot, on the hot path; and the count of what was recalled.
+/// Reads of recall and search, each in one snapshot, on the path of a turn; and the count of recalled nodes.
 #[async_trait]
 pub trait RecallStore: Send + Sync {
-    /// How many live rows the scope holds, and where each phrase is in it: one entry per phrase, in order, each with at
+    /// Number of live rows the scope holds, and where each phrase is in it: one entry per phrase, in order, each with at
     /// most `limit` row numbers.
     async fn phrase_hits(
         &self,

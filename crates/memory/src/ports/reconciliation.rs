@@ -12,7 +12,7 @@ use crate::scope::Scope;
 /// Attempts to get an answer about a pair; after the last one both statements stay.
 pub const PAIR_ATTEMPTS_MAX: u32 = 3;
 
-/// How a newer statement relates to an older one.
+/// The relation of a newer statement to an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairVerdict {
     /// It says the same.
@@ -21,7 +21,6 @@ pub enum PairVerdict {
     Replaces,
     /// The older one never was true.
     Corrects,
-    /// Both are true.
     Adds,
     /// They are about different matters.
     Unrelated,
@@ -30,7 +29,6 @@ pub enum PairVerdict {
 }
 
 impl PairVerdict {
-    /// All six.
     pub const ALL: [Self; 6] =
         [Self::Same, Self::Replaces, Self::Corrects, Self::Adds, Self::Unrelated, Self::Unsure];
 
@@ -47,27 +45,24 @@ impl PairVerdict {
     }
 }
 
-/// What reconciliation reads.
+/// Input of reconciliation: pairs of statements.
 #[derive(Clone, Debug)]
 pub struct ReconciliationInput {
     /// The session after which it is asked.
     pub session_id: SessionId,
     /// The pairs; their places are how the answer names them.
     pub pairs: Vec<PairQuestion>,
-    /// The user's zone.
     pub zone: TimeZone,
 }
 
 /// One pair as it is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairQuestion {
-    /// The older statement.
     pub older: String,
-    /// When it was said.
+    /// Time at which it was said.
     pub older_at: Timestamp,
-    /// The newer statement.
     pub newer: String,
-    /// When it was said.
+    /// Time at which it was said.
     pub newer_at: Timestamp,
     /// The words that prove the newer one.
     pub words: String,
@@ -78,27 +73,26 @@ pub struct PairQuestion {
 pub struct ProposedVerdict {
     /// The pair's place in the input, from 0.
     pub pair: usize,
-    /// What the newer statement is to the older one.
+    /// The relation of the newer statement to the older one.
     pub verdict: PairVerdict,
     /// Words of the newer message that show it; may be empty.
     pub quote: String,
-    /// What of the older statement stays true.
+    /// The part of the older statement that stays true.
     pub still_true: Option<String>,
 }
 
-/// What reconciliation answers.
+/// Answer of reconciliation, after parsing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconciliation {
     /// At most one for each pair.
     pub verdicts: Vec<ProposedVerdict>,
-    /// What the parser dropped, for the trace.
+    /// Parts that the parser dropped, for the trace.
     pub notes: Vec<String>,
 }
 
-/// What a new memory is compared with.
+/// The statement that a new memory is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Counterpart {
-    /// Another memory.
     Node(NodeId),
     /// Words of the session that no memory depends on.
     Words(Evidence),
@@ -107,9 +101,7 @@ pub enum Counterpart {
 /// A pair to be asked about. Which of the two was said earlier is settled where it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewPair {
-    /// The new memory.
     pub node: NodeId,
-    /// The other statement.
     pub other: Counterpart,
 }
 
@@ -123,7 +115,6 @@ pub enum OlderStatement {
 }
 
 impl OlderStatement {
-    /// What it says.
     pub fn text(&self) -> &str {
         match self {
             Self::Node(node, _) => &node.description,
@@ -135,15 +126,12 @@ impl OlderStatement {
 /// A stored pair that waits for an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingPair {
-    /// Names it.
     pub number: i64,
-    /// What was said earlier.
     pub older: OlderStatement,
-    /// When that was said.
+    /// Time at which that was said.
     pub older_at: Timestamp,
-    /// What was said later.
     pub newer: Box<Node>,
-    /// When that was said.
+    /// Time at which that was said.
     pub newer_at: Timestamp,
     /// The words that prove the newer one, the latest first.
     pub newer_evidence: Vec<Evidence>,
@@ -151,7 +139,7 @@ pub struct WaitingPair {
     pub newer_texts: Vec<String>,
 }
 
-/// What becomes of a pair.
+/// The decision about a pair of statements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PairOutcome {
     /// Both stay as they are.
@@ -160,9 +148,9 @@ pub enum PairOutcome {
     Replaced {
         /// It never was so; else it was so until then.
         is_mistaken: bool,
-        /// Where the older statement is words alone: the memory that is written of them, to be a former one.
+        /// If the older statement is a message alone: the memory that is written of it, as a former one.
         former: Option<Box<NewNode>>,
-        /// What of the older memory stays current, as a memory of its own with the same evidence.
+        /// The part of the older memory that stays current, as a memory of its own with the same evidence.
         rest: Option<Box<NewNode>>,
     },
     /// Both are marked as open, and the persona asks.
@@ -176,9 +164,7 @@ pub enum PairOutcome {
 pub struct ReconciliationCommit {
     /// The session after which it was asked.
     pub session_id: SessionId,
-    /// Whose memory.
     pub scope: Scope,
-    /// When.
     pub at: Timestamp,
     /// Each pair that was asked about, by its number.
     pub outcomes: Vec<(i64, PairOutcome)>,
@@ -187,17 +173,14 @@ pub struct ReconciliationCommit {
 /// An open question: two memories of which it is not clear whether both are true.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenPair {
-    /// The older memory.
     pub older: Node,
-    /// The newer one.
     pub newer: Node,
-    /// Since when.
     pub opened_at: Timestamp,
     /// The messages that either was said in, with whether they say the newer one.
     pub messages: Vec<(MessageId, bool)>,
 }
 
-/// Storage of pairs.
+/// Storage of pairs of statements that may contradict each other.
 #[async_trait]
 pub trait ReconciliationStore: Send + Sync {
     /// Pairs of current statements of a scope that wait for an answer and were not asked about with this session, at most `limit`:

@@ -8,7 +8,7 @@ use crate::ports::StoreError;
 use crate::scope::Scope;
 use crate::sessions::{CloseTrigger, Session, SessionStatus};
 
-/// Which sessions to list.
+/// Selects sessions for a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFilter {
     /// Only those of this scope.
@@ -34,8 +34,6 @@ pub trait SessionStore: Send + Sync {
     async fn end_session(&self, id: SessionId, trigger: CloseTrigger) -> Result<Option<Session>, StoreError>;
     /// Makes a `failed` session `closing` again with its attempts forgotten; none if it has not failed.
     async fn retry_session(&self, id: SessionId) -> Result<Option<Session>, StoreError>;
-    /// A session.
     async fn session(&self, id: SessionId) -> Result<Option<Session>, StoreError>;
-    /// Sessions, newest first.
     async fn sessions(&self, filter: SessionFilter) -> Result<Vec<Session>, StoreError>;
 }

@@ -14,18 +14,15 @@ use crate::nodes::{EventTime, NewNode, Node};
 use crate::ports::{ProposedThought, StoreError};
 use crate::scope::Scope;
 
-/// What the slow cycle reads.
+/// Input of the slow cycle.
 #[derive(Clone, Debug)]
 pub struct SlowCycleInput {
     /// The session that led to it.
     pub session_id: SessionId,
-    /// How the persona is called.
     pub persona_name: String,
     /// The authored blocks, for context.
     pub core_blocks: CoreBlocks,
-    /// The present moment.
     pub now: Timestamp,
-    /// The user's zone.
     pub zone: TimeZone,
     /// Time since the last cycle; none before the first.
     pub elapsed: Option<SignedDuration>,
@@ -35,7 +32,7 @@ pub struct SlowCycleInput {
     pub thoughts: Vec<Node>,
     /// Expectations that are still open.
     pub expectations: Vec<Node>,
-    /// What the last cycle wanted to know.
+    /// Open questions of the last cycle.
     pub salient_questions: Vec<String>,
     /// Entities that are told of often enough to be described.
     pub entities: Vec<EntityToDescribe>,
@@ -46,61 +43,54 @@ pub struct SlowCycleInput {
 /// An entity with what is remembered of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityToDescribe {
-    /// The entity.
     pub entity: Entity,
     /// The memories that are about it, newest first.
     pub events: Vec<Node>,
 }
 
-/// What the slow cycle answers; every id is one of the input's.
+/// Answer of the slow cycle, after parsing; every id is one of the input's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowCycle {
     /// At most 3, about the user or the persona.
     pub thoughts: Vec<ProposedThought>,
-    /// At most 2.
     pub expectations: Vec<ProposedExpectation>,
-    /// At most 2.
     pub intentions: Vec<ProposedIntention>,
     /// At most 3, for the next cycle.
     pub salient_questions: Vec<String>,
-    /// What is known of entities, in prose.
+    /// Descriptions of entities, in prose.
     pub entity_descriptions: Vec<(EntityId, String)>,
-    /// What the parser dropped, truncated or clamped, for the trace.
+    /// Parts that the parser dropped, truncated or clamped, for the trace.
     pub notes: Vec<String>,
-    /// What all calls to the model took together.
+    /// Tokens of all calls to the model together.
     pub usage: TokenUsage,
 }
 
 /// A prediction as proposed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedExpectation {
-    /// What it is about.
+    /// The subject of the expectation.
     pub about: String,
-    /// What is expected.
     pub prediction: String,
-    /// By when.
     pub due: Option<EventTime>,
     /// The events it is reasoned from.
     pub reasoning: Vec<NodeId>,
-    /// −10 to +10.
+    /// From −10 to +10.
     pub emotional_impact: i8,
 }
 
 /// A promise as proposed: one that the persona has voiced already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedIntention {
-    /// The promise.
     pub description: String,
-    /// When it is due.
     pub due: Option<EventTime>,
     /// The events it depends on.
     pub filling: Vec<NodeId>,
 }
 
-/// How the slow cycle of a scope stands: what its gates go by.
+/// State of a scope's slow cycle, read by its gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlowCycleState {
-    /// When the last cycle ran.
+    /// Time at which the last cycle ran.
     pub last_at: Option<Timestamp>,
     /// Cycles of the day.
     pub cycles: u32,
@@ -108,9 +98,9 @@ pub struct SlowCycleState {
     pub input_tokens: u64,
     /// Tokens received by the cycles of the day.
     pub output_tokens: u64,
-    /// What the last cycle wanted to know, unless something that it read has been deleted since.
+    /// Open questions of the last cycle; empty if something that it read was deleted since.
     pub salient_questions: Vec<String>,
-    /// How many things were ever forgotten of this memory.
+    /// Number of things that were ever forgotten of this memory.
     pub tombstones: u64,
 }
 
@@ -119,20 +109,17 @@ pub struct SlowCycleState {
 pub struct ReflectionCandidate {
     /// The event or promise.
     pub node: Node,
-    /// How many cycles have read it.
+    /// Number of cycles that have read it.
     pub cycles: u32,
 }
 
 /// All that one cycle writes, in one transaction. A cycle that failed writes its row alone.
 #[derive(Clone, Debug)]
 pub struct SlowCycleCommit {
-    /// The cycle.
     pub id: CycleId,
-    /// Whose memory.
     pub scope: Scope,
     /// The session that led to it.
     pub session_id: SessionId,
-    /// When.
     pub at: Timestamp,
     /// Thoughts, expectations and intentions, each with filling, terms and vector.
     pub nodes: Vec<NewNode>,
@@ -144,29 +131,28 @@ pub struct SlowCycleCommit {
     pub salient_questions: Vec<String>,
     /// The memories that it read.
     pub read: Vec<NodeId>,
-    /// What it took.
     pub usage: TokenUsage,
     /// `ok` or `failed`; never words that somebody said.
     pub outcome: String,
-    /// What it was asked and what it answered, if traces are kept.
+    /// Input and answer, if traces are kept.
     pub transcript: Option<Value>,
     /// [`SlowCycleStanding::tombstones`] before it read anything. If there are others now, what it thought may depend on
     /// what was forgotten meanwhile.
     pub tombstones: u64,
 }
 
-/// What a commit of a cycle has really written.
+/// Counts of the rows that a cycle wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowCycleReport {
     /// Nodes; those whose events were all deleted meanwhile are left out.
     pub nodes: Vec<NodeId>,
     /// Entities with their new descriptions.
     pub described: Vec<Entity>,
-    /// Whether something was forgotten meanwhile, so that only the counts were kept.
+    /// True if something was forgotten meanwhile, so that only the counts were kept.
     pub forgotten: bool,
 }
 
-/// What became of an expectation.
+/// The outcome of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExpectationOutcome {
@@ -179,20 +165,17 @@ pub enum ExpectationOutcome {
 /// The end of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettledExpectation {
-    /// What became of it.
     pub outcome: ExpectationOutcome,
     /// The message that fulfilled it.
     pub by: Option<MessageId>,
-    /// When that was noticed.
+    /// Time at which that was noticed.
     pub at: Timestamp,
 }
 
 /// A kept transcript, without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranscriptSummary {
-    /// The cycle.
     pub id: CycleId,
-    /// When it ran.
     pub at: Timestamp,
     /// Length of its text, in bytes.
     pub size: u64,
@@ -201,7 +184,7 @@ pub struct TranscriptSummary {
 /// Slow cycles, what they left, and what became of expectations.
 #[async_trait]
 pub trait SlowCycleStore: Send + Sync {
-    /// How the cycle of the scope stands; cycles count for the day from `since` on.
+    /// State of a scope's slow cycle; cycles since `since` count for the day.
     async fn slow_cycle_standing(
         &self,
         scope: &Scope,
@@ -236,7 +219,7 @@ pub trait SlowCycleStore: Send + Sync {
     ) -> Result<Vec<NodeId>, StoreError>;
     /// Settles every pending expectation of all scopes whose time has gone by as expired; says how many.
     async fn expire_expectations(&self, now: Timestamp) -> Result<u32, StoreError>;
-    /// What became of an expectation; none while it is pending.
+    /// The outcome of an expectation; none while it is pending.
     async fn settled_expectation(&self, id: NodeId) -> Result<Option<SettledExpectation>, StoreError>;
     /// Transcripts of cycles of a scope, newest first; with `before`, only those behind that one.
     async fn transcripts(

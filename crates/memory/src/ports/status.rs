@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use crate::ports::StoreError;
 use crate::scope::Scope;
 
-/// How much is stored, and how much work waits.
+/// Counts of stored rows and of waiting work.
 #[async_trait]
 pub trait StatusStore: Send + Sync {
     /// Counts of a scope: (core blocks, messages, events, thoughts).

@@ -9,35 +9,27 @@ use super::StoreError;
 use crate::identifiers::{SessionId, TurnId};
 use crate::scope::Scope;
 
-/// How one turn went, without its texts.
+/// Summary of a turn, without its texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnSummary {
-    /// The turn.
     pub turn_id: TurnId,
-    /// Whose memory.
     pub scope: Scope,
-    /// Where it took place.
     pub channel_id: String,
-    /// When its first message arrived.
+    /// Time at which its first message arrived.
     pub started_at: Timestamp,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// From the first message to the end, in milliseconds.
     pub duration_ms: Option<i64>,
     /// From the question to the first word, in milliseconds.
     pub first_token_ms: Option<i64>,
-    /// Tokens sent.
     pub input_tokens: Option<u64>,
-    /// Tokens received.
     pub output_tokens: Option<u64>,
-    /// Who spoke.
     pub llm_model: Option<String>,
 }
 
-/// How one turn went.
+/// Trace of a turn with its phases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnTrace {
-    /// Without its texts.
     pub head: TurnSummary,
     /// An object: prompts, memories, steps with their times, and the error if there was one.
     pub detail: Value,
@@ -46,11 +38,9 @@ pub struct TurnTrace {
 /// A phase of a session's consolidation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseTrace {
-    /// `a` to `g`.
     pub phase: char,
-    /// What it did, as an object.
+    /// Details of the phase, as a JSON object.
     pub detail: Value,
-    /// When it ended.
     pub at: Timestamp,
 }
 

@@ -19,7 +19,6 @@ pub trait TurnStore: Send + Sync {
     async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError>;
     /// Turns that got no reply and wait for a person, newest first.
     async fn failed_turns(&self, limit: u32) -> Result<Vec<Turn>, StoreError>;
-    /// The turn.
     async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
     /// Messages of a turn, oldest first.
     async fn turn_messages(&self, id: TurnId) -> Result<Vec<Message>, StoreError>;

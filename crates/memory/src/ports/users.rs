@@ -9,9 +9,7 @@ use crate::scope::UserId;
 /// A user as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserRecord {
-    /// The id.
     pub id: UserId,
-    /// How the person is called.
     pub display_name: Option<String>,
     /// IANA zone the person lives in.
     pub timezone: Option<String>,
@@ -20,33 +18,29 @@ pub struct UserRecord {
 /// A user as listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownUser {
-    /// The id.
     pub id: UserId,
-    /// How the person is called.
     pub display_name: Option<String>,
     /// IANA zone the person lives in.
     pub timezone: Option<String>,
-    /// When the person was first heard of.
+    /// Time at which the person was first heard of.
     pub created_at: Timestamp,
     /// Names on other channels.
     pub identities: Vec<ExternalIdentity>,
 }
 
-/// Who somebody is on a channel.
+/// The account of a user on a channel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExternalIdentity {
-    /// The channel.
     pub channel_id: String,
     /// The name or number there; always text, as numbers of this kind are longer than what a browser counts exactly.
     pub external_id: String,
 }
 
-/// What became of binding an identity.
+/// The result of binding an account to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindOutcome {
     /// It is this user's now.
     Now,
-    /// It was already.
     Before,
     /// It is another user's; nothing was changed.
     ToAnother(UserId),
@@ -65,7 +59,6 @@ pub trait UserStore: Send + Sync {
     async fn set_user_timezone(&self, id: &UserId, timezone: Option<String>) -> Result<(), StoreError>;
     /// Users by id, those after `after`, at most `limit`.
     async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<KnownUser>, StoreError>;
-    /// One user.
     async fn user(&self, id: &UserId) -> Result<Option<KnownUser>, StoreError>;
     /// Makes a user; false, with nothing written, if there is one of this id.
     async fn create_user(&self, user: KnownUser) -> Result<bool, StoreError>;

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use crate::ports::{Corpus, StoreError};
 use crate::scope::Scope;
 
-/// A vector row.
+/// A vector with its row number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredVector {
     /// The message or node it belongs to, by its number.
@@ -15,13 +15,12 @@ pub struct StoredVector {
     /// above all that were ever given (SQLite: `AUTOINCREMENT`, and replacing a vector inserts a new row). Whoever has
     /// read up to a revision has missed nothing.
     pub revision: i64,
-    /// Components, unit length.
     pub vector: Vec<f32>,
     /// Share of the text that the model reads.
     pub readability: f32,
 }
 
-/// What an index of vectors in memory is filled from and kept in step with.
+/// Source of the in-memory vector index: its first load, and its updates.
 #[async_trait]
 pub trait VectorIndexStore: Send + Sync {
     /// The greatest revision of a vector of this scope, corpus and fingerprint; 0 without one.

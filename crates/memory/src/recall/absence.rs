@@ -13,7 +13,7 @@ use super::signals::Signal;
 /// another life in half a year of talks with an assistant, both together 34 (docs/evaluation.md).
 pub const SAID_MIN: f64 = 0.24;
 
-/// How well the messages fit that state something, by themselves or with the one before.
+/// Best match of messages that state something, alone or with the message before.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MessageFit {
     /// The greatest relevance, 0 to 1.
@@ -39,8 +39,8 @@ pub(super) fn node_support(nodes: &[Candidate]) -> f64 {
     nodes.iter().filter_map(|candidate| candidate.relevance).fold(0.0, f64::max)
 }
 
-/// Whether nothing is about what was said. A text without content words asks for nothing in particular; a named entity or
-/// time finds its memories whatever the words.
+/// True if nothing is about the message. A text without content words asks for nothing in particular; a named entity or
+/// time finds its memories by itself.
 pub(super) fn nothing_found(
     query: &Query,
     nodes: f64,

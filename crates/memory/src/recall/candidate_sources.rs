@@ -29,10 +29,10 @@ const DOUBTS_MAX: u32 = 2;
 const TIME_CANDIDATES: u32 = 100;
 /// Times of one text that are looked up.
 const NAMED_TIMES_MAX: usize = 8;
-/// How evidence edges are followed: a path of three steps has at most six edges; half of them are met from either end.
+/// Limits for evidence edges: a path of three steps has at most six edges; half of them are met from either end.
 const EDGE_REACH: EdgeReach = EdgeReach { rounds: 3, nodes_max: 300, edges_max: 1_000 };
 
-/// How far a query looks around.
+/// Breadth of the search for candidates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Breadth {
     /// Nodes that are looked at for their words.
@@ -41,12 +41,11 @@ pub(super) struct Breadth {
     pub(super) vectors: usize,
     /// Of the nodes that may enter by their relevance, how many are fetched, the most promising.
     pub(super) rows: usize,
-    /// How evidence edges are followed; none for a look at what the text itself is about.
+    /// Limits for evidence edges; none if only the text itself is searched for.
     pub(super) edges: Option<EdgeReach>,
 }
 
 impl Breadth {
-    /// For an answer.
     pub(super) const RECALL: Self =
         Self { words: 200, vectors: 50, rows: usize::MAX, edges: Some(EDGE_REACH) };
     /// For a few memories that say nearly the same as a text, one of so many that share what is looked at.
@@ -60,7 +59,7 @@ impl Breadth {
     }
 }
 
-/// What leads to nodes: the query's words and its vectors.
+/// Candidates by the query's words and by its vectors.
 pub(super) struct CandidateSources {
     pub(super) words: WordHits,
     pub(super) vectors: Option<LoadedVectors>,
@@ -110,7 +109,7 @@ fn newest_terms(query: &Query) -> impl Iterator<Item = &QueryTerm> + Send {
     query.sentences.iter().rev().flat_map(|sentence| &sentence.terms)
 }
 
-/// What leads to nodes beside the query's words and vectors: who and what times it names, and who the user is.
+/// Further sources of candidates: named entities and times, and the identity of the user.
 pub(super) struct QueryContext {
     pub(super) named: NamedEntities,
     pub(super) timely: HashSet<i64>,
@@ -164,7 +163,7 @@ pub(super) fn nearest(loaded: &LoadedVectors, query: &Query, wanted: usize) -> H
     loaded.nearest_to_each(&vectors, wanted).into_iter().flatten().collect()
 }
 
-/// Whom the text names.
+/// Entities that the text names.
 #[derive(Default)]
 pub(super) struct NamedEntities {
     pub(super) entities: Vec<Entity>,

@@ -32,7 +32,7 @@ use crate::vector_index::LoadedVectors;
 const FALLEN_SHOWN: usize = 30;
 /// Rows that are read at once: more are read in parts, side by side.
 const ROWS_AT_ONCE: usize = 64;
-/// How often the search for near vectors is repeated when rows that it found turn out to be deleted.
+/// Number of times the search for near vectors is repeated when rows that it found turn out to be deleted.
 const SEARCHES_MAX: usize = 3;
 
 /// A node with all that its score needs.

@@ -27,22 +27,22 @@ const REPEATS: f64 = 0.6;
 pub struct HeldBackValue {
     /// The memory that said it.
     pub node_id: NodeId,
-    /// What it said.
+    /// The replaced text or value.
     pub text: String,
-    /// When it was replaced.
+    /// Time at which it was replaced.
     pub until: Timestamp,
     /// The memory that is current instead.
     pub current: NodeId,
-    /// What that one says.
+    /// Text of the memory that is current.
     pub current_text: String,
     /// It never was so; else it was so until then.
     pub mistaken: bool,
-    /// Where it was left out or noted: `message`, `event`, `thought`, `intention`, `expectation`,
-    /// `summary`, `description`, `mood`, `document`.
+    /// Places where it was left out or marked: `message`, `event`, `thought`, `intention`, `expectation`, `summary`,
+    /// `description`, `mood`, `document`.
     pub places: BTreeSet<String>,
 }
 
-/// What recall found to be no longer current.
+/// Values that recall found to be no longer current.
 #[derive(Clone, Debug, Default)]
 pub struct Corrected {
     /// Former values that the text asks about, the earliest first.
@@ -51,16 +51,16 @@ pub struct Corrected {
     pub messages: BTreeMap<MessageId, ReplacedValue>,
     /// By node: what it says that is no longer current.
     pub nodes: BTreeMap<NodeId, ReplacedValue>,
-    /// What texts that people wrote say that is no longer current: they stay as they are.
+    /// Former values in texts that people wrote. These texts are not changed.
     pub written: Vec<ReplacedValue>,
     /// Corrections that are no memory yet, the earliest first.
     pub fresh: Vec<FreshCorrection>,
     /// Values of which it is not clear whether they hold.
     pub doubts: Vec<Doubt>,
-    /// What was held back.
+    /// Former values that were held back.
     pub held_back: Vec<HeldBackValue>,
     values: FormerValues,
-    /// What the fresh corrections say, in the same order.
+    /// Values of the fresh corrections, in the same order.
     pub(super) fresh_values: Vec<Values>,
     spans: Vec<ReplacedSpan>,
     asks_for_the_past: bool,
@@ -121,7 +121,7 @@ pub(super) async fn hold_back(
 }
 
 impl Corrected {
-    /// What these texts of a scope may say that is no longer current.
+    /// Finds the former values that these texts of a scope may state.
     ///
     /// # Errors
     /// When storage fails.
@@ -150,7 +150,7 @@ impl Corrected {
         Ok(())
     }
 
-    /// What each of these messages says that was replaced after it was said.
+    /// Finds for each of these messages a value that was replaced after it was sent.
     ///
     /// # Errors
     /// When storage fails.
@@ -172,7 +172,7 @@ impl Corrected {
         Ok(earlier.collect())
     }
 
-    /// What each of these nodes says that was replaced: the node itself, or what it says.
+    /// Finds for each of these nodes whether it, or a value that it states, was replaced.
     ///
     /// # Errors
     /// When storage fails.
@@ -226,7 +226,7 @@ impl Corrected {
         values
     }
 
-    /// What else was said of what a memory says, where it is not clear which holds.
+    /// The contradicting statement about a memory's subject, if it is open which one holds.
     pub fn doubt_of(&self, node: NodeId) -> Option<&str> {
         self.doubts.iter().find_map(|doubt| match node {
             node if node == doubt.older => Some(doubt.newer_text.as_str()),
@@ -260,7 +260,7 @@ impl Corrected {
         }
     }
 
-    /// What a text says that is no longer current.
+    /// A former value that the text states.
     pub fn of_text(&self, text: &str) -> Option<&ReplacedValue> {
         self.values.all_in(text).next()
     }
@@ -296,7 +296,7 @@ impl Corrected {
         self.values.all_in(text).map(FormerValue::from).collect()
     }
 
-    /// What of an entity's or a node's name and description is no longer current.
+    /// A former value in the name or description of an entity or a node.
     pub fn of_described(&self, name: &str, aliases: &[String], description: &str) -> Option<FormerValue> {
         let by_name = self.current_name(name, aliases).map(|(value, _)| value);
         by_name.or_else(|| self.of_text(description)).map(FormerValue::from)
@@ -432,7 +432,7 @@ impl Corrected {
     }
 }
 
-/// Which of the nodes only say a former value again, or were concluded from one.
+/// Nodes that only repeat a former value, or were concluded from one.
 ///
 /// # Errors
 /// When storage fails.
@@ -454,7 +454,7 @@ pub async fn outdated_nodes(
     Ok(rests.map(|node| node.id).collect())
 }
 
-/// Whether a text only says a former value again.
+/// True if a text only says a former value again.
 fn repeats(text: &str, former: &str) -> bool {
     let (terms, known) = (content_terms(text), content_terms(former));
     let shared = terms.iter().filter(|term| known.contains(*term)).count();

@@ -10,11 +10,10 @@ use crate::scope::Scope;
 pub struct Doubt {
     /// The memory that says it.
     pub older: NodeId,
-    /// What it says.
     pub older_text: String,
     /// The later memory that may say otherwise.
     pub newer: NodeId,
-    /// What that one says.
+    /// Text of the newer memory.
     pub newer_text: String,
     /// The messages that either was said in, with whether they say the newer one.
     pub messages: Vec<(MessageId, bool)>,

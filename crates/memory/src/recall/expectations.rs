@@ -23,7 +23,7 @@ const FULFILLED_WORDS_COMMON: usize = 2;
 /// Endings of a message that asks.
 const ASKING: [char; 4] = ['?', '？', '吗', '呢'];
 
-/// Whether the time of an expectation or a promise has gone by.
+/// True if the time of an expectation or a promise has gone by.
 pub(super) fn is_overdue(node: &Node, now: Timestamp) -> bool {
     matches!(node.kind, NodeKind::Expectation | NodeKind::Intention)
         && node.event_time.is_some_and(|time| time.end.unwrap_or(time.start) < now)

@@ -15,15 +15,15 @@ use crate::identifiers::NodeId;
 pub struct FormerValue {
     /// The memory that said it.
     pub node_id: NodeId,
-    /// What it said.
+    /// The replaced text or value.
     pub text: String,
-    /// When it was written.
+    /// Time at which it was written.
     pub since: Timestamp,
-    /// When it was replaced.
+    /// Time at which it was replaced.
     pub until: Timestamp,
     /// The memory that is current instead.
     pub current: NodeId,
-    /// What that one says.
+    /// Text of the memory that is current.
     pub current_text: String,
     /// The same: what is so now.
     #[serde(default)]

@@ -9,7 +9,7 @@ use crate::entities::{fold_name, name_stands_in};
 use crate::messages::{Message, Role};
 use crate::text::{Values, correction_cue, denied_value, tells_of_addition};
 
-/// How long a correction in words may wait until its session becomes memory.
+/// Time for which a correction in the conversation applies before its session becomes memory.
 const FRESH: SignedDuration = SignedDuration::from_hours(24);
 /// Fresh corrections that count, the latest.
 const FRESH_MAX: usize = 10;
@@ -17,15 +17,15 @@ const FRESH_MAX: usize = 10;
 /// A correction in the user's latest words, not yet a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FreshCorrection {
-    /// The words.
+    /// The correcting sentence, verbatim.
     pub text: String,
-    /// When they were said.
+    /// Time at which they were said.
     pub at: Timestamp,
     /// The value that they deny, where they name it.
     pub denied: Option<String>,
 }
 
-/// Whether the user corrects something in a message that may not have become memory yet.
+/// True if the user corrects something in a message that may not have become memory yet.
 pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
     let age = now.duration_since(message.created_at);
     let is_recent = !age.is_negative() && age < FRESH;

@@ -8,7 +8,7 @@ use crate::ports::FillingEdge;
 
 /// Longest path, in steps.
 pub(super) const STEPS_MAX: usize = 3;
-/// What each step after the first leaves of a path's strength.
+/// Factor for each step of a path after the first.
 const FURTHER_STEP: f64 = 0.5;
 /// Events of one thought that are connected with one another, the newest: beyond them a thought is a hub, and what it
 /// connects tells little.

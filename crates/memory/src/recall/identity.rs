@@ -17,18 +17,17 @@ const TOLD: f64 = 0.92;
 /// W of a memory that may tell it ("the user is …" to a question for a name or a job): above the bound of absence.
 const PERHAPS: f64 = 0.5;
 
-/// What a question wants to know of the user.
+/// A question about the identity of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityQuestion {
-    /// Who they are, on the whole.
+    /// A question about who they are in general.
     Whole,
-    /// How they are called.
+    /// A question about their name.
     Name,
-    /// How old they are.
+    /// A question about their age.
     Age,
-    /// What they do.
     Work,
-    /// Where they live or come from.
+    /// A question about where they live or come from.
     Home,
 }
 
@@ -157,14 +156,14 @@ const ASKED: [(IdentityQuestion, &[&str]); 5] = [
         ],
     ),
 ];
-/// What may follow a question to the end of its sentence, beside signs.
+/// Words that may follow such a question until the end of its sentence, besides punctuation.
 const TAILS: [&str; 40] = [
     "来着", "呢", "呀", "啊", "吗", "么", "吧", "了", "哦", "嘛", "名字", "里", "儿", "的", "哪些", "什么",
     "多少", "一些", "些", "事", "情", "again", "now", "today", "exactly", "please", "then", "really",
     "actually", "still", "is", "so", "far", "at", "all", "already", "right", "by", "any", "chance",
 ];
 
-/// What a memory says that tells it, and what it may tell.
+/// Phrases of memories that answer each question.
 const TELLS: [(IdentityQuestion, &[&str]); 4] = [
     (Name, &["叫", "名字", "姓", "name", "called", "用户是小", "用户是阿", "用户是老"]),
     (
@@ -211,11 +210,11 @@ const TELLS: [(IdentityQuestion, &[&str]); 4] = [
         ],
     ),
 ];
-/// What a name or a job may stand behind.
+/// Phrases behind which a name or a job may follow.
 const MAY_TELL: [(IdentityQuestion, &[&str]); 2] =
     [(Name, &["用户是"]), (Work, &["用户是", "is a", "is an"])];
 
-/// What a text asks about the user, by its newest sentence that does.
+/// The question about the user in a text, by the newest sentence that asks one.
 pub(super) fn asked(text: &str) -> Option<IdentityQuestion> {
     let newest = text.trim().lines().next_back()?;
     split_sentences(newest).into_iter().rev().find_map(|sentence| {
@@ -225,7 +224,7 @@ pub(super) fn asked(text: &str) -> Option<IdentityQuestion> {
     })
 }
 
-/// What a question for the user's name looks for in the log beside its words: 我叫, or 我的名字.
+/// A search term for the user's name in the log, besides the words of the question: 我叫, or 我的名字.
 pub(super) fn name_term(question: IdentityQuestion) -> Option<QueryTerm> {
     let phrase = |letters: &str| Phrase(letters.chars().map(String::from).collect());
     (question == Name).then(|| QueryTerm {
@@ -236,7 +235,7 @@ pub(super) fn name_term(question: IdentityQuestion) -> Option<QueryTerm> {
     })
 }
 
-/// Whether a phrase is in a folded sentence, and only what may follow a question follows.
+/// True if a phrase is in a folded sentence, and only what may follow a question follows.
 fn ends_with_question(folded: &str, phrase: &str) -> bool {
     folded.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();
@@ -271,13 +270,13 @@ impl IdentityQuestion {
         }
     }
 
-    /// Whether it asks for one thing, which memory may hold or not.
+    /// True if it asks for one thing, which memory may hold or not.
     pub(super) fn is_definite(self) -> bool {
         self != Whole
     }
 }
 
-/// Whether a description begins as "The user is Mia" does.
+/// True if a description begins as "The user is Mia" does.
 fn begins_with_name(description: &str) -> bool {
     let rest =
         ["The user is ", "the user is ", "User is "].iter().find_map(|start| description.strip_prefix(start));

@@ -20,7 +20,7 @@ const VECTOR_CANDIDATES: usize = 60;
 const SURROUNDED: usize = 30;
 /// Messages on each side that a message is understood by.
 pub(super) const REACH: usize = 3;
-/// How often the search for near vectors is repeated when messages that it found turn out to be deleted.
+/// Number of times the search for near vectors is repeated when messages that it found turn out to be deleted.
 const SEARCHES_MAX: usize = 3;
 /// Longest silence between two messages of one talk, in seconds: what was said before it is no context.
 const SILENCE_MAX: i64 = 3_600;

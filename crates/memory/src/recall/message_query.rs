@@ -22,9 +22,9 @@ const WHOLE_TOKENS_MAX: u32 = 24;
 const SENTENCES_MAX: usize = 5;
 /// Characters of a long message that are embedded as a whole, the newest: the model reads no more at once.
 const WHOLE_LENGTH_MAX: usize = 1_000;
-/// What a line or sentence weighs of the one after it: the newest words are the point, the older ones how it came.
+/// Weight of a line or sentence relative to the one after it: the newest text is the point, the older one its context.
 const OLDER_LINE: f64 = 0.9;
-/// What the line of another speaker weighs in a dialogue: it is the asker's matter that is looked for.
+/// Weight of another speaker's line in a dialogue: the search is for the asker's matter.
 const OTHERS_LINE: f64 = 0.3;
 /// Longest label of a dialogue's line ("Ann: …"), in characters.
 const LABEL_LENGTH_MAX: usize = 20;
@@ -32,17 +32,17 @@ const LABEL_LENGTH_MAX: usize = 20;
 const TOLD_MAX: SignedDuration = SignedDuration::from_hours(24 * 31);
 /// Longest message that is read for the times that it tells of, in tokens: longer ones tell of many.
 const TELLING_TOKENS_MAX: u32 = 300;
-/// What a word of a date weighs where the date is understood: it is looked for as a time.
+/// Weight of a date's words if the date is understood: it is searched for as a time.
 const DATE_WORD: f64 = 0.3;
 /// Words of Chinese dates, beside numbers.
 const DATE_WORDS: [&str; 10] = ["年", "月", "日", "号", "月份", "上旬", "中旬", "下旬", "月初", "月底"];
-/// What two characters across the border of two Chinese words weigh of a word.
+/// Weight of two characters across the border of two Chinese words, relative to a word.
 const BORDER_PAIR: f64 = 0.5;
 /// Terms that are looked for, the newest.
 const TERMS_MAX: usize = 96;
 
-/// What is asked of the log. The names of those who talk are not among its terms, nor in its vectors: people seldom say
-/// their own name, and whose message it is, is known.
+/// A search in the message log. The names of the speakers are not among its terms, nor in its vectors: people seldom say
+/// their own name, and the speaker of a message is known.
 #[derive(Clone, Debug, Default)]
 pub struct MessageQuery {
     /// Distinct content terms with their weights (0 to 1), the newest first.
@@ -53,11 +53,11 @@ pub struct MessageQuery {
     pub vectors: Vec<Vec<f32>>,
     /// Vector of the whole text, where it is more than one sentence.
     pub whole: Option<Vec<f32>>,
-    /// Whose words are asked for: set where the text names exactly one of the two.
+    /// The speaker that is asked about: set if the text names exactly one of the two.
     pub speaker: Option<Role>,
     /// The times that it names.
     pub times: Vec<(Timestamp, Timestamp)>,
-    /// Whether it asks when something was.
+    /// True if it asks when something was.
     pub asks_when: bool,
     /// The zone in which times count, and on which day an English week begins.
     pub calendar: Option<(TimeZone, Weekday)>,
@@ -73,7 +73,7 @@ pub(super) struct Texts {
     pub(super) spoken: Vec<String>,
     /// The whole in the first person, where it is not its only sentence.
     pub(super) whole: Option<String>,
-    /// What it asks about who the user is, if it does.
+    /// A question about the identity of the user, if there is one.
     pub(super) identity: Option<IdentityQuestion>,
 }
 
@@ -129,7 +129,7 @@ impl MessageQuery {
 }
 
 impl MessageQuery {
-    /// Whether a message tells of a time that the question names: "yesterday", said the day after.
+    /// True if a message tells of a time that the question names: "yesterday", said the day after.
     pub(super) fn is_told(&self, message: &Message) -> bool {
         let Some((zone, week_start)) = self.calendar.as_ref().filter(|_| !self.times.is_empty()) else {
             return false;

@@ -38,28 +38,27 @@ use crate::text::{
 };
 use crate::vector_index::{VectorIndex, cosine};
 
-/// What the message before counts of the message itself.
+/// Weight of the message before, relative to the message itself.
 const BEFORE: f64 = 0.5;
-/// What the words of the message before count where it asks: an answer leaves out what its question has said.
+/// Weight of the words of the message before if it is a question: an answer leaves out what its question has said.
 const QUESTION_BEFORE: f64 = 1.0;
-/// What the message after counts: it often takes the words up, less often fills them.
+/// Weight of the message after: it often repeats the words and seldom adds to them.
 const AFTER: f64 = 0.25;
-/// What a neighbour counts of that where it is by the same speaker: nobody answers himself, and one note need not go on
-/// where another ended.
+/// Factor for a neighbour by the same speaker: nobody answers himself, and one note need not continue another.
 const SAME_SPEAKER: f64 = 0.3;
-/// What the words of a whole session count beside those of the talk around a message.
+/// Weight of the words of a whole session, relative to those of the messages around.
 const SESSION: f64 = 0.4;
 /// Saturation of repetition, as customary.
 pub(super) const BM25_K1: f64 = 1.2;
-/// How much a long message is held back. Messages of a talk are short and of one kind.
+/// Length normalisation of BM25. Messages of a conversation are short and similar in length.
 pub(super) const BM25_B: f64 = 0.5;
-/// What a part of a long word counts of an occurrence of the whole.
+/// Weight of a part of a long word, relative to the whole word.
 const PART_CREDIT: f64 = 0.5;
 /// Share of a user's words that a reply which repeats them holds.
 const REPEATED_SHARE: f64 = 0.8;
 /// Fewest different words that count as repeated.
 const REPEATED_TERMS_MIN: usize = 3;
-/// How far below the user's words a repetition is ranked.
+/// Distance by which a repetition is ranked below the user's own message.
 const REPEATED_DISTANCE: f64 = 0.001;
 /// Stands between texts that are read as one, so that no phrase is found across their border.
 const BORDER: &str = " | ";
@@ -67,21 +66,20 @@ const BORDER: &str = " | ";
 /// A message with its place in the ranking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankedMessage {
-    /// The message.
     pub message: Message,
     /// The sum it is ranked by; comparable within one ranking only.
     pub total: f64,
-    /// What it is summed from.
+    /// The signals before weighting.
     pub signals: Signals,
-    /// What each signal added to `total`.
+    /// The share of each signal in `total`.
     pub parts: BTreeMap<String, f64>,
     /// V of the message.
     pub vector: f64,
     /// W of the message together with the one before it, which often holds the question that it answers.
     pub words: f64,
-    /// How well what it states fits, the larger of `vector` and `words`: 0 where it only asks, for an unanswered question
-    /// is no evidence of its answer. Where the persona says that it does not know, the words of its other sentences alone
-    /// count, and without them it is 0.
+    /// Match of what the message states, the larger of `vector` and `words`: 0 if it only asks, because a question is no
+    /// evidence of its answer. If the persona says that it does not know, only the words of its other sentences count;
+    /// without any it is 0.
     pub support: f64,
     /// Readability of its text; none without a vector.
     pub readability: Option<f32>,
@@ -107,7 +105,7 @@ pub async fn rank_messages(
     Ok(Ranking::new(&found, query, &statistics).rank(weights, limit))
 }
 
-/// How often each term of the question is in a message, and how long it is.
+/// Occurrences of each term of the question in a message, and the message's length.
 struct Counts {
     terms: Vec<f64>,
     length: f64,
@@ -142,7 +140,7 @@ impl<'a> Ranking<'a> {
         Self { found, query, statistics, terms, asked, counts }
     }
 
-    /// What a message is worth before its surroundings are known: its own words at any length, and its own meaning.
+    /// Score of a message without its neighbours: its own words at any length, and its own meaning.
     fn worth_alone(&self, seq: i64, weights: &MessageWeights) -> f64 {
         let words = self.words(&[(seq, 1.0)], 1.0);
         (weights[Signal::Words] + weights[Signal::TopicWords]) * words
@@ -245,8 +243,8 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// How well what a message states fits; `relevance` is that of all it says. Where the persona says that it does not
-    /// know, the words that it states beside that count, and those that it answers do not.
+    /// Match of what a message states; `relevance` is the match of all of it. If the persona says that it does not know,
+    /// the words of its other sentences count, and the words of the question do not.
     fn support(&self, message: &Message, relevance: f64) -> f64 {
         let statement = match message.role {
             Role::User | Role::Other => statement_by_user(&message.content),
@@ -303,7 +301,7 @@ impl<'a> Ranking<'a> {
         mixture
     }
 
-    /// Whether it has content of its own: "not yet" answers no question.
+    /// True if it has content of its own: "not yet" answers no question.
     fn says_something(&self, seq: i64) -> bool {
         self.found.messages.get(&seq).is_some_and(|m| !content_terms(&m.message.content).is_empty())
     }
@@ -401,7 +399,7 @@ fn count(text: &str, terms: &[(&QueryTerm, f64)]) -> Counts {
     Counts { terms: terms.iter().map(|(term, _)| frequency(term)).collect(), length: text.len() as f64 }
 }
 
-/// Whether a message asks.
+/// True if a message asks.
 fn is_question(content: &str) -> bool {
     content.trim_end().ends_with(['?', '\u{ff1f}', '吗', '呢'])
 }

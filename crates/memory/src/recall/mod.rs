@@ -74,14 +74,11 @@ use crate::vector_index::VectorIndex;
 /// Messages that are ranked and shown in the trace.
 const RANKED_MESSAGES: usize = 50;
 
-/// What to recall for. Memory has no channel.
+/// A request to recall memories for a text. Memory has no channel.
 #[derive(Clone, Debug)]
 pub struct RecallRequest {
-    /// Whose memory.
     pub scope: Scope,
-    /// The new message.
     pub text: String,
-    /// The present moment.
     pub now: Timestamp,
     /// The user's zone: "yesterday" is resolved in it.
     pub zone: TimeZone,
@@ -89,7 +86,7 @@ pub struct RecallRequest {
     pub window: Vec<i64>,
 }
 
-/// What came to mind.
+/// The result of a recall.
 #[derive(Clone, Debug, Default)]
 pub struct RecallResult {
     /// The chosen nodes, best first.
@@ -100,19 +97,19 @@ pub struct RecallResult {
     pub entities: Vec<Entity>,
     /// Pairs of which the text names at least one: they may be the same, and the persona may ask.
     pub in_doubt: Vec<(Entity, Entity)>,
-    /// What is in every prompt.
+    /// Parts that are in every prompt.
     pub pinned: Pinned,
     /// All that was looked at, nodes then messages, each best first, with the reason why it was used or fell.
     pub candidates: Vec<Candidate>,
-    /// What is no longer current, and where it was left out or noted.
+    /// Values that are no longer current, and where they were left out or marked.
     pub corrected: Corrected,
-    /// How well the best memory fits, 0 to 1: the greatest relevance of all that was looked at.
+    /// Match of the best memory, from 0 to 1: the greatest relevance of all candidates.
     pub support: f64,
     /// Nothing in memory is about the text; what is here is merely the nearest.
     pub nothing_found: bool,
     /// Why there was no search by meaning, for a person; none when there was.
     pub words_only: Option<String>,
-    /// Where the time went.
+    /// Durations of the steps.
     pub elapsed: RecallTimings,
 }
 

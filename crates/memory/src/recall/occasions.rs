@@ -26,7 +26,7 @@ const CHARACTERS_MAX: usize = 10;
 const WORDS_MAX: usize = 4;
 
 const THAT_DAY: [&str; 6] = ["那一天", "那天", "当天", "那晚", "那日", "当晚"];
-/// What people say "on my …" of.
+/// Nouns after "on my …" that name an occasion.
 const OCCASIONS: [&str; 14] = [
     "birthday",
     "anniversary",

@@ -21,7 +21,6 @@ pub struct Passage {
     pub messages: Vec<Message>,
     /// Number of the message that was found.
     pub hit_seq: i64,
-    /// What it was ranked by.
     pub score: f64,
 }
 

@@ -28,7 +28,7 @@ const INTENTIONS_LOOKED_AT: u32 = 50;
 /// Newest expectations among which those not overdue are chosen.
 const EXPECTATIONS_LOOKED_AT: u32 = 50;
 
-/// What is in every prompt.
+/// Parts that are in every prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pinned {
     /// Thoughts about the user, the weightiest first.
@@ -136,7 +136,7 @@ impl PartialEq for Weight {
 
 impl Eq for Weight {}
 
-/// When an expectation is due; those without a time come last.
+/// Sorting key: the time at which an expectation is due. Those without a time come last.
 fn due(node: &NodeOutline) -> Timestamp {
     node.event_time.map_or(Timestamp::MAX, |time| time.end.unwrap_or(time.start))
 }

@@ -15,9 +15,9 @@ use crate::vector_index::READABILITY_MIN;
 pub struct Query {
     /// The whole message, or the last sentences of a long one: what nodes are looked for by.
     pub sentences: Vec<Sentence>,
-    /// What messages are looked for by.
+    /// The search in the message log.
     pub question: MessageQuery,
-    /// What it asks about who the user is, if it does.
+    /// A question about the identity of the user, if there is one.
     pub identity: Option<IdentityQuestion>,
     /// The model that made the vectors; none where words serve alone.
     pub fingerprint: Option<String>,
@@ -30,7 +30,6 @@ pub struct Query {
 /// A part of the query that is looked for by itself; a memory's best sentence counts.
 #[derive(Clone, Debug)]
 pub struct Sentence {
-    /// Its content terms.
     pub terms: Vec<QueryTerm>,
     /// Its vector, only where the model can read it.
     pub vector: Option<Vec<f32>>,

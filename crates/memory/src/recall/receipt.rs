@@ -9,22 +9,22 @@ use uuid::Uuid;
 
 use super::{FormerValue, FreshCorrection};
 
-/// What a candidate is a row of.
+/// The kind of row of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CandidateKind {
-    /// L3 or L4.
+    /// A node of layer L3 or L4.
     Node,
-    /// L2.
+    /// A message of layer L2.
     Message,
 }
 
 /// A memory that recall looked at. The fields of a node's score are empty for a message, which has `parts`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Candidate {
-    /// The row's id.
+    /// The id of the row.
     pub id: Uuid,
-    /// What it is a row of.
+    /// The kind of row that it is.
     pub kind: CandidateKind,
     /// `event`, `thought`, `intention`, `expectation`; for a message `user`, `persona` or `other`.
     #[serde(rename = "type")]
@@ -32,16 +32,17 @@ pub struct Candidate {
     /// The name of the one who said it, for a message of the type `other`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
-    /// Its text.
+    /// The text of the row.
     pub text: String,
-    /// When it was written or said.
+    /// Time at which it was written or said.
     pub created_at: Timestamp,
-    /// When the words were said on which a node rests, looked up when a receipt is read: of what was imported long before.
+    /// Time at which the words were said on which a node rests, looked up when a receipt is read: of what was imported long
+    /// before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_at: Option<Timestamp>,
     /// The score it is ranked by.
     pub total: f64,
-    /// `2^(−days/14)`.
+    /// Recency: `2^(−days/14)`, from 0 to 1.
     pub recency: Option<f64>,
     /// The larger of the two relevances.
     pub relevance: Option<f64>,
@@ -51,9 +52,9 @@ pub struct Candidate {
     pub word_relevance: Option<f64>,
     /// Readability of its text, 0 to 1; none without a vector.
     pub readable: Option<f64>,
-    /// `|emotional_impact| / 10`.
+    /// Strength of feeling: `|emotional_impact| / 10`.
     pub impact: Option<f64>,
-    /// −10 to +10.
+    /// From −10 to +10.
     pub emotional_impact: Option<i8>,
     /// `0.5·[any relational tag] + 0.5·g`.
     pub relational_bonus: Option<f64>,
@@ -62,11 +63,11 @@ pub struct Candidate {
     /// The parts of a message's score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<BTreeMap<String, f64>>,
-    /// Whether it went into the prompt.
+    /// True if it went into the prompt.
     pub used: bool,
     /// Why it was used or fell.
     pub reason: String,
-    /// What it says that is no longer current, and what is so now.
+    /// A value in it that is no longer current, with the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_longer_current: Option<FormerValue>,
     /// The user's latest words after which it is wrong, where they are no memory yet.
@@ -74,13 +75,13 @@ pub struct Candidate {
     pub denied: Option<FreshCorrection>,
 }
 
-/// Where the time went, in milliseconds.
+/// Durations of the steps of a recall, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecallTimings {
-    /// Embedding the query.
+    /// Embedding of the query.
     pub embed: f64,
-    /// Fetching candidates.
+    /// Fetching of the candidates.
     pub fetch: f64,
-    /// Scoring and selecting.
+    /// Scoring and selection of candidates.
     pub score: f64,
 }

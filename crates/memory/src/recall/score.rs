@@ -21,20 +21,16 @@ pub const PATH_WAIVER: f64 = 0.5;
 /// floor already.
 const PATH_WORDS_MIN: f64 = 0.2;
 
-/// What a node's score is made of; all but `total` lie in 0 to 1.
+/// The terms of a node's score; all but `total` are from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// The weighted sum.
     pub total: f64,
     /// `2^(−days/14)` since the node was written; access never refreshes it.
     pub recency: f64,
     /// The larger of `vector` and `words`.
     pub relevance: f64,
-    /// V; see [`vector_relevance`].
     pub vector: f64,
-    /// W; see [`WordStatistics::relevance`](super::WordStatistics::relevance).
     pub words: f64,
-    /// `|emotional_impact| / 10`.
     pub impact: f64,
     /// g, the strength of the strongest evidence path to another node that the query hits.
     pub path: f64,
@@ -49,9 +45,9 @@ pub struct Score {
 }
 
 impl Score {
-    /// Whether the node may enter: relevant by itself, or by an entity, a fresh evidence path, a named time, or as
-    /// one of those that say who the user is where that is asked. A path brings no node that is unrelated to the text,
-    /// however much feeling is in it: the node must share words with the text.
+    /// True if the node may enter: relevant by itself, or by an entity, a fresh evidence path, a named time, or as one of
+    /// those that say who the user is where that is asked. A path brings no node that is unrelated to the text, however
+    /// much feeling is in it: the node must share words with the text.
     pub fn enters(&self, min_relevance: f64) -> bool {
         self.relevance >= min_relevance
             || self.entity_anchor > 0.0
@@ -61,20 +57,17 @@ impl Score {
     }
 }
 
-/// What is known of a node beside its row.
+/// Inputs of a node's score besides its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ScoreInputs {
-    /// V.
     pub vector: f64,
-    /// W.
     pub words: f64,
-    /// g.
     pub path: f64,
-    /// Whether it is linked to a named entity.
+    /// True if it is linked to a named entity.
     pub anchored: bool,
-    /// Whether its event time meets a named time.
+    /// True if its event time meets a named time.
     pub time_match: bool,
-    /// Whether who the user is is asked, and it says something of that.
+    /// True if who the user is is asked, and it says something of that.
     pub identity: bool,
 }
 

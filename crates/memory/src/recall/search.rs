@@ -23,41 +23,37 @@ const MEANT_MIN: f64 = 0.6;
 /// The newest rows that are read through for a text without words that tell anything; of memories, of each kind.
 const READ_THROUGH_MAX: u32 = 5_000;
 
-/// What to look for.
+/// A search by a user.
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
-    /// Whose memory.
     pub scope: Scope,
-    /// The words.
     pub text: String,
-    /// Only these kinds.
     pub kinds: Vec<NodeKind>,
     /// Only memories with this emotion or relational tag.
     pub tag: Option<String>,
 }
 
-/// Where a match stands: its score, then the number of its row, both from the greatest down.
+/// Position of a match in the results: its score, then its row number, both descending.
 pub type SearchPlace = (f64, i64);
 
-/// Which of the matches are wanted.
+/// Selects a page of the matches.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchPage {
     /// Those behind this place.
     pub behind: Option<SearchPlace>,
-    /// How many of these are left out.
+    /// Number of these that are left out.
     pub skipped: usize,
-    /// Most matches.
     pub limit: usize,
 }
 
 /// A page of what was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResults<T> {
-    /// How many match in all.
+    /// Number of all matches.
     pub total: usize,
     /// The matches of the page, best first, ties by the newer.
     pub hits: Vec<T>,
-    /// Where the last of them stands, if there are more.
+    /// Position of the last match of the page, if there are more.
     pub next: Option<SearchPlace>,
 }
 
@@ -70,22 +66,20 @@ impl<T> Default for SearchResults<T> {
 /// A memory that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchHit {
-    /// The memory.
     pub node: Node,
-    /// How well it matches, 0 to 1.
+    /// Match with the query, from 0 to 1.
     pub score: f64,
-    /// Where it matches: HTML whose only marks are `<b>`.
+    /// The matching passage, as HTML whose only tags are `<b>`.
     pub snippet: String,
 }
 
 /// A message that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageHit {
-    /// The message.
     pub message: Message,
-    /// How well it matches, 0 to 1.
+    /// Match with the query, from 0 to 1.
     pub score: f64,
-    /// Where it matches: HTML whose only marks are `<b>`.
+    /// The matching passage, as HTML whose only tags are `<b>`.
     pub snippet: String,
 }
 

@@ -25,9 +25,7 @@ pub(super) struct Scored {
 /// A node that was chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredNode {
-    /// The node.
     pub node: Node,
-    /// What it was chosen by.
     pub score: Score,
 }
 
@@ -173,7 +171,7 @@ fn receipt(scored: &Scored, refusal: Option<String>) -> Candidate {
     }
 }
 
-/// What let a chosen node in.
+/// The reason for selecting a node, for the receipt.
 fn used_reason(score: &Score) -> String {
     let grounds = [
         (score.words > 0.0 && score.words >= score.vector, "shares its words"),

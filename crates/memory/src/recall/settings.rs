@@ -4,7 +4,7 @@ use jiff::civil::Weekday;
 
 use super::signals::MessageWeights;
 
-/// Settings of recall.
+/// Settings of recall that a person can change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecallSettings {
     /// Nodes that go into the prompt. Default 10.
@@ -58,15 +58,15 @@ impl Default for RecallSettings {
 /// Weights of the sum by which nodes are ranked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeWeights {
-    /// How fresh. Default 0.5.
+    /// Weight of recency. Default 0.5.
     pub recency: f64,
-    /// What it is about. Default 3.
+    /// Weight of relevance. Default 3.
     pub relevance: f64,
-    /// How much feeling. Default 2.
+    /// Weight of the strength of feeling. Default 2.
     pub impact: f64,
-    /// How connected. Default 1.
+    /// Weight of connections. Default 1.
     pub relational: f64,
-    /// Whether it is about somebody named. Default 1.5.
+    /// Weight of a named person or thing. Default 1.5.
     pub entity: f64,
 }
 

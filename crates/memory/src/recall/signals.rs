@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-/// What a message is ranked by; how each is computed is in `recall/messages.rs`.
+/// A signal by which messages are ranked; its computation is in `recall/messages.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Signal {
     /// It says what is asked for.
@@ -25,7 +25,6 @@ pub enum Signal {
     Answers,
 }
 
-/// Signals.
 const SIGNALS: usize = 9;
 
 /// Name, default weight, and the reason of the weight. Only their ratios matter. They are round numbers, set where three
@@ -74,7 +73,6 @@ impl Signal {
         TABLE[self as usize].1
     }
 
-    /// What it is worth by default.
     pub fn default_weight(self) -> f64 {
         TABLE[self as usize].2
     }
@@ -110,7 +108,7 @@ impl IndexMut<Signal> for Signals {
     }
 }
 
-/// What each signal is worth in the sum by which messages are ranked.
+/// Weights of the signals in the sum by which messages are ranked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageWeights(Signals);
 

@@ -9,7 +9,7 @@ const SNIPPET_LENGTH: usize = 160;
 /// Of it, before the first mark.
 const LEAD_LENGTH: usize = 50;
 
-/// What is marked: phrases of index terms, and the text as it was typed.
+/// Texts to mark: phrases of index terms, and the query as it was typed.
 pub(super) struct Marks {
     phrases: Vec<Vec<String>>,
     typed: String,
@@ -21,7 +21,7 @@ impl Marks {
         Self { phrases: phrases.map(|phrase| phrase.0.clone()).collect(), typed: fold(text.trim()) }
     }
 
-    /// Where the marks stand, in bytes, in order, without overlaps.
+    /// The ranges to mark, in bytes, in order, without overlaps.
     fn ranges(&self, text: &str) -> Vec<Range<usize>> {
         let tokens = tokens(text);
         let terms: Vec<(String, &Range<usize>)> = tokens

@@ -4,7 +4,7 @@ use super::settings::SpeakerNames;
 use crate::messages::Role;
 use crate::text::{Language, at_word_borders, is_function_word, is_unspaced};
 
-/// What may stand before a name that only calls: "Hey Ann, …".
+/// Words before a name that only calls: "Hey Ann, …".
 const CALLS: [&str; 14] =
     ["hi", "hey", "hello", "ok", "okay", "dear", "oh", "so", "well", "嗨", "你好", "喂", "嘿", "哎"];
 
@@ -94,7 +94,7 @@ fn end_of_name(text: &str, at: usize, name: &str) -> Option<usize> {
     at_word_borders(text, at, end).then_some(end)
 }
 
-/// Whether a name between these stretches only calls: it stands at an end of the text, parted by punctuation.
+/// True if a name between these stretches only calls: it stands at an end of the text, parted by punctuation.
 fn calls(before: &str, after: &str) -> bool {
     let parts = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !matches!(c, '\'' | '’');
     let (before, after) = (before.trim(), after.trim());

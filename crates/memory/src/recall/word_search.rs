@@ -44,7 +44,7 @@ pub(super) struct WordHits {
     worth: Vec<(u128, u128, f64)>,
 }
 
-/// Which rows the index has named for which phrase.
+/// Rows that the index has named, by phrase.
 #[derive(Clone, Debug, Default)]
 struct Listed {
     /// The bit of each phrase that was looked up.
@@ -107,7 +107,7 @@ fn is_whole(hits: &PhraseHits) -> bool {
     hits.document_frequency <= hits.seqs.len() as u64
 }
 
-/// What the index says of the rows' words before their texts are read.
+/// Bounds of the rows' scores from the index alone, before their texts are read.
 pub(super) struct WordBound<'a> {
     listed: &'a Listed,
     sentences: Vec<Vec<BoundTerm<'a>>>,
@@ -133,7 +133,7 @@ impl WordHits {
         ranked.into_iter().map(|(_, seq)| seq).collect()
     }
 
-    /// Which share of what was asked a row holds at most, as far as the index has named it.
+    /// Upper bound of the share of the query that a row contains, from the index answers so far.
     pub(super) fn share_of(&self, seq: i64) -> f64 {
         let asked: f64 = self.worth.iter().map(|(_, _, worth)| worth).sum();
         let named = self.listed.rows.binary_search_by_key(&seq, |row| row.0);
@@ -244,7 +244,7 @@ where
     Ok(of_each.iter().zip(&texts).map(of_text).collect())
 }
 
-/// How many live rows there are, and where each of the phrases stands. Many are looked up in two halves, side by side.
+/// Number of live rows there are, and where each of the phrases stands. Many are looked up in two halves, side by side.
 async fn look_up(
     store: &dyn Store,
     scope: &Scope,
@@ -271,7 +271,7 @@ fn statistics(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64) -> WordS
     WordStatistics { documents, frequencies: phrases.iter().cloned().zip(of_each).collect() }
 }
 
-/// What is still to be asked of the index, and which phrases the answers are about.
+/// Phrases that are not looked up yet, and the rows found for those that are.
 #[derive(Default)]
 struct Selections {
     wanted: Vec<RowSelection>,

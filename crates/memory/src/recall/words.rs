@@ -8,9 +8,9 @@ use crate::text::QueryTerm;
 /// Flat prior of the document frequency: as if this many more texts without the phrase were known, so that in a memory
 /// of ten sentences one more or less does not turn a word's worth over.
 const PRIOR_DOCUMENTS: f64 = 50.0;
-/// What one occurrence is worth of what endless repetition would be.
+/// Value of one occurrence, relative to any number of repetitions.
 const SINGLE_OCCURRENCE: f64 = 0.9;
-/// What a part of a long word is worth where the whole is missing.
+/// Value of a part of a long word if the whole word is missing.
 pub(super) const PART_CREDIT: f64 = 0.5;
 /// Bends the share of matched information so that one of three equally informative words just clears the floor of 0.4
 /// ((0.9/3)^0.75 = 0.405) and all of them, said once, are worth 0.92.
@@ -18,7 +18,7 @@ const SHARE_EXPONENT: f64 = 0.75;
 /// Terms up to which a text is read through for each phrase.
 const READ_THROUGH_MAX: usize = 48;
 
-/// What the word index says about a query.
+/// Frequencies of a query's terms, from the word index.
 #[derive(Clone, Debug, Default)]
 pub struct WordStatistics {
     /// Live rows of the scope.
@@ -38,7 +38,7 @@ impl WordStatistics {
         self.frequencies.get(phrase).copied().unwrap_or(0)
     }
 
-    /// Whether a term counts: a guessed name does only where something holds it.
+    /// True if a term counts: a guessed name does only where something holds it.
     pub fn counts(&self, term: &QueryTerm) -> bool {
         !term.guess || self.frequency(&term.phrase) > 0
     }
@@ -87,14 +87,12 @@ pub(super) fn credit(found: Occurrences) -> f64 {
     }
 }
 
-/// How often a term is in a text. Counts are at least 1.
+/// Number of occurrences of a term in a text; at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurrences {
-    /// The whole word.
     Whole(usize),
     /// Only a part of a long word.
     Part(usize),
-    /// Nothing of it.
     None,
 }
 
@@ -118,23 +116,21 @@ impl<'a> IndexedText<'a> {
         Self { terms, order }
     }
 
-    /// Number of terms.
     pub fn len(&self) -> usize {
         self.terms.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Whether two texts have the same terms, whatever their order and number.
+    /// True if two texts have the same terms, whatever their order and number.
     pub fn same_terms(&self, other: &Self) -> bool {
         let distinct = |text: &Self| text.terms.iter().copied().collect::<BTreeSet<&str>>();
         distinct(self) == distinct(other)
     }
 
-    /// How often a term is in the text.
     pub fn occurrences(&self, term: &QueryTerm) -> Occurrences {
         match self.count(&term.phrase) {
             0 => match term.parts.iter().map(|part| self.count(part)).max() {

@@ -14,7 +14,7 @@ use super::registers::{Plain, ROWS, Registers, no_rows, products, put_row, query
 
 /// Largest magnitude of a code.
 const CODE_MAX: f32 = 127.0;
-/// What the sums of single-precision numbers may be off.
+/// Rounding error of a sum of single-precision numbers, at most.
 const ROUNDING: f32 = 1e-5;
 /// Bytes of bookkeeping per row beside its codes: number, scale, loss, place, and the place's share of the map's slack.
 const ROW_OVERHEAD: usize =
@@ -39,19 +39,18 @@ pub struct Matrix {
     dimension: usize,
     codes: Vec<i8>,
     scales: Vec<f32>,
-    /// How far each row lies from what its codes stand for.
+    /// Distance of each row from the vector that its codes stand for.
     losses: Vec<f32>,
     seqs: Vec<i64>,
     places: HashMap<i64, usize>,
 }
 
 impl Matrix {
-    /// Rows.
     pub fn len(&self) -> usize {
         self.seqs.len()
     }
 
-    /// Whether there are no rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.seqs.is_empty()
     }

@@ -28,11 +28,10 @@ const MESSAGES_SLACK: usize = 10_000;
 const PAGE: u32 = 2_000;
 /// Rough candidates per wanted row; the int8 order errs by far less.
 const OVERSAMPLING: usize = 2;
-/// Fewest rough candidates.
 const ROUGH_MIN: usize = 64;
 /// Sums that are kept side by side: one alone would wait for itself at each step.
 const LANES: usize = 16;
-/// How often a search is repeated when rows that it found turn out to be deleted.
+/// Number of times a search is repeated when rows that it found turn out to be deleted.
 const SEARCHES_MAX: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

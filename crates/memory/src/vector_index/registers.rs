@@ -10,16 +10,13 @@ pub(super) const ROWS: usize = 4;
 pub(super) trait Registers: Copy + Send + Sync {
     /// Some lanes of a row or a query.
     type Lanes: Copy + Send + Sync;
-    /// Sums that grow.
     type Sums: Copy;
     /// Codes that fit in [`Self::Lanes`].
     const WIDTH: usize;
 
     /// At most [`Self::WIDTH`] codes as lanes; where they end, zeros.
     fn lanes(self, codes: &[i8]) -> Self::Lanes;
-    /// Sums of nothing.
     fn none(self) -> Self::Sums;
-    /// Adds products.
     fn add(self, sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;
     /// The sums of each row in one. Products of a few thousand codes stay far below 2^31.
     fn totals(self, sums: [Self::Sums; ROWS]) -> [i32; ROWS];
@@ -63,7 +60,7 @@ pub(super) fn products<R: Registers>(
     registers.totals(sums)
 }
 
-/// What any processor can do.
+/// Instructions that every processor has.
 #[derive(Clone, Copy)]
 pub(super) struct Plain;
 

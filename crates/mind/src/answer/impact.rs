@@ -4,7 +4,7 @@ use memory::nodes::IMPACT_MAX;
 
 use super::member::Member;
 
-/// What a number given as an impact is worth.
+/// The value of a number that was given as an impact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Impact {
     /// A whole number within ±10 (2.0 is whole).

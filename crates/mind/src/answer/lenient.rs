@@ -10,7 +10,7 @@ pub(super) struct ParsedText {
     pub(super) value: Value,
     /// Bytes that it took.
     pub(super) length: usize,
-    /// How many brackets were open when the text ended; none when it is complete.
+    /// Number of brackets that were open when the text ended; none when it is complete.
     pub(super) open_at_end: Option<usize>,
 }
 
@@ -161,8 +161,8 @@ impl Reader<'_> {
         self.cut()
     }
 
-    /// Whether a quotation mark before this place ends a string: only where JSON goes on after it. Others
-    /// are quotation marks that the model forgot to escape.
+    /// True if a quotation mark before this place ends a string: only where JSON goes on after it. Others are quotation
+    /// marks that the model forgot to escape.
     fn closes_here(&self) -> bool {
         let rest = &self.text[self.at..];
         let after = rest.trim_start();
@@ -174,7 +174,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What follows a backslash; none when the text ends inside it.
+    /// Reads the escape after a backslash; none if the text ends inside it.
     fn escape(&mut self, string: &mut String) -> Option<()> {
         let Some(c) = self.peek() else { return self.cut() };
         self.at += c.len_utf8();
@@ -261,7 +261,7 @@ fn closers(opener: char) -> Option<&'static [char]> {
     }
 }
 
-/// Whether JSON can go on like this after a comma; running text mostly can't.
+/// True if JSON can go on like this after a comma; running text mostly can't.
 fn starts_item(text: &str) -> bool {
     const CONSTANTS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
     match text.chars().next() {

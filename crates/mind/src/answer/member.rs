@@ -14,7 +14,6 @@ pub enum Member<T> {
     /// The answer does not have it.
     #[default]
     Missing,
-    /// It is `null`.
     Null,
     /// It is what it should be.
     Present(T),
@@ -23,7 +22,7 @@ pub enum Member<T> {
 }
 
 impl<T> Member<T> {
-    /// What it should be, if it is.
+    /// The value, if it has the expected form.
     pub fn get(&self) -> Option<&T> {
         match self {
             Member::Present(value) => Some(value),
@@ -31,7 +30,7 @@ impl<T> Member<T> {
         }
     }
 
-    /// Whether something is there that should not be.
+    /// True if something is there that should not be.
     pub fn is_wrong(&self) -> bool {
         matches!(self, Member::Wrong(_))
     }
@@ -106,7 +105,6 @@ pub enum List<T> {
     /// The answer does not have it.
     #[default]
     Missing,
-    /// It is `null`.
     Null,
     /// It is a list.
     Items(Vec<Member<T>>),

@@ -14,17 +14,16 @@ use serde_json::{Map, Value};
 
 /// Longest answer that is looked at, in bytes.
 pub const ANSWER_LENGTH_MAX: usize = 512 * 1024;
-/// How many opening brackets are tried before giving up.
+/// Number of opening brackets that are tried before giving up.
 const STARTS_MAX: usize = 16;
 
 /// The object that an answer holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Its members.
     pub members: Map<String, Value>,
     /// False when the text ended early and more than closing brackets is missing.
     pub whole: bool,
-    /// What was repaired, for the trace.
+    /// Repairs, for the trace.
     pub notes: Vec<String>,
 }
 
@@ -94,7 +93,7 @@ pub fn read(text: &str, required: &[&str]) -> Result<Answer, Malformed> {
     }
 }
 
-/// Whether an answer holds an empty object and no other: nothing is to be told.
+/// True if an answer holds an empty object and no other: nothing is to be told.
 pub(crate) fn is_empty_object(text: &str) -> bool {
     if text.len() > ANSWER_LENGTH_MAX {
         return false;
@@ -153,11 +152,11 @@ fn after_thinking(text: &str) -> &str {
     text.rfind(END).map_or(text, |at| &text[at + END.len()..])
 }
 
-/// What had to be done to read a value.
+/// Repairs that were needed to read a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Damage {
     repaired: bool,
-    /// How many brackets were open when the text ended.
+    /// Number of brackets that were open when the text ended.
     open_at_end: Option<usize>,
 }
 

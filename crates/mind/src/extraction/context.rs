@@ -8,7 +8,6 @@ use crate::calendar;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
 
-/// The template's inputs.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ExtractionContext {
     persona_name: String,

@@ -110,7 +110,7 @@ impl ExtractionTask<'_> {
         }
     }
 
-    /// What an event says of itself beside its text, its impact and its quotes.
+    /// Fields of an event besides its text, its impact and its quotes.
     fn proposal(&self, event: &EventAnswer, notes: &mut Notes) -> Proposal {
         let (kind, subject) = kind_and_subject(event, notes);
         let event_time = event_time::read(&event.event_time, self.zone()).unwrap_or_else(|reason| {

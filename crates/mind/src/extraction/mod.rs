@@ -35,7 +35,7 @@ impl<'a> ExtractionTask<'a> {
         }
     }
 
-    /// What the prompt is rendered from. `problem` says why the last answer was of no use.
+    /// Values for the prompt's template. `problem` says why the last answer was rejected.
     pub(crate) fn context(&self, problem: Option<&str>) -> ExtractionContext {
         ExtractionContext::new(self, problem)
     }

@@ -18,7 +18,7 @@ const ENTITIES_MAX: usize = 50;
 const ALIASES_MAX: usize = 20;
 /// Longest summary and longest check notes, in characters.
 const PROSE_LENGTH_MAX: usize = 2_000;
-/// What the model is told when it left out the look back.
+/// Message to the model if it left out the second look.
 const CHECK_MISSING: &str = "`self_check_notes` is missing: look again for an emotional peak that was passed over, and \
                              write what you found.";
 /// Energy when the answer gives none.

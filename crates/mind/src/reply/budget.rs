@@ -8,7 +8,7 @@ use super::sections::{Item, Name, Sections, Shown};
 /// Estimated tokens of a prompt when nothing else is configured.
 const TOKENS_DEFAULT: u32 = 8_000;
 
-/// How long a reply's prompt may be.
+/// Limits of a reply's prompt, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyBudget {
     /// Estimated tokens of both texts, as [`memory::text::estimate_tokens`] counts. The parts that are never cut
@@ -22,12 +22,12 @@ impl Default for ReplyBudget {
     }
 }
 
-/// What part of a budget a section of whole texts may take, one in so many, before anything is cut: a prompt needs room
-/// for the talk, however much was written elsewhere.
+/// Share of the budget that a section of whole texts may take (1/n) before others are cut: a prompt needs room for the
+/// conversation, however much was written elsewhere.
 const SHARES: [(Name, u64); 3] = [(Name::Documents, 3), (Name::Lore, 6), (Name::Periods, 4)];
 /// Tokens below which the beginning of a text is not worth its heading.
 const WORTH_TELLING: u64 = 40;
-/// What stands where a text was shortened.
+/// Stands at the end of a shortened text.
 const GOES_ON: &str = "… (it goes on)";
 
 /// The order of the cuts: from each section its least useful items go, until so many are left. First the
@@ -91,7 +91,7 @@ pub(super) fn give_shares(sections: &mut Sections, budget: &ReplyBudget) -> Vec<
     if shortened == 0 { Vec::new() } else { vec![format!("Whole texts: {shortened} shortened")] }
 }
 
-/// How many tokens each item may take.
+/// Number of tokens each item that may take.
 fn rooms(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
     let mut left = share;
     let mut rooms = vec![0; items.len()];
@@ -146,7 +146,7 @@ pub(super) fn cut(sections: &mut Sections, excess: u64) -> bool {
     saved > 0
 }
 
-/// Which sections lost items, as `title: lost of all`.
+/// Sections that lost items, as `title: lost of all`.
 pub(super) fn losses(before: &Sections, after: &Sections) -> Vec<String> {
     let losses = Name::ALL.into_iter().filter_map(|name| {
         let (all, kept) = (before.items(name).len(), after.items(name).len());

@@ -36,7 +36,7 @@ pub(super) fn noted(
     }
 }
 
-/// What is to be noted of a memory; empty where all of it is current.
+/// The note about a memory; empty if all of it is current.
 pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
     match input.corrected.nodes.get(&node.id) {
         Some(value) => note(value, &input.user_zone),

@@ -14,9 +14,7 @@ use memory::sessions::Session;
 /// Everything a reply is rendered from. Lists that are ranked come with the most useful item first.
 #[derive(Clone, Debug)]
 pub struct ReplyInput {
-    /// How the persona is called.
     pub persona_name: String,
-    /// The persona's biography.
     pub facts: PersonaFacts,
     /// L1, always first in the prompt.
     pub core_blocks: CoreBlocks,
@@ -28,13 +26,13 @@ pub struct ReplyInput {
     pub periods: Vec<(String, String)>,
     /// L6 as stored; faded or neutral it leaves no section.
     pub mood: Option<Mood>,
-    /// When the burst's last message was received.
+    /// Time at which the burst's last message was received.
     pub now: Timestamp,
     /// The user's zone: all dates of the prompt are in it.
     pub user_zone: TimeZone,
     /// The persona's zone, when it is known.
     pub persona_zone: Option<TimeZone>,
-    /// How the user is called, when that is known.
+    /// The name of the user, if it is known.
     pub user_name: Option<String>,
     /// Entities that the burst names; those without a description leave no section.
     pub named_entities: Vec<Entity>,
@@ -42,7 +40,7 @@ pub struct ReplyInput {
     pub uncertain: Vec<UncertainPair>,
     /// Recalled nodes of any kind, best first.
     pub recalled: Vec<Node>,
-    /// Whether nothing in memory is about the burst: what was recalled is merely the nearest.
+    /// True if nothing in memory is about the burst: what was recalled is merely the nearest.
     pub nothing_found: bool,
     /// Recalled verbatim talk, best first.
     pub passages: Vec<Passage>,
@@ -50,7 +48,7 @@ pub struct ReplyInput {
     pub pinned_thoughts: Vec<Node>,
     /// The persona's thoughts about itself, best first.
     pub self_thoughts: Vec<Node>,
-    /// What is no longer current: it is told with its dates, and notes stand where it is said.
+    /// Former values: they are told with their dates, and texts that state one get a note.
     pub corrected: Corrected,
     /// Promises that are still open.
     pub intentions: Vec<Node>,
@@ -62,7 +60,7 @@ pub struct ReplyInput {
     pub sessions: Vec<Session>,
     /// The last messages of both sides, the burst's own among them or not.
     pub window: Vec<Message>,
-    /// What the user just said.
+    /// The messages to answer.
     pub burst: Vec<Message>,
 }
 
@@ -103,33 +101,21 @@ impl ReplyInput {
 /// [`ReplyInput::persona_zone`].)
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersonaFacts {
-    /// Full name.
     pub full_name: Option<String>,
-    /// Gender.
     pub gender: Option<String>,
     /// ISO date; only the year is told.
     pub birth_date: Option<String>,
-    /// Ethnicity.
     pub ethnicity: Option<String>,
-    /// Nationality.
     pub nationality: Option<String>,
-    /// Native language.
     pub native_language: Option<String>,
     /// Region whose ways it has.
     pub locale_region: Option<String>,
-    /// Education.
     pub education_level: Option<String>,
-    /// Occupation.
     pub occupation: Option<String>,
-    /// Field of work.
     pub occupation_field: Option<String>,
-    /// Where it lives.
     pub location: Option<String>,
-    /// Relationship status.
     pub relationship_status: Option<String>,
-    /// Stage of life.
     pub life_stage: Option<String>,
-    /// Health.
     pub health_status: Option<String>,
 }
 
@@ -175,12 +161,9 @@ pub struct Passage {
 pub struct PassageLine {
     /// The message, for the receipt.
     pub message_id: MessageId,
-    /// Who said it.
     pub speaker: Role,
     /// The name of the one who said it, for [`Role::Other`] alone.
     pub name: Option<String>,
-    /// When.
     pub at: Timestamp,
-    /// The words.
     pub text: String,
 }

@@ -21,11 +21,9 @@ const NAMELESS: [&str; 2] = ["", "self"];
 /// A prompt as it will be sent, and what it holds, for the receipt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderedReply {
-    /// The system text.
     pub system: String,
-    /// The user text.
     pub user: String,
-    /// What it was rendered from and kept, as data, for a provider that answers without a model.
+    /// The values of the prompt as data, for a provider that answers without a model.
     pub inputs: Value,
     /// SHA-256, in hexadecimal, of both texts and of the templates they were rendered with.
     pub prompt_hash: String,

@@ -87,7 +87,7 @@ impl Name {
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) shown: Shown,
-    /// Estimated tokens.
+    /// Estimated, not counted by the model.
     pub(super) tokens: u64,
     /// The node it shows.
     pub(super) node: Option<NodeId>,
@@ -97,7 +97,7 @@ pub(super) struct Item {
     pub(super) pinned: bool,
 }
 
-/// How an item is printed.
+/// The form in which an item is printed.
 #[derive(Clone, Debug)]
 pub(super) enum Shown {
     Line(String),
@@ -254,7 +254,7 @@ fn texts(texts: &[(String, String)]) -> impl Iterator<Item = Item> {
     })
 }
 
-/// Where a recalled node is told.
+/// The section for a recalled node.
 fn section_of(node: &Node) -> Name {
     match (node.kind, node.subject) {
         (NodeKind::Event, _) => Name::Events,
@@ -301,7 +301,7 @@ fn said_earlier(message: &Message) -> String {
     after_label(&label, &message.content[..end]) + " … (it went on)"
 }
 
-/// What stands before the words of a speaker. `name` is the name of another one.
+/// The label before a speaker's text. `name` is the name of another speaker.
 fn label(role: Role, name: Option<&str>) -> Cow<'static, str> {
     match role {
         Role::User => "them:".into(),

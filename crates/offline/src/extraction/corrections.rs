@@ -16,12 +16,12 @@ const NAMED_TERMS_MIN: usize = 2;
 /// Content terms of descriptions that say whom they are about.
 const USER_TERMS: [&str; 3] = ["user", "用", "户"];
 
-/// Whether a message only takes back what was said just before: "scratch that", 当我没说.
+/// True if a message only takes back what was said just before: "scratch that", 当我没说.
 pub(super) fn takes_back_what_was_said(text: &str) -> bool {
     correction_cue(text) == Some(CorrectionCue::Retracted) && text.chars().count() <= RETRACTION_LENGTH_MAX
 }
 
-/// Whether a sentence that takes something back says the content words of this memory.
+/// True if a sentence that takes something back says the content words of this memory.
 pub(crate) fn takes_back(sentence: &str, older: &str) -> bool {
     let said = content_terms(sentence);
     let mut terms = content_terms(older);
@@ -30,8 +30,8 @@ pub(crate) fn takes_back(sentence: &str, older: &str) -> bool {
     named >= NAMED_TERMS_MIN && named as f64 >= NAMED_SHARE * terms.len() as f64
 }
 
-/// Whether a sentence tells of a move or a new job of the user where this memory tells of their home or work, or denies a value
-/// that it has. Only an explicit change replaces anything.
+/// True if a sentence tells of a move or a new job of the user where this memory tells of their home or work, or denies a
+/// value that it has. Only an explicit change replaces anything.
 pub(crate) fn changes(sentence: &str, older: &str) -> bool {
     let english = words(sentence);
     let about_others = has_part(sentence, lexicon::FAMILY_ZH) || has_part(sentence, lexicon::ACQUAINTANCE_ZH);

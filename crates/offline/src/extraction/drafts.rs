@@ -38,10 +38,6 @@ pub(super) struct Evidence {
 }
 
 impl Event {
-    /// How much belongs together what both tell, if it is told in one language; `None` for what must not be told in one
-    /// breath. Plain things about the user do: what is about the same ones most, then who the user is, then what they
-    /// like or what they don't, then the calm facts of a life. Joy and grief stand by themselves, and so does what the
-    /// user dislikes.
     fn kinship(&self, other: &Event) -> Option<u8> {
         let plain = |event: &Event| event.kind == "event" && event.subject == "user";
         let felt = |event: &Event| event.emotional_impact.abs() >= FELT_IMPACT;
@@ -128,7 +124,7 @@ struct Gathering {
     /// For each one the nearest behind it, with their kinship. Of equally near ones the lightest: the weighty keep their own
     /// words.
     nearest: Vec<Option<(u8, usize)>>,
-    /// How many there are.
+    /// Number of pending messages.
     waiting: usize,
 }
 
@@ -248,7 +244,6 @@ mod tests {
         left_out
     }
 
-    /// What a draft is made of: impact, sentences, whether it is who the user is, disliked, an intention, and its entity.
     type Made = (i32, usize, bool, bool, bool, u8);
 
     fn draft(at: usize, (impact, sentences, identity, disliked, intended, entity): Made) -> Event {

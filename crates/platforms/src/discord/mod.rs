@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use crate::http::read_request;
 use state::{Command, State};
 
-/// What goes wrong at the next call of a route.
+/// A fault of the next call of a route.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DiscordFault {
     /// 429 for the route, with so many seconds to wait.
@@ -38,7 +38,7 @@ pub enum DiscordFault {
     Page(u16),
     /// This status, with an object.
     Status(u16),
-    /// 502.
+    /// Answered with status 502.
     Broken,
     /// The connection closes before anything was done.
     CutBefore,
@@ -46,7 +46,7 @@ pub enum DiscordFault {
     CutAfter,
 }
 
-/// What the gateway does at once, to all its connections.
+/// A fault of the gateway for all its connections, at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GatewayFault {
     /// The sockets close without a word.
@@ -62,9 +62,7 @@ pub enum GatewayFault {
 /// A message that the bot has sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscordSent {
-    /// The conversation.
     pub channel: String,
-    /// The text.
     pub text: String,
     /// The name against repetition.
     pub nonce: Option<String>,
@@ -104,13 +102,13 @@ impl DiscordServer {
         Ok(Self { address, shared, serving })
     }
 
-    /// What goes into `channels.discord.api_base`.
+    /// A value for `channels.discord.api_base`.
     #[must_use]
     pub fn api_base(&self) -> String {
         format!("http://{}/api/v10", self.address)
     }
 
-    /// What goes into `channels.discord.gateway_url`, unless the API is to name it.
+    /// A value for `channels.discord.gateway_url`, unless the API is to name it.
     #[must_use]
     pub fn gateway_url(&self) -> String {
         format!("ws://{}/gateway", self.address)
@@ -199,12 +197,12 @@ impl DiscordServer {
         self.shared.lock().is_unruly = true;
     }
 
-    /// What goes wrong at the next call of a route, as `POST messages`; several faults are taken one after the other.
+    /// Makes the next call of a route fail, as `POST messages`; several faults apply one after the other.
     pub fn fail(&self, route: &str, fault: DiscordFault) {
         self.shared.lock().faults.entry(route.to_owned()).or_default().push_back(fault);
     }
 
-    /// What the gateway does now.
+    /// Makes the gateway fail now.
     pub fn disturb(&self, fault: GatewayFault) {
         let mut state = self.shared.lock();
         match fault {
@@ -220,12 +218,12 @@ impl DiscordServer {
         }
     }
 
-    /// Whether heartbeats are answered; they are at first.
+    /// Switches answers to heartbeats; they are on at first.
     pub fn answer_heartbeats(&self, answers: bool) {
         self.shared.lock().ignores_heartbeats = !answers;
     }
 
-    /// Whether the gateway is away: it is not to be reached, and no session survives.
+    /// Makes the gateway unreachable; no session survives.
     pub fn be_away(&self, is_away: bool) {
         let mut state = self.shared.lock();
         state.is_away = is_away;
@@ -240,20 +238,20 @@ impl DiscordServer {
         self.shared.lock().nonces.clear();
     }
 
-    /// What the bot has sent, in the platform's order.
+    /// Messages that the bot has sent, in the platform's order.
     #[must_use]
     pub fn sent(&self) -> Vec<DiscordSent> {
         self.shared.lock().sent.clone()
     }
 
-    /// What the bot has sent in a direct conversation.
+    /// Messages that the bot has sent in a direct conversation.
     #[must_use]
     pub fn sent_to(&self, person: u64) -> Vec<String> {
         let direct = Self::direct(person);
         self.sent().into_iter().filter(|sent| sent.channel == direct).map(|sent| sent.text).collect()
     }
 
-    /// How often a route was called, as `POST messages`, or something happened at the gateway: `IDENTIFY`, `RESUME`,
+    /// Number of times a route was called, as `POST messages`, or something happened at the gateway: `IDENTIFY`, `RESUME`,
     /// `HEARTBEAT`. `violations` are calls of a bucket that was known to be empty.
     #[must_use]
     pub fn calls(&self, what: &str) -> usize {

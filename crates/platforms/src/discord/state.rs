@@ -12,7 +12,7 @@ use super::{DiscordFault, DiscordSent};
 pub(super) const BOT: &str = "99";
 const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
 
-/// What a connection of the gateway has to do.
+/// A command to a connection of the gateway.
 pub(super) enum Command {
     Send(Value),
     Close(u16),
@@ -39,7 +39,6 @@ pub(super) struct State {
     held_back: Option<Value>,
 }
 
-/// The bot's session.
 pub(super) struct Session {
     pub(super) id: String,
     sequence: u64,

@@ -17,7 +17,7 @@ use crate::event_bodies::ImportProgress;
 use crate::events::ServerEvent;
 use crate::runtime::RuntimeInner;
 
-/// How long an upload waits for its mapping.
+/// Period for which an upload waits for its mapping.
 const UPLOAD_KEPT: SignedDuration = SignedDuration::from_hours(24);
 /// Least time between two events about one run that records.
 const PROGRESS_EVERY: SignedDuration = SignedDuration::from_millis(250);

@@ -14,17 +14,17 @@ use memory::ports::{AVATAR_SIZE_MAX, Avatar};
 use super::runs::{ImportError, read_detached};
 use crate::runtime::Runtime;
 
-/// Where the persona's first message is said.
+/// Channel of the persona's first message.
 const GREETING_CHANNEL: &str = "web";
 
-/// What was saved of a character beyond its core blocks.
+/// Parts of a character that were saved besides its core blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedCharacter {
     /// Documents that hold what did not fit into a block.
     pub documents: Vec<String>,
-    /// How many entries of lorebooks are documents now.
+    /// Number of entries of lorebooks that are documents now.
     pub lore_entries: u64,
-    /// Whether its picture is the persona's avatar now.
+    /// True if its picture is the persona's avatar now.
     pub has_picture: bool,
     /// The chosen greeting, as the persona's message.
     pub greeting: Option<MessageId>,

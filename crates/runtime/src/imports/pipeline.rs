@@ -26,14 +26,14 @@ const SESSIONS_READ: u32 = 100;
 /// A step of a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PipelineEvent {
-    /// The run's id.
+    /// The id of the import run.
     pub pipeline_id: ImportId,
-    /// What happened.
+    /// The progress that it reports.
     #[serde(flatten)]
     pub step: PipelineStep,
 }
 
-/// What happened in a pipeline.
+/// A step of an import's progress.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", content = "payload")]
 pub enum PipelineStep {
@@ -46,7 +46,7 @@ pub enum PipelineStep {
     /// Every message is recorded; memory is made of them from here on.
     #[serde(rename = "pipeline.start")]
     Start {
-        /// How many sessions there are.
+        /// Number of sessions there are.
         total_chunks: u64,
         /// Name of the file.
         source_label: String,
@@ -56,9 +56,9 @@ pub enum PipelineStep {
     /// A session is about to become memory.
     #[serde(rename = "chunk.start")]
     ChunkStart {
-        /// From 0.
+        /// The first chunk is 0.
         chunk_index: u64,
-        /// How many sessions there are.
+        /// Number of sessions there are.
         total_chunks: u64,
         /// Characters of its messages.
         chars_in_chunk: u64,
@@ -66,7 +66,7 @@ pub enum PipelineStep {
     /// A session has become memory.
     #[serde(rename = "chunk.done")]
     ChunkDone {
-        /// From 0.
+        /// The first chunk is 0.
         chunk_index: u64,
         /// Memories that it brought.
         writes_count: u64,
@@ -74,7 +74,7 @@ pub enum PipelineStep {
         writes_by_target: WritesByTarget,
         /// Proposals that were refused without evidence.
         dropped_in_chunk: u64,
-        /// What it was about.
+        /// A summary of the session.
         summary: String,
     },
     /// A session could not become memory, or the import broke off.
@@ -83,7 +83,7 @@ pub enum PipelineStep {
         /// From 0; absent where it is not about one session.
         #[serde(skip_serializing_if = "Option::is_none")]
         chunk_index: Option<u64>,
-        /// Whether nothing follows.
+        /// True if nothing follows.
         fatal: bool,
         /// Why, for a person.
         error: String,
@@ -93,21 +93,21 @@ pub enum PipelineStep {
     /// A person ended it.
     #[serde(rename = "pipeline.cancelled")]
     Cancelled {},
-    /// Nothing follows.
+    /// The last event of the pipeline.
     #[serde(rename = "pipeline.done")]
     Done(PipelineOutcome),
 }
 
-/// How a pipeline ended.
+/// The result of an import pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PipelineOutcome {
-    /// How.
+    /// The status at the end.
     pub status: PipelineStatus,
     /// Sessions that became memory or failed.
     pub processed_chunks: u64,
-    /// How many sessions there are.
+    /// Number of sessions there are.
     pub total_chunks: u64,
-    /// Memories by kind.
+    /// Numbers of memories by kind.
     pub writes_by_target: WritesByTarget,
     /// Proposals that were refused, and what of the file was skipped.
     pub dropped_count: u64,
@@ -117,13 +117,13 @@ pub struct PipelineOutcome {
     pub error: String,
 }
 
-/// How a pipeline ended.
+/// The status of a pipeline at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PipelineStatus {
     /// Every session became memory.
     Success,
-    /// Some sessions failed.
+    /// It ended, and some sessions failed.
     PartialSuccess,
     /// All failed, or the file could not be read to its end.
     Failed,
@@ -213,7 +213,7 @@ impl Runtime {
     }
 }
 
-/// Where a watcher is in a pipeline.
+/// Position of a subscriber in a pipeline's progress.
 pub struct PipelineWatch {
     runtime: Runtime,
     id: ImportId,
@@ -271,7 +271,7 @@ impl PipelineWatch {
         }
     }
 
-    /// What can be told now.
+    /// Steps that can be reported now.
     async fn look(&self) -> Result<(VecDeque<PipelineStep>, Progress), ImportError> {
         let mut progress = self.progress;
         let mut steps = VecDeque::new();
@@ -345,7 +345,7 @@ impl PipelineWatch {
     }
 }
 
-/// How a session ended; `None` while it waits.
+/// The step for a session that ended; `None` while it waits.
 fn end_of_chunk(chunk_index: u64, session: &ImportedSession) -> Option<PipelineStep> {
     match session.status {
         SessionStatus::Closed => Some(PipelineStep::ChunkDone {
@@ -365,7 +365,7 @@ fn end_of_chunk(chunk_index: u64, session: &ImportedSession) -> Option<PipelineS
     }
 }
 
-/// How the run ended, and why if it failed; `None` while it goes on.
+/// The status at the end of the run, with the reason of a failure; `None` while it goes on.
 fn end_of(report: &ImportStatusReport, run: &ImportRun, failed: u64) -> Option<(PipelineStatus, String)> {
     let well = |status| Some((status, String::new()));
     match report.state {
@@ -380,7 +380,7 @@ fn end_of(report: &ImportStatusReport, run: &ImportRun, failed: u64) -> Option<(
 }
 
 impl RuntimeInner {
-    /// Whether every file of the upload is UTF-8 text.
+    /// True if every file of the upload is UTF-8 text.
     async fn is_text(&self, upload: &ImportUpload) -> Result<bool, ImportError> {
         for path in self.imports()?.uploads.paths(upload.id, &upload.files) {
             let bytes = tokio::fs::read(path).await?;

@@ -34,24 +34,22 @@ const PAGES_AHEAD: usize = 2;
 /// Longest title of a conversation, in characters. The rest is cut.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// What is imported, for whom.
+/// Files to import, and the memory that receives them.
 #[derive(Clone, Debug)]
 pub struct ImportRequest {
     /// The run's id, unless a run of the same files and mapping is resumed.
     pub id: ImportId,
-    /// Whose memory it becomes; persona and user have to be there.
+    /// The memory that receives them; persona and user must exist.
     pub scope: Scope,
-    /// The files.
     pub sources: Arc<Sources>,
     /// Names the files beyond their names and sizes: times of change, or the upload that they came with.
     pub fingerprint: String,
-    /// How they are read.
     pub options: ReadOptions,
-    /// Who is who, and what of it is taken.
+    /// Roles of the speakers, and the selection of conversations.
     pub mapping: Mapping,
     /// The user's zone: decides the days of messages.
     pub zone: TimeZone,
-    /// Whether memory is made of the messages afterwards.
+    /// Whether memories are made of the messages afterwards, and when.
     pub remembering: Remembering,
 }
 
@@ -61,7 +59,6 @@ pub enum RecordError {
     /// The files can't be read.
     #[error(transparent)]
     Read(#[from] import::ImportError),
-    /// Storage refused.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The position that was kept is of another program's version.
@@ -74,20 +71,16 @@ pub enum RecordError {
     Ended,
 }
 
-/// Records imports.
 #[derive(Clone, Copy)]
 pub struct ImportRecorder<'a> {
-    /// Where messages go.
     pub store: &'a dyn ImportStore,
-    /// The time.
     pub clock: &'a dyn Clock,
     /// Ids of messages and sessions.
     pub ids: &'a dyn IdGenerator,
-    /// When sessions end.
     pub policy: SessionPolicy,
 }
 
-/// Where reading resumes, and what the mapper has to know of before.
+/// Position at which reading resumes, with the state of the mapper there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Resumption {
     position: Position,

@@ -28,13 +28,13 @@ use crate::runtime::Runtime;
 /// Messages that are erased in one act: a turn meanwhile waits for one of them at most.
 const MESSAGES_AT_ONCE: u32 = 500;
 
-/// Where imports are kept.
+/// The dependencies of imports.
 pub struct ImportParts {
     /// Runs and their messages.
     pub store: Arc<dyn ImportStore>,
     /// Uploads: a folder of the home's own.
     pub folder: PathBuf,
-    /// What models cost, for estimates.
+    /// Prices of models, for estimates.
     pub prices: Arc<ArcSwap<Prices>>,
 }
 
@@ -65,7 +65,6 @@ pub enum ImportError {
     NoGreeting {
         /// As asked, from 1.
         number: usize,
-        /// How many there are.
         count: usize,
     },
     /// The persona does not exist.
@@ -92,10 +91,8 @@ pub enum ImportError {
     /// The files can't be read.
     #[error(transparent)]
     Read(#[from] import::ImportError),
-    /// The disk refused.
     #[error("the files could not be kept: {0}; nothing was changed")]
     Io(#[from] io::Error),
-    /// Storage refused.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Not everything could be taken back; trying again goes on.
@@ -103,7 +100,7 @@ pub enum ImportError {
     Erase(#[from] EraseError),
 }
 
-/// How far an import is.
+/// State of an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportState {
@@ -124,24 +121,20 @@ pub enum ImportState {
 /// An import with all that is known of it.
 #[derive(Clone, Debug)]
 pub struct ImportStatusReport {
-    /// Its id.
     pub id: ImportId,
-    /// How far it is.
     pub state: ImportState,
     /// Its files, as long as they are here.
     pub upload: Option<ImportUpload>,
-    /// What was recorded; `None` before the start.
+    /// The recorded run; `None` before the start.
     pub run: Option<ImportRun>,
     /// Why recording was cut off, for a person.
     pub problem: Option<String>,
 }
 
-/// What taking an import back erased.
+/// Counts of what undoing an import erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoneImport {
-    /// Messages.
     pub messages: u64,
-    /// The erasures' receipts.
     pub receipts: Vec<ErasureId>,
 }
 
@@ -167,7 +160,6 @@ pub(super) struct Running {
 /// A run that records.
 #[derive(Clone)]
 pub(super) struct Recording {
-    /// Ends it.
     pub(super) cancel: CancellationToken,
     /// Cancelled once it has ended.
     pub(super) ended: CancellationToken,
@@ -340,17 +332,16 @@ impl Runtime {
         Ok(reports)
     }
 
-    /// One import.
     pub async fn import(&self, id: ImportId) -> Result<ImportStatusReport, ImportError> {
         self.runtime.imports()?.find(id).await
     }
 
-    /// What a model costs; `None` if that is unknown.
+    /// The price of a model; `None` if it is unknown.
     pub fn price_of(&self, provider: &str, model: &str) -> Option<Price> {
         self.runtime.imports().ok()?.prices.load().of(provider, model)
     }
 
-    /// What a run skipped, and how many memories it has brought so far.
+    /// Skipped things of a run, and counts of its memories so far.
     pub async fn import_outcome(
         &self,
         id: ImportId,
@@ -475,7 +466,7 @@ fn groups(sessions: &[(SessionId, u32)]) -> Vec<BTreeSet<SessionId>> {
 }
 
 impl ImportStatusReport {
-    /// When its files arrived or its run began.
+    /// Time at which its files arrived, or its run began.
     pub fn created_at(&self) -> Timestamp {
         let run = self.run.as_ref().map(|run| run.created_at);
         self.upload.as_ref().map(|upload| upload.created_at).or(run).unwrap_or(Timestamp::UNIX_EPOCH)

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::fs::{self, File, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
 
-/// What is known of an upload, beside its files.
+/// The file that describes an upload.
 const DESCRIPTION: &str = "upload.json";
 /// Longest name of a file, in characters. The rest is cut.
 const NAME_CHARS_MAX: usize = 512;
@@ -29,16 +29,13 @@ pub struct ImportUpload {
     /// Names of fields in JSON and CSV files.
     #[serde(default)]
     pub fields: FieldNames,
-    /// What they hold.
     pub look: Look,
-    /// When they arrived.
     pub created_at: Timestamp,
-    /// What the person decided; `None` until then.
+    /// The person's decision; `None` until then.
     pub started: Option<StartedImport>,
 }
 
 impl ImportUpload {
-    /// How its files are read.
     pub fn read_options(&self) -> ReadOptions {
         ReadOptions { format: self.format.clone(), fields: self.fields.clone() }
     }
@@ -49,22 +46,19 @@ impl ImportUpload {
 pub struct UploadedFile {
     /// As the sender named it, to show. Never a path to write to.
     pub name: String,
-    /// Bytes.
     pub size: u64,
 }
 
-/// What a person decided about an upload.
+/// The person's decision about an upload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartedImport {
-    /// Whose memory it becomes.
     pub scope: Scope,
-    /// Who is who, and what of it is taken.
+    /// Roles of the speakers, and the selection of conversations.
     pub mapping: Mapping,
-    /// Whether memory is made of the messages.
+    /// Whether memories are made of the messages, and when.
     pub remembering: Remembering,
 }
 
-/// The folder `<home>/imports`.
 #[derive(Clone, Debug)]
 pub(crate) struct UploadFolder(PathBuf);
 
@@ -75,7 +69,7 @@ pub struct ImportUploadWriter {
     folder: PathBuf,
     pub(super) files: Vec<UploadedFile>,
     current: Option<File>,
-    /// When the sender last changed the current file.
+    /// Time at which the sender last changed the current file.
     modified: Option<Timestamp>,
     is_complete: bool,
 }
@@ -149,7 +143,6 @@ impl UploadFolder {
         named.map(|(file, path)| Input::Named { name: file.name.clone(), path }).collect()
     }
 
-    /// Where the files are.
     pub(super) fn paths(&self, id: ImportId, files: &[UploadedFile]) -> Vec<PathBuf> {
         let folder = self.of(id);
         (0..files.len()).map(|at| folder.join(at.to_string())).collect()
@@ -184,7 +177,7 @@ impl ImportUploadWriter {
         self.files.iter().map(|file| file.size).sum()
     }
 
-    /// How many files there are so far.
+    /// Number of files there are so far.
     pub fn file_count(&self) -> usize {
         self.files.len()
     }

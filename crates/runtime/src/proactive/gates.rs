@@ -11,14 +11,13 @@ const BETWEEN_OWN: SignedDuration = SignedDuration::from_hours(1);
 /// Least time after the last message of a conversation.
 const AFTER_REPLY: SignedDuration = SignedDuration::from_secs(60);
 
-/// What the gates are asked about.
+/// The facts that gates check.
 pub(super) struct Moment<'a> {
     pub(super) now: Timestamp,
-    /// The user's zone.
     pub(super) zone: &'a TimeZone,
     pub(super) settings: &'a ProactiveSettings,
     pub(super) view: &'a ProactiveView,
-    /// Whether a burst waits or a turn runs, on any channel of the user.
+    /// True if a burst waits or a turn runs, on any channel of the user.
     pub(super) is_talking: bool,
 }
 
@@ -40,13 +39,13 @@ impl Moment<'_> {
         (self.is_talking || self.was_just_talking()).then_some(ProactiveGate::TurnInFlight)
     }
 
-    /// Whether the last message of its own is young and has no answer: two in a row are a flood.
+    /// True if the last message of its own is young and has no answer: two in a row are a flood.
     fn has_just_written(&self) -> bool {
         let last = self.view.sent.first().filter(|last| last.answered_at.is_none());
         last.is_some_and(|last| self.now.duration_since(last.at) < BETWEEN_OWN)
     }
 
-    /// Whether something was said a moment ago: the user may still be reading the reply.
+    /// True if something was said a moment ago: the user may still be reading the reply.
     fn was_just_talking(&self) -> bool {
         self.view.last_message_at.is_some_and(|last| self.now.duration_since(last).abs() < AFTER_REPLY)
     }
@@ -58,7 +57,7 @@ impl Moment<'_> {
         if start <= end { (start..end).contains(&hour) } else { hour >= start || hour < end }
     }
 
-    /// Whether the last messages got no answer, or none within the window, and the user has not written since.
+    /// True if the last messages got no answer, or none within the window, and the user has not written since.
     fn is_cold(&self) -> bool {
         let threshold = self.settings.cold_user_threshold as usize;
         let Some(last) = self.view.sent.first() else { return false };
@@ -80,7 +79,7 @@ impl Moment<'_> {
     }
 }
 
-/// Whether a closed gate drops the message or puts it off.
+/// Whether a closed gate drops the message or defers it.
 pub(super) fn outcome_of(gate: ProactiveGate) -> ProactiveOutcome {
     match gate {
         ProactiveGate::TurnInFlight | ProactiveGate::SpendCap => ProactiveOutcome::Deferred,

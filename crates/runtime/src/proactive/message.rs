@@ -97,7 +97,7 @@ async fn write(
     Ok(Written { draft, remembered })
 }
 
-/// What a reply would be written from, with the occasion in the place of what the user says.
+/// Input of a proactive message: that of a reply, with the occasion instead of a user's message.
 async fn input(
     runtime: &Arc<RuntimeInner>,
     decision: &ProactiveDecision,

@@ -29,13 +29,13 @@ use triggers::Occasion;
 const WEB: &str = "web";
 /// Scopes that are looked at side by side, so that one slow answer does not keep the others waiting.
 const SIDE_BY_SIDE: usize = 4;
-/// How long decisions that sent nothing are kept.
+/// Period for which decisions without a message are stored.
 const KEPT_FOR: SignedDuration = SignedDuration::from_hours(90 * 24);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// What a decision says that a crash left undecided.
+/// Reason of a decision that a crash left unfinished.
 const UNFINISHED: &str = "EchoVessel ended before it was written; nothing was sent";
 
-/// What was decided last about each scope, so that a decision is written when it changes.
+/// The last decision of each scope: a new one is stored only if it differs.
 type Standing = HashMap<Scope, ProactiveDecision>;
 
 impl Runtime {
@@ -213,7 +213,7 @@ async fn unused(
     Ok(triggers::unused(occasions, &uses, now))
 }
 
-/// Whether two decisions that sent nothing say the same. One that was asked of a model is always a new one.
+/// True if two decisions that sent nothing say the same. One that was asked of a model is always a new one.
 fn is_same(last: &ProactiveDecision, decision: &ProactiveDecision) -> bool {
     let key = |decision: &ProactiveDecision| decision.trigger.as_ref().map(|trigger| trigger.key.clone());
     last.gate == decision.gate && last.outcome == decision.outcome && key(last) == key(decision)
@@ -247,7 +247,7 @@ impl RuntimeInner {
         Ok(moment.closed_gate())
     }
 
-    /// Whether a burst waits or a turn runs on any channel of the user.
+    /// True if a burst waits or a turn runs on any channel of the user.
     fn is_talking(&self, user: &UserId) -> bool {
         self.conversations().iter().any(|(scope, queue)| scope.user == *user && !queue.is_quiet())
     }

@@ -7,9 +7,9 @@ use memory::proactive::{ProactiveQuery, ProactiveTrigger, ProactiveView, Trigger
 
 use crate::settings::ProactiveSettings;
 
-/// How long after its time a promise or an expectation may still be spoken of.
+/// Maximum delay of a message about a promise or an expectation.
 const SPOKEN_OF_WITHIN: SignedDuration = SignedDuration::from_hours(48);
-/// How far back promises and expectations are read, so that one that was missed is explained.
+/// Period of due promises and expectations that are read, so that a missed one is explained.
 const DUE_LOOKED_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// A promise for a time that was over for longer when it was remembered was never one to keep.
 const DUE_BEFORE_REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
@@ -17,9 +17,9 @@ const DUE_BEFORE_REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
 const LONG_TIME: SignedDuration = SignedDuration::from_hours(2);
 /// Magnitude from which an event is a shock.
 const SHOCK_IMPACT: u8 = 8;
-/// How long after the last words a shock is spoken of.
+/// Delay of a message about a shock, after the last message.
 const SHOCK_AFTER: SignedDuration = SignedDuration::from_hours(3);
-/// How long a shock may be spoken of.
+/// Period in which a message about a shock may be sent.
 const SHOCK_WITHIN: SignedDuration = SignedDuration::from_hours(36);
 /// Magnitude from which an event has an anniversary.
 const ANNIVERSARY_IMPACT: u8 = 7;
@@ -27,7 +27,7 @@ const ANNIVERSARY_IMPACT: u8 = 7;
 const ANNIVERSARY_AFTER: SignedDuration = SignedDuration::from_hours(364 * 24);
 /// Failures after which a trigger is given up.
 const FAILURES_MAX: u32 = 3;
-/// How long a trigger rests after its first failure; each further one doubles it.
+/// Pause of a trigger after its first failure; each further one doubles it.
 const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
 
 /// Something that may lead to a message.
@@ -35,11 +35,11 @@ const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
 pub(super) struct Occasion {
     pub(super) reference: TriggerRef,
     pub(super) node: Option<Node>,
-    /// Whether its moment has passed.
+    /// True if its moment has passed.
     pub(super) is_too_late: bool,
 }
 
-/// What is to be read of a scope.
+/// The query for a scope's view.
 pub(super) fn query(now: Timestamp, settings: &ProactiveSettings) -> ProactiveQuery {
     let before = |duration| now.checked_sub(duration).unwrap_or(Timestamp::MIN);
     ProactiveQuery {
@@ -88,7 +88,7 @@ fn has_rested(tried: &TriggerUse, now: Timestamp) -> bool {
     now.duration_since(failed_at) >= rest
 }
 
-/// When something promised or expected is spoken of.
+/// Time at which a promise or an expectation is mentioned.
 fn due_moment(time: EventTime) -> Timestamp {
     let length = time.end.map_or(SignedDuration::ZERO, |end| end.duration_since(time.start));
     if length < LONG_TIME {

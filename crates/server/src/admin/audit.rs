@@ -18,13 +18,13 @@ use crate::problem::Problem;
 use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
-/// What is asked by POST and changes nothing.
+/// Paths of POST requests that change nothing.
 const ONLY_LOOKS: [&str; 3] =
     ["/api/admin/memory/recall", "/api/admin/memory/preview-delete", "/api/admin/import/estimate"];
 /// Longest object that is kept, in characters.
 const OBJECT_LENGTH_MAX: usize = 500;
 
-/// What an act was done to, where the path does not say it. Ids and names of keys only.
+/// The object of an action, if the path does not name it. Ids and names of keys only.
 #[derive(Clone, Debug)]
 pub(crate) struct AuditObject(pub(crate) String);
 
@@ -63,7 +63,7 @@ pub(crate) async fn record(
     response
 }
 
-/// What is recorded: every change below /api/admin and /api/hub, and every export.
+/// The name under which a request is recorded: every change below /api/admin and /api/hub, and every export.
 fn action_name(method: &Method, path: &str) -> Option<String> {
     let changes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let administers = path.starts_with("/api/admin/") || path.starts_with("/api/hub/");
@@ -94,9 +94,9 @@ struct AuditEntryBody {
     at: Timestamp,
     /// Name of the token that made the request.
     token: String,
-    /// Method and path.
+    /// Method and path of the request.
     act: String,
-    /// What it was done to: ids and names of keys.
+    /// The object of the action: ids and names of keys.
     object: String,
     status: u16,
 }

@@ -18,7 +18,7 @@ use crate::respond::DeletedResponse;
 use crate::state::App;
 use crate::upload;
 
-/// Where it is uploaded: the one path whose body may be larger.
+/// The path of the upload: the only one that allows a larger body.
 pub(crate) const PATH: &str = "/api/admin/persona/avatar";
 /// Largest upload: the picture and the form around it.
 pub(crate) const UPLOAD_SIZE_MAX: usize = AVATAR_SIZE_MAX + upload::FORM_BYTES_MAX;
@@ -64,7 +64,7 @@ fn extension_of(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether the bytes are what the name says: nothing else is ever given out as a picture.
+/// True if the bytes are what the name says: nothing else is ever given out as a picture.
 fn begins_like(image: &[u8], extension: &str) -> bool {
     match extension {
         "png" => image.starts_with(b"\x89PNG\r\n\x1a\n"),
@@ -74,7 +74,6 @@ fn begins_like(image: &[u8], extension: &str) -> bool {
     }
 }
 
-/// `GET /api/admin/persona/avatar`
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
@@ -90,7 +89,6 @@ pub(crate) async fn show(
     Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, NEVER_KEPT)], avatar.image).into_response())
 }
 
-/// `DELETE /api/admin/persona/avatar`
 pub(crate) async fn remove(
     State(app): State<App>,
     Admin(_): Admin,

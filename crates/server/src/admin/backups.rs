@@ -37,36 +37,36 @@ pub enum BackupError {
 /// The folder of backups.
 #[derive(Serialize, JsonSchema)]
 pub struct BackupList {
-    /// Where they are.
+    /// The folder of the backups.
     pub folder: String,
-    /// Newest first.
+    /// Backups, the newest first.
     pub backups: Vec<BackupFile>,
 }
 
-/// A backup.
+/// A backup in the folder.
 #[derive(Serialize, JsonSchema)]
 pub struct BackupFile {
     /// Name of the file.
     pub name: String,
-    /// Size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// When it was made; `null` if its name does not say it.
+    /// Time at which it was made; `null` if its name does not say it.
     pub created_at: Option<Timestamp>,
 }
 
 /// A backup that was just made, with what is in it.
 #[derive(Serialize, JsonSchema)]
 pub struct BackupCreated {
-    /// The file.
+    /// The file that was written.
     #[serde(flatten)]
     pub file: BackupFile,
-    /// Messages in it.
+    /// Number of messages in it.
     pub messages: u64,
     /// Events, thoughts, intentions and expectations in it.
     pub memories: u64,
 }
 
-/// `GET /api/admin/backups`
+/// Handler of `GET /api/admin/backups`.
 pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<BackupList>, Problem> {
     Ok(Json(app.parts.backups.list().await?))
 }

@@ -74,7 +74,7 @@ pub(crate) struct ChannelSetupResponse {
     account: String,
 }
 
-/// `PUT /api/admin/channels/{id} {token?}`
+/// Handler of `PUT /api/admin/channels/{id} {token?}`.
 pub(crate) async fn set_up(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -95,7 +95,6 @@ pub(crate) async fn set_up(
     Ok(Json(ChannelSetupResponse { account: run_detached(work).await? }))
 }
 
-/// `DELETE /api/admin/channels/{id}`
 pub(crate) async fn switch_off(
     State(app): State<App>,
     Admin(principal): Admin,

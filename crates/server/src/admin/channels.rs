@@ -33,13 +33,13 @@ const CHANNELS: [(&str, &str, bool); 5] = [
 pub(crate) struct Channel {
     channel_id: String,
     name: String,
-    /// Whether it accepts messages.
+    /// True if it accepts messages.
     enabled: bool,
-    /// Whether it receives and delivers now.
+    /// True if it receives and delivers now.
     ready: bool,
     /// `off`, `connecting`, `ready` or `failed`.
     state: &'static str,
-    /// What is wrong, with the way to fix it.
+    /// The present error, with the remedy.
     error: Option<String>,
     /// Accounts that are linked to users.
     linked: u64,
@@ -100,25 +100,24 @@ pub(super) async fn all(app: &App) -> Result<Vec<Channel>, Problem> {
     Ok(known.collect())
 }
 
-/// `GET /api/admin/channels`
 pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<Vec<Channel>>, Problem> {
     all(&app).await.map(Json)
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct LinkCodeRequest {
-    /// Who writes from the account; `self` by default.
+    /// The user who writes from the account; `self` by default.
     user_id: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LinkCodeResponse {
-    /// What the account has to send to the bot, once.
+    /// The code that the account has to send to the bot, once.
     code: String,
     expires_at: Timestamp,
 }
 
-/// `POST /api/admin/channels/{id}/link-code {user_id?}`
+/// Handler of `POST /api/admin/channels/{id}/link-code {user_id?}`.
 pub(crate) async fn link_code(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -150,11 +149,11 @@ pub(crate) async fn retry(
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CheckResponse {
-    /// Whether the platform knows the bot's token.
+    /// True if the platform knows the bot's token.
     ok: bool,
     /// The bot's name there.
     account: Option<String>,
-    /// What is wrong, with the way to fix it.
+    /// The error, with the remedy.
     error: Option<String>,
 }
 
@@ -178,7 +177,6 @@ fn no_channel() -> Problem {
     )
 }
 
-/// Changes per channel.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "describes what `changes` reads, which names what it can't take")]
 pub(crate) struct ChannelChangeRequest {

@@ -30,7 +30,7 @@ pub(crate) async fn show(
 pub(crate) struct CharacterRequest {
     /// The configured persona by default.
     persona_id: Option<String>,
-    /// `self` by default.
+    /// The owner (`self`) by default.
     user_id: Option<String>,
     /// The persona's name from now on.
     display_name: Option<String>,
@@ -38,10 +38,10 @@ pub(crate) struct CharacterRequest {
     persona_block: Option<String>,
     user_block: Option<String>,
     style_block: Option<String>,
-    /// Whether blocks that hold another text are replaced.
+    /// True if blocks that hold another text are replaced.
     #[serde(default)]
     replace: bool,
-    /// Whether a user that is not there is made.
+    /// True if a user that is not there is made.
     #[serde(default = "yes")]
     create_user: bool,
     /// Number of the greeting, from 1, that becomes the persona's message.
@@ -53,9 +53,9 @@ pub(crate) struct CharacterSaved {
     ok: bool,
     /// Documents that hold what did not fit into a block.
     documents: Vec<String>,
-    /// How many lorebook entries are documents of the persona now.
+    /// Number of lorebook entries that are documents of the persona now.
     lore_entries: u64,
-    /// Whether the character's picture is the persona's avatar now.
+    /// True if the character's picture is the persona's avatar now.
     has_avatar: bool,
     /// The greeting as the persona's message.
     greeting_id: Option<MessageId>,

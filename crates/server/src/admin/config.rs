@@ -37,7 +37,7 @@ pub trait Configuration: Send + Sync {
     }
 }
 
-/// Who changes the configuration over HTTP, by how much they are trusted.
+/// Author of a configuration change over HTTP, by the trust in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConfigAuthor {
     /// A named token with the scope `admin`.
@@ -58,7 +58,7 @@ impl ConfigAuthor {
     }
 }
 
-/// What a change or a reload did.
+/// The result of a change or a reload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigUpdate {
     /// The keys that were asked for, by the names that they were asked by; sorted.
@@ -74,7 +74,7 @@ pub struct ConfigUpdate {
 /// Why the configuration stays as it was.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ConfigurationError {
-    /// What was asked names no key that can be set.
+    /// The request names no key that can be set.
     #[error("{0}")]
     NotAKey(String),
     /// This author may not change this key; the text says who may.
@@ -121,7 +121,7 @@ enum SystemValue {
 struct SettingBody {
     value: Value,
     default: Value,
-    /// Whether a change holds without a restart.
+    /// True if a change holds without a restart.
     live: bool,
     /// The value that holds after a restart.
     #[schemars(skip_serializing_if = "Option::is_none")]
@@ -144,12 +144,11 @@ pub(crate) struct ReloadResponse {
     restart_required: Vec<String>,
 }
 
-/// `GET /api/admin/config`
+/// Handler of `GET /api/admin/config`.
 pub(crate) async fn show(State(app): State<App>, Admin(_): Admin) -> Result<Response, Problem> {
     Ok(Json(app.parts.configuration.show().await?).into_response())
 }
 
-/// `PATCH /api/admin/config`
 pub(crate) async fn change(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -169,7 +168,6 @@ pub(crate) async fn change(
     Ok((Extension(object), Json(answer)))
 }
 
-/// `POST /api/admin/reload`
 pub(crate) async fn reload(
     State(app): State<App>,
     Admin(_): Admin,

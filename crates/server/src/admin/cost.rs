@@ -19,7 +19,7 @@ use crate::state::App;
 
 const PAGE_DEFAULT: u32 = 50;
 
-/// How far a summary looks back.
+/// Period of a summary, until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 enum CostRange {
     #[serde(rename = "today")]
@@ -140,7 +140,7 @@ pub(crate) struct CallList {
 
 #[derive(Serialize, JsonSchema)]
 struct CallBody {
-    /// Counts from 1.
+    /// The first one is 1.
     id: i64,
     timestamp: Timestamp,
     provider: String,

@@ -19,7 +19,7 @@ use crate::state::{App, EmbeddingState, LlmState};
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StateResponse {
     persona: PersonaState,
-    /// Whether no core block is written yet.
+    /// True if no core block is written yet.
     onboarding_required: bool,
     /// Seconds of silence after which a conversation ends and becomes memory.
     session_idle_seconds: u64,
@@ -74,7 +74,7 @@ struct SessionCounts {
 struct SpendingStatus {
     today_usd: f64,
     daily_cap_usd: Option<f64>,
-    /// Whether work in the background waits until tomorrow.
+    /// True if work in the background waits until tomorrow.
     paused: bool,
     notice: Option<String>,
 }

@@ -56,13 +56,13 @@ pub(crate) struct ExtractResponse {
     input_type: InputType,
     core_blocks: Blocks,
     facts: Facts,
-    /// 0 to 1.
+    /// A share between 0 and 1.
     facts_confidence: f64,
     events: Vec<ExtractedEvent>,
     thoughts: Vec<String>,
-    /// How the import ended; `null` without one.
+    /// The status of the import; `null` without one.
     pipeline_status: Option<PipelineStatus>,
-    /// What was left out of the answer of the language model, or of a long text.
+    /// Notes about parts of the model's answer, or of a long text, that were left out.
     notes: Vec<String>,
 }
 
@@ -145,7 +145,7 @@ pub(crate) async fn extract(
 pub(crate) struct BootstrapRequest {
     upload_id: Option<String>,
     pipeline_id: Option<String>,
-    /// The material itself.
+    /// The material as text.
     text: Option<String>,
     persona_display_name: Option<String>,
 }
@@ -157,7 +157,7 @@ pub(crate) struct BootstrapResponse {
     source_event_count: usize,
     /// Thoughts about this user that the draft was made from.
     source_thought_count: usize,
-    /// `success` or `partial_success`.
+    /// Either `success` or `partial_success`.
     pipeline_status: PipelineStatus,
 }
 
@@ -203,12 +203,12 @@ pub(crate) async fn bootstrap(
 struct Material {
     events: Vec<Node>,
     thoughts: Vec<Node>,
-    /// How the import that brought them ended.
+    /// The status of the import that brought them.
     status: Option<PipelineStatus>,
 }
 
 impl Material {
-    /// What an import brought. Waits for its end.
+    /// Memories of an import. Waits for its end.
     async fn of_import(
         app: &App,
         scope: &Scope,
@@ -228,7 +228,7 @@ impl Material {
         Ok(found)
     }
 
-    /// What is known of the user already.
+    /// Memories of the user so far.
     async fn of_memory(app: &App, scope: &Scope) -> Result<Self, Problem> {
         let store = app.runtime().store();
         let mut events = store.nodes_before(scope, &[NodeKind::Event], None, MEMORIES_MAX).await?;

@@ -49,7 +49,7 @@ pub(crate) struct EntityDetail {
     entity: EntitySummary,
     linked_events_count: u64,
     last_mentioned_at: Option<Timestamp>,
-    /// What its name or description says that is no longer current.
+    /// A value in its name or description that is no longer current.
     no_longer_current: Option<FormerValue>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn entities(
     Ok(Json(EntityList { entities, next_cursor }))
 }
 
-/// Where an entity is in the list, the first the greatest. One that changes meanwhile moves to the front of it.
+/// Position of an entity in the list, descending. One that changes meanwhile moves to the front.
 fn place_of(entity: &memory::entities::Entity) -> (bool, i64, EntityId) {
     let is_open = entity.merge_status == MergeStatus::Uncertain;
     (is_open, entity.updated_at.as_microsecond(), entity.id)
@@ -97,7 +97,6 @@ fn place_in(all: &[memory::entities::Entity], cursor: &str) -> Result<(bool, i64
     named.ok_or_else(|| Problem::not_found("cursor: expired; request the first page"))
 }
 
-/// `GET /api/admin/memory/entities/{id}`.
 pub(crate) async fn entity(
     State(app): State<App>,
     Admin(_): Admin,

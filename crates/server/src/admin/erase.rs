@@ -30,7 +30,6 @@ const PAGE_DEFAULT: u32 = 50;
 const IDS_MAX: usize = 10_000;
 /// Messages, and memories, whose words a dry run shows.
 const TEXTS_SHOWN: usize = 50;
-/// Characters of each.
 const TEXT_SHOWN_LENGTH: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
@@ -73,7 +72,7 @@ pub(crate) struct EraseResponse {
 struct ErasedText {
     /// `message`, `event`, `thought`, `intention` or `expectation`.
     kind: &'static str,
-    /// When they were said or written.
+    /// Time at which they were said or written.
     at: Timestamp,
     text: String,
 }
@@ -113,7 +112,7 @@ struct ErasedIds {
     turns: BTreeSet<TurnId>,
 }
 
-/// How much was erased, by kind.
+/// Numbers of erased rows, by kind.
 #[derive(Serialize, JsonSchema)]
 struct ErasureCounts {
     messages: usize,
@@ -128,7 +127,7 @@ struct ErasureCounts {
     parts: Counts,
 }
 
-/// What still holds the text and only its owner can change.
+/// Places that still hold the text and that only their owner can change.
 #[derive(Serialize, JsonSchema)]
 struct LeftTraces {
     message_ids: BTreeSet<MessageId>,
@@ -143,7 +142,7 @@ struct NotReached {
     name: String,
 }
 
-/// `POST /api/admin/memory/erase`
+/// Handler of `POST /api/admin/memory/erase`.
 pub(crate) async fn erase(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -188,7 +187,7 @@ async fn texts_of(store: &dyn Store, found: &ForgetSummary) -> Result<Vec<Erased
     Ok(texts)
 }
 
-/// What is to be erased, or why the request is invalid.
+/// Builds the request to erase. The error says why the body is invalid.
 pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureRequest, String> {
     let confirm = asked.confirm;
     let mut selected_by = Vec::new();

@@ -25,7 +25,7 @@ use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Where the memory is exported.
+/// The path of exports.
 pub(crate) const PATH: &str = "/api/admin/export";
 /// Bytes that are sent at once.
 const CHUNK_SIZE: usize = 64 * 1024;
@@ -54,11 +54,11 @@ pub(crate) struct ExportQuery {
     format: ExportFormat,
     /// All personas by default for an archive, the configured one for other forms.
     persona_id: Option<String>,
-    /// Whose talk; `self` by default. An archive has that of all users.
+    /// The user whose conversations are exported; `self` by default. An archive has those of all users.
     user_id: Option<String>,
 }
 
-/// `GET /api/admin/export`: streamed.
+/// Handler of `GET /api/admin/export`: streams the file.
 pub(crate) async fn export(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -139,11 +139,11 @@ impl Drop for ChunkWriter {
     }
 }
 
-/// What is written of the talk, in order.
+/// A part of the exported conversation, in order.
 enum Piece {
     Session(Box<Session>),
     Message(Box<Message>, Vec<MessageVersion>),
-    /// What the message before says that is no longer current.
+    /// A value in the message before that is no longer current.
     Former(Box<FormerValue>),
 }
 

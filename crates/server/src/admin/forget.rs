@@ -38,7 +38,7 @@ pub(crate) struct ForgetModeQuery {
 pub(crate) struct ForgetNodeQuery {
     #[serde(default)]
     choice: ForgetMode,
-    /// Whether the words on which it rests are not to be brought up again. Their messages stay in the conversation.
+    /// True if the words on which it rests are not to be brought up again. Their messages stay in the conversation.
     #[serde(default)]
     silence: bool,
 }
@@ -63,7 +63,7 @@ pub(crate) struct PreviewResponse {
     would_take: WouldTake,
 }
 
-/// What each choice would delete.
+/// The effect of each mode of deletion.
 #[derive(Default, Serialize, JsonSchema)]
 struct WouldTake {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -171,7 +171,6 @@ impl From<Dependent> for DependentBody {
     }
 }
 
-/// `GET /api/admin/memory/events/{id}/dependents`
 pub(crate) async fn dependents(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -182,7 +181,6 @@ pub(crate) async fn dependents(
     Ok(Json(DependentsResponse { event_id: id, dependent_thoughts }))
 }
 
-/// `GET /api/admin/memory/thoughts/{id}/trace`
 pub(crate) async fn trace(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -219,7 +217,6 @@ pub(crate) async fn delete_thought(
     delete_node(app, admin, id, choice, &[NodeKind::Thought, NodeKind::Expectation]).await
 }
 
-/// `DELETE /api/admin/memory/intentions/{id}`
 pub(crate) async fn delete_intention(
     app: State<App>,
     admin: Admin,
@@ -229,7 +226,6 @@ pub(crate) async fn delete_intention(
     delete_node(app, admin, id, choice, &[NodeKind::Intention]).await
 }
 
-/// `DELETE /api/admin/memory/expectations/{id}`
 pub(crate) async fn delete_expectation(
     app: State<App>,
     admin: Admin,
@@ -253,7 +249,6 @@ async fn delete_node(
     Ok(Json(NodeDeleted { deleted: true, node_id: id, choice, taken }))
 }
 
-/// `DELETE /api/admin/memory/messages/{id}`
 pub(crate) async fn delete_message(
     State(app): State<App>,
     Admin(principal): Admin,

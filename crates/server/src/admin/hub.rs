@@ -24,7 +24,7 @@ use crate::problem::Problem;
 use crate::respond::OkResponse;
 use crate::state::App;
 
-/// Who edits through this interface, as versions say it.
+/// The author of changes through this interface, as versions name it.
 const EDITOR: &str = "admin";
 
 pub(super) fn hub(app: &App) -> Result<Hub, Problem> {
@@ -71,7 +71,7 @@ fn missing() -> Problem {
 pub(crate) struct DocumentKindQuery {
     /// Only documents of this category or granularity.
     kind: Option<String>,
-    /// Whether the documents that were deleted and can be restored are listed, and no others.
+    /// True if the documents that were deleted and can be restored are listed, and no others.
     #[serde(default)]
     deleted: bool,
 }
@@ -83,7 +83,7 @@ pub(crate) struct DocumentList {
     next_cursor: Option<String>,
 }
 
-/// `GET /api/hub/documents`
+/// Handler of `GET /api/hub/documents`.
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(_): Admin,
@@ -102,7 +102,6 @@ pub(crate) async fn list(
     Ok(Json(DocumentList { documents, next_cursor }))
 }
 
-/// `GET /api/hub/documents/{kind}/{filename}`
 pub(crate) async fn read(
     State(app): State<App>,
     Admin(_): Admin,
@@ -130,7 +129,6 @@ pub(crate) async fn write(
     written(outcome.await?)
 }
 
-/// `DELETE /api/hub/documents/{kind}/{filename}`
 pub(crate) async fn remove(
     State(app): State<App>,
     Admin(_): Admin,
@@ -152,7 +150,7 @@ pub(crate) struct VersionList {
     next_cursor: Option<String>,
 }
 
-/// `GET /api/hub/documents/{kind}/{filename}/versions`
+/// Handler of `GET /api/hub/documents/{kind}/{filename}/versions`.
 pub(crate) async fn versions(
     State(app): State<App>,
     Admin(_): Admin,
@@ -168,7 +166,6 @@ pub(crate) async fn versions(
     Ok(Json(VersionList { versions, next_cursor }))
 }
 
-/// `POST /api/hub/documents/{kind}/{filename}/versions/{version}/restore`
 pub(crate) async fn restore(
     State(app): State<App>,
     Admin(_): Admin,
@@ -204,7 +201,7 @@ pub(crate) struct PendingPeriodList {
     periods: Vec<PendingPeriod>,
 }
 
-/// `GET /api/hub/rollups`
+/// Handler of `GET /api/hub/rollups`.
 pub(crate) async fn pending_periods(
     State(app): State<App>,
     Admin(_): Admin,
@@ -268,7 +265,7 @@ pub(crate) struct ConflictList {
     next_cursor: Option<String>,
 }
 
-/// `GET /api/hub/conflicts`
+/// Handler of `GET /api/hub/conflicts`.
 pub(crate) async fn conflicts(
     State(app): State<App>,
     Admin(_): Admin,
@@ -295,7 +292,7 @@ pub(crate) struct ResolveResponse {
     message: String,
 }
 
-/// `POST /api/hub/conflicts/{id}`
+/// Handler of `POST /api/hub/conflicts/{id}`.
 pub(crate) async fn resolve(
     State(app): State<App>,
     Admin(_): Admin,
@@ -321,7 +318,7 @@ pub(crate) struct DocumentSearchQuery {
     max_results: Option<u32>,
 }
 
-/// `GET /api/hub/search`
+/// Handler of `GET /api/hub/search`.
 pub(crate) async fn search(
     State(app): State<App>,
     Admin(_): Admin,
@@ -342,7 +339,6 @@ pub(crate) async fn search(
     Ok(Json(hub.memory_search(&person(&hub, scope), search).await?))
 }
 
-/// `GET /api/hub/status`
 pub(crate) async fn status(
     State(app): State<App>,
     Admin(_): Admin,

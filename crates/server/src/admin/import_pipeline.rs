@@ -26,7 +26,7 @@ use crate::state::App;
 use crate::upload::{self, form_of};
 
 pub(crate) const UPLOAD_PATH: &str = "/api/admin/import/upload";
-/// Where the events of an import are.
+/// The path of an import's events.
 pub(crate) const EVENTS_PATH: &str = "/api/admin/import/events";
 pub(crate) const TEXT_PATH: &str = "/api/admin/import/upload_text";
 /// Largest file or text, in bytes.
@@ -37,7 +37,7 @@ const LABEL_LENGTH_MAX: usize = 256;
 const PASTED: &str = "pasted_text";
 /// Interval of comments that keep a connection open.
 const PING: Duration = Duration::from_secs(15);
-/// How long onboarding waits for an import.
+/// Maximum time that onboarding waits for an import.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 
 /// A form with one file.
@@ -55,7 +55,7 @@ pub(crate) struct UploadForm {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Upload {
     upload_id: ImportId,
-    /// SHA-256, hexadecimal.
+    /// SHA-256 in hexadecimal digits.
     file_hash: String,
     /// Ending of the file's name, as `.md`; empty if it has none.
     suffix: String,
@@ -63,7 +63,7 @@ pub(crate) struct Upload {
     size_bytes: usize,
 }
 
-/// `POST /api/admin/import/upload`
+/// Handler of `POST /api/admin/import/upload`.
 pub(crate) async fn upload(
     State(app): State<App>,
     Admin(_): Admin,
@@ -78,11 +78,11 @@ pub(crate) async fn upload(
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct TextUpload {
     text: String,
-    /// `pasted_text` by default.
+    /// By default it is `pasted_text`.
     source_label: Option<String>,
 }
 
-/// `POST /api/admin/import/upload_text`
+/// Handler of `POST /api/admin/import/upload_text`.
 pub(crate) async fn upload_text(
     State(app): State<App>,
     Admin(_): Admin,
@@ -123,7 +123,7 @@ async fn keep(app: &App, name: &str, source_label: String, bytes: Bytes) -> Resu
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EstimateRequest {
     upload_id: String,
-    /// `llm`
+    /// Always `llm` at present.
     #[serde(default = "llm")]
     stage: String,
 }
@@ -137,12 +137,12 @@ pub(crate) struct PipelineEstimate {
     tokens_in: u64,
     tokens_out_est: u64,
     cost_usd_est: f64,
-    /// What the estimate does not say by itself.
+    /// A note about the limits of the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
 
-/// `POST /api/admin/import/estimate`
+/// Handler of `POST /api/admin/import/estimate`.
 pub(crate) async fn estimated(
     State(app): State<App>,
     Admin(_): Admin,
@@ -174,7 +174,7 @@ pub(crate) struct PipelineStartRequest {
     #[serde(default)]
     #[expect(dead_code, reason = "clients send it")]
     force_duplicate: bool,
-    /// Who is who, where the file does not say it.
+    /// Roles of the speakers, where the file does not name them.
     #[serde(default)]
     mapping: Mapping,
 }
@@ -204,7 +204,7 @@ pub(crate) struct PipelineParam {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PipelineCancelled {
-    /// `cancelled`
+    /// Always `cancelled`, if it succeeds.
     status: &'static str,
 }
 

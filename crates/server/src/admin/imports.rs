@@ -23,7 +23,7 @@ use crate::respond::Created;
 use crate::state::App;
 use crate::upload::unreadable;
 
-/// Where files are uploaded: a path whose body may be larger.
+/// The path of uploads, which allows a larger body.
 pub(crate) const PATH: &str = "/api/admin/imports";
 /// Largest upload: all files together and the form around them, in bytes.
 pub(crate) const UPLOAD_SIZE_MAX: usize = 8 * 1024 * 1024 * 1024;
@@ -51,7 +51,7 @@ pub(crate) struct ImportForm {
     /// One field for each file; zip archives may hold several.
     #[schemars(extend("contentMediaType" = "application/octet-stream"), with = "Vec<String>")]
     file: Vec<Bytes>,
-    /// When the file in the next field was last changed, in milliseconds since 1970: the time of messages without one.
+    /// Time of the last change of the file in the next field, in milliseconds since 1970: the time of messages without one.
     modified: Option<Vec<i64>>,
     /// Id of the format of all files; by their content if it is left out.
     format: Option<String>,
@@ -93,9 +93,9 @@ pub(crate) struct ImportBody {
 pub(crate) struct ImportDetail {
     #[serde(flatten)]
     import: ImportBody,
-    /// What the files hold; `null` once they are recorded and deleted.
+    /// A summary of the files; `null` once they are recorded and deleted.
     look: Option<Look>,
-    /// What making memory of all of it would take.
+    /// An estimate of the cost of making memories of all of it.
     estimate: Option<ImportEstimate>,
     /// The first things that were skipped.
     skipped: Vec<ImportSkip>,
@@ -121,15 +121,15 @@ pub(crate) struct ImportList {
 pub(crate) struct ImportStartRequest {
     /// The configured persona by default.
     persona_id: Option<String>,
-    /// `self` by default.
+    /// The owner (`self`) by default.
     user_id: Option<String>,
-    /// Who is who, the zone of times without one, and what of it is taken.
+    /// Roles of the speakers, the zone of times without one, and the selection of conversations.
     #[serde(default)]
     mapping: Mapping,
-    /// Whether memory is made of the messages.
+    /// True if memory is made of the messages.
     #[serde(default = "yes")]
     remember: bool,
-    /// Whether a user that is not there is made.
+    /// True if a user that is not there is made.
     #[serde(default = "yes")]
     create_user: bool,
 }
@@ -223,7 +223,6 @@ async fn chunk(field: &mut Field<'_>) -> Result<Option<Bytes>, Problem> {
     field.chunk().await.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))
 }
 
-/// `POST /api/admin/imports/{id}/start`
 pub(crate) async fn start(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -247,7 +246,6 @@ pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json
     Ok(Json(ImportList { imports: reports.iter().map(ImportBody::of).collect() }))
 }
 
-/// `GET /api/admin/imports/{id}`
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
@@ -257,7 +255,6 @@ pub(crate) async fn show(
     Ok(Json(detail(&app, report).await?))
 }
 
-/// `POST /api/admin/imports/{id}/pause`
 pub(crate) async fn pause(
     State(app): State<App>,
     Admin(_): Admin,
@@ -267,7 +264,6 @@ pub(crate) async fn pause(
     Ok(Json(detail(&app, report).await?))
 }
 
-/// `POST /api/admin/imports/{id}/resume`
 pub(crate) async fn resume(
     State(app): State<App>,
     Admin(_): Admin,

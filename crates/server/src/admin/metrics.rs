@@ -15,7 +15,6 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// Methods that are counted by their name; a client may send any word.
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/// `GET /metrics`
 pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Response, Problem> {
     let runtime = app.runtime();
     let metrics = runtime.metrics();

@@ -19,7 +19,7 @@ use crate::extract::{self, run_detached};
 use crate::problem::Problem;
 use crate::state::{App, LlmState};
 
-/// Where a model is tried.
+/// The path for trying a model.
 pub(crate) const TRY_PATH: &str = "/api/admin/model/try";
 /// Longest address, name or key, in bytes.
 const FIELD_LENGTH_MAX: usize = 2_048;
@@ -27,7 +27,6 @@ const FIELD_LENGTH_MAX: usize = 2_048;
 /// Finds, tries and chooses language models. The server itself speaks with none.
 #[async_trait]
 pub trait ModelSetup: Send + Sync {
-    /// What is configured.
     async fn show(&self) -> Result<ModelConfiguration, ModelSetupError>;
     /// The model servers that answer on this machine.
     async fn local_servers(&self) -> Vec<LocalModelServer>;
@@ -61,29 +60,29 @@ pub struct ModelChoice {
     pub key: Option<String>,
 }
 
-/// Which language model is configured.
+/// The configuration of the language model.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ModelConfiguration {
-    /// As configured.
+    /// The provider, as configured.
     pub provider: String,
     /// Empty for the provider's own.
     pub base_url: String,
     /// Empty for the provider's default.
     pub model: String,
-    /// Its key.
+    /// The state of its key.
     pub key: ModelKey,
     /// Variables that are set, and are sent to the provider's own address.
     pub environment_keys: Vec<EnvironmentKey>,
     /// Settings that the environment sets, so that a choice made here does nothing for them.
     pub overridden_by_environment: Vec<String>,
-    /// What answers now.
+    /// The model that answers now.
     pub answering: LlmState,
 }
 
-/// What may be told of a key.
+/// Facts about a key, without the key.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ModelKey {
-    /// Where it comes from.
+    /// The place that it comes from.
     pub source: KeySource,
     /// The environment variable that is read before the entered key; empty where none is.
     pub variable: String,
@@ -94,13 +93,13 @@ pub struct ModelKey {
 /// An environment variable that holds a provider's key.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EnvironmentKey {
-    /// `openai` or `anthropic`.
+    /// Either `openai` or `anthropic`.
     pub provider: String,
-    /// Its name.
+    /// The name of the variable.
     pub variable: String,
 }
 
-/// Where a key comes from.
+/// The place that a key comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeySource {
@@ -117,22 +116,22 @@ pub enum KeySource {
 pub struct LocalModelServer {
     /// `Ollama`, `LM Studio` or `llama.cpp`.
     pub name: String,
-    /// Its address.
+    /// The address of the server.
     pub base_url: String,
     /// Its models that hold conversations; may be empty.
     pub models: Vec<String>,
 }
 
-/// How a try goes.
+/// Progress of trying a model.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum ModelTryEvent {
-    /// The next words.
+    /// The next part of the answer.
     Piece {
         /// They follow those before.
         text: String,
     },
-    /// It has answered.
+    /// The answer is complete.
     Done {
         /// The model, as the endpoint names it.
         model: String,
@@ -140,10 +139,10 @@ pub enum ModelTryEvent {
         first_words_ms: u64,
         /// From the question to the last words, in milliseconds.
         whole_ms: u64,
-        /// How fast it writes once it has begun; null for an answer of one piece.
+        /// Speed of the answer after its first part; null for an answer of one part.
         tokens_per_second: Option<f64>,
     },
-    /// It broke off.
+    /// The answer was cut off.
     Failed {
         /// A sentence for a person.
         detail: String,
@@ -152,35 +151,32 @@ pub enum ModelTryEvent {
     },
 }
 
-/// Whether the language model answers.
+/// Result of checking the language model.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ModelCheckResponse {
-    /// Whether it does.
+    /// True if it does.
     pub ok: bool,
     /// A sentence for a person.
     pub detail: String,
-    /// What answers now.
+    /// The model that answers now.
     pub llm: LlmState,
 }
 
-/// What is wrong with a choice.
+/// An error in a choice of model.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{detail}")]
 pub struct ModelSetupError {
-    /// Where to look.
     pub fault: ModelFault,
     /// A sentence for a person.
     pub detail: String,
 }
 
-/// What to correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelFault {
     /// The key is missing or refused.
     Key,
     /// The address is none, or nobody answers there.
     Address,
-    /// The model's name.
     Model,
     /// The files of the home can't be read or written.
     Files,
@@ -227,7 +223,7 @@ pub(crate) struct ModelTryRequest {
     language: String,
 }
 
-/// `GET /api/admin/model`
+/// Handler of `GET /api/admin/model`.
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
@@ -240,7 +236,6 @@ pub(crate) async fn local_servers(State(app): State<App>, Admin(_): Admin) -> Js
     Json(LocalModelServers { servers: app.parts.model_setup.local_servers().await })
 }
 
-/// `POST /api/admin/model/list`
 pub(crate) async fn list(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -250,7 +245,6 @@ pub(crate) async fn list(
     Ok(Json(OfferedModels { models: app.parts.model_setup.list(choice).await? }))
 }
 
-/// `POST /api/admin/model/try`
 pub(crate) async fn try_out(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -266,7 +260,6 @@ pub(crate) async fn try_out(
     Ok((headers, Sse::new(frames)).into_response())
 }
 
-/// `PUT /api/admin/model`
 pub(crate) async fn choose(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -277,7 +270,6 @@ pub(crate) async fn choose(
     Ok(Json(run_detached(work).await?))
 }
 
-/// `POST /api/admin/model/check`
 pub(crate) async fn check(State(app): State<App>, Admin(_): Admin) -> Json<ModelCheckResponse> {
     Json(app.parts.model_setup.check().await)
 }

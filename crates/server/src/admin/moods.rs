@@ -20,7 +20,7 @@ const DAYS_MAX: u32 = 36_500;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct MoodHistoryQuery {
-    /// How far back, in days of 24 hours: 1 to 36,500, 365 by default.
+    /// Length of the period, in days of 24 hours: 1 to 36,500, 365 by default.
     days: Option<u32>,
     limit: Option<u32>,
     /// The `next_cursor` of the page before.
@@ -42,7 +42,7 @@ struct MoodShiftBody {
     /// 0 (drained) to 10 (bursting).
     energy: u8,
     last_user_signal: Option<String>,
-    /// Whether the mood is a neutral one, by any word for it.
+    /// True if the mood is a neutral one, by any word for it.
     neutral: bool,
     /// The session that left it; `null` for one from before the history was kept.
     session_id: Option<SessionId>,

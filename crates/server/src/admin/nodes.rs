@@ -60,7 +60,7 @@ pub(crate) struct NodeBody {
     imported_from: Option<String>,
     source_deleted: bool,
     created_at: Timestamp,
-    /// When the words were said on which it rests. What was imported was said long before it was written here.
+    /// Time at which the words were said on which it rests. What was imported was said long before it was written here.
     said_at: Timestamp,
     access_count: u32,
     subject: Subject,
@@ -71,12 +71,12 @@ pub(crate) struct NodeBody {
     superseded_by: Option<NodeId>,
     pinned: bool,
     evidence: Vec<Evidence>,
-    /// What it says that was replaced, and what is so now.
+    /// A value in it that was replaced, with the current one.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_longer_current: Option<FormerValue>,
 }
 
-/// `GET /api/admin/memory/events`
+/// Handler of `GET /api/admin/memory/events`.
 pub(crate) async fn events(
     State(app): State<App>,
     Admin(_): Admin,
@@ -86,7 +86,6 @@ pub(crate) async fn events(
     list(&app, &scope, NodeKind::Event, NodePageQuery { subject: None, ..page }).await
 }
 
-/// `GET /api/admin/memory/thoughts`
 pub(crate) async fn thoughts(
     State(app): State<App>,
     Admin(_): Admin,
@@ -96,7 +95,6 @@ pub(crate) async fn thoughts(
     list(&app, &scope, NodeKind::Thought, page).await
 }
 
-/// `GET /api/admin/memory/intentions`
 pub(crate) async fn intentions(
     State(app): State<App>,
     Admin(_): Admin,
@@ -106,7 +104,6 @@ pub(crate) async fn intentions(
     list(&app, &scope, NodeKind::Intention, page).await
 }
 
-/// `GET /api/admin/memory/expectations`
 pub(crate) async fn expectations(
     State(app): State<App>,
     Admin(_): Admin,

@@ -30,7 +30,7 @@ pub(crate) struct PersonaBody {
     voice_id: Option<String>,
     has_avatar: bool,
     core_blocks: CoreBlocks,
-    /// What the core blocks say that is no longer current. They stay as they were written.
+    /// Values in the core blocks that are no longer current. The blocks are not changed.
     no_longer_current: OutdatedBlocks,
     facts: Facts,
     episodic_state: Mood,
@@ -44,7 +44,7 @@ pub(crate) struct OutdatedBlocks {
     style: Vec<FormerValue>,
 }
 
-/// `GET /api/admin/persona`
+/// Handler of `GET /api/admin/persona`.
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
@@ -164,7 +164,7 @@ pub(crate) struct TimezoneRequest {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TimezoneResponse {
     ok: bool,
-    /// IANA name.
+    /// The name of the zone in the IANA database.
     timezone: String,
     /// False when a zone was set before and `override` was not.
     written: bool,

@@ -34,12 +34,12 @@ pub(crate) struct PersonaList {
 struct PersonaSummary {
     id: PersonaId,
     display_name: String,
-    /// Whether it answers when a request names none.
+    /// True if it answers when a request names none.
     is_default: bool,
     voice_enabled: bool,
     has_voice_id: bool,
     has_avatar: bool,
-    /// Whether no core block is written yet.
+    /// True if no core block is written yet.
     onboarding_required: bool,
 }
 
@@ -76,9 +76,9 @@ pub(crate) async fn list(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewPersonaRequest {
-    /// What it is called in requests, as `persona_id` and `model`.
+    /// The id in requests, as `persona_id` and `model`.
     id: PersonaId,
-    /// How it is called; its id by default.
+    /// A display name; the id by default.
     display_name: Option<String>,
     persona_block: Option<String>,
     user_block: Option<String>,

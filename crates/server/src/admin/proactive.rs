@@ -46,9 +46,9 @@ struct DecisionBody {
     persona_id: PersonaId,
     user_id: UserId,
     outcome: Option<ProactiveOutcome>,
-    /// What held the message back.
+    /// The gate that held the message back.
     gate: Option<ProactiveGate>,
-    /// What led to it.
+    /// The occasion that led to it.
     trigger: Option<ProactiveTrigger>,
     /// The decision in a sentence.
     reason: String,
@@ -57,7 +57,7 @@ struct DecisionBody {
     channel_id: Option<String>,
     /// The memory that led to it.
     node_id: Option<NodeId>,
-    /// What is remembered there, as it is now.
+    /// Present text of the memory behind it.
     about: Option<String>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct MuteResponse {
     until: Option<Timestamp>,
 }
 
-/// `POST /api/admin/proactive/mute`
+/// Handler of `POST /api/admin/proactive/mute`.
 pub(crate) async fn mute(
     State(app): State<App>,
     Admin(principal): Admin,

@@ -29,20 +29,20 @@ pub(crate) struct RecallResponse {
     /// Significant memories and days of other instances that are about the text, the most relevant first.
     documents: Vec<RelatedMemory>,
     entities: Vec<EntitySummary>,
-    /// How well the best memory fits, 0 to 1.
+    /// Match of the best memory, from 0 to 1.
     support: f64,
-    /// Whether nothing in memory is about the text.
+    /// True if nothing in memory is about the text.
     nothing_found: bool,
     corrected: Corrections,
     elapsed_ms: RecallTimings,
 }
 
-/// What is no longer current. Each candidate that says some of it has `no_longer_current`.
+/// Values that are no longer current. Each candidate that states one has `no_longer_current`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Corrections {
     /// Former values that the text asks about, the earliest first.
     former: Vec<FormerValue>,
-    /// What was left out or noted, and where.
+    /// Values that were left out or marked, with the places.
     held_back: Vec<HeldBackValue>,
     /// Corrections in the latest messages, which are no memory yet: what they speak of may be out of date.
     fresh: Vec<FreshCorrection>,
@@ -55,7 +55,6 @@ impl From<Corrected> for Corrections {
     }
 }
 
-/// `POST /api/admin/memory/recall`
 pub(crate) async fn recall(
     State(app): State<App>,
     Admin(principal): Admin,

@@ -69,15 +69,15 @@ pub(crate) struct SearchResponse {
     tag: Option<String>,
     limit: u32,
     offset: u32,
-    /// How many memories match in all.
+    /// Number of memories that match in all.
     total: usize,
     items: Vec<NodeBody>,
     matched_snippets: Vec<Snippet>,
     /// Of the memories; with `type=messages` of the messages.
     next_cursor: Option<String>,
-    /// What was said: with `type=messages`, and on the first page of `all` without a tag.
+    /// Messages: with `type=messages`, and on the first page of `all` without a tag.
     messages: Vec<MessageFound>,
-    /// How many messages match in all; 0 where they were not searched.
+    /// Number of messages that match in all; 0 where they were not searched.
     messages_total: usize,
     /// Goes on with `type=messages`.
     next_messages_cursor: Option<String>,
@@ -85,7 +85,7 @@ pub(crate) struct SearchResponse {
 
 #[derive(Serialize, JsonSchema)]
 struct MessageFound {
-    /// `message`.
+    /// Always `message` for these hits.
     r#type: &'static str,
     message_id: MessageId,
     session_id: SessionId,
@@ -94,11 +94,11 @@ struct MessageFound {
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<String>,
     created_at: Timestamp,
-    /// How well it matches, 0 to 1.
+    /// Match with the query, from 0 to 1.
     score: f64,
     /// HTML whose only marks are `<b>`.
     snippet: String,
-    /// What it says that was replaced, and what is so now.
+    /// A value in it that was replaced, with the current one.
     #[serde(skip_serializing_if = "Option::is_none")]
     no_longer_current: Option<FormerValue>,
 }

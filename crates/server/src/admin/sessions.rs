@@ -48,7 +48,7 @@ struct SessionBody {
     close_trigger: Option<CloseTrigger>,
     trivial: bool,
     summary: Option<String>,
-    /// What the conversation was called in the program that it was imported from.
+    /// Title of the conversation in the program that it was imported from.
     title: Option<String>,
     attempts: u32,
     last_error: Option<String>,
@@ -96,7 +96,7 @@ struct FailedSessionBody {
     user_id: UserId,
     message_count: u32,
     started_at: Timestamp,
-    /// How it ended, then `|failed:` and the reason, at most 60 characters of it.
+    /// Reason of its end, then `|failed:` and at most 60 characters of the error.
     close_trigger: String,
     attempts: u32,
     last_error: Option<String>,
@@ -172,7 +172,7 @@ fn accepted(session: Session) -> Result<Accepted<SessionResponse>, Problem> {
 /// Characters of the reason that the legacy API appends to how a failed session ended.
 const REASON_LENGTH: usize = 60;
 
-/// How a failed session ended and why it failed, as the legacy API has both in one field.
+/// Reason of a failed session's end, with the error, in the one field of the legacy API.
 fn legacy_trigger(session: &Session) -> String {
     let trigger = json!(session.close_trigger);
     let trigger = trigger.as_str().unwrap_or_default();

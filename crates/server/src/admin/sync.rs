@@ -11,7 +11,7 @@ use crate::auth::Admin;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// How this home stands with its hub.
+/// State of the connection to the hub.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum StandingState {
@@ -25,20 +25,20 @@ enum StandingState {
     Refused,
 }
 
-/// How this home stands with its hub, and what waits.
+/// State of the connection to the hub, with the changes that wait.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Standing {
     /// The address of the hub; empty if there is none.
     url: String,
     state: StandingState,
-    /// When the last exchange came to its end.
+    /// Time at which the last exchange succeeded.
     #[schemars(with = "Option<String>")]
     last_exchange: Option<jiff::Timestamp>,
     /// Documents that the hub has not seen as they are here.
     waiting: usize,
     /// Why the last exchange failed, with what to do.
     error: Option<String>,
-    /// What the hub refused in the last exchange, and what could not be read here.
+    /// Items that the hub refused in the last exchange, and those that could not be read here.
     notes: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ impl From<HubStanding> for Standing {
     }
 }
 
-/// How this home stands with its hub, and who follows the hub of this home.
+/// State of the connection to the hub, and the homes that follow this one.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SyncOverview {
     #[serde(flatten)]
@@ -69,7 +69,7 @@ pub(crate) struct SyncOverview {
     instances: Vec<FollowingInstance>,
 }
 
-/// `GET /api/sync`
+/// Handler of `GET /api/sync`.
 pub(crate) async fn standing(State(app): State<App>, Admin(_): Admin) -> Result<Json<SyncOverview>, Problem> {
     let runtime = app.runtime();
     let instances = match runtime.hub() {

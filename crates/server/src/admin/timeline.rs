@@ -53,7 +53,7 @@ struct TimelineEntry {
     data: TimelineData,
 }
 
-/// What a timeline entry is about; `kind` of the entry says which.
+/// The subject of a timeline entry; its `kind` says which.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum TimelineData {
@@ -65,11 +65,11 @@ enum TimelineData {
         description: String,
         emotional_impact: i8,
         session_id: Option<SessionId>,
-        /// When it happened or is due.
+        /// Period in which it happened or is due.
         event_time: Option<EventTime>,
-        /// When the words were said on which it rests.
+        /// Time at which the words were said on which it rests.
         said_at: Timestamp,
-        /// What it says that was replaced, and what is so now.
+        /// A value in it that was replaced, with the current one.
         #[serde(skip_serializing_if = "Option::is_none")]
         no_longer_current: Option<FormerValue>,
     },
@@ -79,7 +79,7 @@ enum TimelineData {
         kind: EntityKind,
         merge_status: MergeStatus,
         description: Option<String>,
-        /// `owner` or `slow_tick`.
+        /// Either `owner` or `slow_tick`.
         source: &'static str,
     },
     Entity {
@@ -94,7 +94,7 @@ enum TimelineData {
         events_count: u32,
         thoughts_count: u32,
         duration_seconds: i64,
-        /// Its last message.
+        /// Time of its last message.
         ended_at: Timestamp,
         trivial: bool,
     },
@@ -105,8 +105,8 @@ enum TimelineData {
     },
 }
 
-/// Where an item stands: its moment, then its kind, then its number or id, both from the greatest down. One session
-/// becomes memory in one moment, so a moment alone is no place.
+/// Position of an item: its time, then its kind, then its number or id, all descending. One session becomes memory in one
+/// moment, so the time alone is not unique.
 type SortKey = (i64, Reverse<u8>, String);
 
 /// `GET /api/admin/memory/timeline`: newest first. `cursor` goes on without loss; `since` (of the compatible

@@ -32,7 +32,7 @@ struct TokenBody {
     user_id: Option<UserId>,
     created_at: Timestamp,
     last_used_at: Option<Timestamp>,
-    /// When it ends by itself; `null` if it does not.
+    /// Time at which it ends by itself; `null` if it does not.
     expires_at: Option<Timestamp>,
     /// Streams that it may have open at once; `null` for the usual number.
     streams_max: Option<u32>,

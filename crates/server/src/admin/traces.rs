@@ -35,14 +35,14 @@ pub(crate) struct TurnList {
     next_cursor: Option<String>,
 }
 
-/// How a turn went, without its texts. What is null was not reached.
+/// Summary of a turn, without its texts. Fields of steps that were not reached are null.
 #[derive(Serialize, JsonSchema)]
 struct TurnSummaryBody {
     turn_id: TurnId,
     persona_id: PersonaId,
     user_id: UserId,
     channel_id: String,
-    /// When its first message arrived.
+    /// Time at which its first message arrived.
     started_at: Timestamp,
     finished_at: Option<Timestamp>,
     duration_ms: Option<i64>,
@@ -60,7 +60,7 @@ pub(crate) struct TurnTraceBody {
     detail: TurnDetail,
 }
 
-/// What a trace records. A turn that failed lacks what comes after its failure.
+/// The trace of a turn. One that failed has no fields of the steps after its failure.
 #[derive(Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 struct TurnDetail {
@@ -88,7 +88,7 @@ struct TurnDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     periods: Option<Vec<String>>,
     entity_alias_hits: Vec<AliasHit>,
-    /// How the reply's sound went; only where it was to be spoken.
+    /// The result of speaking the reply; only if it was to be spoken.
     #[serde(skip_serializing_if = "Option::is_none")]
     voice: Option<SpokenReply>,
     #[schemars(with = "Option<Map<String, Value>>")]
@@ -173,7 +173,6 @@ pub(crate) async fn turns(
     Ok(Json(TurnList { items, limit, next_cursor }))
 }
 
-/// `GET /api/admin/turns/{turn_id}`
 pub(crate) async fn turn(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -205,7 +204,7 @@ impl From<TurnSummary> for TurnSummaryBody {
     }
 }
 
-/// How a session was consolidated. A phase that did not run is null.
+/// The trace of a session's consolidation. A phase that did not run is null.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ConsolidationTraceBody {
     session_id: SessionId,
@@ -229,7 +228,7 @@ pub(crate) struct ConsolidationTraceBody {
     last_error: Option<String>,
 }
 
-/// `GET /api/admin/sessions/{session_id}/consolidate-trace`
+/// Handler of `GET /api/admin/sessions/{session_id}/consolidate-trace`.
 pub(crate) async fn session(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -303,7 +302,6 @@ pub(crate) async fn transcripts(
     Ok(Json(TranscriptList { count: items.len(), items, next_cursor }))
 }
 
-/// `GET /api/admin/slow-tick/transcripts/{cycle_id}`
 pub(crate) async fn transcript(
     State(app): State<App>,
     Admin(_): Admin,

@@ -96,7 +96,6 @@ pub(crate) async fn create(
     Ok(Created(user_body(&app, &id).await?))
 }
 
-/// `GET /api/admin/users/{id}`
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -109,7 +108,7 @@ pub(crate) async fn show(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UserEdit {
-    /// How the user is called; blank or null takes the name away.
+    /// The name of the user; blank or null removes it.
     #[serde(default, deserialize_with = "given")]
     display_name: Option<Option<String>>,
     /// IANA name; blank or null takes the zone away.
@@ -148,7 +147,6 @@ pub(crate) async fn edit(
     Ok(Json(user_body(&app, &id.0).await?))
 }
 
-/// `GET /api/admin/users/{id}/identities`
 pub(crate) async fn identities(
     State(app): State<App>,
     Admin(principal): Admin,
@@ -211,7 +209,6 @@ pub(crate) async fn bind(
     Ok(Json(IdentityBound { ok: true, user_id: id.0, channel_id, external_id, written }))
 }
 
-/// `DELETE /api/admin/users/{id}/identities?channel_id=&external_id=`
 pub(crate) async fn unbind(
     State(app): State<App>,
     Admin(principal): Admin,

@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::state::App;
 use crate::upload;
 
-/// Where samples are uploaded.
+/// The path of uploaded samples.
 pub(crate) const SAMPLES_PATH: &str = "/api/admin/voice/samples";
 /// Largest sample, in bytes.
 pub(crate) const SAMPLE_SIZE_MAX: usize = 50 * 1024 * 1024;
@@ -44,7 +44,7 @@ pub(crate) struct VoiceResponse {
 pub struct VoiceProgram {
     /// Its name, as `espeak-ng`.
     pub name: String,
-    /// Whether it speaks; else it hears.
+    /// True if it speaks; else it hears.
     pub speaks: bool,
     /// Voices that can be chosen.
     pub voices: Vec<String>,
@@ -52,9 +52,9 @@ pub struct VoiceProgram {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VoiceStatus {
-    /// Whether replies of the persona are spoken.
+    /// True if replies of the persona are spoken.
     voice_enabled: bool,
-    /// Who speaks; null where voice is off.
+    /// The provider of speech; null if voice is off.
     tts_provider: Option<String>,
     tts_model: Option<String>,
     /// The voice of sentences for which no other is set.
@@ -64,7 +64,7 @@ pub(crate) struct VoiceStatus {
     /// The persona's own voice, once one was activated.
     voice_id: Option<String>,
     can_clone: bool,
-    /// Who hears; null where nobody does.
+    /// The provider of transcription; null if there is none.
     stt_provider: Option<String>,
     stt_model: Option<String>,
     keep_recordings: bool,
@@ -76,7 +76,7 @@ pub(crate) struct VoiceStatus {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct VoiceProgramRequest {
-    /// One of `programs`.
+    /// A name out of `programs`.
     program: String,
 }
 
@@ -158,7 +158,6 @@ pub(crate) async fn toggle(
     Ok(Json(VoiceResponse { ok: true, voice_enabled: request.enabled }))
 }
 
-/// `GET /api/admin/voice`
 pub(crate) async fn show(
     State(app): State<App>,
     Admin(_): Admin,
@@ -226,7 +225,6 @@ pub(crate) async fn add_sample(
     }))
 }
 
-/// `GET /api/admin/voice/samples`
 pub(crate) async fn samples(
     State(app): State<App>,
     Admin(_): Admin,
@@ -237,7 +235,6 @@ pub(crate) async fn samples(
     Ok(Json(VoiceSampleList { count: samples.len(), samples, minimum_required: SAMPLES_MIN }))
 }
 
-/// `DELETE /api/admin/voice/samples/{sample_id}`
 pub(crate) async fn remove_sample(
     State(app): State<App>,
     Admin(_): Admin,
@@ -250,7 +247,6 @@ pub(crate) async fn remove_sample(
     Ok(Json(VoiceSampleDeleted { deleted: true, sample_id }))
 }
 
-/// `POST /api/admin/voice/clone`
 pub(crate) async fn clone_voice(
     State(app): State<App>,
     Admin(_): Admin,
@@ -263,7 +259,6 @@ pub(crate) async fn clone_voice(
     Ok(Json(VoiceCloneResponse { voice_id, display_name: name, preview_text, preview_audio_url: None }))
 }
 
-/// `POST /api/admin/voice/preview`
 pub(crate) async fn preview(
     State(app): State<App>,
     Admin(_): Admin,
@@ -277,7 +272,6 @@ pub(crate) async fn preview(
     Ok(([(CONTENT_TYPE, WAV)], sound.to_wav()).into_response())
 }
 
-/// `POST /api/admin/voice/activate`
 pub(crate) async fn activate(
     State(app): State<App>,
     Admin(_): Admin,

@@ -10,7 +10,6 @@ use crate::routes::{Route, Success};
 
 const COMPONENTS: &str = "/components/schemas";
 
-/// Descriptions of statuses.
 fn meaning(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -36,7 +35,6 @@ fn meaning(status: u16) -> &'static str {
     }
 }
 
-/// The whole document.
 pub(super) fn document(routes: &[Route]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = COMPONENTS.into();

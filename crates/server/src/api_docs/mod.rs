@@ -26,12 +26,10 @@ pub(crate) async fn json() -> Response {
     Json(&*DOCUMENT).into_response()
 }
 
-/// `GET /api/docs`
 pub(crate) async fn page(_: Admin) -> Html<&'static str> {
     Html(&PAGE)
 }
 
-/// `GET /api/docs/style.css`
 pub(crate) async fn style(_: Admin) -> Response {
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], page::STYLE).into_response()
 }

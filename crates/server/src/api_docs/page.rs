@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Its looks.
 pub(super) const STYLE: &str = "\
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }

@@ -12,7 +12,7 @@ const FORWARDED_HOST: &str = "x-forwarded-host";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
-    /// Whether there is so little room left that this connection answers only the owner.
+    /// True if there is so little room left that this connection answers only the owner.
     pub(crate) is_for_owner: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn client_of(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether the browser speaks TLS with the proxy.
+/// True if the browser speaks TLS with the proxy.
 pub(crate) fn is_encrypted(headers: &HeaderMap, behind_proxy: bool) -> bool {
     behind_proxy
         && last_of(headers, FORWARDED_PROTO).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))

@@ -17,7 +17,7 @@ use memory::ports::Clock;
 /// Clients that are counted at once; beyond that those who asked for nothing lately are let go.
 const CLIENTS_MAX: usize = 20_000;
 
-/// What a client may ask for: so many requests a second in the long run, so many at once. Nothing is limited at 0.
+/// Limits of a client: requests a second on average, and at once. Zero means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowance {
     pub(crate) per_second: u32,
@@ -90,11 +90,11 @@ struct MonotonicClock(Arc<Watch>);
 
 struct Watch {
     clock: Arc<dyn Clock>,
-    /// When it was last looked at, and what had passed by then.
+    /// Time of the last reading, with the time that had passed by then.
     seen: Mutex<Option<(Timestamp, Duration)>>,
 }
 
-/// Where time begins: above zero, so that a bucket's first refill has a past to count from.
+/// Start of the clock: above zero, so that the first refill of a bucket has a past to count from.
 const BEGINNING: Duration = Duration::from_secs(3_600);
 
 impl governor::clock::Clock for MonotonicClock {

@@ -21,7 +21,7 @@ use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Where a link leads.
+/// The path of login links.
 pub(crate) const PATH: &str = "/login";
 const USED_LINK: &str = include_str!("../ui/used_link.html");
 
@@ -30,7 +30,7 @@ pub(crate) struct Link {
     code: Option<String>,
 }
 
-/// `GET /login?code=…`
+/// Handler of `GET /login?code=…`.
 pub(crate) async fn log_in(
     State(app): State<App>,
     Query(link): Query<Link>,
@@ -75,7 +75,7 @@ pub(crate) struct NewLink {
     expires_at: Timestamp,
 }
 
-/// `POST /api/admin/login-code`
+/// Handler of `POST /api/admin/login-code`.
 pub(crate) async fn new_code(State(app): State<App>, Admin(principal): Admin) -> Json<NewLink> {
     let code = app.parts.tokens.mint_login_code_of(CodeAuthor::of(&principal), app.now());
     Json(NewLink { url: code.link(&app.parts.settings.load().url), expires_at: code.expires_at })
@@ -96,9 +96,9 @@ struct LoginBody {
     browser: String,
     created_at: Timestamp,
     last_seen_at: Timestamp,
-    /// When it ends if it is not used.
+    /// Time at which it ends if it is not used.
     expires_at: Timestamp,
-    /// Whether this request came from it.
+    /// True if this request came from it.
     is_current: bool,
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct LoginsEnded {
     ended: u64,
 }
 
-/// What a browser calls its own login.
+/// The name by which a browser refers to its own login.
 const CURRENT: &str = "current";
 
 /// `DELETE /api/admin/logins/{id}`: that browser is logged out at once; `current` is the one that asks.

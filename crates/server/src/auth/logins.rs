@@ -18,7 +18,7 @@ use crate::state::App;
 const PAGE_KEY: HeaderName = HeaderName::from_static("x-echovessel-login");
 /// Pictures, sounds and the documentation: a browser loads them by itself and cannot send the page's half with it.
 const LOADED_BY_BROWSERS: [&str; 3] = ["/api/admin/persona/avatar", "/api/chat/voice/", "/api/docs"];
-/// How fine the time of the last use is.
+/// Precision of the time of last use.
 const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
 /// Longest description of a browser, in characters.
 const BROWSER_LENGTH_MAX: usize = 64;
@@ -53,7 +53,7 @@ pub(super) async fn identify(app: &App, head: RequestHead<'_>) -> Result<Identit
     Ok(Identity { principal, is_half_login: false, renewed_cookie })
 }
 
-/// Whether the browser speaks TLS, so that the cookie must not be sent without it.
+/// True if the browser speaks TLS, so that the cookie must not be sent without it.
 pub(super) fn is_secure(app: &App, headers: &HeaderMap) -> bool {
     let settings = app.parts.settings.load();
     settings.secure_cookie || is_encrypted(headers, settings.behind_proxy)

@@ -52,20 +52,20 @@ const LOCAL_GUESSES: u32 = 10;
 /// Describes the interface and holds nothing of anybody.
 const OPEN: &str = "/api/openapi.json";
 
-/// Who asks, and what they may do. Handlers take it as an argument, so a path that nobody guards answers 401.
+/// The author of a request, with its rights. Handlers take it as an argument, so a path without a guard answers 401.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Principal {
     /// Goes into the record of acts.
     pub(crate) name: String,
-    /// Whether the persona, its memory and the program may be looked into, and changed where the method is open to it.
+    /// True if the persona, its memory and the program may be looked into, and changed where the method is open to it.
     pub(crate) may_admin: bool,
     /// The one user whom the token speaks for; none for one that may speak for all.
     pub(crate) user: Option<UserId>,
-    /// What the token is good for; none for everything.
+    /// The scopes of the token; none for all rights.
     pub(crate) scopes: Option<Vec<AccessScope>>,
     /// The public part of a named token; none for the owner.
     pub(crate) prefix: Option<String>,
-    /// When its token ends by itself.
+    /// Time at which its token ends by itself.
     pub(crate) expires_at: Option<Timestamp>,
     /// Streams that it may have open at once.
     pub(crate) streams_max: usize,
@@ -90,12 +90,12 @@ impl Principal {
         }
     }
 
-    /// Whether what belongs to this memory may be shown.
+    /// True if what belongs to this memory may be shown.
     pub(crate) fn may_see(&self, scope: &Scope) -> bool {
         self.user.as_ref().is_none_or(|user| *user == scope.user)
     }
 
-    /// Whether this is the owner, by token or by login.
+    /// True if this is the owner, by token or by login.
     pub(crate) fn is_owner(&self) -> bool {
         self.scopes.is_none()
     }
@@ -139,7 +139,7 @@ impl RequiredScope {
     }
 }
 
-/// Which scopes open the paths below these; any one of them is enough. Longer ones first.
+/// Scopes that open the paths below a prefix; any one of them is enough. Longer prefixes first.
 const OPENED_BY: [(&str, &[RequiredScope]); 6] = [
     ("/api/chat", &[RequiredScope::Chat]),
     ("/api/state", &[RequiredScope::Chat, RequiredScope::Admin]),
@@ -150,7 +150,7 @@ const OPENED_BY: [(&str, &[RequiredScope]); 6] = [
     ("", &[RequiredScope::Admin]),
 ];
 
-/// Which scopes open a path.
+/// Scopes that open a path.
 fn opened_by(path: &str) -> &'static [RequiredScope] {
     let path = path.trim_start_matches('/');
     let below = |root: &str| {
@@ -184,7 +184,7 @@ impl FromRequestParts<App> for Admin {
     }
 }
 
-/// Whether the path needs a token, known or not.
+/// True if the path needs a token, known or not.
 pub(crate) fn is_guarded(path: &str) -> bool {
     if path == OPEN {
         return false;
@@ -215,11 +215,11 @@ pub(crate) async fn authorize(State(app): State<App>, mut request: Request, next
     }
 }
 
-/// What the credentials of a request say.
+/// The identity that the credentials of a request prove.
 #[derive(Default)]
 struct Identity {
     principal: Option<Principal>,
-    /// Whether there is a login's cookie without the page's half.
+    /// True if there is a login's cookie without the page's half.
     is_half_login: bool,
     /// A `Set-Cookie` value that makes the browser's cookie last longer.
     renewed_cookie: Option<String>,

@@ -15,28 +15,28 @@ use tokio::sync::{Semaphore, watch};
 
 use super::{NAMED_STREAMS_MAX, OWNER_STREAMS_MAX, Principal};
 
-/// What every named token begins with, so that people and scanners of leaked secrets know one.
+/// Prefix of every named token, so that people and scanners for leaked secrets recognise one.
 const MARK: &str = "ev_";
 /// Random bytes of the public part.
 const PREFIX_BYTES: usize = 6;
 /// Tokens that are known again without a hash; beyond that all are proven again.
 const KNOWN_MAX: usize = 1_024;
-/// How long a known token is believed without looking whether it still is in the database.
+/// Time for which a known token is accepted before it is looked up in the database again.
 const BELIEVED_FOR: SignedDuration = SignedDuration::from_secs(10);
-/// How fine the time of the last use is.
+/// Precision of the time of last use.
 const USE_NOTED_EVERY: SignedDuration = SignedDuration::from_secs(60);
 /// Hashes at once: each takes 19 MiB and a processor.
 const HASHES_AT_ONCE: usize = 2;
-/// What a new token is to be.
+/// Fields of a new token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewToken {
     /// Its name; one is made up if there is none.
     pub name: Option<String>,
-    /// What it is good for.
+    /// Areas that it gives access to.
     pub scopes: Vec<AccessScope>,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,
-    /// When it ends by itself.
+    /// Time at which it ends by itself.
     pub expires_at: Option<Timestamp>,
     /// Streams that it may have open at once.
     pub streams_max: Option<u32>,
@@ -47,7 +47,7 @@ pub struct NewToken {
 /// Why no token was made.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NewTokenError {
-    /// What was asked makes no token.
+    /// The request describes no valid token.
     #[error("{0}")]
     Invalid(String),
     /// There is one of this name.
@@ -168,13 +168,12 @@ pub(crate) struct NamedTokens {
     revoked: watch::Sender<u64>,
 }
 
-/// What can be said of a token without hashing it.
+/// Result of looking up a token without hashing it.
 pub(crate) enum TokenLookup {
     /// It was proven before.
     Known(Principal),
     /// It looks like one and has to be proven.
     Unproven(String),
-    /// It is none.
     Foreign,
 }
 
@@ -188,7 +187,7 @@ impl NamedTokens {
         }
     }
 
-    /// Whether it was proven a moment ago.
+    /// Looks for a token that was verified recently.
     pub(crate) fn look(&self, text: &str, now: Timestamp) -> TokenLookup {
         if prefix_of(text).is_none() {
             return TokenLookup::Foreign;

@@ -9,26 +9,26 @@ use memory::access::AuditEntry;
 
 use crate::state::App;
 
-/// What a refusal is recorded under where no token is known.
+/// The actor of a refusal without a known token.
 const NOBODY: &str = "(none)";
 /// Refusals that are kept apart in one minute; further ones are only counted by the metrics.
 const APART_MAX: usize = 1_000;
 const SECONDS: i64 = 60;
 
-/// What was recorded in the present minute.
+/// Refusals that were recorded in the present minute.
 #[derive(Default)]
 pub(crate) struct Refusals(Mutex<RecordedMinute>);
 
 #[derive(Default)]
 struct RecordedMinute {
-    /// Minutes since 1970.
+    /// In minutes since 1970 (Unix time).
     minute: i64,
     /// Token, address and status of what was recorded.
     recorded: HashSet<(String, IpAddr, u16)>,
 }
 
 impl Refusals {
-    /// Whether this is the first of its kind in this minute.
+    /// True if this is the first of its kind in this minute.
     fn is_first(&self, now: Timestamp, token: &str, address: IpAddr, status: u16) -> bool {
         let minute = now.as_second() / SECONDS;
         // Nothing that holds the lock can leave the set half-changed.

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 
 use super::Principal;
 
-/// How long a login link works.
+/// Lifetime of a login link.
 const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 /// Login codes that are valid at once; a further one replaces the oldest.
 const CODES_MAX: usize = 16;
@@ -32,7 +32,6 @@ pub type Random = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
 /// A token that can't guard anything.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TokenError {
-    /// There is none.
     #[error(
         "the token is empty, so anybody could come in; unset ECHOVESSEL_TOKEN or give it a long random value"
     )]
@@ -42,9 +41,8 @@ pub enum TokenError {
 /// A one-time code that logs a browser in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginCode {
-    /// The code.
     pub code: String,
-    /// When it stops working.
+    /// Time at which it stops working.
     pub expires_at: Timestamp,
 }
 
@@ -61,7 +59,7 @@ struct OpenCode {
     author: CodeAuthor,
 }
 
-/// Who made a login link. The login has the right of this token and ends with it.
+/// The author of a login link. The login has the rights of this token and ends with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CodeAuthor {
     /// [`OWNER`], or the name of a token.
@@ -83,8 +81,8 @@ pub(crate) struct NewLogin {
     pub(crate) page_key: String,
 }
 
-/// Who may come in. The owner's token itself is not stored, only its digest. Digests of logins are made with it, so that a new
-/// token ends every login.
+/// Credentials that open the program. Of the owner's token only the digest is stored. Digests of logins are made with it,
+/// so that a new token ends every login.
 pub struct Tokens {
     owner: [u8; 32],
     cookie_name: String,
@@ -165,7 +163,7 @@ impl Tokens {
         NewLogin { login, cookie_secret, page_key }
     }
 
-    /// What is stored of a login's secret.
+    /// The stored digest of a login's secret.
     pub(crate) fn login_digest(&self, secret: &str) -> String {
         hex::encode(keyed(&self.owner, secret.as_bytes()))
     }
@@ -187,7 +185,7 @@ impl Tokens {
         format!("{name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{secure}")
     }
 
-    /// Whether these headers hold the owner's token.
+    /// True if these headers hold the owner's token.
     pub(crate) fn is_owners(&self, headers: &HeaderMap) -> bool {
         // Digests have one length, so the comparison tells nothing of the token's.
         bearer(headers).is_some_and(|token| Sha256::digest(token).as_slice().ct_eq(&self.owner).into())
@@ -221,7 +219,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// HMAC-SHA-256 (RFC 2104).
+/// HMAC-SHA-256 as defined by RFC 2104.
 fn keyed(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
     let mut block = [0_u8; 64];
     block[..key.len()].copy_from_slice(key);

@@ -20,9 +20,8 @@ use crate::auth::Principal;
 use crate::extract::Query;
 use crate::state::App;
 
-/// Where the events are.
+/// The path of the event stream.
 pub(crate) const PATH: &str = "/api/chat/events";
-/// Interval of heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Asks proxies not to hold events back.

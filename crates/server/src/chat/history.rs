@@ -104,7 +104,7 @@ pub(crate) async fn history(
     Ok(Json(ChatHistory { messages, has_more, oldest_turn_id, next_cursor }))
 }
 
-/// Whether the persona may have written it first.
+/// True if the persona may have written it first.
 fn is_unasked(message: &Message) -> bool {
     message.role == Role::Persona
         && message.turn_id.is_none()
@@ -139,7 +139,7 @@ async fn older_than_message(store: &dyn Store, scope: &Scope, id: &str) -> Resul
     message.map(|message| message.seq).ok_or_else(unknown)
 }
 
-/// What `before` has to name so that the next page begins right below this message.
+/// The value of `before` with which the next page begins directly below this message.
 async fn place_of(store: &dyn Store, oldest: &Message) -> Result<Uuid, Problem> {
     let Some(turn_id) = oldest.turn_id else { return Ok(oldest.id.0) };
     let turn = store.turn_messages(turn_id).await?;

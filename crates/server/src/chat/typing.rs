@@ -21,7 +21,7 @@ pub(crate) struct TypingRequest {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TypingResponse {
-    /// Whether messages were waiting for more.
+    /// True if messages were waiting for more.
     waiting: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::state::App;
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MessageVersionList {
-    /// The oldest first.
+    /// Versions, the oldest first.
     versions: Vec<MessageVersionBody>,
 }
 
@@ -28,15 +28,15 @@ struct MessageVersionBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<String>,
     content: String,
-    /// When it was said, if that is known.
+    /// Time at which it was said, if that is known.
     said_at: Option<Timestamp>,
     /// The language model that wrote it, if that is known.
     model: Option<String>,
-    /// When the message took its place.
+    /// Time at which the message took its place.
     replaced_at: Timestamp,
 }
 
-/// `GET /api/chat/messages/{id}/versions`.
+/// Handler of `GET /api/chat/messages/{id}/versions`.
 pub(crate) async fn list(
     State(app): State<App>,
     principal: Principal,

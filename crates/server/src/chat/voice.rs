@@ -18,11 +18,11 @@ use crate::problem::Problem;
 use crate::state::App;
 use crate::upload;
 
-/// Where recordings are uploaded.
+/// The path of uploaded recordings.
 pub(crate) const TRANSCRIBE_PATH: &str = "/api/chat/transcribe";
 /// Largest recording, in bytes: ten minutes of 16-bit sound at 16,000 Hz are 19 MB.
 pub(crate) const RECORDING_SIZE_MAX: usize = 24 * 1024 * 1024;
-/// What all sound is.
+/// Content type of all sound.
 pub(crate) const WAV: &str = "audio/wav";
 
 #[derive(Serialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(crate) struct SpokenMessageResponse {
     message_id: MessageId,
     url: String,
     duration_seconds: f64,
-    /// Whether the sound was there already.
+    /// True if the sound was there already.
     cached: bool,
 }
 

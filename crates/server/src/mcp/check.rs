@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// What is wrong with the arguments; empty if nothing is.
+/// Errors in the arguments; empty if there are none.
 pub(super) fn problems(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Vec<String> {
     let mut problems = Vec::new();
     check_object(schema, arguments, "", &mut problems);

@@ -7,16 +7,14 @@ use hub::{Hub, InstanceId};
 use memory::ports::AccessStore;
 use runtime::Runtime;
 
-/// What the tools work with. Cheap to share.
+/// The dependencies of the tools. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
     /// Documents: identity, memories, snapshots, sync.
     pub hub: Hub,
     /// People, places, topics and what joins them.
     pub graph: Graph,
-    /// The living memory.
     pub runtime: Runtime,
-    /// Where acts are recorded.
     pub access: Arc<dyn AccessStore>,
 }
 

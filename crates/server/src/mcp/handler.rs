@@ -22,7 +22,7 @@ use super::tool::{Effect, Tool, ToolError};
 use super::{MESSAGE_BYTES_MAX, check, tools};
 use crate::auth::Principal;
 
-/// How often a client hears that long work goes on.
+/// Interval of progress notifications during long work.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 
 const INSTRUCTIONS: &str = "\
@@ -37,7 +37,7 @@ that can't be reconciled wait in conflict_list for a person.";
 #[derive(Clone)]
 pub(super) struct Handler {
     context: Arc<ToolContext>,
-    /// Who speaks; none over HTTP, where every request proves it again.
+    /// The caller; none over HTTP, where every request proves its identity.
     speaker: Option<Speaker>,
 }
 

@@ -21,9 +21,9 @@ use crate::extract::{is_json, too_large};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Where the tools are served.
+/// The path of the MCP endpoint.
 pub(crate) const PATH: &str = "/mcp";
-/// JSON-RPC: not JSON.
+/// JSON-RPC: the text is not valid JSON.
 const PARSE_ERROR: i64 = -32_700;
 /// JSON-RPC: JSON, and no message.
 const INVALID_REQUEST: i64 = -32_600;
@@ -48,7 +48,6 @@ impl Service {
     }
 }
 
-/// `POST /mcp`
 pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let mut whole = Request::new(body);

@@ -55,7 +55,7 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// What may be `null` may as well be left out.
+/// Makes properties that may be `null` optional.
 fn flatten_null(object: &mut Map<String, Value>) {
     if let Some(types) = object.get("type").and_then(Value::as_array) {
         let mut types = types.clone();

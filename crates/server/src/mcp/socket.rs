@@ -18,9 +18,9 @@ use crate::home_socket::{HomeSocket, SocketError, listen_at};
 
 /// Longest greeting, in bytes.
 const GREETING_BYTES_MAX: u64 = 1_024;
-/// How long a process may take to say who it is.
+/// Time in which a process must identify itself.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long calls that were begun may take to end when the socket is closed.
+/// Time that running calls may take to finish when the socket is closed.
 const ENDING_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The first line that a process says.

@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 use super::context::ToolContext;
 use super::tool::{InstanceField, ToolError};
 
-/// Who speaks over a connection.
+/// The caller on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
     /// The instance; calls that name none are its own.
     pub instance: InstanceId,
-    /// Whether calls that name another instance are refused.
+    /// True if calls that name another instance are refused.
     pub bound: bool,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,
-    /// How it is called in the record of acts.
+    /// Its name in the audit log.
     pub name: String,
 }
 

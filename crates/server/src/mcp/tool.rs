@@ -15,10 +15,9 @@ use serde_json::{Map, Value};
 use super::context::ToolContext;
 use super::schema;
 
-/// What a tool does to what is there, as clients are told.
+/// The effect of a tool on stored data, as clients see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// It only looks.
     Reads,
     /// It looks, and keeps that this instance has seen it; asked again, it says and keeps the same.
     Notes,
@@ -31,7 +30,7 @@ pub(super) enum Effect {
 }
 
 impl Effect {
-    /// Whether a second call does no more than the first.
+    /// True if a second call does no more than the first.
     pub(super) fn may_be_repeated(self) -> bool {
         matches!(self, Self::Reads | Self::Notes)
     }
@@ -68,25 +67,23 @@ impl From<StoreError> for ToolError {
 type Work =
     dyn Fn(Arc<ToolContext>, Caller, Value) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
 
-/// What `instanceId` means to a tool.
+/// The meaning of `instanceId` for a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InstanceField {
     /// It has no such field.
     Absent,
-    /// Who speaks.
     Speaker,
-    /// Whose day is written or deleted: one's own.
+    /// The instance whose day is written or deleted: the caller's own.
     Owner,
-    /// Whose day is read: anybody's.
+    /// The instance whose day is read: any.
     Reference,
 }
 
-/// A tool.
 pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
     pub(super) effect: Effect,
-    /// Whether it may take so long that the client should hear of it in between.
+    /// True if it may take so long that the client should hear of it in between.
     pub(super) is_long: bool,
     /// Other names of arguments, each with the one that is meant.
     also: &'static [(&'static str, &'static str)],

@@ -14,10 +14,10 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use super::completions::{AssistantRole, FinishReason, UsageBody, interrupted, no_reply};
 use super::stop::StopFilter;
 
-/// What all chunks of a reply share.
+/// Fields that all chunks of a reply share.
 pub(super) struct ChunkHeader {
     pub(super) id: String,
-    /// Seconds since 1970.
+    /// In seconds since 1970 (Unix time).
     pub(super) created: i64,
     pub(super) model: String,
 }
@@ -27,7 +27,7 @@ pub(super) struct ChunkHeader {
 pub(crate) struct CompletionChunk {
     id: String,
     object: ChunkTag,
-    /// Seconds since 1970.
+    /// In seconds since 1970 (Unix time).
     created: i64,
     model: String,
     /// Empty in the frame with the usage.
@@ -48,7 +48,7 @@ enum ChunkTag {
 struct ChunkChoice {
     index: u32,
     delta: ChunkDelta,
-    /// Always null.
+    /// Always null, for compatibility.
     logprobs: (),
     finish_reason: Option<FinishReason>,
 }
@@ -66,7 +66,7 @@ struct ChunkStream {
     events: UnboundedReceiver<TurnEvent>,
     wants_usage: bool,
     stop: StopFilter,
-    /// Whether any of the reply's words went out.
+    /// True if any of the reply's words went out.
     spoken: bool,
     over: bool,
     frames: VecDeque<Event>,

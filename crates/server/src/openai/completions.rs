@@ -26,7 +26,7 @@ use crate::state::App;
 pub const CHANNEL_HEADER: &str = "x-echovessel-channel";
 /// The channel of the program's own terminal.
 pub const TERMINAL_CHANNEL: &str = "terminal";
-/// Where completions are asked for.
+/// The path of chat completions.
 pub(crate) const PATH: &str = "/v1/chat/completions";
 
 /// `POST /v1/chat/completions`. The turn goes on when the client goes away.
@@ -180,7 +180,7 @@ pub(super) fn interrupted() -> Problem {
 pub(crate) struct ChatCompletion {
     id: String,
     object: CompletionTag,
-    /// Seconds since 1970.
+    /// In seconds since 1970 (Unix time).
     created: i64,
     model: String,
     choices: [CompletionChoice; 1],
@@ -198,7 +198,7 @@ enum CompletionTag {
 struct CompletionChoice {
     index: u32,
     message: ReplyMessage,
-    /// Always null.
+    /// Always null, for compatibility.
     logprobs: (),
     finish_reason: FinishReason,
 }
@@ -207,7 +207,7 @@ struct CompletionChoice {
 struct ReplyMessage {
     role: AssistantRole,
     content: String,
-    /// Always null.
+    /// Always null, for compatibility.
     refusal: (),
 }
 

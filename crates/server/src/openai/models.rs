@@ -22,7 +22,7 @@ pub(crate) struct ModelList {
 pub(crate) struct ModelBody {
     id: PersonaId,
     object: ModelTag,
-    /// Seconds since 1970.
+    /// In seconds since 1970 (Unix time).
     created: i64,
     owned_by: &'static str,
     name: String,
@@ -42,12 +42,11 @@ enum ModelTag {
     Model,
 }
 
-/// `GET /v1/models`
+/// Handler of `GET /v1/models`.
 pub(crate) async fn list(State(app): State<App>, _: Principal) -> Result<Json<ModelList>, Problem> {
     Ok(Json(ModelList { object: ListTag::List, data: all(&app).await? }))
 }
 
-/// `GET /v1/models/{id}`
 pub(crate) async fn one(
     State(app): State<App>,
     _: Principal,

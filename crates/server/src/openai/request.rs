@@ -152,7 +152,7 @@ impl CompletionRequest {
     }
 }
 
-/// Whether a text is one of the tasks that Open WebUI gives a model in a user's name: each begins and ends alike, around
+/// True if a text is one of the tasks that Open WebUI gives a model in a user's name: each begins and ends alike, around
 /// the conversation so far or around documents.
 fn is_of_the_program(text: &str) -> bool {
     let around = |tag: &str| text.contains(&format!("<{tag}>")) && text.contains(&format!("</{tag}>"));

@@ -13,7 +13,7 @@ impl StopFilter {
         Self { stops, held: String::new(), over: false }
     }
 
-    /// What of the text so far can be said now.
+    /// Returns the text that can be sent now.
     pub(super) fn pass(&mut self, piece: &str) -> String {
         if self.over {
             return String::new();
@@ -34,12 +34,12 @@ impl StopFilter {
         std::mem::take(&mut self.held)
     }
 
-    /// Whether a stop has come.
+    /// True if a stop has come.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Where a stop may have begun.
+    /// Position at which a stop sequence may have begun.
     fn possible_stop(&self) -> usize {
         let places = self.held.char_indices().map(|(at, _)| at);
         let begins = |at: &usize| self.stops.iter().any(|stop| stop.starts_with(&self.held[*at..]));

@@ -33,11 +33,11 @@ pub(crate) struct RequestBody {
     pub(crate) is_required: bool,
 }
 
-/// What a handler takes and returns. Most of it comes from the handler's own signature.
+/// Documentation of a handler's input and output. Most of it comes from the handler's signature.
 #[derive(Clone, Default)]
 pub(crate) struct Docs {
     pub(crate) query: Vec<SchemaOf>,
-    /// Whether the query names a scope.
+    /// True if the query names a scope.
     pub(crate) is_scoped: bool,
     pub(crate) body: Option<RequestBody>,
     pub(crate) successes: Vec<Success>,
@@ -47,7 +47,6 @@ pub(crate) struct Docs {
 
 pub(crate) struct Route {
     pub(crate) tag: &'static str,
-    /// In lower case.
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) summary: &'static str,
@@ -149,7 +148,7 @@ impl Route {
         crate::auth::is_guarded(self.path)
     }
 
-    /// Whether errors have the shape of the OpenAI API.
+    /// True if errors have the shape of the OpenAI API.
     pub(crate) fn is_openai(&self) -> bool {
         self.path.starts_with("/v1/")
     }

@@ -27,7 +27,7 @@ pub(crate) trait Argument {
     fn describe(_: &mut Docs) {}
 }
 
-/// What a handler returns. A [`Response`] says nothing; its route has to.
+/// A handler's response type. A [`Response`] has no documentation; its route must provide it.
 pub(crate) trait Answer {
     fn describe(_: &mut Docs) {}
 }

@@ -26,7 +26,7 @@ const FORMAT: &str = "echovessel-archive";
 const VERSION: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 
-/// What an archive holds: `manifest.json`, the last entry.
+/// The manifest of an archive: `manifest.json`, its last entry.
 #[derive(Debug, Deserialize, Serialize)]
 struct Manifest {
     format: String,

@@ -22,7 +22,7 @@ const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Largest picture or manifest, in bytes.
 const WHOLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// What an archive says that it holds; `None` if the file is not one.
+/// Reads the manifest of an archive; `None` if the file is no archive.
 pub fn look_at_archive(path: &Path) -> Option<ArchiveReport> {
     let mut zip = ZipArchive::new(BufReader::new(File::open(path).ok()?)).ok()?;
     let manifest = manifest(&mut zip).ok()?;

@@ -1,6 +1,6 @@
 //! Which rows an archive holds, and whose they are.
 
-/// How a row is known to be a persona's.
+/// The column that leads from a row to its persona.
 pub(super) enum Owner {
     /// It is the home's: only in an archive of all personas.
     Home,

@@ -67,7 +67,7 @@ fn line(connection: &Connection, asked: Node) -> Result<Vec<Node>> {
     Ok(found)
 }
 
-/// What one node says and has said, newest first.
+/// The texts of a node, the newest first.
 fn versions_of(connection: &Connection, node: Node) -> Result<Vec<NodeVersion>> {
     let written = if approved(connection, node.seq)? {
         (VersionKind::Approval, Author::Person)
@@ -129,7 +129,7 @@ fn approved(connection: &Connection, node: i64) -> Result<bool> {
         .query_row([node], |row| row.get(0))
 }
 
-/// When another node took its place.
+/// Time at which another node replaced it.
 fn replaced_at(connection: &Connection, node: i64) -> Result<Option<Timestamp>> {
     connection
         .prepare_cached(

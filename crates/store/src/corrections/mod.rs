@@ -131,7 +131,6 @@ impl CorrectionStore for SqliteStore {
     }
 }
 
-/// A live node.
 pub(crate) fn live_node(connection: &Connection, id: NodeId) -> Result<Option<Node>> {
     connection
         .prepare_cached(concat!(

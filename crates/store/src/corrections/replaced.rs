@@ -72,7 +72,7 @@ struct Change {
     is_correction: bool,
     value: ReplacedValue,
     node: i64,
-    /// Whether it never was so, where the change tells.
+    /// `true` if the former value never held, as far as the change says.
     is_mistaken: Option<bool>,
     /// Of a supersession: the node that took its place.
     newer: Option<i64>,
@@ -185,7 +185,7 @@ fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedV
     Ok((!is_current).then_some(value))
 }
 
-/// Whether a text says a former one again that another one had replaced: it has all its names and most of its words.
+/// True if a text says a former one again that another one had replaced: it has all its names and most of its words.
 fn is_returned_to(value: &ReplacedValue) -> bool {
     let (former, current) = (content_terms(&value.text), content_terms(&value.current_text));
     let shared = former.intersection(&current).count() as f64;

@@ -15,7 +15,7 @@ use crate::engine::writer::UnitOfWork;
 use crate::nodes::new_nodes::{self, Origin};
 use crate::rows::{self, microseconds, node_columns, to_json};
 
-/// What a repetition was beside its text and its words.
+/// Fields of a merged repetition besides its text and its evidence.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Merged {
     pub(crate) emotional_impact: i8,
@@ -44,7 +44,7 @@ struct Change {
     kind: String,
     newer: Option<i64>,
     merge: Option<i64>,
-    /// Whether there is something to go back to.
+    /// The description to go back to, if there is one.
     description: Option<String>,
 }
 
@@ -211,7 +211,7 @@ fn by_number(connection: &Connection, seq: i64) -> sql::Result<Option<Node>> {
         .optional()
 }
 
-/// What a merge keeps of the repetition, as JSON.
+/// The fields of a repetition that a merge stores, as JSON.
 pub(crate) fn merged_json(node: &NewNode) -> sql::Result<String> {
     to_json(&Merged::of(node))
 }

@@ -16,21 +16,20 @@ use crate::engine::sql::{self, Connection, params};
 use crate::engine::{SqliteStore, StoreOptions, check, migrate};
 use crate::rows;
 
-/// What a copy holds.
+/// Counts of a backup's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackupReport {
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// Messages in it.
     pub messages: u64,
     /// Events, thoughts, intentions and expectations in it.
     pub nodes: u64,
 }
 
-/// What was erased in one home and is in an older copy of it.
+/// Erasures in one home that an older copy of it lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissedErasures {
-    /// What to forget in the copy, by scope.
+    /// Selections to forget in the copy, by scope.
     pub selections: Vec<(Scope, Selection)>,
     /// Receipts that the copy does not have.
     pub receipts: u64,
@@ -101,8 +100,8 @@ fn refuse_empty(path: &Path) -> Result<(), StoreError> {
 }
 
 impl SqliteStore {
-    /// What the database at `newer` has erased and this one, an older copy of it, still holds. Also takes over the
-    /// receipts that are missing here. A selection's ids may name what is not here.
+    /// Erasures in the database at `newer` of rows that this older copy still has. Also copies the receipts that are
+    /// missing here. A selection's ids may name rows that do not exist here.
     pub async fn missed_erasures(&self, newer: &Path) -> Result<MissedErasures, StoreError> {
         let options = StoreOptions::default();
         let newer = newer.to_owned();

@@ -16,7 +16,7 @@ const COMPLAINTS_MAX: u32 = 20;
 /// counts zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// What SQLite's own integrity check complains of.
+    /// Messages of SQLite's own integrity check.
     pub complaints: Vec<String>,
     /// Rows that refer to a row that is not there.
     pub broken_references: u64,
@@ -31,7 +31,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Whether nothing was found.
+    /// True if nothing was found.
     pub fn is_whole(&self) -> bool {
         *self == Self::default()
     }
@@ -95,7 +95,7 @@ fn orphan_vectors(rows: &str, vectors: &str) -> String {
     )
 }
 
-/// What SQLite's own integrity check complains of; reads the whole file.
+/// Messages of SQLite's own integrity check; reads the whole file.
 pub(crate) fn complaints(connection: &Connection) -> Result<Vec<String>> {
     connection
         .prepare(&format!("PRAGMA integrity_check({COMPLAINTS_MAX})"))?

@@ -59,7 +59,7 @@ impl Failure {
         }
     }
 
-    /// Whether the engine may have given up the whole transaction, so that a savepoint can't save the others.
+    /// True if the engine may have given up the whole transaction, so that a savepoint can't save the others.
     pub(crate) fn spoils_transaction(&self) -> bool {
         let Self::Statement(error) = self else { return false };
         if let Error::Postgres(failure) = error {
@@ -114,7 +114,7 @@ fn of_server(failure: &postgres::Error, error: &Error) -> StoreError {
     }
 }
 
-/// What SQLite calls the error; `None` where the statement itself succeeded.
+/// SQLite's code of the error; `None` if the statement itself succeeded.
 fn error_code(error: &Error) -> Option<ErrorCode> {
     match error {
         Error::Sqlite(error) => error.sqlite_error_code(),

@@ -184,7 +184,7 @@ pub(crate) fn check(
     if version > newest(migrations) { Err(newer(version, path, migrations)) } else { Ok(()) }
 }
 
-/// Whether the home is one of [`UNRELEASED`].
+/// True if the home is one of [`UNRELEASED`].
 fn is_unreleased(connection: &Connection, version: i32) -> rusqlite::Result<bool> {
     if version != UNRELEASED.0 {
         return Ok(false);

@@ -36,12 +36,12 @@ use readers::Readers;
 use sql::Connection;
 use writer::{UnitOfWork, Writer};
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Threads that read, at least one.
     pub readers: usize,
-    /// How long to wait for another process that holds the database.
+    /// Time to wait for another process that holds the database.
     pub busy_timeout: Duration,
     /// Most memory that each connection caches pages in, in KiB.
     pub cache_kib: u32,
@@ -147,7 +147,7 @@ impl SqliteStore {
         })
     }
 
-    /// Whether the home is in a database on a server, whose log and copies are its operator's.
+    /// True if the home is in a database on a server, whose log and copies are its operator's.
     pub fn is_on_server(&self) -> bool {
         self.address.is_some()
     }

@@ -15,15 +15,15 @@ use crate::index::words::{self, Frequencies};
 /// Most commands in one transaction: bounds how long the first of them waits for the last.
 const GROUP_MAX: usize = 1_024;
 
-/// What a command works with. Words wait until the end of the group: the full-text index writes out all it holds
-/// whenever a savepoint begins, and each such flush is a segment to be merged later.
+/// The connection and the pending index updates of a command. Words wait until the end of the group: the full-text index is
+/// flushed whenever a savepoint begins, and each flush is a segment to be merged later.
 pub(crate) struct UnitOfWork<'a> {
     pub(crate) connection: &'a Connection,
     words: Vec<WordEntry>,
 }
 
 struct WordEntry {
-    /// Whether the terms are put in or taken out.
+    /// True if the terms are put in or taken out.
     goes_in: bool,
     corpus: Corpus,
     seq: i64,
@@ -80,7 +80,7 @@ trait Command: Send {
     fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure>;
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 
-    /// Whether it must run by itself, outside of any transaction.
+    /// True if it must run by itself, outside of any transaction.
     fn stands_alone(&self) -> bool {
         false
     }
@@ -131,7 +131,7 @@ where
     }
 }
 
-/// What the rest of the store is told of commits.
+/// Callbacks of the rest of the store after a commit.
 struct Commits {
     count: AtomicU64,
     frequencies: Arc<Frequencies>,
@@ -286,7 +286,7 @@ fn commit(
     outcome
 }
 
-/// How each command ended, and whether words were taken out of an index.
+/// The result of each command, and whether words were removed from an index.
 type Outcomes = (Vec<Result<(), StoreError>>, bool);
 
 fn run_all(connection: &Connection, group: &mut [Box<dyn Command>]) -> Result<Outcomes, Failure> {

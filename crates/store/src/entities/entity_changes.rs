@@ -15,7 +15,7 @@ use crate::entities::entity_queries::{self, by_id, goes_by, is_uncertain};
 use crate::entities::{self, entity_vectors};
 use crate::rows::{self, StoredEnum, microseconds};
 
-/// What a change overwrote; only what it did is there.
+/// Values that a change overwrote; only those of its own fields are set.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Before {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,11 +27,11 @@ struct Before {
     added_alias: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     description: Option<Description>,
-    /// When the entity had last changed.
+    /// Time of the entity's change before.
     updated_at: Option<i64>,
 }
 
-/// Who an entity was taken for.
+/// Identity of an entity before a change.
 #[derive(Debug, Serialize, Deserialize)]
 struct Identity {
     id: Uuid,
@@ -328,7 +328,7 @@ fn last_change(connection: &Connection, id: EntityId) -> Result<Option<Kept>> {
         .optional()
 }
 
-/// Whether it was settled again who this one is, which only makes sense on top of the kept change.
+/// True if it was settled again who this one is, which only makes sense on top of the kept change.
 fn identity_changed_after(connection: &Connection, id: EntityId, kept: &Kept) -> Result<bool> {
     if kept.before.identities.is_empty() {
         return Ok(false);

@@ -11,7 +11,7 @@ use crate::rows;
 /// Merges that are followed from one entity to the one that it is part of. They form no circle; this is the bound.
 const MERGES_FOLLOWED: usize = 1_000;
 
-/// What [`read`] reads: `e` is `entities`.
+/// Columns for [`read`]: `e` is `entities`.
 macro_rules! entity_columns {
     () => {
         "e.id, e.canonical_name, e.kind, e.description, e.owner_override, e.merge_status, e.merge_target, \
@@ -75,7 +75,7 @@ fn aliases(connection: &Connection, id: EntityId) -> Result<Vec<String>> {
     Ok(names.into_iter().map(|(name, _)| name).collect())
 }
 
-/// What a person wrote of a part stands before what nobody wrote; what was merged in fills in for a missing text.
+/// Combines the descriptions of an entity's parts: a person's text comes first; merged entities fill in a missing one.
 fn describe_by_parts(connection: &Connection, entity: &mut Entity) -> Result<()> {
     let found = connection
         .prepare_cached(concat!(
@@ -119,7 +119,7 @@ fn rooted(connection: &Connection, id: EntityId) -> Result<Option<EntityId>> {
     Ok(None)
 }
 
-/// What the entity is, merged or not; none if it is not in the scope.
+/// The kind of the entity, merged or not; none if it is not in the scope.
 pub(crate) fn kind(connection: &Connection, scope: i64, id: EntityId) -> Result<Option<EntityKind>> {
     connection
         .prepare_cached("SELECT kind FROM entities WHERE id = ?1 AND scope = ?2")?
@@ -207,7 +207,7 @@ pub(crate) fn of_nodes(connection: &Connection, nodes: &[NodeId]) -> Result<Vec<
     Ok(links)
 }
 
-/// How often each was spoken of.
+/// Number of times each was spoken of.
 pub(crate) fn mentions(connection: &Connection, scope: i64, ids: &[EntityId]) -> Result<Vec<EntityMentions>> {
     let mut statement = connection.prepare_cached(concat!(
         parts!(),
@@ -282,12 +282,12 @@ pub(crate) fn described_before(
         .collect()
 }
 
-/// Whether the name is among those of the entity or of what was merged into it.
+/// True if the name is among those of the entity or of what was merged into it.
 pub(crate) fn goes_by(entity: &Entity, folded: &str) -> bool {
     entity.aliases.iter().any(|alias| fold_name(alias) == folded)
 }
 
-/// Whether it is open with whom the entity is one.
+/// True if it is open with whom the entity is one.
 pub(crate) fn is_uncertain(entity: &Entity) -> bool {
     entity.merge_status == MergeStatus::Uncertain
 }

@@ -8,7 +8,7 @@ use super::removal::{RowKey, uuid};
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, column};
 
-/// What [`dependent`] reads: `n` is `concept_nodes`.
+/// Columns for [`dependent`]: `n` is `concept_nodes`.
 macro_rules! dependent_columns {
     () => {
         "n.id, n.type, n.description, n.created_at, n.source_session_id"

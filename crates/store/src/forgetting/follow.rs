@@ -75,7 +75,7 @@ fn add_mentions(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     Ok(())
 }
 
-/// Whether a thought that cites a removed node is removed too.
+/// True if a thought that cites a removed node is removed too.
 fn goes_along(connection: &Connection, going: &RemovalSet, thought: i64) -> Result<bool> {
     match going.thoughts {
         ThoughtPolicy::Orphan => Ok(false),

@@ -16,7 +16,7 @@ use crate::messages;
 use crate::rows::{self, microseconds};
 use crate::sessions::reconciliation;
 
-/// What the index knows of a message, and where it belongs.
+/// Index terms of a message, and its place.
 struct Stored {
     seq: i64,
     scope: i64,

@@ -161,7 +161,7 @@ impl ForgetStore for SqliteStore {
     }
 }
 
-/// What forgetting would take.
+/// Previews an erasure by running it within a savepoint.
 fn preview(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetSummary, Failure> {
     Ok(unit.attempt(|unit| forget(unit, act, true), |_| false)?.taken)
 }

@@ -11,10 +11,9 @@ use crate::engine::sql::{Connection, Result, params};
 use crate::index::words;
 use crate::rows::column;
 
-/// What becomes of the scope's entities.
+/// Changes to the scope's entities.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Entities that go.
     pub(super) entities: BTreeSet<RowKey>,
     /// Names that go, of entities that stay, by their number.
     pub(super) aliases: BTreeSet<i64>,
@@ -49,9 +48,8 @@ struct Entity {
     description: Option<String>,
     /// A person wrote of it.
     owner_override: bool,
-    /// Numbers, names.
     aliases: Vec<(i64, String)>,
-    /// Whether it was linked to a node that goes, and whether it still is to one that stays.
+    /// True if it was linked to a node that goes, and whether it still is to one that stays.
     loses_link: bool,
     keeps_link: bool,
 }
@@ -121,7 +119,7 @@ fn folded_texts(going: &RemovalSet) -> Vec<String> {
     messages.chain(nodes).chain(rewritten).map(|text| fold_name(text)).collect()
 }
 
-/// Whether a message or node that stays holds the name.
+/// True if a message or node that stays holds the name.
 fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let phrase = Phrase(index_terms(name).split_whitespace().map(str::to_owned).collect());
     if phrase.0.is_empty() {

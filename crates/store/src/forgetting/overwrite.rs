@@ -97,7 +97,7 @@ pub(super) fn copies(path: &Path) -> std::result::Result<Vec<String>, StoreError
     Ok(names)
 }
 
-/// Whether the file may hold memory: a database, or an archive that a backup is kept in.
+/// True if the file may hold memory: a database, or an archive that a backup is kept in.
 fn is_copy(path: &Path) -> bool {
     let mut head = [0_u8; 16];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));

@@ -15,7 +15,7 @@ use crate::engine::sql::{Connection, Result, Row, params};
 use crate::graph;
 use crate::rows::{self, to_json};
 
-/// What a failed session says in place of a cause that may have held lost words.
+/// Replaces the error of a failed session, which may have held erased text.
 const CAUSE_FORGOTTEN: &str =
     "what it failed of was forgotten with words that stood in it; nothing else was lost, try it again";
 

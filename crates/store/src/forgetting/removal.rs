@@ -57,14 +57,13 @@ pub(super) struct RemovalSet {
     pub(super) thoughts: ThoughtPolicy,
     /// The session that is extracted again, after an edit.
     pub(super) again: Option<RowKey>,
-    /// Folded.
     pub(super) text: Option<String>,
-    /// Whether the words on which forgotten nodes rest are not to be brought up again.
+    /// True if the words on which forgotten nodes rest are not to be brought up again.
     pub(super) silences: bool,
-    /// Whether documents that all users share are left as they are.
+    /// True if documents that all users share are left as they are.
     pub(super) spares_shared: bool,
-    /// Whether it is only counted what would go. Messages, memories, receipts and traces are not touched then; the few rows of names,
-    /// of the graph and of documents are written and rolled back.
+    /// True if it is only counted what would go. Messages, memories, receipts and traces are not touched then; the few rows
+    /// of names, of the graph and of documents are written and rolled back.
     pub(super) is_preview: bool,
     pub(super) messages: BTreeMap<i64, RemovedMessage>,
     pub(super) changed: BTreeMap<i64, ChangedMessage>,
@@ -78,7 +77,6 @@ pub(super) struct RemovalSet {
     pub(super) mentions: BTreeSet<i64>,
     /// Nodes that stay and were said less often than before.
     pub(super) said_less: BTreeSet<i64>,
-    /// Refused memories.
     pub(super) rejected: BTreeSet<RowKey>,
 }
 
@@ -105,7 +103,7 @@ impl RemovalSet {
         }
     }
 
-    /// Whether the text to be forgotten is in this one.
+    /// True if the text to be forgotten is in this one.
     pub(super) fn is_in(&self, text: &str) -> bool {
         self.text.as_ref().is_some_and(|wanted| text::fold(text).contains(wanted))
     }
@@ -114,7 +112,7 @@ impl RemovalSet {
         self.reason == LossReason::Forgotten
     }
 
-    /// Whether a node is removed or rewritten.
+    /// True if a node is removed or rewritten.
     pub(super) fn changes_nodes(&self) -> bool {
         !self.nodes.is_empty() || !self.rewritten.is_empty()
     }

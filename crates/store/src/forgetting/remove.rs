@@ -66,7 +66,7 @@ pub(super) fn remove_rows(
     scopes::uncount(connection, going.scope, going.messages.len(), live)
 }
 
-/// What [`remove_rows`] would take.
+/// Preview of [`remove_rows`], without deleting.
 fn preview_rows(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
     taken.orphaned.extend(orphaned(connection, going)?);
     taken.counts.mentions += going.mentions.len() as u64;
@@ -288,8 +288,8 @@ fn drop_mentions(connection: &Connection, going: &RemovalSet, taken: &mut Forget
     Ok(())
 }
 
-/// How often nodes that lost words were said. Where no quote is left, a person's correction is the only source: the text
-/// before it came from what was removed.
+/// Counts the mentions of nodes that lost evidence. If no quote is left, a person's correction is the only source: the text
+/// before it came from erased messages.
 fn recount_mentions(connection: &Connection, going: &RemovalSet) -> Result<()> {
     for seq in going.said_less.iter().filter(|seq| !going.nodes.contains_key(seq)) {
         support::recount_mentions(connection, *seq)?;

@@ -50,7 +50,7 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
     Ok(())
 }
 
-/// What another program had saved, if the session holds such, with the memories that a person accepted of it.
+/// Selects memories that another program had saved, if the session holds such, with the accepted ones.
 fn select_saved_memories(connection: &Connection, going: &mut RemovalSet, session: RowKey) -> Result<()> {
     let of_session = concat!(
         "SELECT j.id FROM rejected_memories j JOIN sessions c ON c.id = j.session_id

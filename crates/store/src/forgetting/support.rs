@@ -72,7 +72,7 @@ struct Mention {
     description: String,
 }
 
-/// What becomes of a memory, and of its repeated mentions.
+/// Result for a memory, and for its repeated mentions.
 pub(crate) struct SupportOutcome {
     pub(crate) verdict: Verdict,
     /// Numbers of the mentions that go.
@@ -245,7 +245,7 @@ pub(crate) fn reduce(
     Ok(vectors as u64)
 }
 
-/// How often a node that lost words was said.
+/// Number of times a node that lost words was said.
 pub(crate) fn recount_mentions(connection: &Connection, seq: i64) -> Result<()> {
     let (own, mentions): (bool, usize) = connection
         .prepare_cached(

@@ -20,7 +20,7 @@ use crate::scopes;
 /// Words in a row that a trace shares with a text when it quotes it. A shorter sentence counts as a whole.
 const QUOTE_LENGTH: usize = 6;
 
-/// What is lost, as traces may hold it: texts, ids, and the sessions and turns that were about it.
+/// Erased texts, ids, sessions and turns, as traces may quote them.
 #[derive(Default)]
 pub(super) struct LostTexts {
     quotes: HashSet<u64>,
@@ -159,7 +159,7 @@ fn texts(
     Ok(texts)
 }
 
-/// When the oldest of what goes was written.
+/// Creation time of the oldest erased row.
 fn first_known(connection: &Connection, going: &RemovalSet) -> Result<Option<i64>> {
     if going.text.is_some() || !going.entities.is_empty() || !going.rejected.is_empty() {
         return Ok(None);

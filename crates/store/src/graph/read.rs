@@ -10,7 +10,7 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::entities::entity_queries::{self, entity_columns, parts};
 use crate::rows;
 
-/// How sure an entity is of which the graph says nothing.
+/// Certainty of an entity without a row in the graph.
 const SETTLED: f64 = 1.0;
 const UNSETTLED: f64 = 0.5;
 

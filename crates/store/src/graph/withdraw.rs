@@ -63,12 +63,12 @@ pub(crate) fn withdraw_document(
     withdraw(connection, scope, &name.id(), at)
 }
 
-/// Which of the things that depend on a document no longer have a line in it.
+/// Dependencies on lines that a document no longer has.
 pub(super) struct Unsupported<'a> {
     /// The instance that drew them: what clients wrote is theirs.
     pub(super) instance: &'a str,
     pub(super) is_evidence_gone: &'a dyn Fn(&str) -> bool,
-    /// Whether a line that is there holds this name.
+    /// True if a line that is there holds this name.
     pub(super) is_named: &'a dyn Fn(&str) -> bool,
 }
 
@@ -174,7 +174,7 @@ fn is_of_person(connection: &Connection, id: RowKey) -> Result<bool> {
         .query_row([id], |row| row.get(0))
 }
 
-/// How many memories are about an entity or what was merged into it.
+/// Number of memories that are about an entity or what was merged into it.
 pub(super) fn memories_about(connection: &Connection, id: EntityId) -> Result<u64> {
     connection
         .prepare_cached(concat!(

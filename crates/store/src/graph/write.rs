@@ -284,7 +284,7 @@ pub(super) fn ensure_entity_row(connection: &Connection, scope: i64, id: Uuid, a
     Ok(())
 }
 
-/// What depends on a memory.
+/// The row that depends on a memory.
 #[derive(Clone, Copy)]
 pub(super) enum SourceOwner {
     Node(Uuid),

@@ -2,7 +2,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::engine::sql::{Result, ValueRef};
 
-/// What a table holds, whatever the order of its rows: their number, and the sum of their digests.
+/// Contents of a table in any order: number of rows, and sum of their digests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TableDigest {
     pub(super) rows: u64,

@@ -23,7 +23,6 @@ use digest::TableDigest;
 /// A database that holds a home, or is to hold one.
 #[derive(Clone, Debug)]
 pub enum HomeDatabase {
-    /// A SQLite file.
     File(PathBuf),
     /// A database on a PostgreSQL server.
     Server(ServerAddress),
@@ -38,7 +37,7 @@ impl fmt::Display for HomeDatabase {
     }
 }
 
-/// How a home is copied.
+/// Settings for copying a home.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CopySettings {
     /// Refuses a source on a server that a daemon uses. Without it, the copy is of the moment at which it began.
@@ -47,25 +46,25 @@ pub struct CopySettings {
     pub replaces: bool,
 }
 
-/// How far a copy is.
+/// Progress of copying a home.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyProgress<'a> {
     /// Table that is being copied.
     pub table: &'a str,
     /// Rows of it that were copied.
     pub rows: u64,
-    /// Whether these are all of its rows.
+    /// True if these are all of its rows.
     pub is_complete: bool,
 }
 
-/// What was copied.
+/// Counts of copied rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyReport {
     /// Tables, also those without rows.
     pub tables: u64,
     /// Rows of all tables.
     pub rows: u64,
-    /// What is not deleted of them.
+    /// Counts of rows that are not deleted.
     pub home: HomeCounts,
 }
 
@@ -127,10 +126,9 @@ pub(crate) fn begin_reading(from: &HomeDatabase, refuses_used: bool) -> Result<C
     }
 }
 
-/// How much a database holds that is not deleted.
+/// Counts of a home's rows that are not deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HomeCounts {
-    /// Messages.
     pub messages: u64,
     /// Events, thoughts, intentions and expectations.
     pub nodes: u64,
@@ -163,7 +161,7 @@ enum CopyError {
     Source(Error),
     Target(Error),
     Store(StoreError),
-    /// What was read back differs, or is not whole.
+    /// The copy differs from its source, or is damaged.
     Different(String),
 }
 

@@ -19,7 +19,7 @@ use crate::index::words;
 use crate::rows::{self, to_json};
 use crate::scopes;
 
-/// What a count may add to a piece's number beside its day.
+/// Weight of the day in a chunk's number: counts below it keep the order of days.
 const DAY: i64 = 1 << 40;
 /// Characters behind a piece whose grams it has too.
 const GRAMS_BEYOND: usize = 64;

@@ -84,7 +84,7 @@ pub(super) fn commit(
     Ok(HubCommitOutcome::Done(revision))
 }
 
-/// Whether an event that a line of the commit tells was forgotten since it was read.
+/// True if an event that a line of the commit tells was forgotten since it was read.
 fn has_lost_an_event(connection: &Connection, commit: &HubCommit) -> Result<bool> {
     for line in &commit.lines {
         let is_there: bool = connection

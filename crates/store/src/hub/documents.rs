@@ -129,7 +129,7 @@ const OUTLINES: &str = "
     WHERE d.persona_id = ?1 AND (d.user_id IS NULL OR d.user_id = ?2) AND d.revision >= ?3
     ORDER BY d.revision, d.number, v.state DESC, v.number";
 
-/// What a synchronisation needs to know of documents, in no order.
+/// Fields of documents for synchronisation, in no order.
 pub(super) fn outlines(connection: &Connection, scope: &Scope, from: i64) -> Result<Vec<DocumentOutline>> {
     let mut statement = connection.prepare_cached(OUTLINES)?;
     let mut rows = statement.query(params![scope.persona.as_str(), scope.user.as_str(), from])?;

@@ -15,15 +15,15 @@ use crate::engine::sql::{Connection, Result, params};
 use crate::graph;
 use crate::rows::{self, to_json};
 
-/// What an act of forgetting takes, as far as documents can tell it.
+/// The part of an erasure that concerns documents.
 pub(crate) struct HubForgetting<'a> {
     /// Nodes that are gone or say something else now.
     pub(crate) nodes: &'a BTreeSet<[u8; 16]>,
     /// Folded text that is erased.
     pub(crate) text: Option<&'a str>,
-    /// Whether documents that all users share are left as they are.
+    /// True if documents that all users share are left as they are.
     pub(crate) spares_shared: bool,
-    /// When, in microseconds.
+    /// In microseconds since 1970 (Unix time).
     pub(crate) at: i64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Row {
     pub(super) name: DocumentName,
 }
 
-/// What went from documents.
+/// The result of erasing from documents.
 #[derive(Default)]
 pub(crate) struct HubForgotten {
     /// Documents, snapshots and labels that changed or went.

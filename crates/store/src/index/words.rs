@@ -26,7 +26,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Where each of the phrases stands.
+/// Looks up the rows of each phrase.
 pub(crate) fn look_up(
     connection: &Connection,
     corpus: Corpus,
@@ -41,7 +41,7 @@ pub(crate) fn look_up(
         .collect()
 }
 
-/// What is said of a phrase that stands nowhere.
+/// The result for a phrase without rows.
 pub(crate) fn nowhere() -> PhraseHits {
     PhraseHits { document_frequency: 0, seqs: Vec::new() }
 }
@@ -64,7 +64,7 @@ pub(crate) fn remove(
     Ok(())
 }
 
-/// Where the phrase stands: counts up to [`PhraseHits::FREQUENCY_MAX`], if need be, and keeps the newest `limit`.
+/// Looks up the rows of a phrase: counts up to [`PhraseHits::FREQUENCY_MAX`] if asked, and returns the newest `limit`.
 pub(crate) fn phrase_hits(
     connection: &Connection,
     corpus: Corpus,

@@ -11,7 +11,7 @@ use crate::index::vectors;
 use crate::rows::{StoredEnum, microseconds, to_json};
 use crate::scopes;
 
-/// What the nodes of one commit share.
+/// Fields that the nodes of one commit share.
 pub(crate) struct Origin {
     pub(crate) scope: i64,
     /// The session that the nodes came from; none for what was thought between sessions.

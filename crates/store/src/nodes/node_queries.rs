@@ -47,7 +47,7 @@ pub(crate) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
     Ok(found)
 }
 
-/// When the words were said on which nodes rest.
+/// Times at which the evidence of nodes was said.
 pub(crate) fn said_at(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<i64, Timestamp>> {
     let mut statement = connection.prepare_cached(
         "SELECT n.seq, COALESCE(
@@ -211,7 +211,7 @@ pub(crate) fn identity_events(connection: &Connection, scope: i64, limit: u32) -
     Ok(found.into_iter().collect())
 }
 
-/// What [`about`] gives, as outlines.
+/// The result of [`about`] as outlines.
 pub(crate) fn outlines(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<NodeOutline>> {
     let statements = pinned_and_all!(outline_columns!(), wanted.kind);
     newest_about(connection, scope, wanted, statements, outline, |outline| (outline.pinned, outline.seq))

@@ -76,7 +76,7 @@ pub(super) fn rows_containing(
     Ok(found)
 }
 
-/// Whether a text, folded, holds a folded text. Most texts are compared without folding them.
+/// True if a text, folded, holds a folded text. Most texts are compared without folding them.
 fn contains(text: &str, folded: &str) -> bool {
     if !text.is_ascii() {
         return fold(text).contains(folded);

@@ -184,7 +184,8 @@ fn texts(connection: &Connection, node: i64) -> Result<Vec<String>> {
         .collect()
 }
 
-/// Where something was said: the time, the message and the place in it. A person's own text is behind all messages of its time.
+/// Position of a statement: its time, its message and the offset in it. A person's own text is behind all messages of its
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
     at: i64,
@@ -193,7 +194,7 @@ struct Position {
 }
 
 impl Position {
-    /// Where a memory was said last.
+    /// Position of the last statement of a memory.
     fn of_node(connection: &Connection, node: i64) -> Result<Self> {
         connection
             .prepare_cached(
@@ -216,7 +217,7 @@ impl Position {
     }
 }
 
-/// When what a memory says was said: the time of the newest message that proves it, or of a person's correction.
+/// Time of a memory's statement: of the newest message that proves it, or of a person's correction.
 pub(crate) fn said_at(connection: &Connection, node: i64) -> Result<Timestamp> {
     Position::of_node(connection, node)?.time()
 }
@@ -401,7 +402,7 @@ fn supersede(
         .map(Some)
 }
 
-/// Whether the line of those that replaced `from` comes to `to`.
+/// True if the line of those that replaced `from` comes to `to`.
 fn leads_to(connection: &Connection, from: i64, to: i64) -> Result<bool> {
     connection
         .prepare_cached(

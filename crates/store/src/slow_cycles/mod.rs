@@ -146,7 +146,7 @@ fn slow_cycle_state(connection: &Connection, scope: i64, since: Timestamp) -> Re
     Ok(SlowCycleState { last_at, cycles, input_tokens, output_tokens, salient_questions, tombstones })
 }
 
-/// What was forgotten of a memory until now. It only grows, as long as there is the memory.
+/// Number of erased rows of a memory. It only grows, as long as the memory exists.
 fn tombstones(connection: &Connection, scope: i64) -> Result<u64> {
     connection
         .prepare_cached("SELECT count(*) FROM tombstones WHERE scope = ?1")?

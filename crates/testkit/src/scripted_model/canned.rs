@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{RecordedRequest, Reply, ScriptedModel, UNNAMED};
 
-/// How long the scripted model takes, in real time.
+/// Speed of the scripted model, in real time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     /// Until the first token.
@@ -48,7 +48,7 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     model.on(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
 }
 
-/// Whether the texts of a request without a schema speak of this member of the answer.
+/// True if the texts of a request without a schema speak of this member of the answer.
 fn asks_for(request: &RecordedRequest, member: &str) -> bool {
     request.system().contains(member) || request.user().contains(member)
 }
@@ -58,9 +58,7 @@ fn asks_for(request: &RecordedRequest, member: &str) -> bool {
 pub struct AskedPair {
     /// Its number, from 1.
     pub number: usize,
-    /// The older statement.
     pub older: String,
-    /// The newer one.
     pub newer: String,
     /// The words that prove the newer one.
     pub words: String,

@@ -5,17 +5,14 @@ use serde_json::{Value, json};
 use super::reply::{Reply, TokenCounts};
 use super::request::RecordedRequest;
 
-/// Which protocol a request speaks.
+/// Protocol of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// OpenAI's chat completions.
     OpenAi,
-    /// Anthropic's messages.
     Anthropic,
 }
 
 impl Dialect {
-    /// A whole answer.
     pub(super) fn whole(self, request: &RecordedRequest, reply: &Reply, text: &str) -> Value {
         let model = request.model();
         match self {

@@ -86,7 +86,7 @@ impl ScriptedModel {
         Ok(Self { address, shared, accepting })
     }
 
-    /// Where the OpenAI-compatible API lives; ends in `/v1`.
+    /// Address of the OpenAI-compatible API; ends in `/v1`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("{}/v1", self.origin())
@@ -135,7 +135,7 @@ impl ScriptedModel {
         self.shared.lock().requests.clone()
     }
 
-    /// What was asked for this task, in order.
+    /// Requests of this task so far, in order.
     #[must_use]
     pub fn requests_for(&self, task: &str) -> Vec<RecordedRequest> {
         self.shared.lock().of_task(task).cloned().collect()
@@ -146,7 +146,7 @@ impl ScriptedModel {
         self.shared.wait_for(|script| script.of_task(task).count() >= count).await;
     }
 
-    /// How many answers the client did not wait for: it closed the connection.
+    /// Number of answers the client did not wait for: it closed the connection.
     #[must_use]
     pub fn hang_ups(&self) -> usize {
         self.shared.lock().hang_ups

@@ -40,7 +40,6 @@ pub(super) struct Fault {
 
 #[derive(Clone, Debug)]
 pub(super) enum FaultKind {
-    /// The connection closes.
     Cut,
     /// An error object comes instead of the next delta.
     Error(String),
@@ -154,7 +153,7 @@ impl Reply {
         self
     }
 
-    /// What the answer says it cost, in tokens; `cached` is a part of `input`. Without it: 100, 10, 0.
+    /// Usage that the answer reports, in tokens; `cached` is a part of `input`. Without it: 100, 10, 0.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64, cached: u64) -> Self {
         self.usage = TokenCounts { input, output, cached };

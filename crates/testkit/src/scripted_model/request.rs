@@ -7,7 +7,6 @@ use serde_json::Value;
 pub struct RecordedRequest {
     /// The task as the script matched it; `"models"` for the list of models.
     pub task: String,
-    /// The HTTP method.
     pub method: String,
     /// The path, without a query.
     pub path: String,
@@ -40,7 +39,7 @@ impl RecordedRequest {
         self.body["model"].as_str().unwrap_or_default()
     }
 
-    /// Whether the answer is to be streamed.
+    /// True if the answer is to be streamed.
     #[must_use]
     pub fn streamed(&self) -> bool {
         self.body["stream"] == Value::Bool(true)

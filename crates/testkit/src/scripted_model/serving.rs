@@ -24,7 +24,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Whether a connection serves further requests.
+/// Use of a connection after a response.
 #[derive(PartialEq)]
 enum After {
     Keep,
@@ -192,7 +192,7 @@ async fn write_endlessly(writer: &mut (impl AsyncWrite + Unpin), reply: &Reply) 
     }
 }
 
-/// What passes before the first token.
+/// Waits before the first token.
 async fn hold_back(reply: &Reply) {
     if let Some(gate) = &reply.gate {
         gate.notified().await;

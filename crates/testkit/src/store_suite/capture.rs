@@ -7,7 +7,7 @@ use memory::sessions::{CloseTrigger, SessionStatus};
 use super::Outcome;
 use super::stage::{Stage, at};
 
-/// What was said is kept verbatim, with its session's counters.
+/// Messages are stored verbatim, and their session counts them.
 pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let line = NewMessage { incomplete: true, ..stage.line("  Ｈéllo 小黑\n\u{0}’", 1) };

@@ -75,7 +75,7 @@ pub async fn a_correction_keeps_the_old_text_and_can_be_taken_back(store: &dyn S
     Ok(())
 }
 
-/// What was replaced is found by the words of a text, also after later changes and undos.
+/// Replaced values are found by the words of a text, also after later changes and undos.
 pub async fn texts_find_what_they_say_that_was_replaced(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let cat = stage.remember("The user's cat is called Mochi", 0).await?;
@@ -213,7 +213,7 @@ pub async fn a_supersession_is_taken_back_and_never_goes_in_a_circle(store: &dyn
     Ok(())
 }
 
-/// What a person approves is written with all that belongs to it, once.
+/// An approved memory is written once, with all its parts.
 pub async fn an_approved_memory_is_written_whole(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed("grandma died", 0).await?;

@@ -278,7 +278,7 @@ pub async fn of_many_links_the_newest_and_the_weightiest_are_given(store: &dyn S
     Ok(())
 }
 
-/// What was merged into an entity goes with it; with one name only, what goes by another stays.
+/// Erasing an entity erases those merged into it; if only one name is erased, texts with another name stay.
 pub async fn forgetting_knows_who_is_whom(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["Ines came", "my cousin Nena came", "Tom came"], 0).await?;

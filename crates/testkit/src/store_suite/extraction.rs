@@ -225,7 +225,7 @@ pub async fn a_taken_name_stays_where_it_is(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What was refused is listed until it is settled, once.
+/// Refused proposals are listed until they are settled, once.
 pub async fn a_refused_memory_waits_for_a_person(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed("grandma died", 0).await?;

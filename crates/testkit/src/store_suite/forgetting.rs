@@ -77,12 +77,12 @@ pub(super) fn node(stage: &Stage<'_>, description: &str, quotes: &[&Message]) ->
     node
 }
 
-/// What rested on a message alone goes with it; a thought about that stays, marked.
+/// Erasing a message erases memories without other evidence; thoughts about them stay, marked.
 pub async fn a_message_takes_what_rests_on_it(store: &dyn Store) -> Outcome {
     a_message_goes(store, ForgetMode::Orphan).await
 }
 
-/// What rested on a message alone goes with it, and every thought about that too.
+/// Erasing a message erases memories without other evidence, and every thought about them.
 pub async fn thoughts_go_with_what_they_rest_on(store: &dyn Store) -> Outcome {
     a_message_goes(store, ForgetMode::Cascade).await
 }
@@ -334,7 +334,7 @@ pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What was computed before an act of forgetting is not committed after it; the session is resumed.
+/// Results computed before an erasure are not committed after it; the session is resumed.
 pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["my secret", "my cat"], 0).await?;

@@ -195,7 +195,7 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
     Ok(())
 }
 
-/// What lost its place to a concurrent version stands beside it, and is told of until somebody decides.
+/// A version that lost to a concurrent one is kept, and is reported until somebody decides.
 pub async fn conflicts_wait_until_they_are_settled<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let wants = name("self", "my_wants")?;
@@ -364,7 +364,7 @@ pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) ->
     Ok(())
 }
 
-/// What was erased by its name stays erased as of the latest time, whatever an older archive says of it.
+/// An erased name stays erased as of the latest time, whatever an older archive contains.
 pub async fn an_erasure_is_not_taken_back_by_an_older_one<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     store.set_own_instance(&laptop()?).await?;

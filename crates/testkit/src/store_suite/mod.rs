@@ -121,7 +121,7 @@ pub use withdrawal::{
     words_that_were_unsaid_stand_in_no_memory,
 };
 
-/// What a chapter ends with.
+/// The result of a test.
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// Makes a test of every chapter. `$open` is an async function without arguments; it gives `Result<(store, guard), _>`

@@ -26,7 +26,7 @@ pub async fn a_persona_is_made_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What is not written stays as it was; a reset takes all.
+/// Fields that are not written keep their values; a reset clears all.
 pub async fn facts_are_kept_one_by_one(store: &dyn Store) -> Outcome {
     let luna = PersonaId::new("luna")?;
     assert!(!store.write_facts(&luna, vec![(Fact::FullName, Some("x".to_owned()))]).await?);

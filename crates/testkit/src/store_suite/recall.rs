@@ -131,7 +131,7 @@ pub async fn rows_are_named_by_several_words_at_once(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// What search ranks by is read without the rest of the rows; a text that no word is found by is found within the texts.
+/// Terms for ranking are read without the rest of the rows; a text without searchable words is found within the texts.
 pub async fn rows_are_ranked_and_read_through(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed_of(stage.line("我喝 Earl GREY, 茶", 0)).await?;
@@ -204,8 +204,7 @@ pub async fn messages_are_outlined_and_found_by_time(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// How often a phrase stands somewhere is right whenever it is asked, also where it was counted before: more may have been
-/// said since, and words may have gone.
+/// The frequency of a phrase is right at any time, also if it was counted before: rows are added and removed meanwhile.
 pub async fn frequencies_follow_what_comes_and_goes(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let frequency = async |newest: u32| -> Result<u64, StoreError> {
@@ -295,7 +294,7 @@ pub async fn touching_counts_a_recall(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What is asked in one read is what the single questions give.
+/// One combined read returns the same as the single ones.
 pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;

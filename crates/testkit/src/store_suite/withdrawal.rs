@@ -242,7 +242,7 @@ pub async fn replies_that_give_way_together_take_all_that_is_theirs(store: &dyn 
     Ok(())
 }
 
-/// What a message or a memory said before it was changed is erased like what it says.
+/// Erasing finds former texts of messages and memories like present ones.
 pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let said = stage.say("the word is zebra", 0).await?;
@@ -269,8 +269,7 @@ pub async fn erasing_reaches_what_was_said_before_a_change(store: &dyn Store) ->
     Ok(())
 }
 
-/// What is forgotten leaves its places in messages that stay, once each; they follow their words through an edit, and
-/// go with their message.
+/// Erased text leaves its places in messages that stay, once each; they are moved by edits and go with their message.
 pub async fn what_is_forgotten_leaves_its_places(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let forget = async |selection| {

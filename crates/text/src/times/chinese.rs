@@ -44,7 +44,7 @@ const UNITS: [(&str, Unit); 7] = [
     ("月", Unit::Month),
     ("年", Unit::Year),
 ];
-/// What follows 年 or 月 in other words: 前年轻, 晚上月亮.
+/// Characters after 年 or 月 that make another word: 前年轻, 晚上月亮.
 const NOT_BEFORE: &str = "亮球经饼轻龄级";
 /// Days of a vague 前几天.
 const FEW_DAYS_MOST: i64 = 10;
@@ -58,7 +58,7 @@ const PARTS_OF_MONTH: [(&str, (i8, i8)); 7] = [
     ("底", (21, 31)),
     ("末", (21, 31)),
 ];
-/// What follows 中 in other words: 6月中国, 9月中秋.
+/// Characters after 中 that make another word: 6月中国, 9月中秋.
 const NOT_AFTER_MIDDLE: &str = "国午秋学";
 /// Feasts of a fixed day, and how many days they last: (name, month, day, days).
 const FEASTS: [(&str, i8, i8, i64); 10] = [
@@ -90,7 +90,7 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
     found
 }
 
-/// Whether a text names a span ahead of less than a day: 十分钟后, 半小时后, 两个小时以后.
+/// True if a text names a span ahead of less than a day: 十分钟后, 半小时后, 两个小时以后.
 pub(super) fn names_span_ahead(folded: &str) -> bool {
     const UNITS: [&str; 5] = ["分钟", "小时", "钟头", "刻钟", "秒"];
     folded.char_indices().any(|(at, _)| {
@@ -121,7 +121,7 @@ fn phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Optio
     Some(ends_a_word).filter(|ends| !ends).and_then(|_| named()).or_else(|| number_phrase(text, calendar))
 }
 
-/// Whether the text goes on with the end of another word: 晚上, 马上, 以前, 以后, 每周, 过去.
+/// True if the text goes on with the end of another word: 晚上, 马上, 以前, 以后, 每周, 过去.
 fn is_end_of_word(before: char, text: &str) -> bool {
     let others = match text.chars().next() {
         Some('上') => "早晚马以加路网身线楼桌床",
@@ -332,7 +332,7 @@ fn of_year(rest: &str, year: i16, length: usize) -> (Option<NamedPeriod>, usize)
     }
 }
 
-/// 二〇二三年.
+/// As in 二〇二三年, digit by digit.
 fn spelled_year(text: &str) -> Option<(i16, usize)> {
     let mut letters = text.chars();
     let mut year = 0_i16;
@@ -371,7 +371,7 @@ fn month_after(text: &str) -> Option<(i8, usize)> {
     Some((month, text.len() - rest.len()))
 }
 
-/// 3日, 三号.
+/// As in 3日 or 三号.
 fn day_after(text: &str) -> Option<(i8, usize)> {
     let (number, length) = number(text)?;
     let day = i8::try_from(number).ok().filter(|day| (1..=31).contains(day))?;

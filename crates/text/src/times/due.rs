@@ -77,7 +77,7 @@ const CHINESE: [&str; 31] = [
     "点钟",
 ];
 
-/// Whether a text names a time at which something can be done. What lies behind ("yesterday", 去年) is none.
+/// True if a text names a time at which something can be done. What lies behind ("yesterday", 去年) is none.
 pub fn names_due_time(text: &str) -> bool {
     let folded = fold(text);
     // Relative phrases fall before or after any moment alike.

@@ -117,7 +117,7 @@ fn counted(words: &[&str], calendar: Calendar) -> Option<Found> {
     }
 }
 
-/// Whether words begin with a span ahead of less than a day: in half an hour, in ten minutes, within an hour.
+/// True if words begin with a span ahead of less than a day: in half an hour, in ten minutes, within an hour.
 pub(super) fn span_ahead(words: &[&str]) -> bool {
     let (["in" | "within", after @ ..] | ["after", after @ ..]) = words else { return false };
     let is_unit = |word: &&str| matches!(word.trim_end_matches('s'), "second" | "minute" | "hour");
@@ -131,7 +131,7 @@ pub(super) fn span_ahead(words: &[&str]) -> bool {
     }
 }
 
-/// Whether words begin with a day of a month that is not named: on the 3rd, by the 21st.
+/// True if words begin with a day of a month that is not named: on the 3rd, by the 21st.
 pub(super) fn day_of_month(words: &[&str]) -> bool {
     matches!(words, ["on" | "by" | "before" | "until", "the", day, ..]
         if month_day(day).is_some() && day.ends_with(|letter: char| letter.is_ascii_alphabetic()))

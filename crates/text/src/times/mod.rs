@@ -21,7 +21,7 @@ use jiff::{Timestamp, ToSpan};
 
 use calendar::Calendar;
 
-/// What stands between the ends of a range of days.
+/// Words between the ends of a range of days.
 const RANGE_WORDS: [&str; 9] = ["到", "至", "-", "–", "—", "~", "to", "until", "through"];
 
 /// A time that a text names, seen from the moment of its saying and in the speaker's zone.
@@ -35,15 +35,15 @@ pub struct TimePhrase {
     pub moment: Option<Timestamp>,
     /// Days on either side about which speakers differ: "next Friday".
     pub slack_days: i64,
-    /// Whether it counts from the moment of its saying, and can hardly mean anything else: "yesterday", not "on Friday".
+    /// True if it counts from the moment of its saying, and can hardly mean anything else: "yesterday", not "on Friday".
     pub sure: bool,
-    /// Whether people say it without asking for anything: "today".
+    /// True if people say it without asking for anything: "today".
     pub present: bool,
-    /// Where it is in the folded text, in bytes.
+    /// Range in the folded text, in bytes.
     pub place: Range<usize>,
 }
 
-/// What the tables know of a phrase.
+/// The entry of a phrase in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NamedPeriod {
     days: (Date, Date),

@@ -46,7 +46,7 @@ const NOT_SO: &str = "\
 /// Words with which somebody says that they are not sure. A clause says the same without them.
 const HEDGES: &str = "the user thinks that |the user thinks |the user believes that |the user believes |the user guesses |\
     maybe |perhaps |probably |possibly |可能|也许|好像|大概|似乎|应该";
-/// What may be, as what is.
+/// Phrases for a possibility, treated like statements.
 const MAY_BE: &str = " might be | may be | could be ";
 const PRONOUNS: &[&str] = &["she", "he", "it", "they", "and she", "and he", "and it", "她", "他", "它"];
 /// Words with which a clause goes on about whom the one before was.
@@ -64,7 +64,7 @@ const AFTER_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的
 /// A name ends before these as well.
 const AFTER_NAME: &[&str] = &[" and ", " but ", " who ", " because "];
 
-/// Whom a plain clause is about, what of it, and the value.
+/// Subject, attribute and value of a plain clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Statement {
     /// Empty where the clause says nothing or a pronoun: then the clauses before it say it.
@@ -75,13 +75,12 @@ struct Statement {
     has_pronoun: bool,
     /// It speaks of somebody or something for the first time: `the user has a cat called Snow`. There may be another one.
     is_introduction: bool,
-    /// The clauses before.
     before: String,
     relation: &'static str,
     value: String,
 }
 
-/// What a text plainly says, read once for all that is asked of it.
+/// Plain statements of a text, parsed once.
 #[derive(Clone, Debug)]
 pub struct Values {
     statements: Vec<Statement>,
@@ -141,7 +140,7 @@ impl Values {
     }
 }
 
-/// Whether the newer text gives another value to what the older one tells, so that only one of them can be current. With
+/// True if the newer text gives another value to what the older one tells, so that only one of them can be current. With
 /// `corrects` its words say that something has changed or was wrong; then any clause that is the same but for one value
 /// counts.
 pub fn contradicts(newer: &str, older: &str, corrects: bool) -> bool {
@@ -162,7 +161,7 @@ pub fn given_names(older: &str, newer: &str) -> Option<(String, String)> {
     Some((older.value.clone(), newer.value.clone()))
 }
 
-/// Whether the newer text says with a doubt what the older one says for certain, and says it differently: then it is not
+/// True if the newer text says with a doubt what the older one says for certain, and says it differently: then it is not
 /// clear which of them holds.
 pub fn puts_in_doubt(newer: &str, older: &str) -> bool {
     let (newer, older) = (Values::new(newer), Values::new(older));
@@ -179,7 +178,7 @@ fn is_of_the_same(newer: &Statement, older: &Statement, corrects: bool) -> bool 
         && (newer.relation != NAME || is_the_same_one(newer, older, corrects))
 }
 
-/// Whether both name the same one, and not one of several: a second friend is not the first one by another name.
+/// True if both name the same one, and not one of several: a second friend is not the first one by another name.
 fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool {
     let about = if newer.subject.is_empty() { &newer.before } else { &newer.subject };
     match is_one_of_several(about) {
@@ -191,13 +190,12 @@ fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool
 /// A value in common words, and the words of its clause that say what it is the value of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommonValue {
-    /// Folded.
     pub value: String,
     /// Content terms of its clause.
     pub beside: BTreeSet<String>,
 }
 
-/// What the text says in a clause that the other one says with another value.
+/// A clause of both texts whose values differ.
 pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
     let is_replaced = |said: &&Statement| {
         let mut same = other.statements.iter().filter(|other| other.relation == said.relation);
@@ -213,7 +211,7 @@ pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
     (!beside.is_empty()).then_some(CommonValue { value, beside })
 }
 
-/// What a clause says beside the value and the user.
+/// The words of a clause besides the value and the user.
 fn beside(clause: &str, value: &str) -> BTreeSet<String> {
     let rest = clause.replacen(value, " ", 1).replace("the user", " ").replace("用户", " ");
     // Content terms have none of the English ones.
@@ -251,7 +249,7 @@ fn without_hedges(clause: &str) -> Option<String> {
     left
 }
 
-/// What a memory repeats of the user's own words, where it is nothing else.
+/// The user's own words in a memory that only repeats them.
 fn own_words(text: &str) -> &str {
     let quoted = |open: &str, close: &str| text.strip_prefix(open)?.strip_suffix(close);
     quoted("The user said: \"", "\"").or_else(|| quoted("用户说：「", "」")).unwrap_or(text)
@@ -341,13 +339,14 @@ fn is_owned(subject: &str) -> bool {
     subject.contains("'s ") || subject.contains('的')
 }
 
-/// Whether the clauses before name the owner and what is owned.
+/// True if the clauses before name the owner and what is owned.
 fn is_named_in(subject: &str, before: &str) -> bool {
     let mut parts = subject.split("'s ").flat_map(|part| part.split('的')).filter(|part| !part.is_empty());
     parts.all(|part| name_stands_in(before, part) || before.contains(&format!("{part}'s ")))
 }
 
-/// Whether two values of one relation can't both be so. One that says more of the same does not differ: a head nurse is a nurse.
+/// True if two values of one relation can't both be so. One that says more of the same does not differ: a head nurse is a
+/// nurse.
 fn are_different(one: &Statement, other: &Statement) -> bool {
     let (short, long) = match one.value.len() <= other.value.len() {
         true => (&one.value, &other.value),
@@ -360,8 +359,8 @@ fn are_different(one: &Statement, other: &Statement) -> bool {
     }
 }
 
-/// Whether the longer one is the same place, named more exactly: its country or its quarter, not another town whose name ends alike, as
-/// New York and 都柏林 do.
+/// True if the longer one is the same place, named more exactly: its country or its quarter, not another town whose name
+/// ends alike, as New York and 都柏林 do.
 fn is_same_place(short: &str, long: &str) -> bool {
     let Some(before) = long.strip_suffix(short) else { return name_stands_in(long, short) };
     match before.contains(is_unspaced) {
@@ -373,7 +372,7 @@ fn is_same_place(short: &str, long: &str) -> bool {
     }
 }
 
-/// Whether the longer one is the same name with a family name behind it. In Chinese every character more is another name.
+/// True if the longer one is the same name with a family name behind it. In Chinese every character more is another name.
 fn is_same_name(short: &str, long: &str) -> bool {
     short == long || long.strip_prefix(short).is_some_and(|rest| rest.starts_with(' '))
 }

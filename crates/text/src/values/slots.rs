@@ -19,11 +19,11 @@ const PARTNERS: &[&str] = &["男朋友", "女朋友"];
 /// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
 const SLOT_WORDS_MAX: usize = 5;
 const SLOT_CHARACTERS_MAX: usize = 8;
-/// What two clauses have in common before it, at least; 用户 is left out in Chinese where it goes without saying.
+/// Minimum number of equal words before the difference of two clauses; 用户 may be left out in Chinese.
 const BEFORE_SLOT_WORDS: usize = 3;
 const BEFORE_SLOT_CHARACTERS: usize = 2;
 
-/// Where two clauses differ that are the same around it.
+/// The place where two otherwise equal clauses differ.
 pub(super) struct Slot {
     pub(super) clause: String,
     pub(super) value: String,
@@ -65,7 +65,7 @@ fn differing(clause: &str, other: &str) -> Option<Slot> {
     Some(Slot { clause: words.join(glue), value, is_single: !is_many })
 }
 
-/// Whether a clause is about somebody or something of which one has several.
+/// True if a clause is about somebody or something of which one has several.
 pub(super) fn is_one_of_several(clause: &str) -> bool {
     SEVERAL.split('|').any(|kind| name_stands_in(clause, kind))
         && !PARTNERS.iter().any(|kind| clause.contains(kind))

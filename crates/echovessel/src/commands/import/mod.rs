@@ -176,7 +176,7 @@ fn progress_bar(shared: &Shared, found: u64) -> anyhow::Result<ProgressBar> {
     Ok(bar)
 }
 
-/// What a run did, whether it was recorded here or by the daemon.
+/// Result of a run, whether it was recorded here or by the daemon.
 #[derive(Deserialize)]
 struct Recorded {
     run_id: ImportId,
@@ -188,7 +188,7 @@ struct Recorded {
     skipped_count: u64,
     skipped: Vec<ImportSkip>,
     sessions: u64,
-    /// Whether memory is made of it now.
+    /// True if memory is made of it now.
     #[serde(default)]
     is_remembering: bool,
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::Eval;
 
-/// Where each case's clock stands before its first talk.
+/// Time on each case's clock before its first conversation.
 const START: Timestamp = Timestamp::UNIX_EPOCH;
 
 pub(super) async fn run_cases(asked: &Eval, installation: &Installation) -> anyhow::Result<()> {

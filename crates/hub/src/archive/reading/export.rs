@@ -78,7 +78,7 @@ fn check_history(history: &DocumentHistory) -> Result<(), String> {
     }
 }
 
-/// What is shown must be what the history says, and nothing more or less.
+/// Checks that the shown texts are exactly those of the history.
 fn check_shown(
     shown: &[Archived],
     documents: &BTreeMap<DocumentName, DocumentHistory>,

@@ -38,7 +38,7 @@ impl DateOrder {
     }
 }
 
-/// What the dates of a file say for and against each order.
+/// Evidence in the dates of a file for and against each order.
 #[derive(Default)]
 pub(in crate::formats) struct OrderEvidence {
     candidates: [Candidate; 4],

@@ -8,7 +8,7 @@ use crate::formats::building::is_invisible_mark;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::formats) struct DateParts {
     pub(in crate::formats) numbers: [u16; 3],
-    /// Whether the first number has four digits.
+    /// True if the first number has four digits.
     pub(in crate::formats) is_year_first: bool,
     /// First character between the numbers.
     pub(in crate::formats) separator: char,
@@ -142,7 +142,7 @@ fn digit_value(character: char) -> Option<u16> {
     u16::try_from(u32::from(character) - u32::from(zero)).ok()
 }
 
-/// What is between date and time, and the line from the time on.
+/// Splits a line into the text between date and time, and the rest from the time on.
 fn until_digit(line: &str) -> Option<(&str, &str)> {
     let (at, _) = line
         .char_indices()

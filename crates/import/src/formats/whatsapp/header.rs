@@ -11,7 +11,7 @@ pub(super) struct Header<'a> {
     pub(super) rest: Rest<'a>,
 }
 
-/// What follows the time.
+/// The text after the time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Rest<'a> {
     Message {

@@ -79,7 +79,7 @@ pub(super) fn is_deleted(text: &str) -> bool {
     DELETED.contains(&folded.as_str())
 }
 
-/// Whether iOS wrote the text itself: "Messages and calls are end-to-end encrypted", "Missed voice call". It puts a mark of
+/// True if iOS wrote the text itself: "Messages and calls are end-to-end encrypted", "Missed voice call". It puts a mark of
 /// writing direction before its own words. Places, contacts and polls have the mark too, and are what a person sent.
 pub(super) fn is_notice(text: &str) -> bool {
     let Some(words) = text.strip_prefix('\u{200E}') else { return false };

@@ -13,7 +13,7 @@ fn said(speaker: Role, quote: &str) -> SupportingQuote<'_> {
 struct Memory {
     subject: Subject,
     description: String,
-    /// Who said it, the line, its terms.
+    /// Speaker, text and terms of each line.
     lines: Vec<(Role, String, String)>,
     word_of_person: bool,
     is_reduced: bool,
@@ -174,7 +174,7 @@ proptest! {
         prop_assert!(proves(memory.subject, &support.quotes) || !proves(memory.subject, &left));
     }
 
-    /// Where nothing is lost, nothing changes.
+    /// A memory that lost nothing does not change.
     #[test]
     fn nothing_lost_changes_nothing(memory in memories()) {
         for loss in [LossReason::Edited, LossReason::Forgotten] {
@@ -182,7 +182,7 @@ proptest! {
         }
     }
 
-    /// What is left after words were forgotten holds none that only they said, and is proven by what stays.
+    /// The remaining text has no term that only forgotten lines had, and the remaining lines prove it.
     #[test]
     fn what_stays_says_nothing_that_was_forgotten(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);

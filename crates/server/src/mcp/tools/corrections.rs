@@ -39,14 +39,14 @@ pub(super) fn tools() -> Vec<Tool> {
 struct CorrectArgs {
     /// The memory's id, as recall shows it.
     id: String,
-    /// What it says from now on.
+    /// The new text of the memory.
     #[schemars(length(min = 1))]
     text: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct UndoArgs {
-    /// The memory's id.
+    /// The id of the memory.
     id: String,
 }
 

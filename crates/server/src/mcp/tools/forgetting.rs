@@ -34,7 +34,7 @@ pub(super) fn tools() -> Vec<Tool> {
 /// At least one of the first five is required.
 #[derive(Deserialize, JsonSchema)]
 struct ForgetArgs {
-    /// Messages.
+    /// The ids of messages.
     message_ids: Option<Vec<String>>,
     /// Events, thoughts, intentions, expectations.
     event_ids: Option<Vec<String>>,
@@ -55,7 +55,7 @@ struct ForgetArgs {
 }
 
 impl ForgetArgs {
-    /// What a caller erases: of one user's caller never what all users share.
+    /// Builds the request to erase: a caller for one user never erases shared data.
     fn into_request(self, caller: Caller) -> Result<ErasureRequest, ToolError> {
         let mut request = erase::request(caller.scope, self.into_body()?).map_err(ToolError::Invalid)?;
         request.selection.spares_shared = caller.is_of_one_user;

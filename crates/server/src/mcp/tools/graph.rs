@@ -12,7 +12,7 @@ use crate::mcp::tool::{Effect, NoArgs, Tool, tool};
 /// A node or an edge.
 #[derive(Deserialize, JsonSchema)]
 struct NodeIdArgs {
-    /// Its id.
+    /// The id of the node.
     id: String,
 }
 

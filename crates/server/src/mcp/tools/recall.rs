@@ -55,13 +55,13 @@ struct RecallOutput {
     core_blocks: Value,
     mood: Value,
     candidates: Vec<memory::recall::Candidate>,
-    /// What other programs wrote about the text, as memory_search finds it.
+    /// Texts of other programs about the query, as memory_search finds them.
     documents: Vec<RelatedMemory>,
     entities: Vec<EntitySummary>,
     support: f64,
     nothing_found: bool,
-    /// What is no longer current: `former` values that the text asks about, what was `held_back` and where, and `fresh`
-    /// corrections that are no memory yet.
+    /// Values that are no longer current: `former` values that the text asks about, `held_back` ones with their places, and
+    /// `fresh` corrections that are no memory yet.
     corrected: Corrections,
     elapsed_ms: memory::recall::RecallTimings,
 }
@@ -96,19 +96,19 @@ async fn recall(
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Speaker {
-    /// The user.
+    /// The user of this memory.
     #[default]
     User,
-    /// The persona.
+    /// The persona of this memory.
     Persona,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct RememberArgs {
-    /// The message, verbatim.
+    /// The message, word by word.
     #[schemars(length(min = 1))]
     text: String,
-    /// Its author.
+    /// The author of the message.
     #[serde(default)]
     role: Speaker,
 }

@@ -11,9 +11,9 @@ use postgres::error::SqlState;
 use super::Server;
 use crate::engine::sql::Error;
 
-/// How long a server may take to accept a connection.
+/// Time that a server has to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a server may be silent before the connection counts as lost.
+/// Silence after which a connection counts as lost.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
 
 /// A database on a PostgreSQL server, with the password that opens it. Shown without the password.
@@ -107,7 +107,7 @@ fn leaves_the_machine(config: &Config) -> bool {
         || config.get_hostaddrs().iter().any(|address| !address.is_loopback())
 }
 
-/// Whether the client had no password to give.
+/// True if the client had no password to give.
 fn is_about_password(error: &Error) -> bool {
     let Error::Postgres(error) = error else { return false };
     std::error::Error::source(error).is_some_and(|source| source.to_string().contains("password"))

@@ -91,7 +91,7 @@ fn without_plans(text: &str) -> String {
     kept.join(" ")
 }
 
-/// Whether a join's `ON` comes before anything that begins another part.
+/// True if a join's `ON` comes before anything that begins another part.
 fn has_condition(words: &[&str]) -> bool {
     let end = ["ON", "JOIN", "CROSS", "LEFT", "WHERE", "ORDER", "GROUP", "LIMIT", "UNION"];
     words.iter().find(|word| end.contains(word)) == Some(&"ON")

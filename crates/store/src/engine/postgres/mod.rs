@@ -44,7 +44,7 @@ pub(crate) struct Server {
     /// By the text that the store wrote, not by the server's.
     statements: RefCell<HashMap<String, Statement>>,
     in_transaction: Cell<bool>,
-    /// Whether it holds the database for one program, also after it was connected again.
+    /// True if the connection holds the database for one program, also after a reconnect.
     is_exclusive: Cell<bool>,
 }
 

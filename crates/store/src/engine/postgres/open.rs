@@ -128,7 +128,7 @@ fn begin(server: Server, address: &ServerAddress) -> std::result::Result<Connect
     Ok(connection)
 }
 
-/// Whether a database has no tables yet.
+/// True if the database has no tables yet.
 pub(crate) fn is_empty(address: &ServerAddress) -> std::result::Result<bool, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
     let found = version(&connection).map_err(|error| Failure::from(error).of_read())?;

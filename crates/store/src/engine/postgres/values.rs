@@ -75,7 +75,7 @@ fn encode(text: &str) -> String {
     encoded
 }
 
-/// What was encoded; `nul` is how NUL is written in what it is read from. `None` if nothing was.
+/// Decodes a text; `nul` stands for the NUL character in its source. `None` if nothing was encoded.
 fn decode(text: &str, nul: &str) -> Option<String> {
     if !text.contains(ESCAPE) {
         return None;

@@ -60,7 +60,7 @@ impl Connection {
         self.prepare_cached(statement)?.query_row(parameters, read)
     }
 
-    /// How phrases are looked for in the word index.
+    /// The query syntax of the engine's word index.
     pub(crate) fn word_dialect(&self) -> &'static WordDialect {
         match self {
             Self::Sqlite(_) => &FULL_TEXT,
@@ -119,7 +119,7 @@ impl Connection {
         }
     }
 
-    /// Whether a transaction has begun and neither ended nor been given up by the engine.
+    /// True if a transaction has begun and neither ended nor been given up by the engine.
     pub(crate) fn is_in_transaction(&self) -> bool {
         match self {
             Self::Sqlite(sqlite) => !sqlite.is_autocommit(),
@@ -213,7 +213,7 @@ impl Statement<'_> {
         self.query(parameters)?.next()?.ok_or(Error::QueryReturnedNoRows).and_then(|row| read(&row))
     }
 
-    /// Whether a query returns any row.
+    /// True if a query returns any row.
     pub(crate) fn exists(&mut self, parameters: impl Parameters) -> Result<bool> {
         Ok(self.query(parameters)?.next()?.is_some())
     }

@@ -20,7 +20,6 @@ impl Parameters for &[ValueRef<'_>] {
     }
 }
 
-/// No parameters.
 impl Parameters for [&(dyn ToSql + Send + Sync); 0] {
     fn each(self, _: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
         Ok(())

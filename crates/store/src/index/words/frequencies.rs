@@ -37,7 +37,7 @@ pub(crate) struct Counting<'a> {
 }
 
 impl Frequencies {
-    /// What is known now.
+    /// The counts that are known now.
     pub(crate) fn now(&self) -> Counting<'_> {
         Counting { frequencies: self, generation: self.lock_state().generation }
     }
@@ -55,7 +55,7 @@ impl Frequencies {
 }
 
 impl Counting<'_> {
-    /// How many rows hold the phrase, given its newest rows, newest first; none where they don't reach back to what was
+    /// Number of rows hold the phrase, given its newest rows, newest first; none where they don't reach back to what was
     /// counted before.
     pub(super) fn known(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {
         let mut state = self.frequencies.lock_state();
