@@ -161,14 +161,14 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: AuditCommand,
     },
-    /// Print shell completions
+    /// Print the completions of a shell
     #[command(
         after_help = "Examples:\n  echovessel completions bash > ~/.local/share/bash-completion/completions/echovessel\n  \
                       echovessel completions zsh > ~/.zfunc/_echovessel\n  \
                       echovessel completions fish > ~/.config/fish/completions/echovessel.fish"
     )]
     Completions {
-        /// The shell
+        /// Name of the shell
         shell: Shell,
     },
 }
@@ -273,7 +273,7 @@ pub(crate) struct SyncConnect {
     after_help = "Examples:\n  echovessel memory list\n  echovessel memory list messages --limit 100 --json\n  echovessel memory list documents"
 )]
 pub(crate) struct List {
-    /// What to list
+    /// Kind of memory to list
     #[arg(value_parser = ["events", "thoughts", "entities", "messages", "documents", "receipts"], default_value = "events")]
     pub(crate) what: String,
     /// The most to list
@@ -515,7 +515,7 @@ pub(crate) enum ChannelCommand {
     Link {
         /// The channel, as telegram
         channel: String,
-        /// The user
+        /// The id of the user
         #[arg(long, value_name = "ID", default_value = "self")]
         user: String,
     },
@@ -526,7 +526,7 @@ pub(crate) enum ChannelCommand {
     Unlink {
         /// The channel, as telegram
         channel: String,
-        /// The user
+        /// The id of the user
         #[arg(long, value_name = "ID", default_value = "self")]
         user: String,
         /// The account; default all of the user on this channel

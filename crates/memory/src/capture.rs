@@ -20,7 +20,7 @@ pub struct MessageInput {
     /// Its turn; none for a message that the persona sends proactively.
     pub turn_id: Option<TurnId>,
     pub role: Role,
-    /// The text, verbatim.
+    /// The text, word by word.
     pub content: String,
     /// True if the model was cut off while saying it.
     pub incomplete: bool,

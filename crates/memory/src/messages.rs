@@ -43,7 +43,7 @@ pub struct Message {
     /// The name of the one who said it, for [`Role::Other`] alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
-    /// The text, verbatim.
+    /// The text, word by word.
     pub content: String,
     /// Estimated, not counted by the model.
     pub token_count: u32,

@@ -250,7 +250,7 @@ pub struct RejectedMemory {
     pub id: RejectedId,
     /// The session it came from.
     pub session_id: SessionId,
-    /// The proposed text.
+    /// The text that was proposed.
     pub description: String,
     /// The impact as proposed; outside −10..10 it is the reason of the refusal.
     pub emotional_impact: Option<f64>,

@@ -86,7 +86,7 @@ pub const SLOW_SUBJECTS: [Subject; 2] = [Subject::User, Subject::Persona];
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ExtractionAnswer {
-    /// What deserves to be remembered; may be empty.
+    /// Everything that deserves to be remembered; may be empty.
     #[schemars(length(max = EVENTS_MAX))]
     pub events: List<EventAnswer>,
     /// Every named person, place, organisation and animal of the conversation.
@@ -94,7 +94,7 @@ pub struct ExtractionAnswer {
     /// Set only when the user settled whether two names mean the same one.
     #[schemars(with = "Option<ClarificationAnswer>")]
     pub entity_clarification: Member<ClarificationAnswer>,
-    /// How the persona feels after this conversation.
+    /// The persona's feeling after this conversation.
     #[schemars(with = "Option<MoodAnswer>")]
     pub session_mood_signal: Member<MoodAnswer>,
     /// One or two sentences on what the conversation was about.
@@ -104,12 +104,12 @@ pub struct ExtractionAnswer {
     pub self_check_notes: Member<String>,
 }
 
-/// One event.
+/// One event to remember.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EventAnswer {
-    /// What happened, in 1 to 3 sentences, in the language it was said in.
+    /// The event in 1 to 3 sentences, in the language it was said in.
     pub description: Member<String>,
     /// Verbatim words it depends on; at least one.
     pub evidence: List<EvidenceAnswer>,
@@ -123,14 +123,14 @@ pub struct EventAnswer {
     /// Empty for most events.
     #[schemars(schema_with = "relational_tags_schema")]
     pub relational_tags: List<String>,
-    /// Whom it is about.
+    /// The person that it is about.
     #[schemars(schema_with = "subject_schema")]
     pub subject: Member<String>,
     /// An intention is a promise that the persona itself voiced.
     #[serde(rename = "type")]
     #[schemars(schema_with = "kind_schema")]
     pub kind: Member<String>,
-    /// When it happened or will happen, if that was said.
+    /// The time at which it happened or will happen, if that was said.
     #[schemars(with = "Option<EventTimeAnswer>")]
     pub event_time: Member<TimeAnswer>,
     /// Handles of older memories that are no longer true because of it.
@@ -139,7 +139,7 @@ pub struct EventAnswer {
     pub entities: List<String>,
 }
 
-/// A quote.
+/// A quote as evidence.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
@@ -172,7 +172,7 @@ pub struct EventTimeAnswer {
     pub end: Member<String>,
 }
 
-/// A named thing.
+/// A person or thing with a name.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
@@ -181,25 +181,25 @@ pub struct EntityAnswer {
     pub canonical_name: Member<String>,
     /// Other names used for it.
     pub aliases: List<String>,
-    /// What it is.
+    /// The kind that it is.
     #[schemars(schema_with = "entity_kind_schema")]
     pub kind: Member<String>,
 }
 
-/// Whether two names mean one.
+/// A statement that two names mean one, or do not.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ClarificationAnswer {
-    /// One name.
+    /// One of the names.
     pub a: Member<String>,
-    /// The other name.
+    /// The other of the names.
     pub b: Member<String>,
-    /// Whether they are the same.
+    /// True if they are the same.
     pub same: Member<bool>,
 }
 
-/// A mood.
+/// The mood after a conversation.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
@@ -210,7 +210,7 @@ pub struct MoodAnswer {
     #[schemars(range(min = 0, max = 10))]
     #[schemars(with = "i64")]
     pub energy: Member<f64>,
-    /// What the user seemed to feel at the end, in a few words.
+    /// The feeling of the user at the end, in a few words.
     #[schemars(with = "Option<String>")]
     pub last_user_signal: Member<String>,
 }
@@ -224,7 +224,7 @@ pub struct ReconciliationAnswer {
     pub pairs: List<PairAnswer>,
 }
 
-/// What the newer statement of a pair is to the older one.
+/// The relation of a pair's newer statement to the older one.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
@@ -237,7 +237,7 @@ pub struct PairAnswer {
     pub verdict: Member<String>,
     /// The part of their words that shows it, copied character for character.
     pub quote: Member<String>,
-    /// What stays true of the older statement, if only a part of it does.
+    /// The part of the older statement that stays true, if only a part of it does.
     #[schemars(with = "Option<String>")]
     pub still_true: Member<String>,
 }
@@ -252,14 +252,14 @@ pub struct ReflectionAnswer {
     pub thoughts: List<ThoughtAnswer>,
 }
 
-/// One impression.
+/// One impression of the persona.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ThoughtAnswer {
     /// The impression, in 1 to 3 sentences, in the language of the events.
     pub description: Member<String>,
-    /// Whom it is about.
+    /// The person that it is about.
     #[schemars(schema_with = "subject_schema")]
     pub subject: Member<String>,
     /// A whole number from -10 to 10.
@@ -279,7 +279,7 @@ pub struct SlowCycleAnswer {
     /// Impressions that are not there yet; may be empty.
     #[schemars(length(max = SLOW_THOUGHTS_MAX))]
     pub new_thoughts: List<SlowThoughtAnswer>,
-    /// What will probably come, and by when; may be empty.
+    /// Expectations of what will probably come, and by when; may be empty.
     #[schemars(length(max = EXPECTATIONS_MAX))]
     pub new_expectations: List<ExpectationAnswer>,
     /// Promises that the persona has already made aloud; mostly empty.
@@ -288,7 +288,7 @@ pub struct SlowCycleAnswer {
     /// Short questions to yourself for next time.
     #[schemars(length(max = QUESTIONS_MAX))]
     pub salient_questions: List<String>,
-    /// Who or what the listed names are.
+    /// Descriptions of who or what the listed names are.
     pub entity_descriptions: List<EntityDescriptionAnswer>,
 }
 
@@ -311,14 +311,14 @@ pub struct SlowThoughtAnswer {
     pub filling: List<String>,
 }
 
-/// One expectation.
+/// One expectation about the user.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ExpectationAnswer {
     /// The matter, in a few words.
     pub about: Member<String>,
-    /// What is expected, in one sentence.
+    /// The expectation, in one sentence.
     pub prediction: Member<String>,
     /// A date to come: 2026-03-05, or 2026-03-05T15:00.
     #[schemars(with = "String")]
@@ -332,14 +332,14 @@ pub struct ExpectationAnswer {
     pub emotional_impact: Member<f64>,
 }
 
-/// One promise.
+/// One promise of the persona.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct IntentionAnswer {
-    /// What was promised.
+    /// The promise, in one sentence.
     pub description: Member<String>,
-    /// When it is due, if that was said.
+    /// The time at which it is due, if that was said.
     #[schemars(with = "Option<String>")]
     pub due: Member<TimeAnswer>,
     /// Handles of the events in which it was promised; at least one.
@@ -347,14 +347,14 @@ pub struct IntentionAnswer {
     pub filling: List<String>,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct EntityDescriptionAnswer {
     /// Handle of the name.
     pub entity: Member<String>,
-    /// Who or what it is to this person, in 1 or 2 sentences.
+    /// A description of who or what it is to this person, in 1 or 2 sentences.
     pub description: Member<String>,
 }
 
@@ -363,7 +363,7 @@ pub struct EntityDescriptionAnswer {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct RollUpAnswer {
-    /// What is remembered of the period, in the first person, each with its `[via:…]` tags.
+    /// Memories of the period, in the first person, each with its `[via:…]` tags.
     #[schemars(length(min = 1))]
     pub bullets: List<String>,
 }
@@ -373,7 +373,7 @@ pub struct RollUpAnswer {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ProactiveAnswer {
-    /// What you write; null if you write nothing.
+    /// The message that you write; null if you write nothing.
     #[schemars(with = "Option<String>")]
     pub message: Member<String>,
     /// Why you write it, or why you write nothing, in a few words.
@@ -385,7 +385,7 @@ pub struct ProactiveAnswer {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct GraphAnswer {
-    /// What the names are that are not known yet; may be empty.
+    /// Types of the names that are not known yet; may be empty.
     pub entities: List<GraphEntityAnswer>,
     /// Lasting ties; mostly few.
     #[schemars(length(max = RELATIONSHIPS_MAX))]
@@ -399,22 +399,22 @@ pub struct GraphAnswer {
 pub struct GraphEntityAnswer {
     /// The name, exactly as it is in the memory.
     pub name: Member<String>,
-    /// What it is.
+    /// The type of the name.
     #[serde(rename = "type")]
     #[schemars(schema_with = "node_type_schema")]
     pub node_type: Member<String>,
 }
 
-/// One tie.
+/// One relation between two names.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct RelationshipAnswer {
     /// `user`, `persona`, a handle of a known name, or a name that is in the memory.
     pub from: Member<String>,
-    /// The same.
+    /// The other end, named in the same way.
     pub to: Member<String>,
-    /// What joins them, such as lives_in.
+    /// The type of the relation, such as lives_in.
     #[serde(rename = "type")]
     pub relation: Member<String>,
     /// Handle of the memory that says it.

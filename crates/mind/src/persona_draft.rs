@@ -58,7 +58,7 @@ pub struct PersonaDraft {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct PersonaDraftAnswer {
-    /// The two texts.
+    /// The texts of the draft.
     pub core_blocks: Member<BlocksAnswer>,
     /// The companion's life; null for what is not told.
     #[schemars(with = "Facts")]
@@ -68,16 +68,16 @@ pub struct PersonaDraftAnswer {
     pub facts_confidence: Member<f64>,
 }
 
-/// Three texts.
+/// The three texts of a draft.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct BlocksAnswer {
-    /// Who the companion is, in the second person.
+    /// Describes the companion, in the second person.
     pub persona_block: Member<String>,
-    /// Who the person is, in the third person; empty if nothing is said.
+    /// Describes the person, in the third person; empty if nothing is said.
     pub user_block: Member<String>,
-    /// How the companion speaks, in the second person; empty if nothing is said.
+    /// Describes how the companion speaks, in the second person; empty if nothing is said.
     pub style_block: Member<String>,
 }
 

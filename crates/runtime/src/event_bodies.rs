@@ -186,7 +186,7 @@ pub(crate) struct ReplyDone {
     pub(crate) in_reply_to: Option<String>,
     pub(crate) source_channel_id: String,
     pub(crate) content: String,
-    /// Always `text` here.
+    /// Always `text` for such replies.
     pub(crate) delivery: &'static str,
     /// True if the model was cut off.
     pub(crate) incomplete: bool,

@@ -19,7 +19,7 @@ const BACKOFF: Backoff = Backoff { first: Duration::from_secs(30), longest: Dura
 enum Next {
     /// At the end of a consolidation, or when a failed session is due again, if there is one.
     Session(Option<Timestamp>),
-    /// When the pause after a failure of the model is over.
+    /// After the pause that follows a failure of the model.
     AfterRest(Duration),
 }
 

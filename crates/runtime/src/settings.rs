@@ -35,7 +35,6 @@ pub struct RuntimeSettings {
     pub turn_timeout: Duration,
     /// Age up to which a turn that a crash interrupted is still answered.
     pub answer_within: Duration,
-    /// Settings of traces.
     pub trace: TraceSettings,
     /// Messages that nobody asked for.
     pub proactive: ProactiveSettings,

@@ -9,6 +9,7 @@ pub(crate) mod migrations;
 mod contents;
 mod workspace_dependencies;
 mod test_files;
+mod doc_comments;
 mod doc_links;
 mod limits;
 mod lockfile;
@@ -65,6 +66,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
         contents::findings(&project.files),
         workspace_dependencies::findings(&project),
         test_files::findings(&project.files),
+        doc_comments::findings(&project.files),
         doc_links::findings(&project.files),
         limits::findings(&project.files),
         lockfile::findings(&project.files),

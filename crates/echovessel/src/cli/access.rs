@@ -37,7 +37,7 @@ pub(crate) enum TokenCommand {
     },
     /// Make a new owner's token and its hash, for a daemon that gets the hash as ECHOVESSEL_TOKEN_HASH; nothing is stored
     Hash,
-    /// List tokens
+    /// List the named tokens
     List,
     /// Revoke a token at once
     Revoke {

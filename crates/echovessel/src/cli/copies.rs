@@ -35,9 +35,9 @@ the password of the server. No daemon may use either database. The target must b
 exist; it is whole and compared with the source, or as it was before. A copy that was interrupted is begun again. The
 configuration is not changed.")]
 pub(crate) struct StorageCopy {
-    /// Database to read
+    /// Address of the database to read
     pub(crate) from: String,
-    /// Database to write
+    /// Address of the database to write
     pub(crate) to: String,
 }
 
@@ -49,7 +49,7 @@ Examples:
 The daemon must not run. The memory of now is kept beside the restored one. What was erased since the backup was made is
 erased in it again.")]
 pub(crate) struct Restore {
-    /// The backup
+    /// Path of the backup
     pub(crate) file: PathBuf,
     /// Do not ask for confirmation
     #[arg(long)]

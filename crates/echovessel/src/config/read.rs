@@ -32,7 +32,7 @@ enum Place {
     File,
 }
 
-/// Whether errors name lines of the text, for the messages.
+/// For messages: if errors name lines of the text.
 #[derive(Clone, Copy, PartialEq)]
 enum Lines {
     /// The text is the file.

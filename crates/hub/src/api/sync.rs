@@ -338,7 +338,7 @@ pub struct Erasure {
 pub struct SyncPush {
     /// The instance that pushes.
     pub instance: PushingInstance,
-    /// Changed identity documents.
+    /// The identity documents that changed.
     #[serde(default)]
     pub identity_changes: Vec<IdentityChange>,
     /// Changed memories of all granularities.

@@ -24,7 +24,7 @@ pub struct NewMessage {
     pub role: Role,
     /// The name of the one who said it, for [`Role::Other`] alone.
     pub speaker: Option<String>,
-    /// The text, verbatim.
+    /// The text, word by word.
     pub content: String,
     /// Estimated, not counted by the model.
     pub token_count: u32,

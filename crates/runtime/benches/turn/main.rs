@@ -15,7 +15,6 @@ mod past;
 use measure::print_heading;
 use past::Past;
 
-/// The program's own.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

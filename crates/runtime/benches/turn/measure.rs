@@ -5,7 +5,6 @@ use std::time::Duration;
 
 /// One line of the table.
 pub(crate) struct Figures {
-    /// What was measured.
     pub(crate) what: String,
     /// Wall time of each round.
     pub(crate) times: Vec<Duration>,

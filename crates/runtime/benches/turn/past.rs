@@ -43,7 +43,7 @@ const WORDS: [&str; 40] = [
 /// Words that a person uses; the first are [`WORDS`], the others are made up.
 const VOCABULARY: f64 = 8_000.0;
 
-/// How much is remembered.
+/// The size of a benchmark's memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Past {
     pub(crate) nodes: usize,

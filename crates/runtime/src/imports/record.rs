@@ -49,7 +49,7 @@ pub struct ImportRequest {
     pub mapping: Mapping,
     /// The user's zone: decides the days of messages.
     pub zone: TimeZone,
-    /// Whether memories are made of the messages afterwards, and when.
+    /// State that the making of memories starts in.
     pub remembering: Remembering,
 }
 

@@ -55,7 +55,7 @@ pub struct StartedImport {
     pub scope: Scope,
     /// Roles of the speakers, and the selection of conversations.
     pub mapping: Mapping,
-    /// Whether memories are made of the messages, and when.
+    /// State that the making of memories starts in.
     pub remembering: Remembering,
 }
 

@@ -79,7 +79,7 @@ impl Moment<'_> {
     }
 }
 
-/// Whether a closed gate drops the message or defers it.
+/// The outcome for a closed gate: the message is dropped or deferred.
 pub(super) fn outcome_of(gate: ProactiveGate) -> ProactiveOutcome {
     match gate {
         ProactiveGate::TurnInFlight | ProactiveGate::SpendCap => ProactiveOutcome::Deferred,

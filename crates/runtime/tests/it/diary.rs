@@ -55,7 +55,10 @@ pub(crate) async fn hub_with(
 pub(crate) fn diary(world: &World) -> String {
     let folder = world.path.parent().unwrap().join("memories/daily");
     let Ok(entries) = fs::read_dir(folder) else { return String::new() };
-    entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+    // A file is written beside its place and then moved there.
+    let files = entries.map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    files.map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
 #[tokio::test]
