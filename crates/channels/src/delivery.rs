@@ -12,7 +12,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::channel::{ChannelState, Delivered, DeliveryError, Piece, PieceOrigin};
 use crate::service::{Connection, Shared};
-use crate::split::pieces;
+use crate::split::split_text;
 use crate::voice_message::VoiceMessage;
 
 /// Messages that are delivered side by side, each of another conversation.
@@ -121,7 +121,7 @@ async fn deliver(
     message: OutgoingMessage,
 ) -> Result<(), StoreError> {
     let (store, channel) = (shared.store(), &*connection.channel);
-    let pieces = pieces(&message.text, channel.piece_length_max());
+    let pieces = split_text(&message.text, channel.piece_length_max());
     let is_heard = is_recent(shared, &message) && runtime.is_heard(message.message_id).await?;
     let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX - 1) + u32::from(is_heard);
     let mut sent = message.pieces_sent;

@@ -33,7 +33,7 @@ const TOO_LONG: &str = "That message is too long to be read; send it in parts. è
 pub struct Stopped;
 
 /// A message as it arrived.
-struct Written {
+struct ReceivedMessage {
     sender: String,
     external: ExternalMessage,
     is_direct: bool,
@@ -133,8 +133,8 @@ impl ChannelInbox {
         }
         match update.kind {
             UpdateKind::Written { sender, external, is_direct, text, recording, written_at } => {
-                let written = Written { sender, external, is_direct, text, recording, written_at };
-                self.written(update.position, written).await
+                let written = ReceivedMessage { sender, external, is_direct, text, recording, written_at };
+                self.accept_written(update.position, written).await
             }
             UpdateKind::Edited { sender, external, text } => {
                 self.edited(&sender, &external, &text).await?;
@@ -153,7 +153,11 @@ impl ChannelInbox {
         self.insist(|| self.shared.store().advance_channel(self.channel.id(), position.clone())).await
     }
 
-    async fn written(&self, position: Option<ReceivedPosition>, written: Written) -> Result<(), Stopped> {
+    async fn accept_written(
+        &self,
+        position: Option<ReceivedPosition>,
+        written: ReceivedMessage,
+    ) -> Result<(), Stopped> {
         let user = match self.sender_of(&written).await? {
             Sender::User(user) => user,
             Sender::Linked => return self.advance(position).await,
@@ -173,7 +177,7 @@ impl ChannelInbox {
 
     /// Returns true if the message is stored already under another position. Another bot's message can have the same chat and number;
     /// it was stored before this one was written.
-    async fn is_repeated(&self, written: &Written) -> Result<bool, Stopped> {
+    async fn is_repeated(&self, written: &ReceivedMessage) -> Result<bool, Stopped> {
         let Some(written_at) = written.written_at else { return Ok(false) };
         let (store, name) = (self.shared.store(), written.external.to_string());
         let known = self.insist(|| store.message_by_external_ref(self.channel.id(), &name)).await?;
@@ -185,7 +189,7 @@ impl ChannelInbox {
     async fn accept(
         &self,
         position: Option<ReceivedPosition>,
-        written: &Written,
+        written: &ReceivedMessage,
         user: UserId,
     ) -> Result<bool, Stopped> {
         let Some(position) = position else { return Ok(false) };
@@ -221,8 +225,8 @@ impl ChannelInbox {
 
     /// The user behind an account. An unknown account gets one answer a day if nobody else can read it, and nothing of it
     /// is stored.
-    async fn sender_of(&self, written: &Written) -> Result<Sender, Stopped> {
-        let Written { sender, external, is_direct, text, .. } = written;
+    async fn sender_of(&self, written: &ReceivedMessage) -> Result<Sender, Stopped> {
+        let ReceivedMessage { sender, external, is_direct, text, .. } = written;
         let identity = self.identity(sender);
         let store = self.runtime.store();
         // A code that others can read links nobody.

@@ -6,7 +6,7 @@ const FENCE: &str = "```";
 const ENDS: [char; 10] = ['.', '!', '?', '。', '！', '？', '…', '\n', ';', '；'];
 
 /// The pieces of a text, each of at most `max` UTF-16 units. No word is lost; white space between pieces is.
-pub(crate) fn pieces(text: &str, max: usize) -> Vec<String> {
+pub(crate) fn split_text(text: &str, max: usize) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let mut piece = String::new();
     for block in blocks(text) {
@@ -123,13 +123,13 @@ mod tests {
 
     #[test]
     fn a_short_text_is_one_piece() {
-        assert_eq!(pieces("Hello there. How are you?", 100), ["Hello there. How are you?"]);
-        assert!(pieces(" \n ", 100).is_empty());
+        assert_eq!(split_text("Hello there. How are you?", 100), ["Hello there. How are you?"]);
+        assert!(split_text(" \n ", 100).is_empty());
     }
 
     #[test]
     fn a_long_text_is_cut_at_sentence_ends() {
-        let cut = pieces("One is 1.5 long. Two is here! 三在这里。四。", 18);
+        let cut = split_text("One is 1.5 long. Two is here! 三在这里。四。", 18);
         assert_eq!(cut, ["One is 1.5 long.", "Two is here!", "三在这里。四。"]);
     }
 
@@ -137,10 +137,10 @@ mod tests {
     fn code_stays_whole_and_a_long_one_keeps_its_fences() {
         let code = "```rust\nlet a = 1;\nlet b = 2;\n```";
         let text = format!("Look at this, it is short. {code} And on.");
-        let cut = pieces(&text, 45);
+        let cut = split_text(&text, 45);
         assert!(cut.iter().any(|piece| piece.contains(code)), "{cut:?}");
         let long = format!("```rust\n{}```", "let a = 1;\n".repeat(20));
-        for piece in pieces(&long, 60) {
+        for piece in split_text(&long, 60) {
             assert!(piece.starts_with("```rust\n") && piece.ends_with("\n```"), "{piece}");
             assert!(length(&piece) <= 60);
         }
@@ -150,7 +150,7 @@ mod tests {
     fn nothing_is_too_long_and_nothing_is_lost() {
         for max in [4, 7, 40] {
             let text = "an-endless-word-without-any-pause 漢字漢字漢字漢字 😀😀😀😀😀😀 ok";
-            let cut = pieces(text, max);
+            let cut = split_text(text, max);
             assert!(cut.iter().all(|piece| length(piece) <= max));
             let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             assert_eq!(letters(&cut.concat()), letters(text));

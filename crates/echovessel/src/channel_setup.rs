@@ -9,7 +9,7 @@ use crate::config::{Config, overridden_keys};
 use crate::live_config::LiveConfig;
 use crate::model_setup::shown_key;
 use crate::outbound::Bot;
-use crate::secrets::{Entered, Secrets};
+use crate::secrets::{EnteredKey, Secrets};
 
 #[async_trait]
 impl ChannelSetup for LiveConfig {
@@ -46,7 +46,7 @@ impl ChannelSetup for LiveConfig {
         if entered.is_some() {
             let mut secrets = earlier.clone();
             let address = bot.address(&config).map_err(files)?;
-            secrets.set(bot.id(), &address, Entered { key: entered, is_chosen: false });
+            secrets.set(bot.id(), &address, EnteredKey { key: entered, is_chosen: false });
             secrets.save(&self.home).map_err(files)?;
         }
         if let Err(error) = self.enable(bot, true).await {

@@ -139,7 +139,7 @@ impl Daemon {
             "model": "default", "stream": true, "user": user, "messages": [{"role": "user", "content": text}],
         });
         let request = self.request(Method::POST, "/v1/chat/completions", Some(body));
-        let response = self.sent(request.header(server::CHANNEL_HEADER, server::TERMINAL_CHANNEL)).await?;
+        let response = self.execute(request.header(server::CHANNEL_HEADER, server::TERMINAL_CHANNEL)).await?;
         if !response.status().is_success() {
             let answer: Value = response.json().await.unwrap_or_default();
             bail!("{}", answer["error"]["message"].as_str().unwrap_or("the daemon refused without a reason"));
@@ -157,7 +157,7 @@ impl Daemon {
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Response> {
-        self.sent(self.request(method, path, body)).await
+        self.execute(self.request(method, path, body)).await
     }
 
     fn request(&self, method: Method, path: &str, body: Option<Value>) -> RequestBuilder {
@@ -169,7 +169,7 @@ impl Daemon {
         }
     }
 
-    async fn sent(&self, request: RequestBuilder) -> anyhow::Result<Response> {
+    async fn execute(&self, request: RequestBuilder) -> anyhow::Result<Response> {
         request.send().await.with_context(|| format!("the daemon at {} does not answer", self.run.url))
     }
 }

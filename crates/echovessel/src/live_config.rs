@@ -40,20 +40,20 @@ pub(crate) struct LiveConfig {
     pub(crate) channels: Option<Channels>,
     pub(crate) started_at: Timestamp,
     /// Held while it changes.
-    pub(crate) state: Mutex<Configured>,
+    pub(crate) state: Mutex<ConfigState>,
     /// Held while a model is chosen or a bot set up: keys and configuration change together.
     pub(crate) choosing: Mutex<()>,
 }
 
 /// The configuration in effect, and the one in the file.
-pub(crate) struct Configured {
+pub(crate) struct ConfigState {
     /// The configuration in effect.
     running: Config,
     /// In effect after a restart.
     pub(crate) wanted: Config,
 }
 
-impl Configured {
+impl ConfigState {
     pub(crate) fn new(config: Config) -> Self {
         Self { running: config.clone(), wanted: config }
     }
@@ -143,7 +143,7 @@ impl LiveConfig {
     /// Makes this the configuration: what can fail comes first, then the file is written, then all is put into force.
     async fn take_up(
         &self,
-        state: &mut Configured,
+        state: &mut ConfigState,
         wanted: Config,
         text: Option<&str>,
         connecting: Option<&str>,
@@ -209,7 +209,7 @@ impl LiveConfig {
             self.runtime.change_settings(life);
             self.server.store(Arc::new(server));
         }
-        *state = Configured { running, wanted };
+        *state = ConfigState { running, wanted };
         if !(live.is_empty() && waiting.is_empty()) {
             self.runtime.publish_settings(UserId::owner(), live.clone(), waiting.clone()).await;
         }

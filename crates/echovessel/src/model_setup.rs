@@ -21,7 +21,7 @@ use crate::language_model::{
     settings_with_key,
 };
 use crate::live_config::{LiveConfig, milliseconds};
-use crate::secrets::{Entered, MODEL_KEY, Secrets, shown_end};
+use crate::secrets::{EnteredKey, MODEL_KEY, Secrets, shown_end};
 
 /// Keys of the configuration that a choice sets.
 const CHOSEN_KEYS: [&str; 6] = [
@@ -202,7 +202,7 @@ impl LiveConfig {
         let is_chosen = known.is_chosen || !is_same_endpoint(&config, &running);
         let key = entered(choice).unwrap_or(known.key);
         if key.is_some() || is_chosen || entered(choice).is_some() {
-            secrets.set(MODEL_KEY, &address, Entered { key, is_chosen });
+            secrets.set(MODEL_KEY, &address, EnteredKey { key, is_chosen });
         }
         Ok(secrets)
     }

@@ -13,7 +13,7 @@ const WAITING_LINES: usize = 64;
 
 /// The end of a connection that closed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum ConnectionEnd {
     /// The client has said all it wanted, and has every answer.
     Client,
     /// The owner has gone.
@@ -53,7 +53,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     ///
     /// # Errors
     /// When the client can't be written to.
-    pub(crate) async fn relay<R, O>(&mut self, reader: R, mut owner: O) -> std::io::Result<Ended>
+    pub(crate) async fn relay<R, O>(&mut self, reader: R, mut owner: O) -> std::io::Result<ConnectionEnd>
     where
         R: AsyncRead + Unpin,
         O: AsyncWrite + Unpin,
@@ -64,7 +64,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         }
         for line in again {
             if send(&mut owner, &line).await.is_err() {
-                return Ok(Ended::Owner);
+                return Ok(ConnectionEnd::Owner);
             }
         }
         let mut answers = BufReader::new(reader);
@@ -75,7 +75,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 // Whoever has nothing more to say still gets its answers.
                 is_open = owner.shutdown().await.is_err();
                 if self.conversation.is_over() {
-                    return Ok(Ended::Client);
+                    return Ok(ConnectionEnd::Client);
                 }
             }
             tokio::select! {
@@ -85,21 +85,21 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                         let line = terminated(line);
                         self.conversation.hear_client(&line);
                         if send(&mut owner, &line).await.is_err() {
-                            return Ok(Ended::Owner);
+                            return Ok(ConnectionEnd::Owner);
                         }
                     }
                 },
                 read = answers.read_until(b'\n', &mut answer) => {
                     match read {
                         Ok(read) if read > 0 && answer.ends_with(b"\n") => {}
-                        _ => return Ok(if self.is_done() { Ended::Client } else { Ended::Owner }),
+                        _ => return Ok(if self.is_done() { ConnectionEnd::Client } else { ConnectionEnd::Owner }),
                     }
                     let line = std::mem::take(&mut answer);
                     if self.conversation.on_host_line(&line) {
                         self.write(&line).await?;
                     }
                     if self.is_done() {
-                        return Ok(Ended::Client);
+                        return Ok(ConnectionEnd::Client);
                     }
                 }
             }
@@ -207,13 +207,13 @@ impl ReplayState {
             std::mem::take(&mut self.pending).into_iter().partition(|(_, call)| call.may_be_repeated);
         again.extend(looks.values().map(|call| call.line.clone()));
         self.pending = looks;
-        let unknown = acts.iter().map(|(id, call)| lost(id, &call.name)).collect();
+        let unknown = acts.iter().map(|(id, call)| unknown_result(id, &call.name)).collect();
         (again, unknown)
     }
 }
 
 /// The answer to a call of which nobody can tell whether it was done.
-fn lost(id: &str, name: &str) -> Vec<u8> {
+fn unknown_result(id: &str, name: &str) -> Vec<u8> {
     let id: Value = serde_json::from_str(id).unwrap_or_default();
     let text = format!(
         "The EchoVessel that held the memory ended before it answered, and whether {name} was done can't be told. Look, and \
@@ -274,7 +274,7 @@ mod tests {
             heard
         };
         let (ended, heard) = tokio::join!(client.relay(reader, writer), owning);
-        assert_eq!((ended.unwrap(), heard), (Ended::Client, asked));
+        assert_eq!((ended.unwrap(), heard), (ConnectionEnd::Client, asked));
         assert_eq!(client.output, answer);
     }
 }

@@ -21,12 +21,12 @@ const SHOWN_KEY_LENGTH_MIN: usize = 16;
 
 /// All keys of a home: by what they are for, then by the address to which they are sent (scheme, host and port).
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, Entered>>);
+pub(crate) struct Secrets(BTreeMap<String, BTreeMap<String, EnteredKey>>);
 
 /// A key that was entered in the page for one address.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
-pub(crate) struct Entered {
+pub(crate) struct EnteredKey {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "expose")]
     pub(crate) key: Option<SecretString>,
     /// True if the address was chosen in the page. Then no environment variable is sent to it.
@@ -74,12 +74,12 @@ impl Secrets {
     }
 
     /// The key that was entered for this address.
-    pub(crate) fn entered(&self, name: &str, address: &Url) -> Entered {
+    pub(crate) fn entered(&self, name: &str, address: &Url) -> EnteredKey {
         self.0.get(name).and_then(|addresses| addresses.get(&origin(address))).cloned().unwrap_or_default()
     }
 
     /// Replaces what was entered for this address.
-    pub(crate) fn set(&mut self, name: &str, address: &Url, entered: Entered) {
+    pub(crate) fn set(&mut self, name: &str, address: &Url, entered: EnteredKey) {
         self.0.entry(name.to_owned()).or_default().insert(origin(address), entered);
     }
 
@@ -117,8 +117,8 @@ mod tests {
         let home = Home::locate(Some(folder.path().to_owned())).unwrap();
         let mut secrets = Secrets::load(&home).unwrap();
         let key = Some("sk-0123456789abcdef".into());
-        secrets.set(MODEL_KEY, &url("https://one.test/v1"), Entered { key, is_chosen: false });
-        secrets.set(MODEL_KEY, &url("https://two.test/v1"), Entered { key: None, is_chosen: true });
+        secrets.set(MODEL_KEY, &url("https://one.test/v1"), EnteredKey { key, is_chosen: false });
+        secrets.set(MODEL_KEY, &url("https://two.test/v1"), EnteredKey { key: None, is_chosen: true });
         secrets.save(&home).unwrap();
         let mode = std::fs::metadata(home.secrets()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -130,7 +130,7 @@ mod tests {
         for other in ["http://one.test/v1", "https://one.test:444/v1", "https://one.test.evil.test/v1"] {
             assert_eq!(end(other), None, "{other}");
         }
-        secrets.set(MODEL_KEY, &url("https://one.test"), Entered::default());
+        secrets.set(MODEL_KEY, &url("https://one.test"), EnteredKey::default());
         secrets.save(&home).unwrap();
         assert!(!std::fs::read_to_string(home.secrets()).unwrap().contains("cdef"));
         assert!(Secrets::load(&home).unwrap().entered(MODEL_KEY, &url("https://one.test")).key.is_none());

@@ -76,7 +76,7 @@ impl Services {
     }
 
     /// The dependencies of the hub's tools.
-    pub(crate) fn desk(&self) -> ToolContext {
+    pub(crate) fn tool_context(&self) -> ToolContext {
         ToolContext {
             hub: self.hub.clone(),
             graph: self.graph.clone(),

@@ -86,14 +86,14 @@ pub struct EndpointEmbedder {
     settings: EndpointSettings,
     scripts: Scripts,
     clock: Arc<dyn Clock>,
-    known: OnceLock<Known>,
+    known: OnceLock<EndpointFacts>,
     trouble: Mutex<Option<FailureState>>,
     /// One batch at a time; queries don't wait for it.
     passage_place: Semaphore,
 }
 
 /// Facts learned from the first answer.
-struct Known {
+struct EndpointFacts {
     dimension: usize,
     fingerprint: String,
 }
@@ -162,7 +162,8 @@ impl EndpointEmbedder {
         let mut vectors = self.endpoint.ask(inputs, limit).await?;
         for vector in &mut vectors {
             let dimension = vector.len();
-            let known = self.known.get_or_init(|| Known { dimension, fingerprint: self.name_it(dimension) });
+            let known =
+                self.known.get_or_init(|| EndpointFacts { dimension, fingerprint: self.name_it(dimension) });
             if known.dimension != dimension {
                 return Err(Refusal::Final(format!(
                     "{} gives vectors of {dimension} components now and gave {} before; start EchoVessel again if the \

@@ -52,7 +52,7 @@ struct Queries {
 
 /// The model's origin as it is recorded; see [`Embedder::source`].
 #[derive(Serialize, Deserialize)]
-struct Recorded {
+struct RecordedSource {
     model_dir: PathBuf,
     query_prefix: Option<String>,
     passage_prefix: Option<String>,
@@ -87,7 +87,7 @@ impl LocalEmbedder {
 
     /// The embedder that [`Embedder::source`] described; none if that is no description.
     pub fn from_source(source: &str, threads: usize) -> Option<Self> {
-        let recorded: Recorded = serde_json::from_str(source).ok()?;
+        let recorded: RecordedSource = serde_json::from_str(source).ok()?;
         let settings = FolderSettings {
             query_prefix: recorded.query_prefix,
             passage_prefix: recorded.passage_prefix,
@@ -231,7 +231,7 @@ impl Embedder for LocalEmbedder {
             self.source.settings.clone();
         // Where it lies, whatever folder the next start works in.
         let model_dir = std::path::absolute(&self.source.directory).ok()?;
-        let recorded = Recorded { model_dir, query_prefix, passage_prefix, readable_scripts };
+        let recorded = RecordedSource { model_dir, query_prefix, passage_prefix, readable_scripts };
         serde_json::to_string(&recorded).ok()
     }
 }

@@ -90,7 +90,7 @@ impl PackedFile {
         let file_bytes = file.metadata().map_err(ModelError::io(path))?.len();
         let mut reader = Reader { reader: BufReader::new(&file), path };
         let sizes = reader.sizes()?;
-        let pieces = reader.pieces(sizes.vocabulary)?;
+        let pieces = reader.read_pieces(sizes.vocabulary)?;
         let tensors = reader.directory(file_bytes)?;
         Ok((Self { file, path: path.to_owned(), sizes, tensors }, pieces))
     }
@@ -251,7 +251,7 @@ impl<R: Read> Reader<'_, R> {
         Ok(sizes)
     }
 
-    fn pieces(&mut self, vocabulary: usize) -> Result<PieceTable, ModelError> {
+    fn read_pieces(&mut self, vocabulary: usize) -> Result<PieceTable, ModelError> {
         let count = self.size("pieces", vocabulary)?;
         let [start, end, padding, unknown] = [self.number()?, self.number()?, self.number()?, self.number()?];
         let text_bytes = u64::from_le_bytes(self.array()?);

@@ -12,7 +12,7 @@ const FLOORS: [f64; 2] = [0.0, 0.4];
 
 /// Scores that decide whether a message is shown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct ScoredMessage {
     pub id: String,
     /// The sum by which it is ranked.
     pub total: f64,
@@ -20,7 +20,7 @@ pub struct Found {
     pub relevance: f64,
 }
 
-impl Found {
+impl ScoredMessage {
     /// The unit of this id, as it was ranked.
     pub fn new(id: String, ranked: &RankedMessage) -> Self {
         Self { id, total: ranked.total, relevance: ranked.vector.max(ranked.words) }
@@ -29,7 +29,7 @@ impl Found {
 
 /// Precision and recall of one rule. In percent, the mean over questions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct RuleResult {
     /// Share of the best total.
     pub share: f64,
     /// Least relevance that one of them needs.
@@ -43,16 +43,16 @@ pub struct Shown {
 }
 
 /// Each rule, over questions with their gold and what was found, best first.
-pub fn shown_by_each(questions: &[(&[String], &[Found])]) -> Vec<Shown> {
+pub fn shown_by_each(questions: &[(&[String], &[ScoredMessage])]) -> Vec<RuleResult> {
     let rules = SHARES.iter().flat_map(|share| FLOORS.iter().map(move |floor| (*share, *floor)));
-    rules.map(|(share, floor)| shown(questions, share, floor)).collect()
+    rules.map(|(share, floor)| measure_rule(questions, share, floor)).collect()
 }
 
-fn shown(questions: &[(&[String], &[Found])], share: f64, floor: f64) -> Shown {
+fn measure_rule(questions: &[(&[String], &[ScoredMessage])], share: f64, floor: f64) -> RuleResult {
     let (mut precision, mut recall, mut count) = (0.0, 0.0, 0);
     for (gold, found) in questions {
         let best = found.first().map_or(0.0, |found| found.total);
-        let is_near = |found: &&Found| found.total >= share * best;
+        let is_near = |found: &&ScoredMessage| found.total >= share * best;
         let is_answered = found.iter().filter(is_near).any(|found| found.relevance >= floor);
         let near = found.iter().filter(is_near).filter(|_| is_answered);
         let ids: Vec<&String> = near.take(PASSAGES).map(|found| &found.id).collect();
@@ -63,7 +63,7 @@ fn shown(questions: &[(&[String], &[Found])], share: f64, floor: f64) -> Shown {
     }
     let mean = |sum: f64| 100.0 * sum / questions.len().max(1) as f64;
     let shown = count as f64 / questions.len().max(1) as f64;
-    Shown { share, floor, precision: mean(precision), recall: mean(recall), shown }
+    RuleResult { share, floor, precision: mean(precision), recall: mean(recall), shown }
 }
 
 #[cfg(test)]
@@ -72,16 +72,16 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        let found = |id: &str, total, relevance| Found { id: id.to_owned(), total, relevance };
+        let found = |id: &str, total, relevance| ScoredMessage { id: id.to_owned(), total, relevance };
         let gold = ["a".to_owned(), "b".to_owned()];
         let ranked = [found("a", 2.0, 0.9), found("x", 1.6, 0.5), found("b", 1.5, 0.3), found("y", 1.0, 0.6)];
-        let rule = |share, floor| shown(&[(&gold, &ranked)], share, floor);
-        let figures = |rule: Shown| (rule.precision.round(), rule.recall, rule.shown);
+        let rule = |share, floor| measure_rule(&[(&gold, &ranked)], share, floor);
+        let figures = |rule: RuleResult| (rule.precision.round(), rule.recall, rule.shown);
         assert_eq!(figures(rule(0.0, 0.0)), (50.0, 100.0, 4.0));
         assert_eq!(figures(rule(0.75, 0.0)), (67.0, 100.0, 3.0));
         assert_eq!(figures(rule(0.75, 0.9)), (67.0, 100.0, 3.0));
         assert_eq!(figures(rule(0.75, 0.95)), (0.0, 0.0, 0.0));
         assert_eq!(figures(rule(0.9, 0.0)), (100.0, 50.0, 1.0));
-        assert_eq!(figures(shown(&[(&gold, &[])], 0.0, 0.0)), (0.0, 0.0, 0.0));
+        assert_eq!(figures(measure_rule(&[(&gold, &[])], 0.0, 0.0)), (0.0, 0.0, 0.0));
     }
 }

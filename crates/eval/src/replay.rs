@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use crate::data::{Conversation, Question, Unit, is_role};
 use crate::measure::Ranked;
-use crate::passages::Found;
+use crate::passages::ScoredMessage;
 
 /// The channel of everything replayed.
 const CHANNEL: &str = "eval";
@@ -77,13 +77,13 @@ impl IdGenerator for ReplayIds {
 
 /// A question with what was found for it.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct AnsweredQuestion {
     /// The ranking, for the figures.
     pub ranked: Ranked,
     /// All candidates, best first, with what their places come from: for the fitting of weights.
     pub candidates: Vec<(String, Signals)>,
     /// The best of them, with what decides whether they are shown.
-    pub best: Vec<Found>,
+    pub best: Vec<ScoredMessage>,
     /// Match of the messages.
     pub fit: MessageFit,
     /// Sessions that hold the answer, and those found, best first; where the data names sessions.
@@ -100,7 +100,7 @@ impl Replay<'_> {
         number: u64,
         conversation: &Conversation,
         progress: &mut (dyn FnMut(usize, usize) + Send),
-    ) -> anyhow::Result<Vec<Answered>> {
+    ) -> anyhow::Result<Vec<AnsweredQuestion>> {
         let scope = Scope::new(PersonaId::new(format!("eval-{number}"))?, UserId::owner());
         let names = |name: &String| {
             if name.is_empty() || is_role(name) || !conversation.named {
@@ -114,8 +114,8 @@ impl Replay<'_> {
         let settings = RecallSettings { speaker_names, ..self.settings.clone() };
         let last =
             conversation.units.iter().map(|unit| unit.at).max().context("a conversation without units")?;
-        let mut captured = Captured::default();
-        let mut answered: Vec<(usize, Answered)> = Vec::with_capacity(conversation.questions.len());
+        let mut captured = CapturedMessages::default();
+        let mut answered: Vec<(usize, AnsweredQuestion)> = Vec::with_capacity(conversation.questions.len());
         for (done, place) in by_time(&conversation.questions).into_iter().enumerate() {
             let question = &conversation.questions[place];
             let known = units_before(&conversation.units, question.at);
@@ -151,7 +151,7 @@ impl Replay<'_> {
         scope: &Scope,
         conversation: &Conversation,
         until: usize,
-        captured: &mut Captured,
+        captured: &mut CapturedMessages,
         progress: &mut (dyn FnMut(usize, usize) + Send),
     ) -> anyhow::Result<()> {
         let from = captured.units.len();
@@ -201,7 +201,7 @@ impl Replay<'_> {
 
 /// Messages stored so far.
 #[derive(Default)]
-struct Captured {
+struct CapturedMessages {
     units: HashMap<Uuid, Unit>,
     /// The session of the last unit: its name in the data, and its id.
     open: Option<(String, SessionId)>,
@@ -226,7 +226,7 @@ fn answer(
     question: &Question,
     units: &HashMap<Uuid, Unit>,
     found: Vec<RankedMessage>,
-) -> Answered {
+) -> AnsweredQuestion {
     let fit = MessageFit::new(&found);
     let ranked = |gold: &[String], ranking: Vec<String>| Ranked {
         id: question.id.clone(),
@@ -237,8 +237,9 @@ fn answer(
         ranking,
     };
     let best = found.iter().take(BEST);
-    let best =
-        best.filter_map(|one| Some(Found::new(units.get(&one.message.id.0)?.id.clone(), one))).collect();
+    let best = best
+        .filter_map(|one| Some(ScoredMessage::new(units.get(&one.message.id.0)?.id.clone(), one)))
+        .collect();
     let known: Vec<(&Unit, Signals)> = found
         .iter()
         .filter_map(|message| Some((units.get(&message.message.id.0)?, message.signals)))
@@ -251,7 +252,7 @@ fn answer(
     }
     let places = known.iter().map(|(unit, _)| unit.id.clone()).take(DEPTH).collect();
     let gold_sessions = &question.gold_sessions;
-    Answered {
+    AnsweredQuestion {
         ranked: ranked(&question.gold, places),
         sessions: (!gold_sessions.is_empty()).then(|| ranked(gold_sessions, sessions)),
         candidates: known.into_iter().map(|(unit, signals)| (unit.id.clone(), signals)).collect(),

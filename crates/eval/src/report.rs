@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::absence::{Bound, FOREIGN, curve};
 use crate::data::DataSet;
 use crate::measure::{CUTS, Figures, Ranked, figures};
-use crate::passages::{Found, Shown, shown_by_each};
-use crate::replay::Answered;
+use crate::passages::{RuleResult, ScoredMessage, shown_by_each};
+use crate::replay::AnsweredQuestion;
 
 /// Everything that one run found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct Report {
     pub sessions: Option<Figures>,
     /// Precision and recall of what would be shown, by each rule.
     #[serde(default)]
-    pub shown: Vec<Shown>,
+    pub shown: Vec<RuleResult>,
     /// Precision and recall of saying that nothing is known, where it was measured.
     #[serde(default)]
     pub absence: Vec<Bound>,
@@ -62,7 +62,7 @@ pub fn is_misleading(set: &str, question: &Ranked) -> bool {
 
 impl Report {
     /// Sums the rankings up. In LoCoMo the adversarial questions are kept apart.
-    pub fn new(set: &str, name: &str, data: &DataSet, vectors: bool, answered: &[Answered]) -> Self {
+    pub fn new(set: &str, name: &str, data: &DataSet, vectors: bool, answered: &[AnsweredQuestion]) -> Self {
         let asked = || answered.iter().filter(|one| !one.ranked.gold.is_empty()).map(|one| &one.ranked);
         let mut by_category: BTreeMap<String, Vec<&Ranked>> = BTreeMap::new();
         for question in asked() {
@@ -83,7 +83,7 @@ impl Report {
             adversarial: (adversarial.questions > 0).then_some(adversarial),
             by_category: by_category.into_iter().map(|(name, list)| (name, figures(list))).collect(),
             sessions: (sessions.questions > 0).then_some(sessions),
-            shown: shown(set, answered),
+            shown: shown_at_cuts(set, answered),
             absence: absence(set, vectors, answered),
         }
     }
@@ -140,7 +140,7 @@ impl Report {
     fn shown_table(&self, text: &mut String) {
         let _ = writeln!(text, "shown, by share of the best total and least relevance:");
         let _ = writeln!(text, "{:<14}{:>12}{:>10}{:>10}", "share  least", "precision", "recall", "shown");
-        for Shown { share, floor, precision, recall, shown } in &self.shown {
+        for RuleResult { share, floor, precision, recall, shown } in &self.shown {
             let _ = writeln!(text, "{share:<7.2}{floor:<7.2}{precision:>12.1}{recall:>10.1}{shown:>10.1}");
         }
     }
@@ -159,21 +159,22 @@ impl Report {
     }
 }
 
-fn shown(set: &str, answered: &[Answered]) -> Vec<Shown> {
-    let is_asked = |one: &&Answered| {
+fn shown_at_cuts(set: &str, answered: &[AnsweredQuestion]) -> Vec<RuleResult> {
+    let is_asked = |one: &&AnsweredQuestion| {
         !one.ranked.gold.is_empty() && one.ranked.category != FOREIGN && !is_misleading(set, &one.ranked)
     };
     let asked = answered.iter().filter(is_asked);
-    let questions: Vec<(&[String], &[Found])> =
+    let questions: Vec<(&[String], &[ScoredMessage])> =
         asked.map(|one| (one.ranked.gold.as_slice(), one.best.as_slice())).collect();
     shown_by_each(&questions)
 }
 
 /// The curve over questions with an answer and foreign ones; empty where none were asked.
-fn absence(set: &str, vectors: bool, answered: &[Answered]) -> Vec<Bound> {
+fn absence(set: &str, vectors: bool, answered: &[AnsweredQuestion]) -> Vec<Bound> {
     let supports = |foreign: bool| -> Vec<f64> {
-        let wanted =
-            |one: &&Answered| (one.ranked.category == FOREIGN) == foreign && !is_misleading(set, &one.ranked);
+        let wanted = |one: &&AnsweredQuestion| {
+            (one.ranked.category == FOREIGN) == foreign && !is_misleading(set, &one.ranked)
+        };
         answered
             .iter()
             .filter(wanted)

@@ -12,7 +12,7 @@ use memory::recall::{MessageWeights, Signal, Signals};
 use serde::Serialize;
 
 use crate::measure::{Figures, Ranked, figures};
-use crate::replay::Answered;
+use crate::replay::AnsweredQuestion;
 
 /// Weight of a misleading question relative to an ordinary one: it must be found too, but people seldom ask one.
 const MISLEADING: f64 = 0.3;
@@ -41,12 +41,16 @@ pub struct Pair {
 
 /// A question as the fitting sees it.
 struct Example<'a> {
-    answered: &'a Answered,
+    answered: &'a AnsweredQuestion,
     misleading: bool,
 }
 
 /// Fits and measures. `misleading` tells the questions apart that are built to mislead.
-pub fn tune(answered: &[Answered], present: &MessageWeights, misleading: impl Fn(&Ranked) -> bool) -> Tuning {
+pub fn tune(
+    answered: &[AnsweredQuestion],
+    present: &MessageWeights,
+    misleading: impl Fn(&Ranked) -> bool,
+) -> Tuning {
     let examples: Vec<Example<'_>> = answered
         .iter()
         .filter(|answered| !answered.ranked.gold.is_empty())
@@ -176,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    fn answered(conversation: &str, answer_has: Signal, other_has: Signal) -> Answered {
+    fn answered(conversation: &str, answer_has: Signal, other_has: Signal) -> AnsweredQuestion {
         let with = |signal: Signal| {
             let mut signals = Signals::default();
             signals[signal] = 1.0;
@@ -191,12 +195,12 @@ mod tests {
             ranking: Vec::new(),
         };
         let candidates = vec![("other".to_owned(), with(other_has)), ("answer".to_owned(), with(answer_has))];
-        Answered { ranked, candidates, best: Vec::new(), fit: MessageFit::default(), sessions: None }
+        AnsweredQuestion { ranked, candidates, best: Vec::new(), fit: MessageFit::default(), sessions: None }
     }
 
     #[test]
     fn the_signal_that_tells_answers_is_found() {
-        let data: Vec<Answered> =
+        let data: Vec<AnsweredQuestion> =
             ["a", "b", "a", "b"].map(|c| answered(c, Signal::Time, Signal::Asks)).to_vec();
         let tuning = tune(&data, &MessageWeights::default(), |_| false);
         let weight = |name: &str| tuning.fitted.iter().find(|(known, _)| *known == name).unwrap().1;

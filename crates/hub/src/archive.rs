@@ -163,7 +163,7 @@ impl Hub {
 
 /// Changes that an import makes to existing documents.
 #[derive(Default)]
-struct Taken {
+struct ImportedDocuments {
     /// Documents whose text is replaced; it stays as a version.
     replaced: usize,
     /// That the archive does not show.
@@ -176,8 +176,11 @@ struct Taken {
 
 impl HubTransaction<'_> {
     /// Prepares what an archive changes; returns what that does to documents, or why nothing may be taken.
-    async fn take_archive(&mut self, contents: &Contents) -> Result<Result<Taken, String>, HubError> {
-        let mut taken = Taken::default();
+    async fn take_archive(
+        &mut self,
+        contents: &Contents,
+    ) -> Result<Result<ImportedDocuments, String>, HubError> {
+        let mut taken = ImportedDocuments::default();
         let mut restored = contents.whole.clone();
         let mut new = BTreeSet::new();
         let caller = self.caller;
@@ -253,7 +256,7 @@ fn refused(message: String) -> EntityImported {
     }
 }
 
-fn imported(counts: &ArchiveCounts, taken: &Taken) -> EntityImported {
+fn imported(counts: &ArchiveCounts, taken: &ImportedDocuments) -> EntityImported {
     let mut message = format!(
         "took {} identity files, {} memories, {} nodes and {} edges",
         counts.identity_files, counts.memory_entries, counts.graph_nodes, counts.graph_edges
@@ -288,7 +291,7 @@ fn packed(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for (name, history) in &whole.documents {
         files.insert(history_path(name), json(history)?);
-        let Some(shown) = history.shown() else { continue };
+        let Some(shown) = history.shown_version() else { continue };
         if let Some(content) = &shown.content {
             let label = labels.get(name).map(|label| (*label).clone());
             files
@@ -330,7 +333,8 @@ fn history_path(name: &DocumentName) -> String {
 }
 
 fn counts(whole: &HubExport) -> ArchiveCounts {
-    let is_shown = |history: &&DocumentHistory| history.shown().is_some_and(|shown| shown.content.is_some());
+    let is_shown =
+        |history: &&DocumentHistory| history.shown_version().is_some_and(|shown| shown.content.is_some());
     let histories = || whole.documents.iter().map(|(_, history)| history);
     let identity = whole.documents.iter().filter(|(name, _)| matches!(name, DocumentName::Identity(..)));
     let identity_files = identity.map(|(_, history)| history).filter(is_shown).count();

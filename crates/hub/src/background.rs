@@ -23,7 +23,7 @@ pub struct WorkingHours {
 }
 
 /// Times at which each part of the background work ran last, or is due.
-struct Progress {
+struct LastRuns {
     next_roll_up: Timestamp,
     last_read: Timestamp,
     last_correction: Option<Timestamp>,
@@ -59,7 +59,7 @@ impl Hub {
     /// Works until it is dropped. What fails is logged and tried again.
     pub async fn work(&self, hours: WorkingHours) {
         let next_roll_up = if hours.catch_up { self.now() } else { self.next(hours.rollup_at).await };
-        let mut progress = Progress { next_roll_up, last_read: self.now(), last_correction: None };
+        let mut progress = LastRuns { next_roll_up, last_read: self.now(), last_correction: None };
         loop {
             if let Err(error) = self.work_once(&mut progress, hours.rollup_at).await {
                 tracing::warn!(%error, "the hub's work is tried again");
@@ -85,7 +85,7 @@ impl Hub {
         self.inner().unembedded.notified().await;
     }
 
-    async fn work_once(&self, progress: &mut Progress, rollup_at: Time) -> Result<(), HubError> {
+    async fn work_once(&self, progress: &mut LastRuns, rollup_at: Time) -> Result<(), HubError> {
         let now = self.now();
         let may_correct = progress.last_correction.is_none_or(|at| now.duration_since(at) >= CORRECT_EVERY);
         if may_correct && self.correct_diary().await? > 0 {

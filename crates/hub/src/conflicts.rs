@@ -92,7 +92,7 @@ impl Hub {
             act.commit.settled.push((conflict.id, how.to_owned()));
             let message = format!("{} settled: {how}", conflict.name);
             if act.save().await? {
-                return Ok(Outcome::done(message));
+                return Ok(Outcome::success(message));
             }
         }
     }

@@ -42,7 +42,7 @@ impl Hub {
         documents.retain(|document| document.content().is_none());
         let mut deleted = Vec::new();
         for document in documents {
-            let Some(deletion) = document.shown() else { continue };
+            let Some(deletion) = document.shown_version() else { continue };
             let versions = store.document_versions(scope, &document.name, VERSIONS_MAX).await?;
             let Some(last) = versions.iter().find(|version| version.content.is_some()) else { continue };
             let entry = entry_of(&document, deletion, scope);
@@ -82,7 +82,7 @@ impl Hub {
         loop {
             let (mut act, before) = self.begin_with(caller, name).await?;
             act.check(name, Some(&edit.content))?;
-            let present = before.as_ref().and_then(Document::shown).map_or(0, |shown| shown.number);
+            let present = before.as_ref().and_then(Document::shown_version).map_or(0, |shown| shown.number);
             if edit.version.is_some_and(|version| version != present) {
                 return Ok(EditOutcome::Changed(present));
             }
@@ -138,7 +138,7 @@ impl Hub {
 }
 
 fn entry_of_shown(document: &Document, scope: &Scope) -> Option<DocumentEntry> {
-    let shown = document.shown().filter(|shown| shown.content.is_some())?;
+    let shown = document.shown_version().filter(|shown| shown.content.is_some())?;
     Some(entry_of(document, shown, scope))
 }
 

@@ -54,17 +54,17 @@ pub struct Document {
 
 impl Document {
     /// The version that is shown.
-    pub fn shown(&self) -> Option<&Version> {
+    pub fn shown_version(&self) -> Option<&Version> {
         self.heads.first()
     }
 
     /// The text that is shown; none if it was deleted.
     pub fn content(&self) -> Option<&str> {
-        self.shown().and_then(|version| version.content.as_deref())
+        self.shown_version().and_then(|version| version.content.as_deref())
     }
 
     /// All that its live versions have seen.
-    pub fn seen(&self) -> VersionVector {
+    pub fn seen_by_heads(&self) -> VersionVector {
         crate::versions::seen_by(&self.heads)
     }
 }

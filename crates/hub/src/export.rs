@@ -74,7 +74,7 @@ pub struct DocumentHistory {
 
 impl DocumentHistory {
     /// The version that is shown.
-    pub fn shown(&self) -> Option<&Version> {
+    pub fn shown_version(&self) -> Option<&Version> {
         let shown = self.versions.iter().find(|kept| kept.state == VersionState::Shown);
         shown.map(|kept| &kept.version)
     }

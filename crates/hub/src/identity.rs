@@ -189,7 +189,7 @@ impl Hub {
     ) -> Result<Outcome, HubError> {
         let name = DocumentName::Identity(Category::Custom, input.filename.clone());
         match self.delete_document(caller, &name).await? {
-            true => Ok(Outcome::done(format!("deleted {name}; its versions are kept"))),
+            true => Ok(Outcome::success(format!("deleted {name}; its versions are kept"))),
             false => Ok(Outcome::failed(format!("Custom file {} not found", input.filename))),
         }
     }
@@ -245,7 +245,7 @@ impl Hub {
         drop(self.begin(caller).await?);
         self.inner().parts.store.set_label(&caller.scope, &name, label).await?;
         self.mirror_document(&caller.scope, &name).await;
-        Ok(Outcome::done(format!("a prompt calls {name} `{label}`")))
+        Ok(Outcome::success(format!("a prompt calls {name} `{label}`")))
     }
 }
 

@@ -89,7 +89,7 @@ impl Hub {
     /// # Errors
     /// If an entry is too long for a document, or storage fails. What was written before stays.
     pub async fn write_lore(&self, caller: &Caller, entries: &[LoreEntry]) -> Result<u64, HubError> {
-        let named = named(entries).map_err(|error| HubError::Invalid(error.to_string()))?;
+        let named = documents_of_entries(entries).map_err(|error| HubError::Invalid(error.to_string()))?;
         for group in named.chunks(WRITTEN_AT_ONCE) {
             self.write_lore_documents(caller, group).await?;
         }
@@ -208,7 +208,7 @@ impl DocumentName {
 }
 
 /// The documents of entries, each once. Entries of the same name are numbered in their order.
-fn named(entries: &[LoreEntry]) -> Result<Vec<(DocumentName, String)>, InvalidName> {
+fn documents_of_entries(entries: &[LoreEntry]) -> Result<Vec<(DocumentName, String)>, InvalidName> {
     let mut named: BTreeMap<DocumentName, String> = BTreeMap::new();
     let mut documents: BTreeSet<String> = BTreeSet::new();
     // A book may hold thousands of entries without a name: each begins to count where the one before it ended.
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn equal_names_are_numbered_and_equal_entries_are_one() {
         let entries = [entry("Queen 2", "a"), entry("Queen", "b"), entry("Queen", "c"), entry("Queen", "b")];
-        let named = named(&entries).unwrap();
+        let named = documents_of_entries(&entries).unwrap();
         let stems: Vec<String> = named.iter().map(|(name, _)| name.stem()).collect();
         assert_eq!(stems, ["lore/b-queen-2", "lore/b-queen-3", "lore/b-queen"]);
         assert!(named[0].1.ends_with("a\n") && named[1].1.ends_with("c\n") && named[2].1.ends_with("b\n"));
@@ -261,6 +261,6 @@ mod tests {
     fn a_book_of_nameless_entries_is_named_in_one_pass() {
         // Counting from the start for each would take minutes.
         let entries: Vec<LoreEntry> = (0..10_000).map(|number| entry("", &number.to_string())).collect();
-        assert_eq!(named(&entries).unwrap().len(), entries.len());
+        assert_eq!(documents_of_entries(&entries).unwrap().len(), entries.len());
     }
 }

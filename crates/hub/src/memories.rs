@@ -89,7 +89,7 @@ impl Hub {
             };
             let content = format!("{}\n", input.content.trim_end());
             let (mut version, beside) = act.edit(before.heads.clone(), Some(content));
-            if let Some(shown) = before.shown() {
+            if let Some(shown) = before.shown_version() {
                 version.author = shown.author.clone();
             }
             version.edited_by = input.edited_by.clone().unwrap_or_else(|| caller.instance.to_string());
@@ -118,7 +118,7 @@ impl Hub {
             Err(message) => return Ok(Outcome::failed(message)),
         };
         match self.delete_document(caller, &name).await? {
-            true => Ok(Outcome::done(format!("deleted {name}; roll-ups that tell of it will be redone"))),
+            true => Ok(Outcome::success(format!("deleted {name}; roll-ups that tell of it will be redone"))),
             false => Ok(Outcome::failed(format!("{name} not found"))),
         }
     }
@@ -222,7 +222,7 @@ fn listed(name: &DiaryName, document: &Document) -> ListedMemory {
         granularity: name.granularity(),
         date,
         preview,
-        source_instance: document.shown().map(|shown| source_instance(name, shown)),
+        source_instance: document.shown_version().map(|shown| source_instance(name, shown)),
         stale: is_roll_up(name).then_some(document.stale),
     }
 }
@@ -230,7 +230,7 @@ fn listed(name: &DiaryName, document: &Document) -> ListedMemory {
 /// A memory as it stands on the wire; none if it was deleted.
 pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
     let name = memory_of(&document.name)?;
-    let shown = document.shown()?;
+    let shown = document.shown_version()?;
     Some(MemoryEntry {
         id: name.id(),
         granularity: name.granularity(),

@@ -312,7 +312,7 @@ fn unlike(files: Vec<(DocumentName, PathBuf, Option<String>)>) -> std::io::Resul
 
 /// The file of a document; none if it was deleted.
 fn file_text(document: &Document) -> Option<String> {
-    let shown = document.shown()?;
+    let shown = document.shown_version()?;
     let content = shown.content.as_deref()?;
     Some(FrontMatter::of(document, shown).file(content))
 }

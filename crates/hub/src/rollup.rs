@@ -236,7 +236,7 @@ fn split_sources(sources: Vec<(String, String)>, budget: u32) -> Vec<Vec<(String
     let mut parts: Vec<Vec<(String, String)>> = Vec::new();
     let mut used = 0;
     for (date, text) in sources {
-        for piece in pieces(&text, budget) {
+        for piece in split_source(&text, budget) {
             let tokens = estimate_tokens(&piece);
             match parts.last_mut() {
                 Some(part) if used + tokens <= budget => {
@@ -253,7 +253,7 @@ fn split_sources(sources: Vec<(String, String)>, budget: u32) -> Vec<Vec<(String
     parts
 }
 
-fn pieces(text: &str, budget: u32) -> Vec<String> {
+fn split_source(text: &str, budget: u32) -> Vec<String> {
     if estimate_tokens(text) <= budget {
         return vec![text.to_owned()];
     }

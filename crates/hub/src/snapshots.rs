@@ -81,7 +81,7 @@ impl Hub {
             let (version, beside) = act.edit(heads, Some(snapshot.content.clone()));
             act.write_edit(&snapshot.name, version, beside);
             if act.save().await? {
-                return Ok(Outcome::done(format!("restored {} from {}", snapshot.name, snapshot.id)));
+                return Ok(Outcome::success(format!("restored {} from {}", snapshot.name, snapshot.id)));
             }
         }
     }

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use crate::HttpAddress;
-use crate::http::{client, endpoint, shown, token};
+use crate::http::{client, endpoint, host_and_port, token};
 
 /// Time that the plain question may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ pub(crate) async fn explain(address: &HttpAddress, error: &str) -> RemoteError {
         Ok(token) => token,
         Err(error) => return error,
     };
-    let host = shown(&address.url);
+    let host = host_and_port(&address.url);
     match ask(&client, endpoint.as_str(), &token).await {
         Err(failure) => RemoteError::Away(unreachable(&failure, &host, endpoint.scheme() == "https")),
         Ok((status, problem)) => refused(status, &problem, &host)

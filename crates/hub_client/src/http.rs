@@ -39,7 +39,7 @@ pub(crate) fn endpoint(url: &str) -> Result<Url, RemoteError> {
 }
 
 /// Host and port, as errors name a hub.
-pub(crate) fn shown(url: &str) -> String {
+pub(crate) fn host_and_port(url: &str) -> String {
     let Ok(address) = Url::parse(url.trim()) else { return url.to_owned() };
     let host = address.host_str().unwrap_or_default();
     match address.port_or_known_default() {

@@ -126,7 +126,7 @@ impl HubClient {
         RemoteError::Away(match &self.address {
             HubAddress::Http(address) => format!(
                 "{} did not answer within {seconds} s; it may be overloaded, or the network drops its packets",
-                http::shown(&address.url)
+                http::host_and_port(&address.url)
             ),
             HubAddress::Process(command) => {
                 format!("`{}` did not answer within {seconds} s", command.join(" "))

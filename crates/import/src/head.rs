@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::error::ImportError;
-use crate::json::{Entered, JsonReader};
+use crate::json::{EnteredValue, JsonReader};
 use crate::limits::HEAD_BYTES;
 use crate::sources::Source;
 
@@ -102,7 +102,7 @@ impl Outline {
             self.has_more_values = json.peek()? == Some(b'{');
             return Ok(());
         }
-        let mut array = Entered::default();
+        let mut array = EnteredValue::default();
         for number in 0..ELEMENTS_MAX {
             if !json.next_element(&mut array)? {
                 self.is_empty = number == 0;
@@ -122,7 +122,7 @@ impl Outline {
         if !json.enter_object()? {
             return Ok(());
         }
-        let mut object = Entered::default();
+        let mut object = EnteredValue::default();
         while let Some(key) = json.next_key(&mut object)? {
             if !self.keys.contains(&key) {
                 self.keys.push(key.clone());
@@ -138,7 +138,7 @@ impl Outline {
 
     fn walk_array(&mut self, json: &mut JsonReader<&[u8]>, key: String) -> io::Result<()> {
         json.enter_array()?;
-        let mut array = Entered::default();
+        let mut array = EnteredValue::default();
         if json.next_element(&mut array)? {
             if json.peek()? == Some(b'{') {
                 self.walk_inner(json, key)?;
@@ -156,7 +156,7 @@ impl Outline {
         self.inner.push((key, Vec::new()));
         let at = self.inner.len() - 1;
         json.enter_object()?;
-        let mut object = Entered::default();
+        let mut object = EnteredValue::default();
         while let Some(key) = json.next_key(&mut object)? {
             self.inner[at].1.push(key);
             json.skip()?;

@@ -68,7 +68,7 @@ fn surrogate_at(bytes: &[u8], at: usize) -> Option<Surrogate> {
 
 /// A container that was entered: whether a comma is due before its next element.
 #[derive(Debug, Default)]
-pub(crate) struct Entered {
+pub(crate) struct EnteredValue {
     has_elements: bool,
 }
 
@@ -115,12 +115,12 @@ impl<R: Read> JsonReader<R> {
     }
 
     /// Moves to the next element of an array; false at its end, which is consumed.
-    pub(crate) fn next_element(&mut self, array: &mut Entered) -> io::Result<bool> {
+    pub(crate) fn next_element(&mut self, array: &mut EnteredValue) -> io::Result<bool> {
         self.advance(array, b']')
     }
 
     /// The next key of an object, its value coming next; `None` at its end, which is consumed.
-    pub(crate) fn next_key(&mut self, object: &mut Entered) -> io::Result<Option<String>> {
+    pub(crate) fn next_key(&mut self, object: &mut EnteredValue) -> io::Result<Option<String>> {
         if !self.advance(object, b'}')? {
             return Ok(None);
         }
@@ -140,7 +140,7 @@ impl<R: Read> JsonReader<R> {
         Ok(Some(key))
     }
 
-    fn advance(&mut self, container: &mut Entered, end: u8) -> io::Result<bool> {
+    fn advance(&mut self, container: &mut EnteredValue, end: u8) -> io::Result<bool> {
         let mut next = self.peek()?;
         if container.has_elements && next == Some(b',') {
             self.consume(1);
@@ -287,11 +287,11 @@ impl RawScan {
                 _ => {}
             }
         }
-        self.keep(&buffer[..used]);
+        self.append(&buffer[..used]);
         (used, is_done)
     }
 
-    fn keep(&mut self, part: &[u8]) {
+    fn append(&mut self, part: &[u8]) {
         self.is_too_long |= self.bytes.len() + part.len() > self.bytes_max;
         if self.is_too_long || self.is_too_deep || self.values > ELEMENT_VALUES_MAX {
             self.bytes = Vec::new();
@@ -341,7 +341,7 @@ mod tests {
     fn elements(json: &str, bytes_max: usize) -> io::Result<Vec<Raw>> {
         let mut reader = JsonReader::new(Drip(json.as_bytes()));
         assert!(reader.enter_array()?);
-        let mut array = Entered::default();
+        let mut array = EnteredValue::default();
         let mut found = Vec::new();
         while reader.next_element(&mut array)? {
             found.push(reader.raw(bytes_max)?);

@@ -17,7 +17,7 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    fn filled(&self, request: Request) -> Request {
+    fn with_sampling(&self, request: Request) -> Request {
         Request {
             temperature: request.temperature.or(self.temperature),
             max_tokens: request.max_tokens.or(self.max_tokens),
@@ -45,13 +45,13 @@ impl Provider for Sampled {
     }
 
     async fn complete(&self, request: Request) -> Result<Completion, LlmError> {
-        self.provider.complete(self.filled(request)).await
+        self.provider.complete(self.with_sampling(request)).await
     }
 
     async fn stream(
         &self,
         request: Request,
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
-        self.provider.stream(self.filled(request)).await
+        self.provider.stream(self.with_sampling(request)).await
     }
 }

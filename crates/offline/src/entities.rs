@@ -9,7 +9,7 @@ use super::sentences::{self, Clause, has_part, has_phrase};
 
 /// A name that a sentence gives to someone or something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedThing {
     pub(super) name: String,
     pub(super) kind: Kind,
 }
@@ -45,22 +45,22 @@ impl Kind {
 }
 
 /// The names that the stating clauses of a sentence give; the user's own name is not among them.
-pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<Named> {
-    let mut found: Vec<Named> = Vec::new();
+pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedThing> {
+    let mut found: Vec<NamedThing> = Vec::new();
     for clause in clauses.iter().filter(|clause| clause.states()) {
         let named = named_zh(clause.text)
             .into_iter()
             .chain(names_beside(clause.text))
             .chain(named_en(clause.text))
-            .map(|(at, name)| Named { kind: kind_near(sentence, clause.start + at, clause.text), name });
+            .map(|(at, name)| NamedThing { kind: kind_near(sentence, clause.start + at, clause.text), name });
         let placed = places_zh(clause.text)
             .into_iter()
             .chain(after_phrase(clause.text, lexicon::LIVES_IN_EN))
-            .map(|name| Named { name, kind: Kind::Place });
+            .map(|name| NamedThing { name, kind: Kind::Place });
         let employed = orgs_zh(clause.text)
             .into_iter()
             .chain(after_phrase(clause.text, lexicon::WORKS_AT_EN))
-            .map(|name| Named { name, kind: Kind::Org });
+            .map(|name| NamedThing { name, kind: Kind::Org });
         for thing in named.chain(placed).chain(employed) {
             if !found.iter().any(|other| other.name == thing.name) {
                 found.push(thing);

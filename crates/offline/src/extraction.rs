@@ -15,7 +15,7 @@ use drafts::{
 };
 
 use super::clarification::{Clarification, Doubt, clarification};
-use super::entities::{Kind, Named, mentions, named_things};
+use super::entities::{Kind, NamedThing, mentions, named_things};
 use super::lexicon;
 use super::peaks::peak;
 use super::rewrite::{continued, quoted, third_person};
@@ -85,13 +85,13 @@ struct Mood {
 
 /// Distils a closed session.
 pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
-    let mut named: Vec<Named> = Vec::new();
+    let mut named: Vec<NamedThing> = Vec::new();
     for message in inputs.messages.iter().filter(|message| message.role == "user") {
         for sentence in sentences(&message.text) {
             named.extend(named_things(sentence, &clauses(sentence)));
         }
     }
-    let known = Known { entities: &inputs.known_entities, nodes: &inputs.known_nodes, named: &named };
+    let known = RuleContext { entities: &inputs.known_entities, nodes: &inputs.known_nodes, named: &named };
     let mut drafts: Vec<Event> = Vec::new();
     let mut before = None;
     for message in &inputs.messages {
@@ -135,13 +135,13 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
 }
 
 /// Facts that the rules use besides the sentence.
-struct Known<'a> {
+struct RuleContext<'a> {
     entities: &'a [KnownEntity],
     nodes: &'a [KnownNode],
-    named: &'a [Named],
+    named: &'a [NamedThing],
 }
 
-impl Known<'_> {
+impl RuleContext<'_> {
     fn events_of(&self, message: &Message) -> Vec<Event> {
         let mut events: Vec<Event> = Vec::new();
         for sentence in sentences(&message.text) {

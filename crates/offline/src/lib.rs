@@ -85,14 +85,14 @@ impl Provider for OfflineProvider {
 fn answer(request: &Request) -> Result<String, LlmError> {
     match request.task.as_str() {
         "reply" => Ok(reply::reply(&inputs(request)?)),
-        "extraction" => written(&extraction::extract(&inputs(request)?)),
-        "reconciliation" => written(&reconciliation::reconcile(&inputs(request)?)),
-        "reflection" => written(&reflection::reflect(&inputs(request)?)),
-        "rollup" => written(&rollup::roll_up(&inputs(request)?)),
-        "graph" => written(&document_names::names(&inputs(request)?)),
-        "slow_cycle" => written(&slow_cycle::think(&inputs(request)?)),
-        "proactive" => written(&proactive::write_first(&inputs(request)?)),
-        "persona_draft" => written(&persona_draft::draft(&inputs(request)?)),
+        "extraction" => to_answer(&extraction::extract(&inputs(request)?)),
+        "reconciliation" => to_answer(&reconciliation::reconcile(&inputs(request)?)),
+        "reflection" => to_answer(&reflection::reflect(&inputs(request)?)),
+        "rollup" => to_answer(&rollup::roll_up(&inputs(request)?)),
+        "graph" => to_answer(&document_names::names(&inputs(request)?)),
+        "slow_cycle" => to_answer(&slow_cycle::think(&inputs(request)?)),
+        "proactive" => to_answer(&proactive::write_first(&inputs(request)?)),
+        "persona_draft" => to_answer(&persona_draft::draft(&inputs(request)?)),
         other => Err(LlmError::fatal(format!(
             "The offline provider does not know the task {other:?}. Choose a language model under [llm] for it; nothing was changed."
         ))),
@@ -108,7 +108,7 @@ fn inputs<T: DeserializeOwned>(request: &Request) -> Result<T, LlmError> {
     })
 }
 
-fn written(answer: &impl serde::Serialize) -> Result<String, LlmError> {
+fn to_answer(answer: &impl serde::Serialize) -> Result<String, LlmError> {
     serde_json::to_string(answer)
         .map_err(|error| LlmError::fatal(format!("The offline answer could not be written ({error}).")))
 }

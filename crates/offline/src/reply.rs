@@ -145,13 +145,13 @@ fn ended(told: &str, language: Language) -> String {
 
 /// Restated memories, and what was said before: those that share a word with the text, and the others.
 #[derive(Default)]
-struct Remembered {
+struct RememberedFact {
     fitting: Vec<String>,
     others: Vec<String>,
 }
 
 /// `seeks` tells that the text asks for something.
-fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool) -> Remembered {
+fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool) -> RememberedFact {
     let mut asked = terms(text);
     if !seeks {
         // Of a mere statement one shared ideograph tells nothing.
@@ -206,7 +206,7 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
             Source::User,
         ))
     });
-    let mut found = Remembered::default();
+    let mut found = RememberedFact::default();
     let mut sources: Vec<&str> = Vec::new();
     for (source, told, recalled, by) in memories.chain(passages).chain(recent) {
         let about = terms(source);

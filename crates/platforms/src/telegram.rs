@@ -293,14 +293,14 @@ async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> 
     match fault(shared, method) {
         Some(TelegramFault::CutBefore) => return None,
         Some(TelegramFault::CutAfter) => {
-            let _ = done(shared, method, &asked, form);
+            let _ = perform(shared, method, &asked, form);
             return None;
         }
         Some(fault) => return Some(failure(fault)),
         None => {}
     }
     if method != "getUpdates" {
-        return Some(done(shared, method, &asked, form));
+        return Some(perform(shared, method, &asked, form));
     }
     let seconds = asked["timeout"].as_u64().unwrap_or_default();
     shared.lock().waits.push(seconds);
@@ -333,7 +333,7 @@ fn fault(shared: &Shared, method: &str) -> Option<TelegramFault> {
     shared.lock().faults.get_mut(method).and_then(VecDeque::pop_front)
 }
 
-fn done(shared: &Shared, method: &str, asked: &Value, form: Vec<(String, Vec<u8>)>) -> (u16, Value) {
+fn perform(shared: &Shared, method: &str, asked: &Value, form: Vec<(String, Vec<u8>)>) -> (u16, Value) {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match method {
         "sendMessage" => {

@@ -132,7 +132,7 @@ impl Subscription {
     }
 
     /// The id of the last event before the next one: [`Broadcast::subscribe_after`] it comes back to this place.
-    pub fn place(&self) -> String {
+    pub fn last_event_id(&self) -> String {
         format!("{}-{}", self.shared.run, self.next - 1)
     }
 
@@ -208,7 +208,7 @@ mod tests {
     #[tokio::test]
     async fn one_that_saw_nothing_yet_has_a_place_too() {
         let broadcast = Broadcast::new("a");
-        let place = broadcast.subscribe().place();
+        let place = broadcast.subscribe().last_event_id();
         broadcast.publish(told(1));
         assert_eq!(number(&mut broadcast.subscribe_after(&place)).await, Some(1));
     }
@@ -228,7 +228,7 @@ mod tests {
     async fn what_is_withdrawn_is_told_to_nobody_any_more() {
         let broadcast = Broadcast::new("a");
         let mut subscriber = broadcast.subscribe();
-        let place = subscriber.place();
+        let place = subscriber.last_event_id();
         let other = Scope::new(PersonaId::new("p").unwrap(), UserId::new("other").unwrap());
         broadcast.publish(told(1));
         broadcast.publish(told(2));

@@ -24,12 +24,12 @@ use crate::runtime::{Runtime, RuntimeInner};
 pub(crate) struct ForgetEpochs {
     /// Held by whoever forgets, and shared by whoever commits what was begun before.
     lock: RwLock<()>,
-    counts: Mutex<Counted>,
+    counts: Mutex<EpochCounts>,
     confirmations: Confirmations,
 }
 
 #[derive(Default)]
-struct Counted {
+struct EpochCounts {
     by_scope: HashMap<Scope, u64>,
     by_persona: HashMap<PersonaId, u64>,
     all: u64,
@@ -77,7 +77,7 @@ impl ForgetEpochs {
         counted.all += 1;
     }
 
-    fn counted(&self) -> std::sync::MutexGuard<'_, Counted> {
+    fn counted(&self) -> std::sync::MutexGuard<'_, EpochCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -69,7 +69,7 @@ pub use ledger::Ledger;
 pub use metrics::{GaugeGuard, Metrics};
 pub use mind::{PersonaDraft, PersonaDraftInput};
 pub use model::ReloadableModel;
-pub use recall::Remembered;
+pub use recall::RecalledMemory;
 pub use runtime::{Runtime, RuntimeParts};
 pub use settings::{ProactiveSettings, RuntimeSettings, TraceSettings};
 pub use spending::Spending;

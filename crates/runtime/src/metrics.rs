@@ -22,10 +22,10 @@ type Histograms = Family<[Label; 1], Histogram, fn() -> Histogram>;
 /// The counters of one run. Cheap to clone: all clones count together.
 #[derive(Clone)]
 pub struct Metrics {
-    counted: Arc<Counted>,
+    counted: Arc<Counters>,
 }
 
-struct Counted {
+struct Counters {
     registry: Registry,
     turns: ByOne<Counter>,
     turn_phases: Histograms,
@@ -41,7 +41,7 @@ struct Counted {
 
 impl Default for Metrics {
     fn default() -> Self {
-        Self { counted: Arc::new(Counted::new()) }
+        Self { counted: Arc::new(Counters::new()) }
     }
 }
 
@@ -50,7 +50,7 @@ fn histograms() -> Histograms {
     Family::new_with_constructor(make)
 }
 
-impl Counted {
+impl Counters {
     fn new() -> Self {
         let mut registry = Registry::with_prefix("echovessel");
         let (turns, turn_phases) = (ByOne::<Counter>::default(), histograms());

@@ -27,7 +27,7 @@ use crate::runtime::{Runtime, RuntimeInner};
 const SERVED_TEXT_BYTES_MAX: usize = 2_048;
 
 /// Memories for a text, with the parts of every prompt, without values that are no longer current.
-pub struct Remembered {
+pub struct RecalledMemory {
     /// The result of recall; its `corrected` lists everything that was held back.
     pub recalled: RecallResult,
     /// The core blocks as they were written.
@@ -47,7 +47,7 @@ impl Runtime {
         scope: Scope,
         text: String,
         now: Option<Timestamp>,
-    ) -> Result<Remembered, StoreError> {
+    ) -> Result<RecalledMemory, StoreError> {
         let (persona, user, request) = self.request(scope, text, now).await?;
         let latest = self.runtime.said_lately(&request.scope, request.now).await?;
         let scope = request.scope.clone();
@@ -94,7 +94,7 @@ impl RuntimeInner {
         user: &UserRecord,
         request: RecallRequest,
         said: &[Message],
-    ) -> Result<Remembered, StoreError> {
+    ) -> Result<RecalledMemory, StoreError> {
         if request.text.len() <= SERVED_TEXT_BYTES_MAX {
             return self.remembered_on_this_thread(persona, user, request, said).await;
         }
@@ -112,7 +112,7 @@ impl RuntimeInner {
         user: &UserRecord,
         request: RecallRequest,
         said: &[Message],
-    ) -> Result<Remembered, StoreError> {
+    ) -> Result<RecalledMemory, StoreError> {
         let RecallRequest { scope, text, now, zone, .. } = request.clone();
         // What doesn't go by what comes to mind is read beside it.
         let (mut recalled, core_blocks, mood, documents) = tokio::try_join!(
@@ -128,7 +128,7 @@ impl RuntimeInner {
         corrected.note_window(said, now);
         let mood = mood.map(|mood| corrected::without_former_signal(mood.at(now), corrected));
         let documents = corrected::hold_back(documents, &core_blocks, corrected);
-        Ok(Remembered { recalled, core_blocks, mood, documents })
+        Ok(RecalledMemory { recalled, core_blocks, mood, documents })
     }
 
     /// Reads what candidates may say that is no longer current.
@@ -172,8 +172,8 @@ impl RuntimeInner {
 }
 
 /// Tells the reply what came to mind.
-pub(crate) fn add_remembered(input: &mut ReplyInput, remembered: &Remembered) {
-    let Remembered {
+pub(crate) fn add_remembered(input: &mut ReplyInput, remembered: &RecalledMemory) {
+    let RecalledMemory {
         recalled,
         core_blocks,
         mood,

@@ -9,7 +9,7 @@ use memory::ledger::{ReplyReceipt, TokenUsage, UsedDocument};
 use memory::recall::{Candidate, CandidateKind};
 use mind::RenderedReply;
 
-use crate::recall::Remembered;
+use crate::recall::RecalledMemory;
 
 /// Builds the receipt: everything that was in the prompt, with its scores.
 pub(crate) fn receipt_of(
@@ -17,7 +17,7 @@ pub(crate) fn receipt_of(
     created_at: Timestamp,
     (model, usage): (String, TokenUsage),
     prompt: &RenderedReply,
-    Remembered { recalled, documents, .. }: &Remembered,
+    RecalledMemory { recalled, documents, .. }: &RecalledMemory,
 ) -> ReplyReceipt {
     let nodes: HashSet<NodeId> = prompt.kept_nodes.iter().copied().collect();
     let messages: HashSet<MessageId> = prompt.kept_passages.iter().copied().collect();

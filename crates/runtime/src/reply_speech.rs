@@ -122,7 +122,7 @@ impl Speaking {
         }
         let Ok(message) = message.await else { return json!({"outcome": "dropped"}) };
         if error.is_none() && spoken > 0 {
-            error = self.keep(voice, &message, &sound).await;
+            error = self.store_sound(voice, &message, &sound).await;
         }
         let outcome = if error.is_some() { "text_only" } else { "spoken" };
         json!({"outcome": outcome, "sentences": spoken, "duration_seconds": sound.seconds(), "error": error})
@@ -144,7 +144,7 @@ impl Speaking {
     }
 
     /// Keeps the sound and publishes that it can be heard. Returns why not.
-    async fn keep(&self, voice: &Voice, message: &Message, sound: &Sound) -> Option<String> {
+    async fn store_sound(&self, voice: &Voice, message: &Message, sound: &Sound) -> Option<String> {
         let key = voice.voice_key(self.own_voice.as_deref());
         let wav = sound.to_wav();
         let _nothing_is_forgotten = self.runtime.forget_epochs.block_forgetting().await;

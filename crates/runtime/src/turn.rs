@@ -24,7 +24,7 @@ use crate::events::ServerEvent;
 use crate::forget::ForgetEpoch;
 use crate::inbox::ReadyTurn;
 use crate::own_line;
-use crate::recall::{Remembered, add_remembered};
+use crate::recall::{RecalledMemory, add_remembered};
 use crate::receipt::receipt_of;
 use crate::reply_speech::{self, ReplySpeech};
 use crate::runtime::RuntimeInner;
@@ -111,8 +111,8 @@ struct StreamedReply {
 type Interruption = Pin<Box<dyn Future<Output = TurnError> + Send>>;
 
 /// The input of a turn's reply.
-struct Prepared {
-    remembered: Remembered,
+struct PreparedReply {
+    remembered: RecalledMemory,
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
@@ -137,7 +137,7 @@ async fn run_to_its_end(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) {
     runtime.turns_running.fetch_sub(1, Ordering::Relaxed);
     runtime.forget_stop_of(turn.turn_id);
     runtime.metrics().turn_phase("whole", began.elapsed());
-    record.keep(runtime, turn, outcome.as_ref().err().map(ToString::to_string));
+    record.write_in_background(runtime, turn, outcome.as_ref().err().map(ToString::to_string));
     if let Err(error) = outcome {
         runtime.metrics().turn("failed");
         if AssertUnwindSafe(fail(runtime, turn, error)).catch_unwind().await.is_err() {
@@ -179,7 +179,7 @@ async fn answer(
     deliver(runtime, turn, prepared, spoken, record, speech).await
 }
 
-fn count_preparation(runtime: &RuntimeInner, prepared: &Prepared, took: Duration) {
+fn count_preparation(runtime: &RuntimeInner, prepared: &PreparedReply, took: Duration) {
     let (metrics, elapsed) = (runtime.metrics(), &prepared.remembered.recalled.elapsed);
     metrics.turn_phase("prepare", took);
     for (phase, ms) in [("embed", elapsed.embed), ("fetch", elapsed.fetch), ("score", elapsed.score)] {
@@ -205,7 +205,7 @@ async fn prepare(
     runtime: &Arc<RuntimeInner>,
     turn: &ReadyTurn,
     record: &mut TurnRecord,
-) -> Result<Prepared, TurnError> {
+) -> Result<PreparedReply, TurnError> {
     let (store, scope) = (runtime.store(), &turn.scope);
     let forgotten = runtime.forget_epochs.of(scope);
     let now = runtime.clock().now();
@@ -251,7 +251,7 @@ async fn prepare(
     let prompt = runtime.mind().render_reply(&input, &budget)?;
     record.prompt(runtime, &prompt);
     let said = input.burst.last().map(|message| message.id);
-    Ok(Prepared { remembered, prompt, said, forgotten, own_line })
+    Ok(PreparedReply { remembered, prompt, said, forgotten, own_line })
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
@@ -329,7 +329,7 @@ async fn generate_reply(
 async fn deliver(
     runtime: &Arc<RuntimeInner>,
     turn: &ReadyTurn,
-    prepared: Prepared,
+    prepared: PreparedReply,
     spoken: StreamedReply,
     record: &mut TurnRecord,
     speech: Option<ReplySpeech>,

@@ -226,7 +226,12 @@ impl TurnRecord {
     }
 
     /// Writes the trace in the background; one that can't be written costs nothing but the trace.
-    pub(crate) fn keep(mut self, runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: Option<String>) {
+    pub(crate) fn write_in_background(
+        mut self,
+        runtime: &Arc<RuntimeInner>,
+        turn: &ReadyTurn,
+        error: Option<String>,
+    ) {
         if !self.enabled {
             return;
         }

@@ -59,7 +59,7 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
         let wait = async {
             match pause {
                 Some(pause) => runtime.clock().sleep(pause).await,
-                None => written(&runtime).await,
+                None => wait_for_rows(&runtime).await,
             }
         };
         tokio::select! {
@@ -70,7 +70,7 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
 }
 
 /// Returns when there may be something to embed.
-async fn written(runtime: &RuntimeInner) {
+async fn wait_for_rows(runtime: &RuntimeInner) {
     let Some(hub) = runtime.attached_hub() else { return runtime.written.notified().await };
     tokio::select! {
         () = runtime.written.notified() => {}

@@ -302,7 +302,7 @@ impl Runtime {
             duration_seconds: voice::wav_duration(wav, LengthTrust::Exact).unwrap_or_default(),
             cached,
         };
-        if let Some(wav) = voice.files.spoken(message, &key).await? {
+        if let Some(wav) = voice.files.load_speech(message, &key).await? {
             return Ok(spoken(&wav, true));
         }
         let epoch = runtime.forget_epochs.of(&message.scope);

@@ -46,7 +46,7 @@ impl VoiceFiles {
     }
 
     /// The message's text as spoken by this voice, if it is there.
-    pub(crate) async fn spoken(&self, message: &Message, voice: &str) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) async fn load_speech(&self, message: &Message, voice: &str) -> io::Result<Option<Vec<u8>>> {
         match tokio::fs::read(self.spoken_path(message, voice)).await {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

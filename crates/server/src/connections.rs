@@ -40,7 +40,7 @@ impl Room {
     }
 
     /// Waits until there is place for one more.
-    pub(crate) async fn place(&self) -> Result<Place, AcquireError> {
+    pub(crate) async fn acquire(&self) -> Result<Place, AcquireError> {
         Ok(Place { _permit: self.all.clone().acquire_owned().await? })
     }
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     async fn admit(room: &Room, address: &str, is_proxy: bool) -> Option<ConnectionSlot> {
-        let place = room.place().await.unwrap();
+        let place = room.acquire().await.unwrap();
         room.admit(place, address.parse().unwrap(), is_proxy)
     }
 

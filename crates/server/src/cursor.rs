@@ -23,7 +23,7 @@ impl<T: Serialize + DeserializeOwned> Cursor<T> {
     }
 
     /// As it goes to the client.
-    pub(crate) fn written(&self) -> String {
+    pub(crate) fn encode(&self) -> String {
         let json = serde_json::to_vec(&self.0).unwrap_or_default();
         json.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -53,7 +53,7 @@ impl PageQuery {
         let mut rest =
             all.into_iter().filter(|item| last.as_ref().is_none_or(|Cursor(last)| place(item) > *last));
         let page: Vec<T> = rest.by_ref().take(limit).collect();
-        let next = rest.next().and_then(|_| page.last()).map(|last| Cursor(place(last)).written());
+        let next = rest.next().and_then(|_| page.last()).map(|last| Cursor(place(last)).encode());
         Ok((page, next))
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_place_survives_its_trip() {
         for place in [(0.1 + 0.2, i64::MAX), (f64::MIN_POSITIVE, -1), (1.0, 0)] {
-            assert_eq!(Cursor::<(f64, i64)>::read(&Cursor(place).written()).ok(), Some(Cursor(place)));
+            assert_eq!(Cursor::<(f64, i64)>::read(&Cursor(place).encode()).ok(), Some(Cursor(place)));
         }
         let page = |limit, cursor: Option<String>| {
             let paging = PageQuery { limit: Some(limit), cursor };

@@ -194,7 +194,7 @@ async fn accept_at_home(
 }
 
 async fn accept(listener: &TcpListener, room: &Room) -> std::io::Result<(TcpStream, SocketAddr, Place)> {
-    let place = room.place().await.map_err(std::io::Error::other)?;
+    let place = room.acquire().await.map_err(std::io::Error::other)?;
     let (stream, address) = listener.accept().await?;
     // Tokens are small and must not wait for each other; a connection that can't do so is served all the same.
     if let Err(error) = stream.set_nodelay(true) {

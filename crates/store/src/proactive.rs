@@ -91,7 +91,7 @@ impl ProactiveStore for SqliteStore {
     async fn keep_decision(&self, decision: ProactiveDecision) -> Result<(), StoreError> {
         self.write(move |unit| {
             let scope = scopes::number_or_new(unit.connection, &decision.scope)?;
-            keep(unit.connection, scope, &decision, None)?;
+            insert_decision(unit.connection, scope, &decision, None)?;
             Ok(())
         })
         .await
@@ -108,7 +108,7 @@ impl ProactiveStore for SqliteStore {
             let scope = scopes::number_or_new(unit.connection, &decision.scope)?;
             let captured = messages::capture(unit, &message, &policy, None)?;
             ledger::keep_receipt(unit.connection, scope, &receipt)?;
-            keep(unit.connection, scope, &decision, Some(captured.message.seq))?;
+            insert_decision(unit.connection, scope, &decision, Some(captured.message.seq))?;
             Ok(captured)
         })
         .await
@@ -233,7 +233,7 @@ fn view(connection: &Connection, scope: i64, user: &UserId, query: &ProactiveQue
     Ok(ProactiveView {
         last_user_message,
         last_message_at,
-        sent: sent(connection, scope, query.sent)?,
+        sent: sent_messages(connection, scope, query.sent)?,
         sent_lately,
         muted_until: muted_until(connection, user)?,
         due: due(connection, scope, query)?,
@@ -242,7 +242,7 @@ fn view(connection: &Connection, scope: i64, user: &UserId, query: &ProactiveQue
     })
 }
 
-fn sent(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<SentMessage>> {
+fn sent_messages(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<SentMessage>> {
     connection
         .prepare_cached(
             "SELECT d.at, (SELECT m.created_at FROM recall_messages m
@@ -338,7 +338,7 @@ fn trigger_uses(connection: &Connection, scope: i64, keys: &[String]) -> Result<
         .collect()
 }
 
-fn keep(
+fn insert_decision(
     connection: &Connection,
     scope: i64,
     decision: &ProactiveDecision,

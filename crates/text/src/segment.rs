@@ -39,7 +39,7 @@ pub(crate) enum Piece<'a> {
 }
 
 /// Cuts folded text into its words and runs, in order; blanks and punctuation are left out.
-pub(crate) fn pieces(folded: &str) -> Vec<Piece<'_>> {
+pub(crate) fn split_words(folded: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut start = 0;
     while start < folded.len() {
@@ -139,7 +139,7 @@ mod tests {
     fn mixed_text_falls_into_words_and_runs() {
         let folded = fold("Ｍｙ cat’s 名字叫小黑, well-known!");
         assert_eq!(
-            pieces(&folded),
+            split_words(&folded),
             [
                 Piece::Word("my"),
                 Piece::Word("cat's"),

@@ -1,6 +1,6 @@
 //! Sentences and the language of a text.
 
-use super::segment::{Piece, is_han, pieces};
+use super::segment::{Piece, is_han, split_words};
 
 /// Languages that the program itself answers in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ impl Language {
     /// scripts outnumber them; else English. `None` when no letter is to be read.
     pub fn of(text: &str) -> Option<Self> {
         let (mut han, mut others) = (0usize, 0usize);
-        for piece in pieces(text) {
+        for piece in split_words(text) {
             match piece {
                 Piece::Word(word) => others += usize::from(word.chars().any(char::is_alphabetic)),
                 Piece::Unspaced(run) => {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::function_words::{is_function_compound, is_function_word};
 use super::names::{NAME_WORDS_MAX, Names};
-use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, letters, pieces};
+use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, letters, split_words};
 use super::stem::Stems;
 use super::variants::simplified;
 
@@ -46,7 +46,7 @@ pub struct QueryTerm {
 /// letters, the traditional ones of Chinese in their simplified form.
 pub fn index_terms(text: &str) -> String {
     let folded = fold(text);
-    let pieces = pieces(&folded);
+    let pieces = split_words(&folded);
     let stems = Stems::of(&pieces);
     let mut terms: Vec<String> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
@@ -66,7 +66,7 @@ pub fn index_terms(text: &str) -> String {
 /// "remember" give none, but where a capital tells that they are a name. A name of several words is one term.
 pub fn query_terms(text: &str) -> Vec<QueryTerm> {
     let folded = fold(text);
-    let pieces = pieces(&folded);
+    let pieces = split_words(&folded);
     let stems = Stems::of(&pieces);
     let names = if stems.nouns_are_capitalised() { Names::default() } else { Names::of(text) };
     let mut terms = DistinctTerms::default();
@@ -206,7 +206,7 @@ fn run_query(run: &str) -> Vec<QueryTerm> {
 pub fn border_terms(text: &str) -> Vec<QueryTerm> {
     let folded = fold(text);
     let mut terms = DistinctTerms::default();
-    for piece in pieces(&folded) {
+    for piece in split_words(&folded) {
         let Piece::Unspaced(run) = piece else { continue };
         if !run.chars().all(is_han) {
             continue;

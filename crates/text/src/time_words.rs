@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
-use super::segment::{Piece, fold, pieces};
+use super::segment::{Piece, fold, split_words};
 use super::times::time_phrases;
 
 /// Words that follow "when" in a question.
@@ -131,7 +131,7 @@ fn names_month_or_year(folded: &str) -> bool {
 }
 
 fn words(folded: &str) -> Vec<&str> {
-    let pieces = pieces(folded).into_iter();
+    let pieces = split_words(folded).into_iter();
     pieces.filter_map(|piece| if let Piece::Word(word) = piece { Some(word) } else { None }).collect()
 }
 

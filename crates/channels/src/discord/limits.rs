@@ -22,11 +22,11 @@ pub(super) struct Route {
 /// Times at which each route may be called again.
 #[derive(Default)]
 pub(super) struct Limits {
-    known: Mutex<Known>,
+    known: Mutex<KnownLimit>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownLimit {
     buckets: HashMap<&'static str, String>,
     closed_until: HashMap<(String, String), Timestamp>,
     all_closed_until: Option<Timestamp>,
@@ -65,12 +65,12 @@ impl Limits {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownLimit> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl KnownLimit {
     fn key(&self, route: &Route) -> (String, String) {
         let bucket = self.buckets.get(route.template).map_or(route.template, String::as_str);
         (bucket.to_owned(), route.channel.clone())

@@ -145,7 +145,7 @@ impl Message {
     }
 
     /// The message as something that a person wrote to the bot; none for all others.
-    pub(super) fn written(&self, bot: &str, is_direct: bool) -> Option<Update> {
+    pub(super) fn to_update(&self, bot: &str, is_direct: bool) -> Option<Update> {
         let (sender, external, text) = self.for_bot(bot, is_direct)?;
         let recording = self.is_voice_message().then(|| external.to_string());
         Some(Update {
@@ -220,7 +220,7 @@ impl Message {
             self.attachments.iter().filter_map(|attachment| attachment.text.as_deref()).collect();
         let attachments = self.attachments.iter().filter(|attachment| attachment.text.is_none());
         let attachments = attachments.map(|attachment| attachment.name(self.flags));
-        let stickers = self.sticker_items.iter().map(|sticker| named("sticker", &sticker.name));
+        let stickers = self.sticker_items.iter().map(|sticker| attachment_label("sticker", &sticker.name));
         let poll = self.poll.iter().map(|_| "[poll]".to_owned());
         let forwarded = self.message_snapshots.iter().map(|snapshot| snapshot.message.text());
         let parts: Vec<String> =
@@ -248,15 +248,15 @@ impl Attachment {
         let kind = self.content_type.as_deref().and_then(|kind| kind.split('/').next());
         match kind {
             _ if flags & VOICE_MESSAGE_FLAG != 0 => VOICE_MESSAGE.to_owned(),
-            Some("image") => named("photo", &self.filename),
-            Some("video") => named("video", &self.filename),
-            Some("audio") => named("audio", &self.filename),
-            _ => named("file", &self.filename),
+            Some("image") => attachment_label("photo", &self.filename),
+            Some("video") => attachment_label("video", &self.filename),
+            Some("audio") => attachment_label("audio", &self.filename),
+            _ => attachment_label("file", &self.filename),
         }
     }
 }
 
-fn named(kind: &str, name: &str) -> String {
+fn attachment_label(kind: &str, name: &str) -> String {
     if name.is_empty() { format!("[{kind}]") } else { format!("[{kind} {name}]") }
 }
 
@@ -307,7 +307,7 @@ mod tests {
             json!({"id": "1", "channel_id": "2", "author": {"id": "7", "username": "ann"}, "content": ""});
         message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let message: Message = serde_json::from_value(message).unwrap();
-        match message.written("99", message.guild_id.is_none())?.kind {
+        match message.to_update("99", message.guild_id.is_none())?.kind {
             UpdateKind::Written { text, .. } => Some(text),
             _ => None,
         }

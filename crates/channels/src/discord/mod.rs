@@ -271,10 +271,10 @@ impl Discord {
         mut message: Message,
         is_direct: bool,
     ) -> Result<(), Stopped> {
-        if message.written(bot, is_direct).is_some() {
+        if message.to_update(bot, is_direct).is_some() {
             self.read_pastes(inbound, &mut message).await?;
         }
-        match message.written(bot, is_direct) {
+        match message.to_update(bot, is_direct) {
             Some(update) => inbound.take(update).await,
             None => Ok(()),
         }

@@ -142,7 +142,7 @@ impl<'a> Talk<'a> {
         });
         let reply = said.await?;
         self.last_turn = reply.turn;
-        listener.done(&whole, reply.is_incomplete);
+        listener.finish_reply(&whole, reply.is_incomplete);
         Ok(())
     }
 
@@ -221,7 +221,7 @@ impl Listener {
         }
     }
 
-    fn done(self, content: &str, incomplete: bool) {
+    fn finish_reply(self, content: &str, incomplete: bool) {
         match self {
             Self::Person => println!("{}", if incomplete { " …" } else { "" }),
             Self::Program => {

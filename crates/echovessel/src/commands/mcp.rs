@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::home::{Home, HomeInUse, HomeLock};
 use crate::lifecycle;
 use crate::outbound::{self, Outbound};
-use crate::relay::{Client, Ended};
+use crate::relay::{Client, ConnectionEnd};
 use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::{Services, wire};
 
@@ -51,12 +51,12 @@ pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Re
         };
         let ended = tokio::select! {
             ended = client.relay(reader, writer) => ended,
-            () = lifecycle::stop_signal() => Ok(Ended::Client),
+            () = lifecycle::stop_signal() => Ok(ConnectionEnd::Client),
         };
         match ended {
-            Ok(Ended::Client) => break Ok(()),
-            Ok(Ended::Owner) if owner.is_none() => tracing::info!("the owner of the home has gone"),
-            Ok(Ended::Owner) => break Err(anyhow::anyhow!("the hub ended by itself")),
+            Ok(ConnectionEnd::Client) => break Ok(()),
+            Ok(ConnectionEnd::Owner) if owner.is_none() => tracing::info!("the owner of the home has gone"),
+            Ok(ConnectionEnd::Owner) => break Err(anyhow::anyhow!("the hub ended by itself")),
             Err(error) => break Err(error).context("the client can't be reached any more"),
         }
     };
@@ -114,7 +114,7 @@ impl HostHome {
         let outbound = outbound::open(config, home, &wired)?;
         wired.runtime.start().await?;
         outbound.channels.start(&wired.runtime);
-        let desk = wired.desk();
+        let desk = wired.tool_context();
         let socket = open_hub_socket(home, desk.clone());
         let (abandon, serving) = (CancellationToken::new(), std::sync::Mutex::default());
         Ok(Self { desk: Arc::new(desk), socket, outbound, wired, serving, abandon, _lock: lock })

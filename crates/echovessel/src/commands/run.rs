@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::home::{Home, HomeLock, RunFile};
 use crate::language_model::LlmSummary;
 use crate::lifecycle;
-use crate::live_config::{Configured, LiveConfig};
+use crate::live_config::{ConfigState, LiveConfig};
 use crate::outbound;
 use crate::owner::OwnerCredential;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
@@ -45,7 +45,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let outbound = outbound::open(config, home, &wired)?;
     wired.runtime.start().await?;
     outbound.channels.start(&wired.runtime);
-    let socket = open_hub_socket(home, wired.desk());
+    let socket = open_hub_socket(home, wired.tool_context());
     let parts =
         server_parts(config, home, &wired, Some(outbound.channels.clone()), owner.tokens()?, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
@@ -262,7 +262,7 @@ fn server_parts(
         server: settings.clone(),
         channels,
         started_at,
-        state: Mutex::new(Configured::new(config.clone())),
+        state: Mutex::new(ConfigState::new(config.clone())),
         choosing: Mutex::new(()),
     };
     let backups = super::backup::BackupFolder {

@@ -46,7 +46,7 @@ pub(crate) async fn sync(
 }
 
 /// Input of `connect`: the answer of the hub, and the token for it.
-struct Found {
+struct HubCheck {
     status: RemoteStatus,
     instance: InstanceId,
     token: SecretString,
@@ -106,7 +106,7 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
 }
 
 /// Asks the hub who it is, with every check that can be made before anything is written.
-async fn look(config: &Config, wanted: &SyncConnect) -> anyhow::Result<Found> {
+async fn look(config: &Config, wanted: &SyncConnect) -> anyhow::Result<HubCheck> {
     let (token, is_entered) = token(wanted)?;
     let ca_file = wanted.ca_file.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let kept = token.clone();
@@ -133,7 +133,7 @@ async fn look(config: &Config, wanted: &SyncConnect) -> anyhow::Result<Found> {
         }
     }
     client.close().await;
-    Ok(Found { status, instance, token, is_entered, documents })
+    Ok(HubCheck { status, instance, token, is_entered, documents })
 }
 
 /// The token, and whether it was entered rather than found in the environment.

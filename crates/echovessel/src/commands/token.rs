@@ -88,7 +88,7 @@ async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<(
             let made = make_token(&database.store, &random_bytes, SystemClock.now(), new).await;
             let (token, text) = made?;
             database.note("POST /api/admin/tokens", &format!("token {}", token.name), 201).await?;
-            let mut answer = shown(&token);
+            let mut answer = token_json(&token);
             answer["token"] = json!(text);
             answer
         }
@@ -112,7 +112,7 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/tokens", None).await?,
         None => {
             let tokens = Database::of(home)?.store.tokens().await?;
-            json!({"tokens": tokens.iter().map(shown).collect::<Vec<_>>()})
+            json!({"tokens": tokens.iter().map(token_json).collect::<Vec<_>>()})
         }
     };
     if shared.json {
@@ -189,7 +189,7 @@ impl Database {
     }
 }
 
-fn shown(token: &NamedToken) -> Value {
+fn token_json(token: &NamedToken) -> Value {
     json!({
         "name": token.name, "prefix": format!("ev_{}", token.prefix), "scopes": token.scopes,
         "user_id": token.user, "created_at": token.created_at, "last_used_at": token.last_used_at, "expires_at": token.expires_at,

@@ -82,7 +82,7 @@ async fn one_person_has_one_turn_at_a_time() {
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
     let mut watcher = Watcher::open(&daemon).await;
     let first = daemon.say("self", "first").await;
-    model.asked("reply", 1).await;
+    model.wait_until_asked("reply", 1).await;
     let second = daemon.say("self", "second").await;
     // Somebody else is answered meanwhile, so a second turn would have had its chance.
     let other = daemon.say("other", "hello").await;

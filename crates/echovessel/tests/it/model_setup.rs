@@ -159,7 +159,7 @@ async fn key_is_not_sent_to_another_address() {
         page.send(Method::PATCH, "/api/admin/config", &json!({"llm.base_url": second.base_url()})).await;
     assert_eq!(login.status, 200, "{}", login.body);
     daemon.say("self", "Good morning").await;
-    second.asked("reply", 2).await;
+    second.wait_until_asked("reply", 2).await;
     assert!(second.requests().iter().all(|request| request.key().is_none()));
     // The first address still has its key, until it is deleted.
     let back = page.send(Method::PUT, "/api/admin/model", &choice(&first, None)).await;
@@ -237,7 +237,7 @@ async fn variable_of_the_environment_is_not_sent_to_an_address_of_the_page() {
         drop(daemon);
         let daemon = Daemon::start(&home, &settings).await;
         daemon.say("self", "Good morning").await;
-        other.asked("reply", 3).await;
+        other.wait_until_asked("reply", 3).await;
         let page = Page::open(&daemon).await;
         let deleted = page.send(Method::PUT, "/api/admin/model", &choice(&other, Some(""))).await;
         assert_eq!(deleted.body["key"]["source"], "none", "{}", deleted.body);

@@ -19,7 +19,7 @@ async fn die_before_the_answer(model: &ScriptedModel, home: &Home, settings: &Se
     model.next("reply", Reply::text("too late").hold_until(&Arc::new(Notify::new())));
     let daemon = Daemon::start(home, settings).await;
     let said = daemon.say("self", LINE).await;
-    model.asked("reply", 1).await;
+    model.wait_until_asked("reply", 1).await;
     daemon.kill();
     said
 }

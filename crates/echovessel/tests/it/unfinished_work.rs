@@ -121,7 +121,7 @@ async fn a_session_that_was_being_extracted_when_the_process_died_is_extracted_o
     let daemon = Daemon::start(&home, &settings).await;
     daemon.complete("self", LINE).await;
     let session = daemon.end_session("self").await;
-    model.asked("extraction", 1).await;
+    model.wait_until_asked("extraction", 1).await;
     daemon.kill();
 
     let daemon = Daemon::start(&home, &settings).await;
@@ -142,7 +142,7 @@ async fn a_session_that_was_being_reflected_on_when_the_process_died_is_not_extr
     let daemon = Daemon::start(&home, &settings).await;
     daemon.complete("self", LINE).await;
     let session = daemon.end_session("self").await;
-    model.asked("reflection", 1).await;
+    model.wait_until_asked("reflection", 1).await;
     daemon.kill();
 
     let daemon = Daemon::start(&home, &settings).await;

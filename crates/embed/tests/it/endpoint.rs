@@ -107,7 +107,7 @@ async fn what_may_pass_is_retried_after_the_pause_that_was_asked_for() {
     });
     clock.asleep(1).await;
     clock.advance(Duration::from_millis(500)).await;
-    model.asked(EMBEDDINGS, 2).await;
+    model.wait_until_asked(EMBEDDINGS, 2).await;
     clock.asleep(1).await;
     clock.advance(Duration::from_millis(6_900)).await;
     assert_eq!(clock.sleepers(), 1, "seven seconds were asked for");
@@ -198,7 +198,7 @@ async fn a_query_waits_once_for_a_dead_endpoint_and_not_behind_a_batch() {
         let embedder = embedder.clone();
         async move { embedder.embed(&texts(&["slow"])).await }
     });
-    model.asked(EMBEDDINGS, 1).await;
+    model.wait_until_asked(EMBEDDINGS, 1).await;
     model.next(EMBEDDINGS, vectors(&[&[0.0, 1.0]]));
     assert_eq!(embedder.embed_queries(&texts(&["quick"])).await.unwrap()[0].vector, [0.0, 1.0]);
     gate.notify_one();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use eval::absence::add_foreign;
 use eval::data::{DataSet, is_role, read};
-use eval::replay::{Answered, Replay};
+use eval::replay::{AnsweredQuestion, Replay};
 use eval::report::Report;
 use memory::recall::RecallSettings;
 use memory::recall::SAID_MIN;
@@ -18,7 +18,7 @@ fn file(folder: &Path, name: &str, value: &serde_json::Value) -> std::path::Path
     path
 }
 
-async fn replay(data: &DataSet) -> Vec<Answered> {
+async fn replay(data: &DataSet) -> Vec<AnsweredQuestion> {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap();
     let (index, settings) = (VectorIndex::default(), RecallSettings::default());
@@ -115,7 +115,7 @@ async fn locomo_is_repaired_and_its_absence_is_measured() {
 async fn runs_repeat_to_the_letter() {
     let folder = tempfile::tempdir().unwrap();
     let data = locomo(folder.path());
-    let rankings = |answered: Vec<Answered>| -> Vec<String> {
+    let rankings = |answered: Vec<AnsweredQuestion>| -> Vec<String> {
         answered.iter().map(|one| serde_json::to_string(&one.ranked).unwrap()).collect()
     };
     let first = rankings(replay(&data).await);

@@ -21,7 +21,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn done(message: impl Into<String>) -> Self {
+    pub fn success(message: impl Into<String>) -> Self {
         Self { success: true, message: message.into() }
     }
 

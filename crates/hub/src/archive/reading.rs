@@ -55,7 +55,7 @@ pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     if is_ours {
         check_digests(&files, &manifest)?;
     }
-    let shown = shown(&files, is_ours)?;
+    let shown = shown_documents(&files, is_ours)?;
     let labels = labels(&files, is_ours)?;
     let whole = if is_ours { Some(export::read(&files, &shown, &labels)?) } else { None };
     let found = match &whole {
@@ -84,7 +84,7 @@ fn documents_of(shown: &[Archived]) -> ArchiveCounts {
 }
 
 /// The documents that are shown.
-fn shown(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Vec<Archived>, String> {
+fn shown_documents(files: &BTreeMap<String, String>, is_ours: bool) -> Result<Vec<Archived>, String> {
     let mut archived = BTreeMap::new();
     for (path, text) in files {
         let Some(inner) = document_path(path, is_ours) else { continue };

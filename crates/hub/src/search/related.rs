@@ -132,7 +132,7 @@ impl Hub {
             for name in names.iter().filter(is_it) {
                 let known = self.document(scope, &DocumentName::Diary(name.clone())).await?;
                 let Some((shown, content)) =
-                    known.as_ref().and_then(|known| Some((known.shown()?, known.content()?)))
+                    known.as_ref().and_then(|known| Some((known.shown_version()?, known.content()?)))
                 else {
                     continue;
                 };

@@ -20,7 +20,7 @@ pub(super) const AHEAD_MAX: SignedDuration = SignedDuration::from_hours(24);
 
 /// An item of a push, checked.
 #[derive(Clone, Debug)]
-pub(super) struct Pushed {
+pub(super) struct PushedItem {
     pub(super) name: DocumentName,
     /// None for a deletion.
     pub(super) content: Option<String>,
@@ -40,7 +40,7 @@ pub(super) struct Pushed {
 
 pub(super) fn identity_item(document: &Document, erased: &[ErasedLine]) -> Option<IdentityItem> {
     let DocumentName::Identity(category, filename) = &document.name else { return None };
-    let shown = document.shown()?;
+    let shown = document.shown_version()?;
     let deleted = shown.content.is_none();
     Some(IdentityItem {
         category: *category,
@@ -63,7 +63,7 @@ pub(super) fn identity_item(document: &Document, erased: &[ErasedLine]) -> Optio
 
 /// The live versions that say something else than the shown one.
 fn concurrent_versions(document: &Document) -> Vec<ConcurrentVersion> {
-    let shown = document.shown().map(|shown| &shown.content);
+    let shown = document.shown_version().map(|shown| &shown.content);
     let others = document.heads.iter().filter(|head| Some(&head.content) != shown);
     let concurrent = others.map(|head| ConcurrentVersion {
         content: head.content.clone(),
@@ -79,7 +79,7 @@ fn concurrent_versions(document: &Document) -> Vec<ConcurrentVersion> {
 
 pub(super) fn memory_item(document: &Document, erased: &[ErasedLine]) -> Option<MemoryItem> {
     let DocumentName::Diary(name) = &document.name else { return None };
-    let shown = document.shown()?;
+    let shown = document.shown_version()?;
     let deleted = shown.content.is_none();
     Some(MemoryItem {
         id: name.id(),
@@ -117,14 +117,14 @@ pub(super) fn read_identity(
     item: &IdentityChange,
     pusher: &InstanceId,
     now: Timestamp,
-) -> Result<Pushed, String> {
+) -> Result<PushedItem, String> {
     let filename: FileName = item.filename.parse().map_err(wrong)?;
     let category = item.category.parse().map_err(wrong)?;
     let content = content_of(item.deleted, item.content.as_ref())?;
     let modified = item.modified_by.clone().unwrap_or_else(|| pusher.to_string());
     let author = item.source_instance.as_ref().unwrap_or(&modified);
     let (written_at, note) = time(item.deleted, &item.deleted_at, &item.last_modified, now)?;
-    Ok(Pushed {
+    Ok(PushedItem {
         name: DocumentName::Identity(category, filename),
         written_at,
         note,
@@ -144,7 +144,7 @@ pub(super) fn read_memory(
     item: &MemoryChange,
     pusher: &InstanceId,
     now: Timestamp,
-) -> Result<Pushed, String> {
+) -> Result<PushedItem, String> {
     let granularity = item.granularity.parse().map_err(wrong)?;
     let date: DiaryDate = item.date.parse().map_err(wrong)?;
     let slug = item.slug.as_deref().map(str::parse).transpose().map_err(wrong)?;
@@ -156,7 +156,7 @@ pub(super) fn read_memory(
     let participants: Result<BTreeSet<InstanceId>, _> =
         item.participating_instances.iter().map(|id| id.parse()).collect();
     let (written_at, note) = time(item.deleted, &item.deleted_at, &item.updated_at, now)?;
-    Ok(Pushed {
+    Ok(PushedItem {
         name: DocumentName::Diary(name),
         content: content_of(item.deleted, item.content.as_ref())?,
         is_shortened: false,

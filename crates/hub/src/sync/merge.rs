@@ -15,7 +15,7 @@ use crate::version_vector::VersionVector;
 pub(super) const VERSIONS_LOOKED_AT: u32 = 100;
 
 /// A text as it may come in.
-pub(super) enum Admitted {
+pub(super) enum Admission {
     /// Nothing in it was erased here.
     Whole,
     /// The text without the lines that were erased here.
@@ -33,17 +33,17 @@ pub(super) fn admit(
     seen: &VersionVector,
     heads: &[Version],
     erased: &[ErasedLine],
-) -> Admitted {
+) -> Admission {
     let is_unseen_erasure = |head: &Version| {
         head.number == 0 && head.content.is_none() && head.edited_by == ERASED && !seen.covers(&head.vector)
     };
     if heads.iter().any(is_unseen_erasure) {
-        return Admitted::Nothing;
+        return Admission::Nothing;
     }
     match without_erased(scope, name, content, seen, erased) {
-        None => Admitted::Whole,
-        Some(left) if left.trim().is_empty() => Admitted::Nothing,
-        Some(left) => Admitted::Without(left),
+        None => Admission::Whole,
+        Some(left) if left.trim().is_empty() => Admission::Nothing,
+        Some(left) => Admission::Without(left),
     }
 }
 

@@ -126,7 +126,7 @@ impl Hub {
             match untakable(&document) {
                 Some(reason) => drop(refused.insert(reason)),
                 None => {
-                    let shown = document.shown().cloned();
+                    let shown = document.shown_version().cloned();
                     versions.extend(shown.map(|shown| (document.name, shown, document.created_at)));
                 }
             }
@@ -158,7 +158,7 @@ impl Hub {
 /// Why such a hub can't take a document as it is shown here.
 fn untakable(document: &Document) -> Option<String> {
     let name = &document.name;
-    if document.shown().is_none_or(|shown| shown.content.is_none()) {
+    if document.shown_version().is_none_or(|shown| shown.content.is_none()) {
         return Some(format!(
             "{name} was deleted here; this hub's protocol has no deletions, delete it there"
         ));

@@ -179,8 +179,8 @@ pub(super) fn outline_of_deletion(document: &Document) -> DocumentOutline {
     DocumentOutline {
         name: document.name.clone(),
         revision: document.revision,
-        seen: document.seen(),
-        as_shown: document.seen(),
+        seen: document.seen_by_heads(),
+        as_shown: document.seen_by_heads(),
         bytes: 0,
         heads: document.heads.len(),
         is_deleted: true,

@@ -13,8 +13,8 @@ use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
 use crate::versions::{MergeOutcome, differ, merge_version, seen_by, vector_as_shown};
 
-use super::items::{self, Pushed};
-use super::merge::{self, Admitted, VERSIONS_LOOKED_AT, merged, stored_versions};
+use super::items::{self, PushedItem};
+use super::merge::{self, Admission, VERSIONS_LOOKED_AT, merged, stored_versions};
 use super::pull::outline_of_deletion;
 use super::token_of;
 
@@ -138,7 +138,7 @@ impl Push {
     async fn take(
         &mut self,
         act: &mut HubTransaction<'_>,
-        read: Result<Pushed, String>,
+        read: Result<PushedItem, String>,
     ) -> Result<(ItemStatus, Option<String>), HubError> {
         let item = match read.and_then(|item| self.check(act, item)) {
             Ok(item) => item,
@@ -202,9 +202,9 @@ impl Push {
     async fn without_erased(
         &self,
         act: &HubTransaction<'_>,
-        mut item: Pushed,
+        mut item: PushedItem,
         heads: &[Version],
-    ) -> Result<Option<Pushed>, HubError> {
+    ) -> Result<Option<PushedItem>, HubError> {
         let Some(content) = &item.content else { return Ok(Some(item)) };
         // A client without version vectors can't show that it wrote the words again rather than kept them, unless it has pulled
         // this very document since.
@@ -213,19 +213,19 @@ impl Push {
         let names = std::slice::from_ref(&item.name);
         let erased = act.hub.inner().parts.store.erased_lines(scope, names).await?.concat();
         match merge::admit(scope, &item.name, content, &seen, heads, &erased) {
-            Admitted::Whole => {}
-            Admitted::Without(left) => {
+            Admission::Whole => {}
+            Admission::Without(left) => {
                 item.content = Some(left);
                 item.is_shortened = true;
             }
-            Admitted::Nothing => return Ok(None),
+            Admission::Nothing => return Ok(None),
         }
         Ok(Some(item))
     }
 
     /// Refuses version vectors that cannot be true. Of a bound instance nothing is believed about other instances beyond
     /// what this hub has received from them: it could make their next changes look old.
-    fn check(&self, act: &HubTransaction<'_>, mut item: Pushed) -> Result<Pushed, String> {
+    fn check(&self, act: &HubTransaction<'_>, mut item: PushedItem) -> Result<PushedItem, String> {
         let Some(vector) = &item.vector else { return Ok(item) };
         let (own, seen) = (&act.state.author, &act.state.counters);
         if vector.is_empty() || vector.iter().any(|(_, counter)| counter > COUNTER_MAX) {
@@ -256,7 +256,7 @@ impl Push {
     }
 
     /// Why this caller may not write this document; `None` if it may.
-    fn refusal(&self, act: &HubTransaction<'_>, item: &Pushed) -> Option<String> {
+    fn refusal(&self, act: &HubTransaction<'_>, item: &PushedItem) -> Option<String> {
         let core_block = core_block_of(&item.name, &act.caller.scope).filter(|_| self.is_followed);
         if let Some(label) = core_block {
             let length = check_length(label, item.content.as_deref().unwrap_or_default());
@@ -284,7 +284,7 @@ impl Push {
     async fn version(
         &mut self,
         act: &mut HubTransaction<'_>,
-        item: &Pushed,
+        item: &PushedItem,
         heads: &[Version],
     ) -> Result<Option<Version>, HubError> {
         let vector = match &item.vector {
@@ -313,7 +313,7 @@ impl Push {
     async fn passes_on(
         &self,
         act: &HubTransaction<'_>,
-        item: &Pushed,
+        item: &PushedItem,
         vector: &VersionVector,
         heads: &[Version],
     ) -> Result<bool, HubError> {
@@ -330,7 +330,7 @@ impl Push {
     async fn vector_given(
         &mut self,
         act: &mut HubTransaction<'_>,
-        item: &Pushed,
+        item: &PushedItem,
         given: &VersionVector,
         heads: &[Version],
     ) -> Result<VersionVector, HubError> {
@@ -366,7 +366,7 @@ impl Push {
     async fn vector_from_base(
         &mut self,
         act: &mut HubTransaction<'_>,
-        item: &Pushed,
+        item: &PushedItem,
         heads: &[Version],
     ) -> Result<Option<VersionVector>, HubError> {
         let base = self.base.of(&item.name);

@@ -15,7 +15,7 @@ use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_MAX, VersionVector};
 use crate::versions::{MergeOutcome, differ, merge_version};
 
-use super::merge::{self, Admitted, merged};
+use super::merge::{self, Admission, merged};
 
 /// A document as the hub has it.
 pub(super) struct Incoming {
@@ -42,7 +42,7 @@ pub(super) fn read_page(page: &RemotePage) -> (Vec<Incoming>, Vec<String>) {
 
 fn read_identity(value: &Value) -> Result<Incoming, String> {
     let item: IdentityItem = serde_json::from_value(value.clone())
-        .map_err(|error| format!("the document {}: {error}", named(value, "filename")))?;
+        .map_err(|error| format!("the document {}: {error}", field_or_unnamed(value, "filename")))?;
     let filename: FileName = item.filename.parse().map_err(|error| format!("{}: {error}", item.filename))?;
     let name = DocumentName::Identity(item.category, filename);
     let shown = Version {
@@ -62,7 +62,7 @@ fn read_identity(value: &Value) -> Result<Incoming, String> {
 
 fn read_memory(value: &Value) -> Result<Incoming, String> {
     let item: MemoryItem = serde_json::from_value(value.clone())
-        .map_err(|error| format!("the memory {}: {error}", named(value, "date")))?;
+        .map_err(|error| format!("the memory {}: {error}", field_or_unnamed(value, "date")))?;
     let wrong = |error: crate::names::InvalidName| format!("the memory {}: {error}", item.date);
     let granularity = item.granularity.parse().map_err(wrong)?;
     let date: DiaryDate = item.date.parse().map_err(wrong)?;
@@ -83,7 +83,7 @@ fn read_memory(value: &Value) -> Result<Incoming, String> {
     incoming(name, None, shown, item.concurrent_versions, &item.erased_lines, item.name_erased)
 }
 
-fn named<'a>(value: &'a Value, field: &str) -> &'a str {
+fn field_or_unnamed<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or("without a name")
 }
 
@@ -273,9 +273,9 @@ fn admitted(
 ) -> Option<Version> {
     let Some(content) = &head.content else { return Some(head.clone()) };
     match merge::admit(&act.caller.scope, name, content, &head.vector, heads, erased) {
-        Admitted::Whole => Some(head.clone()),
-        Admitted::Nothing => None,
-        Admitted::Without(left) => {
+        Admission::Whole => Some(head.clone()),
+        Admission::Nothing => None,
+        Admission::Without(left) => {
             let beside: Vec<Version> =
                 heads.iter().filter(|own| !head.vector.covers(&own.vector)).cloned().collect();
             let vector = act.unseen_by(head.vector.clone(), &beside);

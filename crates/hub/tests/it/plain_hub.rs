@@ -172,7 +172,7 @@ impl Pair {
     async fn content(&self, kind: &str, stem: &str) -> Option<String> {
         let name = DocumentName::parse(kind, stem).unwrap();
         let document = self.home.store.document(&self.home.caller.scope, &name).await.unwrap()?;
-        document.shown()?.content.clone()
+        document.shown_version()?.content.clone()
     }
 
     async fn write(&self, category: &str, file: &str, content: &str) {

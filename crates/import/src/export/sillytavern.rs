@@ -38,7 +38,7 @@ impl<W: Write> SillyTavernWriter<W> {
             "name": message.speaker,
             "is_user": message.role == Role::User,
             "is_system": false,
-            "send_date": sent(message.time),
+            "send_date": send_date(message.time),
             "mes": shown,
             "extra": extra(message.model.as_deref()),
         });
@@ -50,10 +50,10 @@ impl<W: Write> SillyTavernWriter<W> {
             let mut swipes: Vec<&str> = versions.iter().map(|version| version.text.as_str()).collect();
             let mut info: Vec<Value> = versions
                 .iter()
-                .map(|version| json!({"send_date": sent(version.time), "extra": extra(version.model.as_deref())}))
+                .map(|version| json!({"send_date": send_date(version.time), "extra": extra(version.model.as_deref())}))
                 .collect();
             swipes.insert(at, &shown);
-            info.insert(at, json!({"send_date": sent(message.time), "extra": line["extra"]}));
+            info.insert(at, json!({"send_date": send_date(message.time), "extra": line["extra"]}));
             line["swipe_id"] = json!(at);
             line["swipes"] = json!(swipes);
             line["swipe_info"] = json!(info);
@@ -72,7 +72,7 @@ fn extra(model: Option<&str>) -> Value {
     model.map_or_else(|| json!({}), |model| json!({"model": model}))
 }
 
-fn sent(time: MessageTime) -> Value {
+fn send_date(time: MessageTime) -> Value {
     match time {
         MessageTime::Unknown => Value::Null,
         time => Value::String(time.to_string()),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Context, Reader, Step, stepped};
 use crate::error::ImportError;
 use crate::item::{Item, Skip};
-use crate::json::{Entered, JsonReader, Raw, refusal_of, without_lone_surrogates};
+use crate::json::{EnteredValue, JsonReader, Raw, refusal_of, without_lone_surrogates};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::{Line, Lines, clean_text};
 use crate::sources::{Decoded, Source};
@@ -125,8 +125,8 @@ impl<F: ListedFormat> Step for ListedLines<F> {
 enum Place {
     Start,
     /// In the list; with the object around it, if it is in one.
-    List(Entered, Option<Entered>),
-    Object(Entered),
+    List(EnteredValue, Option<EnteredValue>),
+    Object(EnteredValue),
     End,
 }
 
@@ -143,8 +143,8 @@ struct Listed<F> {
 impl<F: ListedFormat> Step for Listed<F> {
     fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         self.place = match std::mem::replace(&mut self.place, Place::End) {
-            Place::Start if self.json.enter_array()? => Place::List(Entered::default(), None),
-            Place::Start if self.json.enter_object()? => Place::Object(Entered::default()),
+            Place::Start if self.json.enter_array()? => Place::List(EnteredValue::default(), None),
+            Place::Start if self.json.enter_object()? => Place::Object(EnteredValue::default()),
             Place::Start => return Err(self.json.broken("neither a list nor an object")),
             Place::List(mut list, object) => {
                 if self.json.next_element(&mut list)? {
@@ -183,7 +183,7 @@ impl<F: ListedFormat> Listed<F> {
         Ok(())
     }
 
-    fn field(&mut self, mut object: Entered, items: &mut VecDeque<Item>) -> io::Result<Place> {
+    fn field(&mut self, mut object: EnteredValue, items: &mut VecDeque<Item>) -> io::Result<Place> {
         let Some(key) = self.json.next_key(&mut object)? else {
             self.format.end(items);
             return Ok(Place::End);
@@ -192,7 +192,7 @@ impl<F: ListedFormat> Listed<F> {
             if self.format.lacks_field() && !std::mem::replace(&mut self.has_read_fields, true) {
                 self.read_fields()?;
             }
-            return Ok(Place::List(Entered::default(), Some(object)));
+            return Ok(Place::List(EnteredValue::default(), Some(object)));
         }
         give_field(&mut self.json, &mut self.format, &key)?;
         Ok(Place::Object(object))
@@ -202,7 +202,7 @@ impl<F: ListedFormat> Listed<F> {
     fn read_fields(&mut self) -> io::Result<()> {
         let text = self.source.open_text().map_err(io::Error::other)?;
         let mut json = JsonReader::new(text);
-        let mut object = Entered::default();
+        let mut object = EnteredValue::default();
         json.enter_object()?;
         // Where the file breaks off, the walk over the list meets the break again.
         while let Ok(Some(key)) = json.next_key(&mut object) {

@@ -98,7 +98,7 @@ impl OwnWords {
     fn close(&mut self, items: &mut VecDeque<Item>) {
         let Some(Paragraph { text, is_cleaned, line }) = self.paragraph.take() else { return };
         let time = self.day.map_or(MessageTime::Unknown, |day| MessageTime::Local(day.at(12, 0, 0, 0)));
-        for piece in pieces(text.trim_end()) {
+        for piece in split_paragraph(text.trim_end()) {
             let id = match &self.conversation {
                 Some(id) => id.clone(),
                 None => {
@@ -118,7 +118,7 @@ impl OwnWords {
 }
 
 /// A paragraph in parts of at most [`PARAGRAPH_CHARS_MAX`] characters, cut after a sentence, else after a blank.
-fn pieces(mut text: &str) -> Vec<&str> {
+fn split_paragraph(mut text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     while let Some((most, _)) = text.char_indices().nth(PARAGRAPH_CHARS_MAX) {
         let window = &text[..most];
@@ -145,13 +145,13 @@ mod tests {
     fn a_long_paragraph_is_cut_after_sentences_and_loses_no_word() {
         let sentence = "今天我们去了海边,风很大。";
         let text = sentence.repeat(1_000);
-        let cut = pieces(&text);
+        let cut = split_paragraph(&text);
         assert!(cut.len() > 1);
         assert!(
             cut.iter().all(|piece| piece.ends_with('。') && piece.chars().count() <= PARAGRAPH_CHARS_MAX)
         );
         assert_eq!(cut.concat(), text);
         let unbroken = "x".repeat(PARAGRAPH_CHARS_MAX * 2 + 1);
-        assert_eq!(pieces(&unbroken).concat(), unbroken);
+        assert_eq!(split_paragraph(&unbroken).concat(), unbroken);
     }
 }

@@ -11,7 +11,7 @@ use super::{Context, Format, Reader, Step, stepped};
 use crate::error::ImportError;
 use crate::head::Head;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
-use crate::json::{Entered, JsonReader, Raw};
+use crate::json::{EnteredValue, JsonReader, Raw};
 use crate::limits::ELEMENT_BYTES_MAX;
 use crate::lines::clean_text;
 use crate::message_time::MessageTime;
@@ -49,13 +49,13 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 /// Containers from the outermost to the one that is read.
 enum Level {
     Start,
-    Root(Entered),
-    Chats(Entered),
+    Root(EnteredValue),
+    Chats(EnteredValue),
     /// The `list` of chats.
-    List(Entered),
+    List(EnteredValue),
     /// One chat of the list.
-    Chat(Entered),
-    Messages(Entered),
+    Chat(EnteredValue),
+    Messages(EnteredValue),
 }
 
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl Step for Telegram {
                 if !self.json.enter_object()? {
                     return Err(self.json.broken("it is not an object"));
                 }
-                self.stack.push(Level::Root(Entered::default()));
+                self.stack.push(Level::Root(EnteredValue::default()));
             }
             Level::Root(mut object) => {
                 if let Some(key) = self.json.next_key(&mut object)? {
@@ -95,7 +95,7 @@ impl Step for Telegram {
                 if let Some(key) = self.json.next_key(&mut object)? {
                     self.stack.push(Level::Chats(object));
                     if key == "list" && self.json.enter_array()? {
-                        self.stack.push(Level::List(Entered::default()));
+                        self.stack.push(Level::List(EnteredValue::default()));
                     } else {
                         self.json.skip()?;
                     }
@@ -106,7 +106,7 @@ impl Step for Telegram {
                     self.stack.push(Level::List(list));
                     if self.json.enter_object()? {
                         self.chat = Chat::default();
-                        self.stack.push(Level::Chat(Entered::default()));
+                        self.stack.push(Level::Chat(EnteredValue::default()));
                     } else {
                         self.json.skip()?;
                     }
@@ -133,7 +133,7 @@ impl Telegram {
     fn root_field(&mut self, key: &str) -> io::Result<()> {
         match key {
             "chats" | "left_chats" if self.json.enter_object()? => {
-                self.stack.push(Level::Chats(Entered::default()))
+                self.stack.push(Level::Chats(EnteredValue::default()))
             }
             "personal_information" => {
                 let person = self.value()?;
@@ -146,7 +146,9 @@ impl Telegram {
 
     fn chat_field(&mut self, key: &str) -> io::Result<()> {
         match key {
-            "messages" if self.json.enter_array()? => self.stack.push(Level::Messages(Entered::default())),
+            "messages" if self.json.enter_array()? => {
+                self.stack.push(Level::Messages(EnteredValue::default()))
+            }
             "name" => self.chat.name = self.value()?.as_str().map(str::to_owned),
             "id" => {
                 self.chat.id = match self.value()? {

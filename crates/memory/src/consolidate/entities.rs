@@ -36,7 +36,7 @@ pub(super) struct KnownEntities {
 
 /// The session's entities, known or new.
 #[derive(Default)]
-pub(super) struct Named {
+pub(super) struct NamedEntities {
     /// Each name with its entity. Namesakes of different kinds share a name.
     hits: Vec<AliasHit>,
     pub(super) new: Vec<NewEntity>,
@@ -44,7 +44,7 @@ pub(super) struct Named {
     pub(super) identities: Vec<SettledIdentity>,
 }
 
-impl Named {
+impl NamedEntities {
     /// An entity that this session has already named so.
     fn named_in_this_session(&self, folded: &[String], kind: EntityKind) -> Option<AliasHit> {
         let same = |hit: &&AliasHit| folded.contains(&hit.folded) && kinds_agree(hit.entity.kind, kind);
@@ -90,9 +90,9 @@ impl Consolidator<'_> {
         session: &Session,
         answer: &Extraction,
         said: &str,
-    ) -> Result<Named, ConsolidateError> {
+    ) -> Result<NamedEntities, ConsolidateError> {
         let at = self.clock.now();
-        let mut named = Named::default();
+        let mut named = NamedEntities::default();
         let mut unknown: Vec<(&MentionedEntity, usize)> = Vec::new();
         for mention in &answer.mentioned_entities {
             let names: Vec<&String> =
@@ -153,7 +153,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         unknown: &[(&MentionedEntity, usize)],
-        named: &mut Named,
+        named: &mut NamedEntities,
     ) -> Result<(), ConsolidateError> {
         let Some(embedder) = self.embedder.filter(|_| !unknown.is_empty()) else { return Ok(()) };
         let texts = unknown.iter().map(|(mention, _)| embedded_text(&mention.canonical_name, None)).collect();
@@ -177,7 +177,7 @@ impl Consolidator<'_> {
     async fn nearest(
         &self,
         session: &Session,
-        named: &Named,
+        named: &NamedEntities,
         vectors: &[EntityVector],
         embedding: &Embedding,
         kind: EntityKind,
@@ -210,7 +210,7 @@ impl Consolidator<'_> {
         session: &Session,
         answer: &Extraction,
         said: &str,
-        named: &mut Named,
+        named: &mut NamedEntities,
     ) -> Result<(), ConsolidateError> {
         let Some(clarification) = &answer.clarification else { return Ok(()) };
         let (a, b) = (fold_name(&clarification.a), fold_name(&clarification.b));
@@ -251,7 +251,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         folded: &str,
-        named: &Named,
+        named: &NamedEntities,
     ) -> Result<Vec<AliasHit>, StoreError> {
         let in_session: Vec<AliasHit> =
             named.hits.iter().filter(|hit| hit.folded == folded).cloned().collect();
@@ -267,7 +267,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         checked: &CheckedEvent,
-        named: &Named,
+        named: &NamedEntities,
     ) -> Result<Vec<AliasHit>, StoreError> {
         let mut text = checked.event.description.clone();
         for evidence in &checked.evidence {
@@ -290,7 +290,7 @@ impl Consolidator<'_> {
     pub(super) async fn settled_entities(
         &self,
         session: &Session,
-        named: Named,
+        named: NamedEntities,
     ) -> Result<Vec<Entity>, StoreError> {
         let of_answer = named.identities.iter().flat_map(|settled| [settled.entity, settled.other]);
         let ids: Vec<EntityId> = named.hits.iter().map(|hit| hit.entity.id).chain(of_answer).collect();
@@ -306,7 +306,7 @@ impl Consolidator<'_> {
     }
 }
 
-impl Named {
+impl NamedEntities {
     /// Everybody once, under the id that had the name, with how it was found: by a name that is known, by likeness to
     /// somebody known, or as somebody new.
     pub(super) fn resolved(&self) -> Vec<(EntityId, Entity, &'static str)> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use futures_util::future::try_join_all;
 use futures_util::{TryFutureExt, try_join};
 
-use super::entities::{KnownEntities, Named};
+use super::entities::{KnownEntities, NamedEntities};
 use super::evidence::{CheckedEvent, EvidenceSources, check};
 use super::known::{is_remembered, people_of};
 use super::merge::{MERGE_COSINE_MIN, Mention, says_the_same};
@@ -172,7 +172,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         sifted: CheckedExtraction,
-        named: &Named,
+        named: &NamedEntities,
         parties: &Participants,
     ) -> Result<ExtractionCommit, ConsolidateError> {
         let at = self.clock.now();
@@ -295,7 +295,7 @@ impl Consolidator<'_> {
         &self,
         session: &Session,
         commit: ExtractionCommit,
-        named: Named,
+        named: NamedEntities,
     ) -> Result<(), ConsolidateError> {
         let scope = &session.scope;
         for node in commit.nodes {

@@ -184,7 +184,7 @@ impl Consolidator<'_> {
         let input = self.read_input(session, parties, standing, events).await?;
         let cycle = Cycle { session, input: &input, started, tombstones };
         match self.mind.think_slowly(input.clone()).await {
-            Ok(answer) => self.keep(cycle, answer).await,
+            Ok(answer) => self.commit_cycle(cycle, answer).await,
             Err(error) => self.keep_failure(cycle, &error).await,
         }
     }
@@ -231,7 +231,7 @@ impl Consolidator<'_> {
         Ok(fit(input, settings.input_tokens_per_cycle))
     }
 
-    async fn keep(&self, cycle: Cycle<'_>, answer: SlowCycle) -> Result<(), StoreError> {
+    async fn commit_cycle(&self, cycle: Cycle<'_>, answer: SlowCycle) -> Result<(), StoreError> {
         let Cycle { session, input, started, .. } = cycle;
         let promises = self
             .store

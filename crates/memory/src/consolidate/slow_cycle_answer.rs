@@ -88,7 +88,7 @@ impl Sifting<'_> {
             self.drop("a thought", "there are enough", &description);
         } else {
             let impact = thought.emotional_impact;
-            self.keep(NodeKind::Thought, description, subject, impact, None, filling);
+            self.push_node(NodeKind::Thought, description, subject, impact, None, filling);
         }
     }
 
@@ -111,7 +111,7 @@ impl Sifting<'_> {
             self.drop("an expectation", "there are enough", &description);
         } else {
             let (due, impact) = (expectation.due, expectation.emotional_impact);
-            self.keep(NodeKind::Expectation, description, Subject::User, impact, due, reasoning);
+            self.push_node(NodeKind::Expectation, description, Subject::User, impact, due, reasoning);
         }
     }
 
@@ -129,7 +129,7 @@ impl Sifting<'_> {
         } else if self.count(NodeKind::Intention) == INTENTIONS_MAX || description.is_empty() {
             self.drop("an intention", "there are enough, or it says nothing", &description);
         } else {
-            self.keep(NodeKind::Intention, description, Subject::Persona, 0, intention.due, filling);
+            self.push_node(NodeKind::Intention, description, Subject::Persona, 0, intention.due, filling);
         }
     }
 
@@ -154,7 +154,7 @@ impl Sifting<'_> {
         self.notes.push(format!("{what} was dropped: {why}: \"{}\"", cut(description, 60)));
     }
 
-    fn keep(
+    fn push_node(
         &mut self,
         kind: NodeKind,
         description: String,

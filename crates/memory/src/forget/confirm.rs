@@ -42,7 +42,7 @@ impl Confirmations {
     }
 
     /// The preview with this id in this scope; none if it is unknown or expired.
-    pub fn shown(&self, id: ErasureId, scope: &Scope, now: Timestamp) -> Option<ForgetSummary> {
+    pub fn preview(&self, id: ErasureId, scope: &Scope, now: Timestamp) -> Option<ForgetSummary> {
         let waiting = self.lock();
         let known = waiting.iter().find(|known| known.id == id && known.scope == *scope);
         known.filter(|known| known.until >= now).map(|known| known.taken.clone())
@@ -77,13 +77,13 @@ mod tests {
         let (confirmations, now) = (Confirmations::default(), Timestamp::UNIX_EPOCH);
         let until = confirmations.expect(id(1), scope("ann"), ForgetSummary::default(), now);
         assert_eq!(until, now + CONFIRM_WITHIN);
-        assert!(confirmations.shown(id(1), &scope("ann"), until).is_some());
-        assert!(confirmations.shown(id(1), &scope("bob"), now).is_none());
-        assert!(confirmations.shown(id(2), &scope("ann"), now).is_none());
+        assert!(confirmations.preview(id(1), &scope("ann"), until).is_some());
+        assert!(confirmations.preview(id(1), &scope("bob"), now).is_none());
+        assert!(confirmations.preview(id(2), &scope("ann"), now).is_none());
         let late = until + SignedDuration::from_secs(1);
-        assert!(confirmations.shown(id(1), &scope("ann"), late).is_none());
+        assert!(confirmations.preview(id(1), &scope("ann"), late).is_none());
         confirmations.settle(id(1));
-        assert!(confirmations.shown(id(1), &scope("ann"), now).is_none());
+        assert!(confirmations.preview(id(1), &scope("ann"), now).is_none());
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
         for number in 0..=WAITING_MAX as u128 {
             confirmations.expect(id(number), scope("ann"), ForgetSummary::default(), now);
         }
-        assert!(confirmations.shown(id(0), &scope("ann"), now).is_none());
-        assert!(confirmations.shown(id(1), &scope("ann"), now).is_some());
+        assert!(confirmations.preview(id(0), &scope("ann"), now).is_none());
+        assert!(confirmations.preview(id(1), &scope("ann"), now).is_some());
     }
 }

@@ -88,7 +88,7 @@ impl Eraser<'_> {
         let act = self.act(&request);
         let expected = match request.confirm {
             Some(id) => {
-                let shown = self.confirmations.shown(id, &request.scope, act.at);
+                let shown = self.confirmations.preview(id, &request.scope, act.at);
                 Some(shown.ok_or(EraseError::UnknownConfirmation)?)
             }
             None if request.selection.text.is_some() => return Err(EraseError::Unconfirmed),

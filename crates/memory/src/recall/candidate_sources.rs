@@ -125,7 +125,7 @@ pub(super) async fn surroundings(
     occasions: &[(Timestamp, Timestamp)],
 ) -> Result<QueryContext, StoreError> {
     let (named, timely, identity) = try_join!(
-        named(store, request),
+        find_named_entities(store, request),
         within_named_times(store, request, settings, occasions),
         identity_nodes(store, &request.scope, query.identity),
     )?;
@@ -174,7 +174,10 @@ pub(super) struct NamedEntities {
 }
 
 /// The entities that the text names, and the nodes about them.
-async fn named(store: &dyn Store, request: &RecallRequest) -> Result<NamedEntities, StoreError> {
+async fn find_named_entities(
+    store: &dyn Store,
+    request: &RecallRequest,
+) -> Result<NamedEntities, StoreError> {
     let scope = &request.scope;
     let entities = named_entities(store, scope, &request.text).await?;
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();

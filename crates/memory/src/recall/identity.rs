@@ -215,7 +215,7 @@ const MAY_TELL: [(IdentityQuestion, &[&str]); 2] =
     [(Name, &["用户是"]), (Work, &["用户是", "is a", "is an"])];
 
 /// The question about the user in a text, by the newest sentence that asks one.
-pub(super) fn asked(text: &str) -> Option<IdentityQuestion> {
+pub(super) fn identity_question(text: &str) -> Option<IdentityQuestion> {
     let newest = text.trim().lines().next_back()?;
     split_sentences(newest).into_iter().rev().find_map(|sentence| {
         let folded = fold(sentence);
@@ -321,7 +321,7 @@ mod tests {
             ("What do you know about me?", Whole),
             ("Tell me about myself.", Whole),
         ] {
-            assert_eq!(asked(text), Some(question), "{text}");
+            assert_eq!(identity_question(text), Some(question), "{text}");
         }
     }
 
@@ -346,7 +346,7 @@ mod tests {
             "Who am I meeting?",
             "",
         ] {
-            assert_eq!(asked(text), None, "{text}");
+            assert_eq!(identity_question(text), None, "{text}");
         }
     }
 
@@ -369,7 +369,7 @@ mod tests {
             ("What is my occupation?", Work),
             ("Tell me about myself", Whole),
         ] {
-            assert_eq!(asked(text), Some(question), "{text}");
+            assert_eq!(identity_question(text), Some(question), "{text}");
         }
     }
 }

@@ -100,7 +100,7 @@ impl MessageQuery {
         // What the older lines of a talk tell of times is not what is asked for.
         let newest = text.trim().lines().next_back().unwrap_or_default();
         // 我叫林晚 shares no content word with 我叫什么, but these two characters.
-        let asked = identity::asked(text);
+        let asked = identity::identity_question(text);
         let named = asked.and_then(identity::name_term);
         let sentences_terms = terms.iter().map(|terms| {
             let mut terms = names.left_out(terms.clone());

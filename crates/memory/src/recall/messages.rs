@@ -159,7 +159,7 @@ impl<'a> Ranking<'a> {
             self.found.messages.keys().filter_map(|&seq| Some((seq, self.cosine_of(seq)?))).collect();
         let sessions = self.words_of_sessions();
         let spoken: HashMap<i64, Vec<(i64, f64)>> =
-            self.found.messages.keys().map(|&seq| (seq, self.spoken(seq))).collect();
+            self.found.messages.keys().map(|&seq| (seq, self.word_mixture(seq))).collect();
         let lengths = self.found.messages.keys().map(|seq| self.mixed_length(&spoken[seq]));
         let mean_length = (lengths.sum::<f64>() / spoken.len().max(1) as f64).max(1.0);
         let mut ranked: Vec<(f64, Timestamp, i64, Signals)> = self
@@ -290,7 +290,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// The mixture in which words are counted.
-    fn spoken(&self, seq: i64) -> Vec<(i64, f64)> {
+    fn word_mixture(&self, seq: i64) -> Vec<(i64, f64)> {
         let mut mixture = self.mixture(seq);
         if let Some(question) = self.found.before(seq).filter(|before| self.asks(*before))
             && let Some((_, share)) = mixture.iter_mut().find(|(other, _)| *other == question)

@@ -109,7 +109,7 @@ pub async fn search(
         let snippet = snippet(&node.description, &marks);
         (node.seq, move |score| SearchHit { node, score, snippet })
     });
-    Ok(page.filled(hits))
+    Ok(page.fill(hits))
 }
 
 /// A page of the messages of both sides that match, as [`search`] finds memories.
@@ -129,7 +129,7 @@ pub async fn search_messages(
         let snippet = snippet(&message.content, &marks);
         (message.seq, move |score| MessageHit { message, score, snippet })
     });
-    Ok(page.filled(hits))
+    Ok(page.fill(hits))
 }
 
 /// A row that matches.
@@ -164,7 +164,7 @@ impl Page {
     }
 
     /// The page with its rows, which come in any order. One that is gone meanwhile is left out.
-    fn filled<T, F: FnOnce(f64) -> T>(self, rows: impl Iterator<Item = (i64, F)>) -> SearchResults<T> {
+    fn fill<T, F: FnOnce(f64) -> T>(self, rows: impl Iterator<Item = (i64, F)>) -> SearchResults<T> {
         let mut rows: HashMap<i64, F> = rows.collect();
         let hit = |found: &Match| Some(rows.remove(&found.seq)?(found.score));
         let hits = self.matches.iter().filter_map(hit).collect();

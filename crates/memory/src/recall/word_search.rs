@@ -39,14 +39,14 @@ pub(super) struct WordHits {
     pub(super) statistics: WordStatistics,
     /// Numbers of the rows that match the most information, best first, those of equal worth from all of the past alike.
     pub(super) seqs: Vec<i64>,
-    listed: Listed,
+    listed: ListedRows,
     /// The bits of each term's phrase and of its parts, and what it is worth.
     worth: Vec<(u128, u128, f64)>,
 }
 
 /// Rows that the index has named, by phrase.
 #[derive(Clone, Debug, Default)]
-struct Listed {
+struct ListedRows {
     /// The bit of each phrase that was looked up.
     bits: HashMap<Phrase, u128>,
     /// Every row that was named, with the bits of its phrases, by number.
@@ -59,7 +59,7 @@ struct Listed {
     cut: Vec<(i64, u128)>,
 }
 
-impl Listed {
+impl ListedRows {
     fn new(phrases: &[Phrase], hits: &[&PhraseHits]) -> Self {
         let mut listed = Self { bits: bits_of(phrases), ..Self::default() };
         let mut named: Vec<(i64, u128)> = Vec::with_capacity(hits.iter().map(|hits| hits.seqs.len()).sum());
@@ -109,7 +109,7 @@ fn is_whole(hits: &PhraseHits) -> bool {
 
 /// Bounds of the rows' scores from the index alone, before their texts are read.
 pub(super) struct WordBound<'a> {
-    listed: &'a Listed,
+    listed: &'a ListedRows,
     sentences: Vec<Vec<BoundTerm<'a>>>,
 }
 
@@ -211,7 +211,7 @@ pub(super) async fn find_words<'a>(
     let (documents, hits) = look_up(store, scope, corpus, &phrases, ROWS_PER_PHRASE).await?;
     let hits: Vec<&PhraseHits> = hits.iter().collect();
     let statistics = statistics(&phrases, &hits, documents);
-    let mut listed = Listed::new(&phrases, &hits);
+    let mut listed = ListedRows::new(&phrases, &hits);
     if wanted > 0 {
         complete(store, scope, corpus, &phrases, &hits, &mut listed).await?;
     }
@@ -239,7 +239,7 @@ where
     let of_text = |(phrases, terms): (&Vec<Phrase>, &Vec<&QueryTerm>)| {
         let hits: Vec<&PhraseHits> = phrases.iter().filter_map(|phrase| hits.get(phrase).copied()).collect();
         let terms: Vec<(&QueryTerm, f64)> = terms.iter().map(|term| (*term, 1.0)).collect();
-        ranked(&terms, statistics(phrases, &hits, documents), Listed::new(phrases, &hits), wanted)
+        ranked(&terms, statistics(phrases, &hits, documents), ListedRows::new(phrases, &hits), wanted)
     };
     Ok(of_each.iter().zip(&texts).map(of_text).collect())
 }
@@ -302,7 +302,7 @@ async fn complete(
     corpus: Corpus,
     phrases: &[Phrase],
     hits: &[&PhraseHits],
-    listed: &mut Listed,
+    listed: &mut ListedRows,
 ) -> Result<(), StoreError> {
     let mut cut: Vec<usize> = (0..phrases.len()).filter(|&place| !is_whole(hits[place])).collect();
     let Some(newest) = cut.iter().filter_map(|&place| hits[place].seqs.first().copied()).max() else {
@@ -371,7 +371,7 @@ async fn rows_holding(
 fn ranked(
     terms: &[(&QueryTerm, f64)],
     statistics: WordStatistics,
-    listed: Listed,
+    listed: ListedRows,
     wanted: usize,
 ) -> WordHits {
     let bit = |phrase: &Phrase| listed.bits.get(phrase).copied().unwrap_or(0);
@@ -451,7 +451,7 @@ mod tests {
                 .collect();
             let frequencies = asked.iter().cloned().zip(hits.iter().map(|hits| hits.document_frequency)).collect();
             let statistics = WordStatistics { documents: texts.len() as u64, frequencies };
-            let listed = Listed::new(&asked, &Vec::from_iter(&hits));
+            let listed = ListedRows::new(&asked, &Vec::from_iter(&hits));
             let words = WordHits { statistics, seqs: Vec::new(), listed, worth: Vec::new() };
             let sentences = [words.statistics.weigh(&terms)];
             let bound = words.bound(&sentences);

@@ -160,7 +160,7 @@ impl Matrix {
             for other in others {
                 let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 for (best, other) in found.iter_mut().zip(other) {
-                    other.kept.into_iter().for_each(|(score, seq)| best.keep(score, seq));
+                    other.kept.into_iter().for_each(|(score, seq)| best.insert(score, seq));
                 }
             }
             found
@@ -291,11 +291,11 @@ impl Best {
             .for_each(|((score, product), scale)| *score = product * scale);
         // Of a long scan hardly any are.
         if scores.iter().fold(false, |any, &score| any | (score >= self.threshold)) {
-            scores.into_iter().zip(seqs).for_each(|(score, &seq)| self.keep(score, seq));
+            scores.into_iter().zip(seqs).for_each(|(score, &seq)| self.insert(score, seq));
         }
     }
 
-    fn keep(&mut self, score: f32, seq: i64) {
+    fn insert(&mut self, score: f32, seq: i64) {
         if score < self.threshold {
             return;
         }

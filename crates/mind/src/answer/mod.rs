@@ -99,7 +99,7 @@ pub(crate) fn is_empty_object(text: &str) -> bool {
         return false;
     }
     let mut objects = Objects::of(after_thinking(text));
-    let is_empty = |found: &Found| {
+    let is_empty = |found: &FoundJson| {
         found.damage.open_at_end.is_none()
             && matches!(&found.value, Value::Object(members) if members.is_empty())
     };
@@ -160,7 +160,7 @@ struct Damage {
     open_at_end: Option<usize>,
 }
 
-struct Found {
+struct FoundJson {
     value: Value,
     damage: Damage,
 }
@@ -178,9 +178,9 @@ impl<'a> Objects<'a> {
 }
 
 impl Iterator for Objects<'_> {
-    type Item = Found;
+    type Item = FoundJson;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<FoundJson> {
         while self.starts_left > 0 {
             let start = self.text.find(['{', '['])?;
             let rest = &self.text[start..];
@@ -191,12 +191,12 @@ impl Iterator for Objects<'_> {
             self.starts_left -= 1;
             if let Some((value, length)) = strict(rest) {
                 self.text = &rest[length..];
-                return Some(Found { value, damage: Damage::default() });
+                return Some(FoundJson { value, damage: Damage::default() });
             }
             match lenient::read(rest) {
                 Ok(lenient::ParsedText { value, length, open_at_end }) => {
                     self.text = &rest[length..];
-                    return Some(Found { value, damage: Damage { repaired: true, open_at_end } });
+                    return Some(FoundJson { value, damage: Damage { repaired: true, open_at_end } });
                 }
                 // Not JSON after all, perhaps a bracket in prose.
                 Err(lenient::Unreadable) => self.text = &rest[1..],

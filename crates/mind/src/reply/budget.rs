@@ -3,7 +3,7 @@
 use memory::text::estimate_tokens;
 
 use super::context::LabelledText;
-use super::sections::{Item, Name, Sections, Shown};
+use super::sections::{Item, ItemForm, Name, Sections};
 
 /// Estimated tokens of a prompt when nothing else is configured.
 const TOKENS_DEFAULT: u32 = 8_000;
@@ -110,7 +110,7 @@ fn rooms(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
 
 /// The lines of a text that fit, with a mark that more follows; none if they are hardly worth it.
 fn beginning(item: &Item, room: u64) -> Option<Item> {
-    let Shown::Text(LabelledText { label, text }) = &item.shown else { return None };
+    let ItemForm::Text(LabelledText { label, text }) = &item.shown else { return None };
     let estimate = |text: &str| u64::from(estimate_tokens(text)) + 2;
     let mut left =
         room.checked_sub(estimate(label) + estimate(GOES_ON)).filter(|left| *left >= WORTH_TELLING)?;
@@ -126,7 +126,7 @@ fn beginning(item: &Item, room: u64) -> Option<Item> {
         kept.push(&text[..end]);
     }
     let text = format!("{}\n{GOES_ON}", kept.join("\n").trim_end());
-    Some(Item::new(Shown::Text(LabelledText { label: label.clone(), text })))
+    Some(Item::new(ItemForm::Text(LabelledText { label: label.clone(), text })))
 }
 
 /// Cuts items worth at least `excess` tokens; false when nothing was left to cut.

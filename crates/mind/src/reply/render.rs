@@ -10,7 +10,7 @@ use super::budget::{self, ReplyBudget};
 use super::context::{DayGroup, EventGroup, FactLine, LabelledText, MoodLine, SystemContext, UserContext};
 use super::corrected;
 use super::input::{PersonaFacts, ReplyInput};
-use super::sections::{Item, Name, Sections, Shown};
+use super::sections::{Item, ItemForm, Name, Sections};
 use crate::calendar;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::quoted::{authored, behind_gutter, one_line};
@@ -90,28 +90,29 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         clocks: clocks(input),
         mood: mood(input),
         entities: shown(Name::Entities)
-            .filter_map(|shown| if let Shown::Entity(entity) = shown { Some(entity) } else { None })
+            .filter_map(|shown| if let ItemForm::Entity(entity) = shown { Some(entity) } else { None })
             .collect(),
         uncertain: shown(Name::Uncertain)
-            .filter_map(|shown| if let Shown::Pair(pair) = shown { Some(pair) } else { None })
+            .filter_map(|shown| if let ItemForm::Pair(pair) = shown { Some(pair) } else { None })
             .collect(),
         doubts: shown(Name::Uncertain)
-            .filter_map(|shown| if let Shown::Line(line) = shown { Some(line) } else { None })
+            .filter_map(|shown| if let ItemForm::Line(line) = shown { Some(line) } else { None })
             .collect(),
         fulfilled: shown(Name::Fulfilled)
-            .filter_map(|shown| if let Shown::Line(line) = shown { Some(line) } else { None })
+            .filter_map(|shown| if let ItemForm::Line(line) = shown { Some(line) } else { None })
             .collect(),
     }
 }
 
 fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
     let lines = |name| -> Vec<String> {
-        let line = |shown: &Shown| if let Shown::Line(line) = shown { Some(line.clone()) } else { None };
+        let line =
+            |shown: &ItemForm| if let ItemForm::Line(line) = shown { Some(line.clone()) } else { None };
         sections.items(name).iter().filter_map(|item| line(&item.shown)).collect()
     };
     let oldest_first = |name| lines(name).into_iter().rev().collect();
     let passages = sections.items(Name::Passages).iter().filter_map(|item| match &item.shown {
-        Shown::Lines(lines) => Some(lines.clone()),
+        ItemForm::Lines(lines) => Some(lines.clone()),
         _ => None,
     });
     UserContext {
@@ -142,7 +143,7 @@ fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
     let group = |(sign, heading)| {
         let of_sign = sections.items(Name::Events).iter().filter(|item| impact(item) == sign);
         let lines = of_sign.filter_map(|item| match &item.shown {
-            Shown::Line(line) => Some(line.clone()),
+            ItemForm::Line(line) => Some(line.clone()),
             _ => None,
         });
         EventGroup { heading, lines: lines.collect() }
@@ -153,8 +154,8 @@ fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
 
 /// Texts that instances and models write too: behind a bar, so that they can't pose as the prompt's own words.
 fn labelled(sections: &Sections, name: Name) -> Vec<LabelledText> {
-    let one = |shown: &Shown| match shown {
-        Shown::Text(LabelledText { label, text }) => {
+    let one = |shown: &ItemForm| match shown {
+        ItemForm::Text(LabelledText { label, text }) => {
             Some(LabelledText { label: label.clone(), text: behind_gutter(text) })
         }
         _ => None,
@@ -165,7 +166,7 @@ fn labelled(sections: &Sections, name: Name) -> Vec<LabelledText> {
 fn conversation(sections: &Sections) -> Vec<DayGroup> {
     let mut groups: Vec<DayGroup> = Vec::new();
     for item in sections.items(Name::Conversation).iter().rev() {
-        let Shown::Dated(bucket, line) = &item.shown else { continue };
+        let ItemForm::Dated(bucket, line) = &item.shown else { continue };
         match groups.last_mut().filter(|group| group.heading == bucket.heading()) {
             Some(group) => group.lines.push(line.clone()),
             None => groups.push(DayGroup { heading: bucket.heading(), lines: vec![line.clone()] }),
@@ -224,8 +225,8 @@ fn mood(input: &ReplyInput) -> Option<MoodLine> {
 }
 
 fn periods(sections: &Sections) -> Vec<Value> {
-    let one = |shown: &Shown| match shown {
-        Shown::Text(period) => Some(json!({"period": period.label, "text": period.text})),
+    let one = |shown: &ItemForm| match shown {
+        ItemForm::Text(period) => Some(json!({"period": period.label, "text": period.text})),
         _ => None,
     };
     sections.items(Name::Periods).iter().filter_map(|item| one(&item.shown)).collect()

@@ -86,7 +86,7 @@ impl Name {
 /// One line or block of a section.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
-    pub(super) shown: Shown,
+    pub(super) shown: ItemForm,
     /// Estimated, not counted by the model.
     pub(super) tokens: u64,
     /// The node it shows.
@@ -99,7 +99,7 @@ pub(super) struct Item {
 
 /// The form in which an item is printed.
 #[derive(Clone, Debug)]
-pub(super) enum Shown {
+pub(super) enum ItemForm {
     Line(String),
     Lines(Vec<String>),
     Dated(DayBucket, String),
@@ -110,14 +110,14 @@ pub(super) enum Shown {
 }
 
 impl Item {
-    pub(super) fn new(shown: Shown) -> Self {
+    pub(super) fn new(shown: ItemForm) -> Self {
         let estimate = |text: &str| u64::from(estimate_tokens(text)) + 1;
         let tokens = match &shown {
-            Shown::Line(line) | Shown::Dated(_, line) => estimate(line),
-            Shown::Lines(lines) => lines.iter().map(|line| estimate(line)).sum(),
-            Shown::Entity(entity) => estimate(&entity.name) + estimate(&entity.description),
-            Shown::Pair(pair) => estimate(&pair.a) + estimate(&pair.b),
-            Shown::Text(document) => {
+            ItemForm::Line(line) | ItemForm::Dated(_, line) => estimate(line),
+            ItemForm::Lines(lines) => lines.iter().map(|line| estimate(line)).sum(),
+            ItemForm::Entity(entity) => estimate(&entity.name) + estimate(&entity.description),
+            ItemForm::Pair(pair) => estimate(&pair.a) + estimate(&pair.b),
+            ItemForm::Text(document) => {
                 estimate(&document.label) + document.text.lines().map(|line| estimate(line) + 1).sum::<u64>()
             }
         };
@@ -161,17 +161,17 @@ impl Sections {
         let described = input.named_entities.iter().filter_map(|entity| {
             let description = entity.description.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
             let name = one_line(&entity.canonical_name);
-            Some(Item::new(Shown::Entity(EntityBlock {
+            Some(Item::new(ItemForm::Entity(EntityBlock {
                 name,
                 description: behind_gutter(&one_line(description)),
             })))
         });
         self.extend(Name::Entities, described);
         let pair = |UncertainPair { entity, other }: &UncertainPair| {
-            Item::new(Shown::Pair(PairLine { a: with_aliases(entity), b: with_aliases(other) }))
+            Item::new(ItemForm::Pair(PairLine { a: with_aliases(entity), b: with_aliases(other) }))
         };
         self.extend(Name::Uncertain, input.uncertain.iter().map(pair));
-        let questions = corrected::questions(input).into_iter().map(|line| Item::new(Shown::Line(line)));
+        let questions = corrected::questions(input).into_iter().map(|line| Item::new(ItemForm::Line(line)));
         self.extend(Name::Uncertain, questions);
     }
 
@@ -218,7 +218,7 @@ impl Sections {
             let bucket = DayBucket::of(session.last_message_at, input.now, zone).heading();
             let denial = input.corrected.denial_of(&summary, session.last_message_at);
             let note = if denial.is_some() { corrected::DENIED } else { "" };
-            Some(Item::new(Shown::Line(format!("[{bucket}] {summary}{note}"))))
+            Some(Item::new(ItemForm::Line(format!("[{bucket}] {summary}{note}"))))
         });
         self.extend(Name::Sessions, summaries);
         self.extend(Name::Passages, input.passages.iter().map(|passage| passage_item(passage, input)));
@@ -227,7 +227,7 @@ impl Sections {
         let window = newest_first(input.window.iter().filter(|message| !burst.contains(&message.id)));
         let talk = window.into_iter().map(|message| {
             let bucket = DayBucket::of(message.created_at, input.now, zone);
-            Item::new(Shown::Dated(
+            Item::new(ItemForm::Dated(
                 bucket,
                 corrected::noted(
                     said_earlier(message),
@@ -242,7 +242,7 @@ impl Sections {
         let burst = newest_first(input.burst.iter());
         self.extend(
             Name::Said,
-            burst.into_iter().map(|message| Item::new(Shown::Line(labelled_line(message)))),
+            burst.into_iter().map(|message| Item::new(ItemForm::Line(labelled_line(message)))),
         );
     }
 }
@@ -250,7 +250,7 @@ impl Sections {
 fn texts(texts: &[(String, String)]) -> impl Iterator<Item = Item> {
     let telling = texts.iter().filter(|(_, text)| !text.trim().is_empty());
     telling.map(|(label, text)| {
-        Item::new(Shown::Text(LabelledText { label: one_line(label), text: text.trim().to_owned() }))
+        Item::new(ItemForm::Text(LabelledText { label: one_line(label), text: text.trim().to_owned() }))
     })
 }
 
@@ -271,7 +271,7 @@ fn node_item(name: Name, node: &Node, input: &ReplyInput) -> Item {
         line.push_str(&calendar::time_phrase(node, input.now, &input.user_zone));
     }
     line.push_str(&corrected::note_of_node(node, input));
-    Item { node: Some(node.id), pinned: node.pinned, ..Item::new(Shown::Line(line)) }
+    Item { node: Some(node.id), pinned: node.pinned, ..Item::new(ItemForm::Line(line)) }
 }
 
 fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
@@ -283,7 +283,7 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
         corrected::noted(after_label(&label, &line.text), line.message_id, &line.text, line.at, input)
     });
     let messages = lines.clone().map(|line| line.message_id).collect();
-    Item { messages, ..Item::new(Shown::Lines(shown.collect())) }
+    Item { messages, ..Item::new(ItemForm::Lines(shown.collect())) }
 }
 
 fn labelled_line(message: &Message) -> String {

@@ -3,7 +3,7 @@
 use text::{CorrectionCue, content_terms, correction_cue, denied_value, names_time_ahead};
 
 use super::drafts::Event;
-use super::{Finding, Known, Message};
+use super::{Finding, Message, RuleContext};
 use crate::lexicon;
 use crate::rewrite::quoted;
 use crate::sentences::{Clause, Language, clauses, has_part, has_phrase, words};
@@ -53,7 +53,7 @@ pub(crate) fn changes(sentence: &str, older: &str) -> bool {
             })
 }
 
-impl Known<'_> {
+impl RuleContext<'_> {
     /// A joke or a denial that names what is remembered takes its place; another one leaves nothing.
     pub(super) fn retraction(&self, message: &Message, sentence: &str, language: Language) -> Option<Event> {
         let meant =

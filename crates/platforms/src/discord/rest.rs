@@ -78,9 +78,9 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
         state.faults.get_mut(&route).and_then(VecDeque::pop_front)
     };
     match fault {
-        None => Some(done(shared, &route, path, request)),
+        None => Some(perform(shared, &route, path, request)),
         Some(DiscordFault::EmptiesBucket(seconds)) => {
-            let mut answer = done(shared, &route, path, request);
+            let mut answer = perform(shared, &route, path, request);
             let until = now.checked_add(SignedDuration::from_secs_f64(seconds)).unwrap_or(now);
             shared.lock().closed_until.insert(path.to_owned(), until);
             answer.headers.extend([
@@ -106,13 +106,13 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
         Some(DiscordFault::Broken) => Some(refused(502, "Bad Gateway")),
         Some(DiscordFault::CutBefore) => None,
         Some(DiscordFault::CutAfter) => {
-            let _ = done(shared, &route, path, request);
+            let _ = perform(shared, &route, path, request);
             None
         }
     }
 }
 
-fn done(shared: &Shared, route: &str, path: &str, request: &HttpRequest) -> Answer {
+fn perform(shared: &Shared, route: &str, path: &str, request: &HttpRequest) -> Answer {
     let channel = path.split('/').nth(2).unwrap_or_default();
     let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let form = request.form();

@@ -198,7 +198,7 @@ impl Runtime {
             id,
             changes,
             waiting: VecDeque::from([registered]),
-            progress: Progress::default(),
+            progress: PipelineProgress::default(),
         })
     }
 
@@ -219,11 +219,11 @@ pub struct PipelineWatch {
     id: ImportId,
     changes: Subscription,
     waiting: VecDeque<PipelineStep>,
-    progress: Progress,
+    progress: PipelineProgress,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Progress {
+struct PipelineProgress {
     is_started: bool,
     is_over: bool,
     /// Sessions that were told of whole.
@@ -272,7 +272,7 @@ impl PipelineWatch {
     }
 
     /// Steps that can be reported now.
-    async fn look(&self) -> Result<(VecDeque<PipelineStep>, Progress), ImportError> {
+    async fn look(&self) -> Result<(VecDeque<PipelineStep>, PipelineProgress), ImportError> {
         let mut progress = self.progress;
         let mut steps = VecDeque::new();
         let report = self.runtime.import(self.id).await?;
@@ -324,7 +324,7 @@ impl PipelineWatch {
     async fn add_chunks(
         &self,
         run: &ImportRun,
-        progress: &mut Progress,
+        progress: &mut PipelineProgress,
         steps: &mut VecDeque<PipelineStep>,
     ) -> Result<(), ImportError> {
         let store = &self.runtime.runtime().imports()?.store;

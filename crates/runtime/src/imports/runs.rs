@@ -274,7 +274,7 @@ impl Runtime {
             started: None,
         };
         imports.look(&mut upload).await?;
-        arrived.keep();
+        arrived.complete();
         Ok(upload)
     }
 

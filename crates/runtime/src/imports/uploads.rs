@@ -193,7 +193,7 @@ impl ImportUploadWriter {
         Ok(())
     }
 
-    pub(super) fn keep(&mut self) {
+    pub(super) fn complete(&mut self) {
         self.is_complete = true;
     }
 }

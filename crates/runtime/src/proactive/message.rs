@@ -14,7 +14,7 @@ use mind::{ProactiveDraft, ProactiveError, ProactiveInput, ReplyBudget, ReplyInp
 use super::gates::outcome_of;
 use super::triggers::Occasion;
 use crate::after_turn;
-use crate::recall::{Remembered, add_remembered};
+use crate::recall::{RecalledMemory, add_remembered};
 use crate::receipt::receipt_of;
 use crate::runtime::RuntimeInner;
 
@@ -22,9 +22,9 @@ use crate::runtime::RuntimeInner;
 const SEARCHED_MAX: usize = 500;
 
 /// A draft with the memories behind it.
-struct Written {
+struct WrittenDraft {
     draft: ProactiveDraft,
-    remembered: Remembered,
+    remembered: RecalledMemory,
 }
 
 /// Writes a message for the occasion and sends it, unless there is nothing to say or a gate has closed meanwhile. The
@@ -83,7 +83,7 @@ async fn write(
     decision: &ProactiveDecision,
     occasion: &Occasion,
     view: &ProactiveView,
-) -> Result<Written, ProactiveError> {
+) -> Result<WrittenDraft, ProactiveError> {
     let storage = |error: StoreError| memory::ports::MindError::Transient(error.to_string());
     let (input, remembered) = input(runtime, decision, occasion).await.map_err(storage)?;
     let input = ProactiveInput {
@@ -94,7 +94,7 @@ async fn write(
     };
     let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
     let draft = runtime.mind().write_first(&input, &budget).await?;
-    Ok(Written { draft, remembered })
+    Ok(WrittenDraft { draft, remembered })
 }
 
 /// Input of a proactive message: that of a reply, with the occasion instead of a user's message.
@@ -102,7 +102,7 @@ async fn input(
     runtime: &Arc<RuntimeInner>,
     decision: &ProactiveDecision,
     occasion: &Occasion,
-) -> Result<(ReplyInput, Remembered), StoreError> {
+) -> Result<(ReplyInput, RecalledMemory), StoreError> {
     let (store, scope, now) = (runtime.store(), &decision.scope, runtime.clock().now());
     let (persona, user) = tokio::try_join!(runtime.persona_of(scope), store.ensure_user(&scope.user, now))?;
     let zone = runtime.zone_in(&user);
@@ -137,7 +137,7 @@ async fn send(
     store: &dyn ProactiveStore,
     mut decision: ProactiveDecision,
     text: String,
-    written: &Written,
+    written: &WrittenDraft,
 ) -> Result<ProactiveDecision, StoreError> {
     let scope = decision.scope.clone();
     let (channel_id, channel_write) = runtime.proactive_channel(store, &scope).await?;

@@ -156,7 +156,7 @@ async fn where_somebody_always_talks_vectors_come_all_the_same() {
     world.model.next("reply", testkit::Reply::text("a reply").hold_until(&gate));
     world.say(WEB, "the first line").await;
     world.clock.advance(2 * SECOND).await;
-    soon("the question", world.model.asked("reply", 1)).await;
+    soon("the question", world.model.wait_until_asked("reply", 1)).await;
     world.say("phone", "said while the turn runs").await;
     world
         .until("the vector", || async {

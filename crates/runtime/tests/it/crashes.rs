@@ -125,7 +125,7 @@ async fn a_stop_in_the_middle_gives_the_work_back() {
         world.model.next(task, Reply::text("never").hold_until(&never));
         let session = world.sessions().await.remove(0);
         world.runtime.close_session(session.id).await.unwrap();
-        soon(task, world.model.asked(task, 1)).await;
+        soon(task, world.model.wait_until_asked(task, 1)).await;
         soon("the stop", world.runtime.stop()).await;
         assert_eq!(world.sessions().await[0].status, SessionStatus::Consolidating);
         world.restart_after(MINUTE).await;

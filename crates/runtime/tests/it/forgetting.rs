@@ -61,7 +61,7 @@ async fn an_extraction_of_erased_words_is_not_committed_and_the_session_still_be
     })).hold_until(&gate));
     let session = world.sessions().await.remove(0);
     world.runtime.close_session(session.id).await.unwrap();
-    soon("the question", world.model.asked("extraction", 1)).await;
+    soon("the question", world.model.wait_until_asked("extraction", 1)).await;
     let named = naming_the_cat(&world).await;
     let receipt = world.runtime.erase(request(named.clone())).await.unwrap();
     assert_eq!(receipt.taken.messages, named.messages);
@@ -90,7 +90,7 @@ async fn a_thought_on_a_deleted_event_is_not_committed() {
     world.model.next("reflection", Reply::json(thought).hold_until(&gate));
     let session = world.sessions().await.remove(0);
     world.runtime.close_session(session.id).await.unwrap();
-    soon("the question", world.model.asked("reflection", 1)).await;
+    soon("the question", world.model.wait_until_asked("reflection", 1)).await;
     let event = world.nodes(NodeKind::Event).await.remove(0);
     let selection = Selection { nodes: [event.id].into(), ..Selection::default() };
     world.runtime.delete(scope("ann"), selection, ForgetMode::Orphan).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_reply_that_may_hold_erased_words_is_not_kept() {
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::deltas(["你的", "小黑呀"]).hold_until(&gate));
     let asked = world.say("phone", "说说我的猫").await;
-    soon("the question", world.model.asked("reply", 2)).await;
+    soon("the question", world.model.wait_until_asked("reply", 2)).await;
     let named = naming_the_cat(&world).await;
     world.runtime.erase(request(named)).await.unwrap();
     gate.notify_one();
@@ -149,7 +149,7 @@ async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::deltas(["Your ", "zebrafinch"]).hold_until(&gate));
     let asked = world.say("phone", "what sings?").await;
-    soon("the question", world.model.asked("reply", 1)).await;
+    soon("the question", world.model.wait_until_asked("reply", 1)).await;
     assert!(world.last_prompt().contains("zebrafinch"));
     let name = DocumentName::parse("custom", "notes").unwrap();
     let digest = hub::erasure::line_digest(&scope("ann"), &name, "The zebrafinch sings.").unwrap();
@@ -202,7 +202,7 @@ async fn another_users_reply_is_not_disturbed() {
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("for bob").hold_until(&gate));
     world.accept("bob", "phone", "hello").await.unwrap();
-    soon("the question", world.model.asked("reply", 2)).await;
+    soon("the question", world.model.wait_until_asked("reply", 2)).await;
     let said = world.messages().await;
     erase(&world, said[0].id).await;
     gate.notify_one();
@@ -232,7 +232,7 @@ async fn the_question_itself_can_be_erased_while_it_is_answered() {
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("about your slip").hold_until(&gate));
     let accepted = world.say("phone", "a slip").await;
-    soon("the question", world.model.asked("reply", 1)).await;
+    soon("the question", world.model.wait_until_asked("reply", 1)).await;
     erase(&world, accepted.message_id).await;
     gate.notify_one();
     let failed = world.hear("chat.message.failed").await;

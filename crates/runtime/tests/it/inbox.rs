@@ -76,7 +76,7 @@ async fn each_channel_is_a_turn_of_its_own_one_after_the_other() {
     world.model.next("reply", Reply::text("嗯嗯").hold_until(&gate));
     let mut turns = vec![world.say(WEB, "网页上说的").await.turn_id];
     world.clock.advance(2 * SECOND).await;
-    soon("the first turn", world.model.asked("reply", 1)).await;
+    soon("the first turn", world.model.wait_until_asked("reply", 1)).await;
     for channel in ["phone", "post", "pigeon"] {
         turns.push(world.say(channel, &format!("said by {channel}")).await.turn_id);
     }
@@ -97,7 +97,7 @@ async fn one_user_does_not_wait_for_another() {
     let never = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("never").hold_until(&never));
     world.say("phone", "我在等").await;
-    soon("the first turn", world.model.asked("reply", 1)).await;
+    soon("the first turn", world.model.wait_until_asked("reply", 1)).await;
     let done = world.talk_as("bob", "phone", "hello there").await;
     assert_eq!(done["user_id"], "bob");
     assert_eq!(world.messages().await.len(), 1, "ann still waits");
@@ -110,7 +110,7 @@ async fn what_arrives_during_a_turn_is_answered_together_and_in_order() {
     world.model.next("reply", Reply::text("第一个回答").hold_until(&gate));
     world.say(WEB, "一").await;
     world.clock.advance(2 * SECOND).await;
-    soon("the first turn", world.model.asked("reply", 1)).await;
+    soon("the first turn", world.model.wait_until_asked("reply", 1)).await;
     let mut turns = Vec::new();
     for text in ["二", "三", "四"] {
         turns.push(world.say(WEB, text).await.turn_id);
@@ -146,7 +146,7 @@ async fn a_full_inbox_says_so_and_writes_nothing() {
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("done").hold_until(&gate));
     world.say("phone", "the one that is being answered").await;
-    soon("the first turn", world.model.asked("reply", 1)).await;
+    soon("the first turn", world.model.wait_until_asked("reply", 1)).await;
     for number in 0..256 {
         world.say("phone", &format!("waiting {number}")).await;
     }

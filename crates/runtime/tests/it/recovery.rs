@@ -33,7 +33,7 @@ async fn a_reply_that_a_crash_cut_short_is_asked_for_again() {
     let never = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("never").hold_until(&never));
     let accepted = world.say("phone", "说到一半").await;
-    world.model.asked("reply", 1).await;
+    world.model.wait_until_asked("reply", 1).await;
     world.restart_after(MINUTE).await;
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(accepted.turn_id)).await;
     let roles: Vec<Role> = world.messages().await.into_iter().map(|message| message.role).collect();
@@ -88,7 +88,7 @@ async fn several_turns_of_one_talk_are_answered_one_after_the_other() {
     let never = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("never").hold_until(&never));
     let mut turns = vec![world.say("a", "一").await.turn_id];
-    world.model.asked("reply", 1).await;
+    world.model.wait_until_asked("reply", 1).await;
     for (channel, text) in [("b", "二"), ("c", "三"), ("d", "四")] {
         world.clock.advance(SECOND).await;
         turns.push(world.say(channel, text).await.turn_id);
@@ -111,7 +111,7 @@ async fn a_retried_turn_waits_for_the_one_that_runs() {
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("第二个").hold_until(&gate));
     let running = world.say("phone", "第二句").await.turn_id;
-    world.model.asked("reply", 2).await;
+    world.model.wait_until_asked("reply", 2).await;
     world.runtime.retry_turn(failed).await.unwrap().unwrap();
     world.settle().await;
     assert_eq!(world.model.requests_for("reply").len(), 2);

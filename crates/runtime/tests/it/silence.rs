@@ -42,7 +42,7 @@ async fn a_session_with_a_pending_turn_is_not_closed() {
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("finally").hold_until(&gate));
     world.say("phone", CAT).await;
-    soon("the question", world.model.asked("reply", 1)).await;
+    soon("the question", world.model.wait_until_asked("reply", 1)).await;
     world.pass(HOUR).await;
     assert_eq!(world.sessions().await[0].status, SessionStatus::Open);
     gate.notify_one();

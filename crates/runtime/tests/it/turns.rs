@@ -82,7 +82,7 @@ async fn a_model_that_says_nothing_in_time_fails_the_turn() {
     let never = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("too late").hold_until(&never));
     let accepted = world.say("phone", "在吗").await;
-    soon("the question", world.model.asked("reply", 1)).await;
+    soon("the question", world.model.wait_until_asked("reply", 1)).await;
     world.clock.advance(2 * MINUTE - SECOND).await;
     assert!(!world.told().await.contains(&"chat.message.failed"));
     world.clock.advance(SECOND).await;

@@ -29,7 +29,7 @@ async fn messages_get_vectors_but_not_while_a_turn_runs() {
     let gate = Arc::new(Notify::new());
     world.model.next("reply", Reply::text("a reply").hold_until(&gate));
     world.clock.advance(2 * SECOND).await;
-    soon("the question", world.model.asked("reply", 1)).await;
+    soon("the question", world.model.wait_until_asked("reply", 1)).await;
     let before = embedder.calls().len();
     world.say("phone", "said while the turn runs").await;
     for _ in 0..20 {
@@ -84,7 +84,7 @@ async fn a_memory_whose_embedding_failed_need_not_wait_for_the_next_line() {
     embedder.fail_with(Some(EmbedError::Failed("for a moment".to_owned())));
     let session = world.sessions().await.remove(0);
     world.runtime.close_session(session.id).await.unwrap();
-    soon("the reflection", world.model.asked("reflection", 1)).await;
+    soon("the reflection", world.model.wait_until_asked("reflection", 1)).await;
     assert_eq!(missing(&world, &name).await, (0, 1));
     embedder.fail_with(None);
     gate.notify_one();

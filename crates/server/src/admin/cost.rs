@@ -187,7 +187,7 @@ pub(crate) async fn recent(
     let limit = page_size(page.limit, PAGE_DEFAULT)?;
     let last = page.cursor.as_deref().map(Cursor::<i64>::read).transpose()?;
     let calls = app.runtime().store().recent_calls(last.map(|Cursor(number)| number), limit + 1).await?;
-    let (calls, next_cursor) = page_of(calls, limit, |(number, _)| Cursor(*number).written());
+    let (calls, next_cursor) = page_of(calls, limit, |(number, _)| Cursor(*number).encode());
     Ok(Json(CallList { limit, items: calls.into_iter().map(CallBody::from).collect(), next_cursor }))
 }
 

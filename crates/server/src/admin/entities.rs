@@ -80,7 +80,7 @@ pub(crate) async fn entities(
     let last = page.cursor.map(|cursor| place_in(&all, &cursor)).transpose()?;
     let mut rest = all.into_iter().filter(|entity| last.is_none_or(|last| place_of(entity) < last));
     let page: Vec<memory::entities::Entity> = rest.by_ref().take(limit).collect();
-    let next_cursor = rest.next().and_then(|_| page.last().map(|last| Cursor(place_of(last)).written()));
+    let next_cursor = rest.next().and_then(|_| page.last().map(|last| Cursor(place_of(last)).encode()));
     let entities = counted(&app, &scope, page).await?;
     Ok(Json(EntityList { entities, next_cursor }))
 }

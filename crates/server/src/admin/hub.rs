@@ -126,7 +126,7 @@ pub(crate) async fn write(
         let _edit = app.persona_edit.lock().await;
         Ok(hub.document_write(&person(&hub, scope), &name, EDITOR, &edit).await?)
     });
-    written(outcome.await?)
+    edit_response(outcome.await?)
 }
 
 pub(crate) async fn remove(
@@ -178,14 +178,14 @@ pub(crate) async fn restore(
         let _edit = app.persona_edit.lock().await;
         Ok(hub.document_restore(&person(&hub, scope), &name, EDITOR, version).await?)
     });
-    written(outcome.await?)
+    edit_response(outcome.await?)
 }
 
 fn no_such_version() -> Problem {
     Problem::not_found("version not found, or its text was erased")
 }
 
-fn written(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
+fn edit_response(outcome: EditOutcome) -> Result<Json<DocumentText>, Problem> {
     match outcome {
         EditOutcome::Written(text) => Ok(Json(*text)),
         EditOutcome::Changed(present) => Err(Problem::conflict(format!(

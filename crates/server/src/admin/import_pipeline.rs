@@ -72,7 +72,7 @@ pub(crate) async fn upload(
     let (file, label) = form_of(request, &app, SIZE_MAX, Some("source_label")).await?;
     let (name, bytes) = file.ok_or_else(|| Problem::bad_request("file: missing; nothing was saved"))?;
     let label = checked_label(label)?.unwrap_or_else(|| name.clone());
-    keep(&app, &name, label, bytes).await
+    store_upload(&app, &name, label, bytes).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -95,7 +95,7 @@ pub(crate) async fn upload_text(
         return Err(upload::too_large(SIZE_MAX));
     }
     let label = checked_label(pasted.source_label)?.unwrap_or_else(|| PASTED.to_owned());
-    keep(&app, "pasted.txt", label, pasted.text.into()).await
+    store_upload(&app, "pasted.txt", label, pasted.text.into()).await
 }
 
 fn checked_label(label: Option<String>) -> Result<Option<String>, Problem> {
@@ -107,7 +107,12 @@ fn checked_label(label: Option<String>) -> Result<Option<String>, Problem> {
     Ok(label)
 }
 
-async fn keep(app: &App, name: &str, source_label: String, bytes: Bytes) -> Result<Json<Upload>, Problem> {
+async fn store_upload(
+    app: &App,
+    name: &str,
+    source_label: String,
+    bytes: Bytes,
+) -> Result<Json<Upload>, Problem> {
     let file_hash = hex::encode(Sha256::digest(&bytes));
     let suffix = std::path::Path::new(name).extension().and_then(|ending| ending.to_str());
     let suffix = suffix.map(|ending| format!(".{}", ending.to_lowercase())).unwrap_or_default();

@@ -66,7 +66,7 @@ pub(crate) async fn history(
     let before = cursor.map(|Cursor(place)| place);
     let found = app.runtime().store().mood_history(&scope, since, before, limit + 1).await?;
     let (found, next) = page_of(found, limit, |shift| (shift.mood.updated_at, shift.seq));
-    let next_cursor = next.map(|place| Cursor(place).written());
+    let next_cursor = next.map(|place| Cursor(place).encode());
     Ok(Json(MoodHistory { since, items: found.into_iter().map(body).collect(), next_cursor }))
 }
 

@@ -137,7 +137,7 @@ async fn list(
     let mut rows = rows.into_iter().skip(skip as usize);
     let shown: Vec<Node> = rows.by_ref().take(limit as usize).collect();
     let last = shown.last().map(|node| Cursor(node.seq));
-    let next_cursor = rows.next().and(last).map(|place| place.written());
+    let next_cursor = rows.next().and(last).map(|place| place.encode());
     let items = items(store, scope, shown).await?;
     let (offset, subject) = (page.offset, page.subject);
     Ok(Json(NodeList { node_type: kind, limit, offset, total, subject, items, next_cursor }))

@@ -50,10 +50,10 @@ pub(crate) async fn show(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
 ) -> Result<Json<PersonaBody>, Problem> {
-    shown(&app, &scope).await.map(Json)
+    persona_body(&app, &scope).await.map(Json)
 }
 
-pub(super) async fn shown(app: &App, scope: &Scope) -> Result<PersonaBody, Problem> {
+pub(super) async fn persona_body(app: &App, scope: &Scope) -> Result<PersonaBody, Problem> {
     let store = app.runtime().store();
     let persona = app.runtime().persona_of(scope).await?;
     let appearance = store.appearance(&scope.persona).await?;

@@ -124,5 +124,5 @@ pub(crate) async fn create(
     })
     .await?;
     created.map_err(|taken| Problem::conflict(taken).with_code("persona_exists"))?;
-    Ok(Created(persona::shown(&app, &shown).await?))
+    Ok(Created(persona::persona_body(&app, &shown).await?))
 }

@@ -76,7 +76,7 @@ pub(crate) async fn list(
     let only = is_named.then_some(&user);
     let found = store.decisions(only, last.map(|Cursor(place)| place), limit + 1).await?;
     let (found, next_cursor) =
-        page_of(found, limit, |one| Cursor((one.decision.at, one.decision.id)).written());
+        page_of(found, limit, |one| Cursor((one.decision.at, one.decision.id)).encode());
     let decisions = found.into_iter().map(DecisionBody::from).collect();
     Ok(Json(DecisionList { decisions, muted_until, next_cursor }))
 }

@@ -149,7 +149,7 @@ pub(crate) async fn search(
         app.runtime().search_messages(&scope, &asked.q, &page).await
     };
     let (memories, messages) = tokio::try_join!(memories, messages)?;
-    let written = |place: Option<SearchPlace>| place.map(|place| Cursor(place).written());
+    let written = |place: Option<SearchPlace>| place.map(|place| Cursor(place).encode());
     let next_messages_cursor = written(messages.next);
     let (mut nodes, mut matched_snippets) = (Vec::new(), Vec::new());
     for found in memories.hits {

@@ -27,7 +27,7 @@ enum StandingState {
 
 /// State of the connection to the hub, with the changes that wait.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Standing {
+pub(crate) struct HubConnection {
     /// The address of the hub; empty if there is none.
     url: String,
     state: StandingState,
@@ -42,7 +42,7 @@ pub(crate) struct Standing {
     notes: Vec<String>,
 }
 
-impl From<HubStanding> for Standing {
+impl From<HubStanding> for HubConnection {
     fn from(standing: HubStanding) -> Self {
         Self {
             url: standing.address,
@@ -64,7 +64,7 @@ impl From<HubStanding> for Standing {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SyncOverview {
     #[serde(flatten)]
-    standing: Standing,
+    standing: HubConnection,
     /// Homes and programs that share the hub of this home.
     instances: Vec<FollowingInstance>,
 }
@@ -80,7 +80,10 @@ pub(crate) async fn standing(State(app): State<App>, Admin(_): Admin) -> Result<
 }
 
 /// `POST /api/sync/now`. Answers how things stand afterwards; `error` says why the exchange failed, if it did.
-pub(crate) async fn exchange(State(app): State<App>, Admin(_): Admin) -> Result<Json<Standing>, Problem> {
+pub(crate) async fn exchange(
+    State(app): State<App>,
+    Admin(_): Admin,
+) -> Result<Json<HubConnection>, Problem> {
     // Its outcome is part of the standing.
     drop(app.runtime().exchange_now().await);
     Ok(Json(app.runtime().hub_standing().await?.into()))

@@ -129,7 +129,7 @@ pub(crate) async fn timeline(
         None => at,
     });
     let (rows, has_more) = rows_behind(&app, &scope, before, last.as_ref(), limit).await?;
-    let next = rows.last().filter(|_| has_more).map(|(at, item)| Cursor(sort_key(*at, item)).written());
+    let next = rows.last().filter(|_| has_more).map(|(at, item)| Cursor(sort_key(*at, item)).encode());
     let nodes = rows.iter().filter_map(|(_, item)| match item {
         TimelineItem::Node(node) => Some(Node::clone(node)),
         _ => None,

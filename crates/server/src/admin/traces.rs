@@ -167,8 +167,7 @@ pub(crate) async fn turns(
     let last = page.cursor.as_deref().map(Cursor::<(Timestamp, TurnId)>::read).transpose()?;
     let place = last.map(|Cursor(place)| place);
     let heads = app.runtime().store().turn_traces(&scope, place, limit + 1).await?;
-    let (heads, next_cursor) =
-        page_of(heads, limit, |head| Cursor((head.started_at, head.turn_id)).written());
+    let (heads, next_cursor) = page_of(heads, limit, |head| Cursor((head.started_at, head.turn_id)).encode());
     let items = heads.into_iter().map(TurnSummaryBody::from).collect();
     Ok(Json(TurnList { items, limit, next_cursor }))
 }
@@ -292,7 +291,7 @@ pub(crate) async fn transcripts(
     let last = page.cursor.as_deref().map(Cursor::<(Timestamp, CycleId)>::read).transpose()?;
     let place = last.map(|Cursor(place)| place);
     let heads = app.runtime().store().transcripts(&scope, place, limit + 1).await?;
-    let (heads, next_cursor) = page_of(heads, limit, |head| Cursor((head.at, head.id)).written());
+    let (heads, next_cursor) = page_of(heads, limit, |head| Cursor((head.at, head.id)).encode());
     let body = |head: TranscriptSummary| TranscriptSummaryBody {
         cycle_id: head.id,
         created_at: head.at,

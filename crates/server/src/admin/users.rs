@@ -109,15 +109,17 @@ pub(crate) async fn show(
 #[serde(deny_unknown_fields)]
 pub(crate) struct UserEdit {
     /// The name of the user; blank or null removes it.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     display_name: Option<Option<String>>,
     /// IANA name; blank or null takes the zone away.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     timezone: Option<Option<String>>,
 }
 
 /// A field that is there, also as null; a field that is left out is `None`.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+fn deserialize_present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 

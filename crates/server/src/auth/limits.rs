@@ -60,12 +60,12 @@ impl Limits {
                 return present.1.clone();
             }
         }
-        let made = self.made(allowance).map(Arc::new);
+        let made = self.create_buckets(allowance).map(Arc::new);
         *self.present.write().unwrap_or_else(PoisonError::into_inner) = (allowance, made.clone());
         made
     }
 
-    fn made(&self, allowance: Allowance) -> Option<Buckets> {
+    fn create_buckets(&self, allowance: Allowance) -> Option<Buckets> {
         let per_second = NonZeroU32::new(allowance.per_second)?;
         let burst = NonZeroU32::new(allowance.burst).unwrap_or(NonZeroU32::MIN);
         let quota = Quota::per_second(per_second).allow_burst(burst);

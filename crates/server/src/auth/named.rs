@@ -153,7 +153,7 @@ async fn hashed(text: String, salt: [u8; 32]) -> Result<String, StoreError> {
 
 /// A token that was proven.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownToken {
     token: Arc<NamedToken>,
     looked_at: Timestamp,
     noted_at: Option<Timestamp>,
@@ -163,7 +163,7 @@ struct Known {
 /// again every ten seconds, and forgotten at once when this process revokes it.
 pub(crate) struct NamedTokens {
     store: Arc<dyn AccessStore>,
-    known: Mutex<HashMap<[u8; 32], Known>>,
+    known: Mutex<HashMap<[u8; 32], KnownToken>>,
     hashing: Semaphore,
     revoked: watch::Sender<u64>,
 }
@@ -216,7 +216,7 @@ impl NamedTokens {
             return Ok(None);
         }
         let noted_at = before.and_then(|before| before.noted_at).max(stored.last_used_at);
-        let known = Known { token: Arc::new(stored), looked_at: now, noted_at };
+        let known = KnownToken { token: Arc::new(stored), looked_at: now, noted_at };
         let principal = principal(&known.token);
         let mut all = self.known_tokens();
         if all.len() >= KNOWN_MAX {
@@ -305,7 +305,7 @@ impl NamedTokens {
         tokio::task::spawn_blocking(work).await.unwrap_or(false)
     }
 
-    fn known_tokens(&self) -> MutexGuard<'_, HashMap<[u8; 32], Known>> {
+    fn known_tokens(&self) -> MutexGuard<'_, HashMap<[u8; 32], KnownToken>> {
         // Nothing that holds the lock can leave the map half-changed.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -315,7 +315,7 @@ pub(super) fn is_valid(token: &NamedToken, now: Timestamp) -> bool {
     token.expires_at.is_none_or(|end| now < end)
 }
 
-fn is_fresh(known: &Known, now: Timestamp) -> bool {
+fn is_fresh(known: &KnownToken, now: Timestamp) -> bool {
     let age = now.duration_since(known.looked_at);
     !age.is_negative() && age < BELIEVED_FOR
 }

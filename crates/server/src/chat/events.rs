@@ -49,7 +49,7 @@ pub(crate) async fn events(
         None => broadcast.subscribe(),
     };
     let ready = frame("chat.connection.ready", &json!(ConnectionReady { channel_id: CHANNEL }))
-        .id(subscription.place());
+        .id(subscription.last_event_id());
     let going_on = app.runtime().metrics().while_it_lasts("sse_subscribers");
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
     let subscriber = Subscriber { app, principal, subscription, heartbeat, _going_on: going_on };

@@ -84,7 +84,7 @@ pub(crate) async fn history(
         (None, None) => None,
     };
     let messages = store.messages_before(&scope, before, limit + 1).await?;
-    let (messages, next_cursor) = page_of(messages, limit, |oldest| Cursor(oldest.seq).written());
+    let (messages, next_cursor) = page_of(messages, limit, |oldest| Cursor(oldest.seq).encode());
     let oldest_turn_id = match messages.last() {
         Some(oldest) => Some(place_of(store, oldest).await?),
         None => None,

@@ -93,7 +93,7 @@ pub(super) fn stream(
 }
 
 /// A text that is there as a whole, as [`stream`] sends a reply.
-pub(super) fn whole(
+pub(super) fn stream_whole(
     head: ChunkHeader,
     text: &str,
     usage: TokenUsage,

@@ -104,7 +104,7 @@ async fn answer_utility(
     let UtilityAnswer { text, usage } = answer;
     let head = ChunkHeader { id: format!("chatcmpl-{id}"), created: app.now().as_second(), model: persona };
     if asked.stream.unwrap_or(false) {
-        return Ok(chunks::whole(head, &text, usage, asked.wants_usage(), stop).into_response());
+        return Ok(chunks::stream_whole(head, &text, usage, asked.wants_usage(), stop).into_response());
     }
     let mut content = stop.pass(&text);
     content.push_str(&stop.finish());

@@ -82,7 +82,7 @@ async fn a_thousand_watch_and_half_of_them_never_read() {
         // Every turn ends although half of those who watch it never read.
         assert_eq!(home.talk(&format!("line {number}")).await.name, "chat.message.done");
     }
-    let last = home.runtime.broadcast().subscribe().place();
+    let last = home.runtime.broadcast().subscribe().last_event_id();
     home.runtime.broadcast().publish(marker("the end", 0));
     join_all(reading.iter_mut().map(|watcher| watcher.until("the end"))).await;
     let told = reading[0].numbers();

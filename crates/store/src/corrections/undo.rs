@@ -17,13 +17,13 @@ use crate::rows::{self, microseconds, node_columns, to_json};
 
 /// Fields of a merged repetition besides its text and its evidence.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Merged {
+pub(crate) struct MergedMention {
     pub(crate) emotional_impact: i8,
     #[serde(flatten)]
     pub(crate) proposal: Proposal,
 }
 
-impl Merged {
+impl MergedMention {
     pub(crate) fn of(node: &NewNode) -> Self {
         let proposal = Proposal {
             kind: node.kind,
@@ -131,9 +131,9 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
             let id: Option<[u8; 16]> = row.get(4)?;
             Ok((row.get::<i64>(0)?, session, rows::time(row, 2)?, description, id, merged))
         })?;
-    let merged: Merged = match merged {
+    let merged: MergedMention = match merged {
         Some(text) => serde_json::from_str(&text).map_err(|error| Failure::Refused(error.to_string()))?,
-        None => Merged::of(&NewNode::of(older)),
+        None => MergedMention::of(&NewNode::of(older)),
     };
     let evidence = quotes(connection, merge)?;
     connection
@@ -213,5 +213,5 @@ fn by_number(connection: &Connection, seq: i64) -> sql::Result<Option<Node>> {
 
 /// The fields of a repetition that a merge stores, as JSON.
 pub(crate) fn merged_json(node: &NewNode) -> sql::Result<String> {
-    to_json(&Merged::of(node))
+    to_json(&MergedMention::of(node))
 }

@@ -126,7 +126,7 @@ impl Work<'_> {
             self.set_status(whole.id, MergeStatus::Confirmed, None)?;
         }
         self.touch(whole.id)?;
-        self.keep(whole.id, Some(part.id), "merge", &before)?;
+        self.insert_change(whole.id, Some(part.id), "merge", &before)?;
         self.changed(&[whole.id], vec![part.clone()])
     }
 
@@ -157,7 +157,7 @@ impl Work<'_> {
             }
             self.touch(entity)?;
         }
-        self.keep(stays, Some(parted), "separate", &before)?;
+        self.insert_change(stays, Some(parted), "separate", &before)?;
         let both = if stays == id { [stays, parted] } else { [parted, stays] };
         self.changed(&both, Vec::new())
     }
@@ -187,7 +187,7 @@ impl Work<'_> {
             .execute(params![id.0.into_bytes(), name])?;
         entity_vectors::clear(self.connection, id)?;
         self.touch(id)?;
-        self.keep(id, None, "rename", &before)?;
+        self.insert_change(id, None, "rename", &before)?;
         self.changed(&[id], Vec::new())
     }
 
@@ -205,7 +205,7 @@ impl Work<'_> {
             ..Before::default()
         };
         write_description(self.connection, id, text, true, self.at)?;
-        self.keep(id, None, "describe", &before)?;
+        self.insert_change(id, None, "describe", &before)?;
         self.changed(&[id], Vec::new())
     }
 
@@ -243,7 +243,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn keep(&self, id: EntityId, other: Option<EntityId>, change: &str, before: &Before) -> Result<()> {
+    fn insert_change(
+        &self,
+        id: EntityId,
+        other: Option<EntityId>,
+        change: &str,
+        before: &Before,
+    ) -> Result<()> {
         let by = match self.by {
             ChangedBy::Owner => "owner",
             ChangedBy::Conversation => "conversation",
@@ -277,7 +283,7 @@ impl Work<'_> {
 }
 
 /// A change as it was kept.
-struct Kept {
+struct KeptChange {
     number: i64,
     entity: EntityId,
     other: Option<EntityId>,
@@ -309,9 +315,9 @@ pub(crate) fn undo(connection: &Connection, scope: i64, id: EntityId) -> Result<
     Ok(EntityUndone::Undone { change, entities })
 }
 
-fn last_change(connection: &Connection, id: EntityId) -> Result<Option<Kept>> {
+fn last_change(connection: &Connection, id: EntityId) -> Result<Option<KeptChange>> {
     let read = |row: &Row<'_>| {
-        Ok(Kept {
+        Ok(KeptChange {
             number: row.get(0)?,
             entity: EntityId(rows::uuid(row, 1)?),
             other: rows::optional_uuid(row, 2)?.map(EntityId),
@@ -329,7 +335,7 @@ fn last_change(connection: &Connection, id: EntityId) -> Result<Option<Kept>> {
 }
 
 /// True if it was settled again who this one is, which only makes sense on top of the kept change.
-fn identity_changed_after(connection: &Connection, id: EntityId, kept: &Kept) -> Result<bool> {
+fn identity_changed_after(connection: &Connection, id: EntityId, kept: &KeptChange) -> Result<bool> {
     if kept.before.identities.is_empty() {
         return Ok(false);
     }
@@ -341,7 +347,7 @@ fn identity_changed_after(connection: &Connection, id: EntityId, kept: &Kept) ->
         .exists(params![id.0.into_bytes(), kept.number])
 }
 
-fn restore(connection: &Connection, kept: &Kept) -> Result<()> {
+fn restore(connection: &Connection, kept: &KeptChange) -> Result<()> {
     let id = kept.entity.0.into_bytes();
     for identity in &kept.before.identities {
         connection

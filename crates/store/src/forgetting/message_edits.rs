@@ -17,7 +17,7 @@ use crate::rows::{self, microseconds};
 use crate::sessions::reconciliation;
 
 /// Index terms of a message, and its place.
-struct Stored {
+struct StoredMessage {
     seq: i64,
     scope: i64,
     session: SessionId,
@@ -111,7 +111,7 @@ fn withdraw_words(
     Ok(withdrawn)
 }
 
-impl Stored {
+impl StoredMessage {
     /// A removal after which the session is extracted again.
     fn removal(&self) -> RemovalSet {
         let mut going = RemovalSet::new(self.scope, LossReason::Edited, ThoughtPolicy::Recheck);
@@ -120,14 +120,14 @@ impl Stored {
     }
 }
 
-fn stored(unit: &UnitOfWork<'_>, id: MessageId, role: &str) -> sql::Result<Option<Stored>> {
+fn stored(unit: &UnitOfWork<'_>, id: MessageId, role: &str) -> sql::Result<Option<StoredMessage>> {
     unit.connection
         .prepare_cached(
             "SELECT seq, scope, session_id, token_count, content, terms FROM recall_messages
              WHERE id = ?1 AND role = ?2 AND deleted_at IS NULL",
         )?
         .query_row(params![id.0.into_bytes(), role], |row| {
-            Ok(Stored {
+            Ok(StoredMessage {
                 seq: row.get(0)?,
                 scope: row.get(1)?,
                 session: SessionId(Uuid::from_bytes(row.get(2)?)),

@@ -73,7 +73,7 @@ impl ForgetStore for SqliteStore {
             let forgotten = forget(unit, &act, false)?;
             if let Some(receipt) = receipt.as_ref().filter(|_| !forgotten.taken.is_empty()) {
                 let receipt = ErasureReceipt { taken: forgotten.taken.clone(), ..receipt.clone() };
-                receipts::keep(unit.connection, &receipt, &forgotten.instances)?;
+                receipts::insert_receipt(unit.connection, &receipt, &forgotten.instances)?;
             }
             Ok(if receipt.is_some() && forgotten.taken.is_empty() {
                 ForgetOutcome::Nothing(forgotten.taken.left_core_blocks)

@@ -9,7 +9,7 @@ use crate::rows::{self, microseconds, to_json};
 
 /// Keeps a receipt, and which instances are to be reached. They have to pull past the last change that this hub made in the
 /// scope, which is part of the erasure.
-pub(super) fn keep(
+pub(super) fn insert_receipt(
     connection: &Connection,
     receipt: &ErasureReceipt,
     instances: &[InstanceReach],

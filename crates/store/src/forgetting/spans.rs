@@ -17,7 +17,7 @@ pub(super) fn mark(connection: &Connection, going: &RemovalSet) -> Result<()> {
             .collect::<Result<_>>()?;
         for (message, start, end) in spans {
             if !going.messages.contains_key(&message) {
-                keep(connection, message, start, end, going.silences)?;
+                insert_span(connection, message, start, end, going.silences)?;
                 if going.silences {
                     silence_replies(connection, message, start, end)?;
                 }
@@ -41,7 +41,7 @@ fn silence_replies(connection: &Connection, message: i64, start: u32, end: u32) 
         let words: String =
             said.chars().skip(start as usize).take(end.saturating_sub(start) as usize).collect();
         for (start, end) in sentences_repeating(&words, &content) {
-            keep(connection, reply, start, end, true)?;
+            insert_span(connection, reply, start, end, true)?;
         }
     }
     Ok(())
@@ -85,13 +85,13 @@ pub(crate) fn follow_edit(connection: &Connection, message: i64, before: &str, a
     connection.prepare_cached("DELETE FROM forgotten_spans WHERE message_seq = ?1")?.execute([message])?;
     for (span, is_silenced) in spans {
         if let Some(moved) = span.moved(before, after) {
-            keep(connection, message, moved.start, moved.end, is_silenced)?;
+            insert_span(connection, message, moved.start, moved.end, is_silenced)?;
         }
     }
     Ok(())
 }
 
-fn keep(connection: &Connection, message: i64, start: u32, end: u32, is_silenced: bool) -> Result<()> {
+fn insert_span(connection: &Connection, message: i64, start: u32, end: u32, is_silenced: bool) -> Result<()> {
     // What was silenced stays so when another memory of the same words goes.
     connection
         .prepare_cached(

@@ -71,7 +71,7 @@ pub(super) fn commit(
         }
     }
     for snapshot in &commit.snapshots {
-        snapshots::keep(connection, scope, snapshot)?;
+        snapshots::insert_snapshot(connection, scope, snapshot)?;
     }
     if let Some(instance) = &commit.instance {
         state::write_instance(connection, scope, instance)?;

@@ -160,7 +160,7 @@ fn take_whole(
         )?
         .execute(params![scope.persona.as_str(), state::owner(scope, name), name.kind(), name.stem()])?;
     if erasure.is_own_change {
-        erased_names::keep(connection, scope, name, seen, microseconds(at))?;
+        erased_names::insert_erased_name(connection, scope, name, seen, microseconds(at))?;
         for instance in state::instances(connection, scope)? {
             if instance.base.has(name) {
                 erased_names::keep_untold(connection, scope, &instance.id, name)?;

@@ -9,7 +9,7 @@ use super::state::instance_id;
 use crate::engine::sql::{Connection, Result, params};
 
 /// Records lines of a document as erased by this change of this instance.
-pub(super) fn keep<'a>(
+pub(super) fn insert_erased_lines<'a>(
     connection: &Connection,
     scope: &Scope,
     (document, name): (i64, &DocumentName),

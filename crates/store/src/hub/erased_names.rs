@@ -26,7 +26,7 @@ pub(super) fn digest(scope: &Scope, name: &DocumentName) -> [u8; 32] {
 }
 
 /// Keeps that a document is gone that had seen this much, and that this instance says so.
-pub(super) fn keep(
+pub(super) fn insert_erased_name(
     connection: &Connection,
     scope: &Scope,
     name: &DocumentName,
@@ -215,7 +215,7 @@ pub(super) fn note_told(
     }
     let mut dropped = false;
     for deletion in untold(connection, scope, instance)? {
-        if heard.covers(&deletion.seen()) {
+        if heard.covers(&deletion.seen_by_heads()) {
             dropped |= drop_untold(connection, scope, Some(instance), &deletion.name)?;
         }
     }

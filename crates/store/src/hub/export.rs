@@ -27,8 +27,8 @@ pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubExport> 
         labels: documents::labels(connection, scope)?,
         snapshots: snapshots::list(connection, scope)?,
         instances: state::instances(connection, scope)?,
-        seen: seen(connection, scope, scope.user.as_str())?,
-        seen_of_persona: seen(connection, scope, "")?,
+        seen: read_seen(connection, scope, scope.user.as_str())?,
+        seen_of_persona: read_seen(connection, scope, "")?,
         erased: erased_names::list(connection, scope, scope.user.as_str())?,
         erased_of_persona: erased_names::list(connection, scope, "")?,
         nodes,
@@ -85,12 +85,13 @@ fn histories(connection: &Connection, scope: &Scope) -> Result<Vec<(DocumentName
         };
         history.conflicts = conflicts.query_map([number], conflict)?.collect::<Result<_>>()?;
     }
-    let mut found: Vec<_> = found.into_values().filter(|(_, history)| history.shown().is_some()).collect();
+    let mut found: Vec<_> =
+        found.into_values().filter(|(_, history)| history.shown_version().is_some()).collect();
     found.sort_by(|one, other| one.0.cmp(&other.0));
     Ok(found)
 }
 
-fn seen(connection: &Connection, scope: &Scope, user: &str) -> Result<VersionVector> {
+fn read_seen(connection: &Connection, scope: &Scope, user: &str) -> Result<VersionVector> {
     let mut seen = VersionVector::default();
     let mut statement = connection
         .prepare_cached("SELECT author, counter FROM hub_seen WHERE persona_id = ?1 AND user_id = ?2")?;
@@ -114,7 +115,7 @@ pub(super) fn restore(
             restore_document(connection, scope, name, history, revision)?;
         }
         if let Some(label) = core_block_of(name, scope)
-            && let Some(shown) = history.shown()
+            && let Some(shown) = history.shown_version()
         {
             let text = shown.content.as_deref().unwrap_or_default();
             personas::put_core_block(connection, scope, label, text, &shown.edited_by, at)?;
@@ -124,7 +125,7 @@ pub(super) fn restore(
         documents::set_label(connection, scope, name, label)?;
     }
     for snapshot in &whole.snapshots {
-        snapshots::keep(connection, scope, snapshot)?;
+        snapshots::insert_snapshot(connection, scope, snapshot)?;
     }
     let known = state::instances(connection, scope)?;
     for instance in whole.instances.iter().filter(|one| known.iter().all(|other| other.id != one.id)) {

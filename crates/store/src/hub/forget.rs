@@ -99,7 +99,7 @@ pub(crate) fn forget(
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
         let change = restamp(connection, scope, row)?;
         let removed = removed.iter().map(String::as_str);
-        erased_lines::keep(connection, scope, (row.number, &row.name), removed, &change)?;
+        erased_lines::insert_erased_lines(connection, scope, (row.number, &row.name), removed, &change)?;
     }
     emptied.extend(
         rows.iter()
@@ -295,7 +295,7 @@ pub(super) fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row
     let change = restamp(connection, scope, row)?;
     let contents = contents(connection, row.number)?;
     let lines = contents.iter().flat_map(|(_, content)| content.lines());
-    erased_lines::keep(connection, scope, (row.number, &row.name), lines, &change)?;
+    erased_lines::insert_erased_lines(connection, scope, (row.number, &row.name), lines, &change)?;
     connection.prepare_cached("DELETE FROM hub_conflicts WHERE document = ?1")?.execute([row.number])?;
     connection.prepare_cached("DELETE FROM hub_lines WHERE document = ?1")?.execute([row.number])?;
     connection
@@ -390,7 +390,7 @@ fn take_named(
             for version in documents::versions(connection, scope, &row.name, u32::MAX)? {
                 seen.join(&version.vector);
             }
-            erased_names::keep(connection, scope, &row.name, seen, act.at)?;
+            erased_names::insert_erased_name(connection, scope, &row.name, seen, act.at)?;
             for instance in holders.find(&row.name) {
                 erased_names::keep_untold(connection, scope, &instance, &row.name)?;
             }

@@ -70,20 +70,21 @@ pub(super) fn read(
     let (persona, user) = (scope.persona.as_str(), scope.user.as_str());
     let mut texts = connection
         .prepare_cached(IDENTITY)?
-        .query_map(params![persona, user, length_max], shown)?
+        .query_map(params![persona, user, length_max], read_shown_text)?
         .collect::<Result<Vec<_>>>()?;
     texts.sort_by(|one, other| one.name.cmp(&other.name));
     let mut statement = connection.prepare_cached(MEMORY)?;
     for name in memories {
         let kind = name.granularity().as_str();
-        let found =
-            statement.query_row(params![persona, user, length_max, kind, name.stem()], shown).optional()?;
+        let found = statement
+            .query_row(params![persona, user, length_max, kind, name.stem()], read_shown_text)
+            .optional()?;
         texts.extend(found);
     }
     Ok(texts)
 }
 
-fn shown(row: &Row<'_>) -> Result<ShownText> {
+fn read_shown_text(row: &Row<'_>) -> Result<ShownText> {
     Ok(ShownText { name: document_name(row)?, prompt_label: row.get(2)?, text: row.get(3)? })
 }
 

@@ -8,7 +8,7 @@ use super::state::owner;
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::{self, microseconds};
 
-pub(super) fn keep(connection: &Connection, scope: &Scope, snapshot: &Snapshot) -> Result<()> {
+pub(super) fn insert_snapshot(connection: &Connection, scope: &Scope, snapshot: &Snapshot) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO hub_snapshots (id, persona_id, user_id, kind, stem, content, reason, source, created_at)

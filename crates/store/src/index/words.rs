@@ -94,7 +94,7 @@ pub(crate) fn phrase_hits(
             .prepare_cached(all)?
             .query_row(params![query, PhraseHits::FREQUENCY_MAX], |row| row.get::<u64>(0))?;
         if let (Some(counting), Some(&newest)) = (counting, seqs.first()) {
-            counting.keep(corpus, &query, newest, counted);
+            counting.insert_count(corpus, &query, newest, counted);
         }
         Ok(counted)
     };

@@ -199,7 +199,7 @@ impl RecallStore for SqliteStore {
         let mut walk = EdgeWalk::new(seqs, reach);
         self.read_scope(scope, move |connection, scope| {
             while let Some(frontier) = walk.next_round() {
-                walk.found(node_queries::filling_edges(connection, scope, &frontier, reach.edges_max)?);
+                walk.follow(node_queries::filling_edges(connection, scope, &frontier, reach.edges_max)?);
             }
             Ok(walk.into_edges())
         })

@@ -13,7 +13,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    pub(super) fn whole(self, request: &RecordedRequest, reply: &Reply, text: &str) -> Value {
+    pub(super) fn full_response(self, request: &RecordedRequest, reply: &Reply, text: &str) -> Value {
         let model = request.model();
         match self {
             Dialect::OpenAi => json!({

@@ -142,7 +142,7 @@ impl ScriptedModel {
     }
 
     /// Waits until this task was asked for `count` times in all.
-    pub async fn asked(&self, task: &str, count: usize) {
+    pub async fn wait_until_asked(&self, task: &str, count: usize) {
         self.shared.wait_for(|script| script.of_task(task).count() >= count).await;
     }
 

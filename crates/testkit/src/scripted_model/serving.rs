@@ -119,7 +119,8 @@ async fn answer(
         }
         Content::Deltas(deltas) => {
             hold_back(&reply).await;
-            write_whole(writer, &dialect.whole(&recorded, &reply, &deltas.concat()), dialect, &reply).await
+            write_whole(writer, &dialect.full_response(&recorded, &reply, &deltas.concat()), dialect, &reply)
+                .await
         }
     }
 }

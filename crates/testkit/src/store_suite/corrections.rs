@@ -7,7 +7,7 @@ use memory::nodes::{NewNode, NodeKind, Proposal, RejectedMemory, RelationalTag};
 use memory::ports::{CommitOutcome, Corpus, MentionMerge, NewEntity, Store};
 
 use super::Outcome;
-use super::stage::{MODEL, Stage, at, embedding, phrase, whole};
+use super::stage::{MODEL, Stage, at, embedding, phrase, quote_all};
 use crate::{pair, replace_waiting};
 
 fn correction(node: &NewNode, text: &str, seconds: i64) -> Correction {
@@ -151,7 +151,7 @@ pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> O
             (VersionKind::Written, Some("user plays chess")),
         ]
     );
-    assert_eq!(history[0].evidence, [whole(&message)]);
+    assert_eq!(history[0].evidence, [quote_all(&message)]);
     assert_eq!(history[1].evidence, before.evidence);
 
     let undone = store.undo_last_change(older.id, at(20)).await?.ok_or("it was merged")?;
@@ -164,7 +164,10 @@ pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> O
         (restored.node.description.as_str(), restored.node.emotional_impact),
         ("user plays chess again", -2)
     );
-    assert_eq!((restored.evidence.as_slice(), restored.node.created_at), (&[whole(&message)][..], at(11)));
+    assert_eq!(
+        (restored.evidence.as_slice(), restored.node.created_at),
+        (&[quote_all(&message)][..], at(11))
+    );
     assert_eq!(restored.node.source_session_id, Some(session.id));
     assert_eq!(store.entities_of_nodes(&[merged.id]).await?, [(merged.id, cat)]);
     assert_eq!(store.phrase_hits(&stage.scope, Corpus::Nodes, &[], 0).await?.0.documents, 2);

@@ -9,7 +9,7 @@ use memory::nodes::{
 use memory::ports::{CommitOutcome, Corpus, MentionMerge, NewEntity, Store, StoreError};
 
 use super::Outcome;
-use super::stage::{Stage, at, phrase, whole};
+use super::stage::{Stage, at, phrase, quote_all};
 use crate::{pair, replace_waiting};
 
 /// Everything is there after the commit, and a retry after a crash adds nothing.
@@ -35,7 +35,7 @@ pub async fn an_extraction_is_written_once(store: &dyn Store) -> Outcome {
     assert_eq!(store.commit_extraction(commit).await?, CommitOutcome::AlreadyCommitted);
 
     let found = store.node(event.id).await?.ok_or("the event is there")?;
-    assert_eq!((found.evidence.as_slice(), found.filling.as_slice()), (&[whole(&message)][..], &[][..]));
+    assert_eq!((found.evidence.as_slice(), found.filling.as_slice()), (&[quote_all(&message)][..], &[][..]));
     let node = found.node;
     assert_eq!((node.kind, node.description.as_str()), (NodeKind::Event, "user has a cat"));
     assert_eq!((node.emotional_impact, &node.emotion_tags), (-4, &event.emotion_tags));
@@ -91,7 +91,7 @@ pub async fn an_extraction_needs_a_claim(store: &dyn Store) -> Outcome {
 pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (message, session) = stage.claimed("one thing", 0).await?;
-    let mut gone = whole(&message);
+    let mut gone = quote_all(&message);
     gone.message_id = MessageId(stage.id());
     let mut half = stage.event("half proven", &message);
     half.evidence.push(gone.clone());
@@ -106,7 +106,7 @@ pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     replace_waiting(store, &session, at(1)).await?;
 
     let half = store.node(half.id).await?.ok_or("it has a proof")?;
-    assert_eq!(half.evidence, [whole(&message)]);
+    assert_eq!(half.evidence, [quote_all(&message)]);
     assert_eq!(half.node.superseded_by, None, "what was not written replaces nothing");
     assert_eq!(store.node(unproven.id).await?, None);
     assert_eq!(store.entities_of_nodes(&[half.node.id, unproven.id]).await?, [(half.node.id, somebody)]);
@@ -174,14 +174,14 @@ pub async fn a_merged_mention_is_counted(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user plays chess", 0).await?;
     let (message, session) = stage.claimed("chess again", 10).await?;
-    let mut gone = whole(&message);
+    let mut gone = quote_all(&message);
     gone.message_id = MessageId(stage.id());
     let mention = |evidence| MentionMerge {
         node_id: event.id,
         merged: NewNode { evidence: vec![evidence], ..stage.event("user plays chess again", &message) },
     };
     let mut commit = stage.extraction(&session, 11, Vec::new());
-    commit.mentions = vec![mention(whole(&message)), mention(gone)];
+    commit.mentions = vec![mention(quote_all(&message)), mention(gone)];
     store.commit_extraction(commit).await?;
     let found = store.node(event.id).await?.ok_or("it is there")?;
     assert_eq!(found.node.mention_count, 2, "words that are gone are no mention");

@@ -16,7 +16,7 @@ use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::text::index_terms;
 
 use super::Outcome;
-use super::stage::{MODEL, Stage, at, embedding, phrase, receipt, whole};
+use super::stage::{MODEL, Stage, at, embedding, phrase, quote_all, receipt};
 use crate::{pair, replace_waiting};
 
 /// An act in the stage's scope.
@@ -72,7 +72,7 @@ pub(super) async fn talk(
 
 pub(super) fn node(stage: &Stage<'_>, description: &str, quotes: &[&Message]) -> NewNode {
     let mut node = stage.event(description, quotes[0]);
-    node.evidence = quotes.iter().map(|message| whole(message)).collect();
+    node.evidence = quotes.iter().map(|message| quote_all(message)).collect();
     node.terms = index_terms(description);
     node
 }
@@ -103,7 +103,7 @@ async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
     store.put_message_vectors(MODEL, vec![(said[0].id, embedding([0.0, 1.0, 0.0]))]).await?;
     let (seq, before) = (stage.seq(event.id).await?, store.dependents(event.id).await?.ok_or("there")?);
     assert_eq!((before.scope.clone(), before.resting_on_it.len()), (stage.scope.clone(), 2));
-    assert_eq!(before.evidence, [whole(&said[0])]);
+    assert_eq!(before.evidence, [quote_all(&said[0])]);
 
     let done = forget(&stage, messages(&[&said[0]]), choice).await?;
     assert_eq!(done.taken.messages, [said[0].id].into());
@@ -169,7 +169,7 @@ pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
         let found = store.node(id).await?.ok_or("it is still proven")?;
         assert_eq!(
             (found.node.description.as_str(), found.evidence.as_slice()),
-            (description, &[whole(&said[0])][..])
+            (description, &[quote_all(&said[0])][..])
         );
     }
     let hits =

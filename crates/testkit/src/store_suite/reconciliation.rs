@@ -8,7 +8,7 @@ use memory::ports::{
 };
 
 use super::Outcome;
-use super::stage::{Stage, at, whole};
+use super::stage::{Stage, at, quote_all};
 use crate::pair;
 
 async fn settle(
@@ -40,7 +40,7 @@ pub async fn a_pair_is_asked_about_until_it_is_answered(store: &dyn Store) -> Ou
         let [waiting] = waiting.as_slice() else { return Err(format!("{waiting:?}").into()) };
         let OlderStatement::Node(node, evidence) = &waiting.older else { return Err("a memory".into()) };
         assert_eq!((node.id, waiting.newer.id), (older.id, newer.id));
-        assert_eq!((evidence, &waiting.newer_evidence), (&older.evidence, &vec![whole(&message)]));
+        assert_eq!((evidence, &waiting.newer_evidence), (&older.evidence, &vec![quote_all(&message)]));
         assert_eq!((waiting.older_at, waiting.newer_at), (at(0), at(10)));
         assert_eq!(waiting.newer_texts, ["I moved to Ulm"]);
         settle(&stage, store, asking, 20, vec![(waiting.number, PairOutcome::Unanswered)]).await?;
@@ -89,7 +89,7 @@ pub async fn an_answer_leaves_former_memories_and_what_stays_true(store: &dyn St
     let older = stage.remember("sister Mea lives in Bonn", 0).await?;
     let (message, session) = stage.claimed("she is in Ulm, no, in Jena, and is called Mia", 10).await?;
     let newer = stage.event("sister Mia lives in Jena", &message);
-    let mut words = whole(&message);
+    let mut words = quote_all(&message);
     (words.quote, words.end) = ("she is in Ulm".to_owned(), 13);
     let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
     let unproven = Counterpart::Words(words.clone());

@@ -118,7 +118,7 @@ impl<'a> Stage<'a> {
 
     /// An event that depends on the whole of a message; its terms are its words.
     pub(super) fn event(&self, description: &str, message: &Message) -> NewNode {
-        NewNode { evidence: vec![whole(message)], ..self.node(NodeKind::Event, description) }
+        NewNode { evidence: vec![quote_all(message)], ..self.node(NodeKind::Event, description) }
     }
 
     /// A thought that depends on events.
@@ -211,7 +211,7 @@ impl<'a> Stage<'a> {
 }
 
 /// The whole of a message as evidence.
-pub(super) fn whole(message: &Message) -> Evidence {
+pub(super) fn quote_all(message: &Message) -> Evidence {
     let end = u32::try_from(message.content.chars().count()).unwrap_or(u32::MAX);
     Evidence { message_id: message.id, quote: message.content.clone(), start: 0, end }
 }

@@ -11,7 +11,7 @@ use memory::ports::{Corpus, MessageEdit, NewEntity, NewMessage, Store};
 use memory::sessions::{CloseTrigger, SessionStatus};
 
 use super::Outcome;
-use super::stage::{Stage, at, phrase, receipt, whole};
+use super::stage::{Stage, at, phrase, quote_all, receipt};
 use crate::{pair, replace_waiting};
 
 fn edit(message: &Message, content: &str, seconds: i64) -> MessageEdit {
@@ -112,7 +112,7 @@ pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
     assert_eq!(withdrawn.kept, [both.id]);
     assert_eq!(withdrawn.nodes.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [alone.id]);
     let left = store.node(both.id).await?.ok_or("it has its first words")?;
-    assert_eq!((left.evidence.as_slice(), left.node.mention_count), (&[whole(&first)][..], 1));
+    assert_eq!((left.evidence.as_slice(), left.node.mention_count), (&[quote_all(&first)][..], 1));
     assert_eq!(store.undo_last_change(both.id, at(21)).await?, None, "the repetition is gone");
 
     let correction = memory::corrections::Correction {
@@ -223,7 +223,10 @@ pub async fn replies_that_give_way_together_take_all_that_is_theirs(store: &dyn 
     let nodes = vec![
         stage.event("Ann will come", &first),
         stage.event("Cleo will come", &second),
-        NewNode { evidence: vec![whole(&first), whole(&second)], ..stage.event("Ben will come", &first) },
+        NewNode {
+            evidence: vec![quote_all(&first), quote_all(&second)],
+            ..stage.event("Ben will come", &first)
+        },
     ];
     let mut commit = stage.extraction(&session, 4, nodes.clone());
     commit.links = nodes.iter().zip(&people).map(|(node, person)| (node.id, person.id)).collect();
@@ -358,7 +361,7 @@ pub async fn words_that_were_unsaid_stand_in_no_memory(store: &dyn Store) -> Out
     store.finish_session(session.id, at(3)).await?;
     let (later, session) = stage.claimed("the cat is old", 10).await?;
     let old = NewNode {
-        evidence: vec![whole(&name), whole(&later)],
+        evidence: vec![quote_all(&name), quote_all(&later)],
         ..stage.event("user says coal is old", &later)
     };
     store.commit_extraction(stage.extraction(&session, 11, vec![old.clone()])).await?;
@@ -385,7 +388,7 @@ pub async fn a_yes_goes_with_its_question(store: &dyn Store) -> Outcome {
         let question = stage.capture(stage.reply("do you keep a dog?", seconds)).await?.message;
         let (yes, session) = stage.claimed("yes", seconds + 1).await?;
         let dog = NewNode {
-            evidence: vec![whole(&question), whole(&yes)],
+            evidence: vec![quote_all(&question), quote_all(&yes)],
             ..stage.event("user keeps a dog", &yes)
         };
         store.commit_extraction(stage.extraction(&session, seconds + 2, vec![dog.clone()])).await?;

@@ -181,7 +181,7 @@ async fn the_first_token_waits_for_the_gate() {
     let gate = Arc::new(Notify::new());
     model.next("reply", Reply::text("now").hold_until(&gate));
     let mut response = completion(&model, &streamed()).send().await.unwrap();
-    model.asked("reply", 1).await;
+    model.wait_until_asked("reply", 1).await;
     assert_eq!(response.status(), 200, "the headers do not wait");
     {
         let first = response.chunk();

@@ -5,7 +5,7 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
 use super::{chinese, clock, english, time_phrases};
-use crate::segment::{Piece, fold, pieces};
+use crate::segment::{Piece, fold, split_words};
 
 /// Parts of a day, days of a week, and occasions that return. A word of several needs all of them in a row.
 const ENGLISH: [&[&str]; 33] = [
@@ -100,7 +100,7 @@ pub fn names_due_time(text: &str) -> bool {
 }
 
 fn words(folded: &str) -> Vec<&str> {
-    let pieces = pieces(folded).into_iter();
+    let pieces = split_words(folded).into_iter();
     pieces.filter_map(|piece| if let Piece::Word(word) = piece { Some(word) } else { None }).collect()
 }
 

@@ -6,7 +6,7 @@ use jiff::civil::Weekday;
 
 use super::NamedPeriod;
 use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, year_of};
-use crate::segment::{Piece, pieces};
+use crate::segment::{Piece, split_words};
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -38,7 +38,7 @@ type Found = (NamedPeriod, usize);
 pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, NamedPeriod)> {
     let mut places: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
-    for piece in pieces(folded) {
+    for piece in split_words(folded) {
         let Piece::Word(word) = piece else { continue };
         let Some(at) = folded[from..].find(word) else { continue };
         places.push(from + at..from + at + word.len());

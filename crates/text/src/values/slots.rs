@@ -38,7 +38,7 @@ pub(super) fn slot(text: &Values, other: &Values) -> Option<Slot> {
 
 fn differing(clause: &str, other: &str) -> Option<Slot> {
     let is_unspaced = clause.contains(is_unspaced);
-    let (words, others) = (pieces(clause, is_unspaced), pieces(other, is_unspaced));
+    let (words, others) = (split_clause(clause, is_unspaced), split_clause(other, is_unspaced));
     let same = words.iter().zip(&others).take_while(|(one, other)| one == other).count();
     let end = words[same..].iter().rev().zip(others[same..].iter().rev());
     let end = end.take_while(|(one, other)| one == other).count();
@@ -94,7 +94,7 @@ fn characters(text: &str) -> Vec<String> {
 }
 
 /// The words of a clause, or its characters, without those that only say that it is so now.
-fn pieces(clause: &str, is_unspaced: bool) -> Vec<String> {
+fn split_clause(clause: &str, is_unspaced: bool) -> Vec<String> {
     if is_unspaced {
         let plain = AROUND.iter().fold(clause.to_owned(), |clause, word| clause.replace(word, ""));
         return characters(plain.trim_start_matches("用户"));

@@ -16,7 +16,7 @@ use memory::{PersonaId, Scope, UserId};
 use runtime::{ImportRecorder, ImportRequest};
 use store::SqliteStore;
 
-use super::Recorded;
+use super::RecordedImport;
 use crate::cli::Import;
 use crate::config::Config;
 use crate::database::open_database;
@@ -36,7 +36,7 @@ pub(super) async fn record(
     options: ReadOptions,
     mapping: Mapping,
     bar: &ProgressBar,
-) -> anyhow::Result<Recorded> {
+) -> anyhow::Result<RecordedImport> {
     let _lock = home.lock()?;
     let store = open_database(config, home)?;
     let recorded = record_into(&store, config, asked, sources, options, mapping, bar).await;
@@ -52,7 +52,7 @@ async fn record_into(
     options: ReadOptions,
     mut mapping: Mapping,
     bar: &ProgressBar,
-) -> anyhow::Result<Recorded> {
+) -> anyhow::Result<RecordedImport> {
     let persona =
         PersonaId::new(asked.persona.as_deref().unwrap_or(&config.persona.id)).context("--persona")?;
     let scope = Scope::new(persona, UserId::new(asked.user.as_str()).context("--user")?);
@@ -83,7 +83,7 @@ async fn record_into(
     let mut progress = |run: &ImportRun| bar.set_position(run.found);
     let run = recorder.begin(&request).await?;
     let run = recorder.record(run, request, &mut progress).await?;
-    Ok(Recorded {
+    Ok(RecordedImport {
         run_id: run.run_id,
         found: run.found,
         recorded: run.recorded,

@@ -178,7 +178,7 @@ fn progress_bar(shared: &Shared, found: u64) -> anyhow::Result<ProgressBar> {
 
 /// Result of a run, whether it was recorded here or by the daemon.
 #[derive(Deserialize)]
-struct Recorded {
+struct RecordedImport {
     run_id: ImportId,
     found: u64,
     recorded: u64,
@@ -227,7 +227,7 @@ fn described(look: &Look) -> String {
     text
 }
 
-fn report(shared: &Shared, run: &Recorded) {
+fn report(shared: &Shared, run: &RecordedImport) {
     if shared.json {
         println!(
             "{}",

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt as _;
 
-use super::Recorded;
+use super::RecordedImport;
 use crate::cli::Import;
 use crate::client::{Daemon, Refusal};
 use crate::system::{SystemClock, random_bytes};
@@ -31,7 +31,7 @@ pub(super) async fn record(
     asked: &Import,
     mapping: Mapping,
     bar: &ProgressBar,
-) -> anyhow::Result<Recorded> {
+) -> anyhow::Result<RecordedImport> {
     ensure_persona(daemon, asked, None).await?;
     let id = send(daemon, asked).await?;
     let body = json!({
@@ -103,15 +103,16 @@ pub(super) async fn send(daemon: &Daemon, asked: &Import) -> anyhow::Result<Stri
     Ok(uploaded["run_id"].as_str().context("the daemon's answer has no run_id")?.to_owned())
 }
 
-fn read(shown: Value) -> anyhow::Result<Recorded> {
+fn read(shown: Value) -> anyhow::Result<RecordedImport> {
     #[derive(Deserialize)]
-    struct Shown {
+    struct PrintedUpload {
         state: String,
         #[serde(flatten)]
-        recorded: Recorded,
+        recorded: RecordedImport,
     }
-    let shown: Shown = serde_json::from_value(shown).context("the daemon's answer could not be read")?;
-    Ok(Recorded { is_remembering: shown.state == "remembering", ..shown.recorded })
+    let shown: PrintedUpload =
+        serde_json::from_value(shown).context("the daemon's answer could not be read")?;
+    Ok(RecordedImport { is_remembering: shown.state == "remembering", ..shown.recorded })
 }
 
 /// Names and paths of all files, those of folders one by one.

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::Parser;
 use echovessel::{Installation, ScratchHome, create_private_file};
 use eval::data::DataSet;
-use eval::replay::{Answered, Replay};
+use eval::replay::{AnsweredQuestion, Replay};
 use eval::report::{Report, is_misleading};
 use eval::{absence, calibrate, data, plot, tune};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -136,7 +136,7 @@ async fn calibrate(asked: &Eval, installation: &Installation, path: &Path) -> an
     Ok(())
 }
 
-fn write_rankings(path: &Path, answered: &[Answered]) -> anyhow::Result<()> {
+fn write_rankings(path: &Path, answered: &[AnsweredQuestion]) -> anyhow::Result<()> {
     let mut file =
         create_private_file(path).with_context(|| format!("{} can't be written", path.display()))?;
     for one in answered.iter().filter(|one| !one.ranked.gold.is_empty()) {
@@ -149,7 +149,7 @@ fn print_tuning(
     asked: &Eval,
     installation: &Installation,
     format: &str,
-    answered: &[Answered],
+    answered: &[AnsweredQuestion],
 ) -> anyhow::Result<()> {
     let present = installation.recall_settings().message_weights;
     let tuning = tune::tune(answered, &present, |question| is_misleading(format, question));
@@ -166,7 +166,7 @@ fn report(
     asked: &Eval,
     path: &Path,
     data: &DataSet,
-    answered: &[Answered],
+    answered: &[AnsweredQuestion],
 ) -> anyhow::Result<()> {
     let name = path.file_stem().map_or_else(|| asked.set.clone(), |stem| stem.to_string_lossy().into_owned());
     let report = Report::new(&asked.set, &name, data, !asked.words_only, answered);
@@ -213,7 +213,11 @@ fn records(folder: &Path) -> anyhow::Result<Vec<Report>> {
     Ok(paths.iter().filter_map(|path| read_record(path)).filter(|report| report.vectors).collect())
 }
 
-async fn measure(installation: &Installation, asked: &Eval, data: &DataSet) -> anyhow::Result<Vec<Answered>> {
+async fn measure(
+    installation: &Installation,
+    asked: &Eval,
+    data: &DataSet,
+) -> anyhow::Result<Vec<AnsweredQuestion>> {
     let scratch = ScratchHome::create()?;
     let database = SqliteStore::open(&scratch.database(), StoreOptions::default())?;
     let index = VectorIndex::default();

@@ -86,7 +86,7 @@ fn check_shown(
     let texts: BTreeMap<&DocumentName, &str> =
         shown.iter().map(|one| (&one.name, MirroredText::parse(&one.text).content)).collect();
     for (name, history) in documents {
-        let said = history.shown().and_then(|shown| shown.content.as_deref());
+        let said = history.shown_version().and_then(|shown| shown.content.as_deref());
         if texts.get(name).copied() != said {
             return Err(format!("{name} and its history tell different things"));
         }

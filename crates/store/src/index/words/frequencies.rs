@@ -68,7 +68,7 @@ impl Counting<'_> {
     }
 
     /// Keeps a count that includes the given newest row.
-    pub(super) fn keep(&self, corpus: Corpus, query: &str, newest: i64, rows: u64) {
+    pub(super) fn insert_count(&self, corpus: Corpus, query: &str, newest: i64, rows: u64) {
         let mut state = self.frequencies.lock_state();
         if state.generation != self.generation {
             return;
@@ -89,7 +89,7 @@ mod tests {
         let frequencies = Frequencies::default();
         let counting = frequencies.now();
         assert_eq!(counting.known(Corpus::Nodes, "cat", &[9, 8, 7]), None);
-        counting.keep(Corpus::Nodes, "cat", 9, 700);
+        counting.insert_count(Corpus::Nodes, "cat", 9, 700);
         assert_eq!(counting.known(Corpus::Nodes, "cat", &[9, 8, 7]), Some(700));
         assert_eq!(counting.known(Corpus::Messages, "cat", &[9, 8, 7]), None);
         assert_eq!(counting.known(Corpus::Nodes, "cat", &[12, 11, 9]), Some(702));
@@ -105,10 +105,10 @@ mod tests {
     fn a_reader_from_before_a_removal_keeps_nothing() {
         let frequencies = Frequencies::default();
         let before = frequencies.now();
-        before.keep(Corpus::Nodes, "cat", 9, 700);
+        before.insert_count(Corpus::Nodes, "cat", 9, 700);
         frequencies.clear();
         assert_eq!(frequencies.now().known(Corpus::Nodes, "cat", &[9]), None);
-        before.keep(Corpus::Nodes, "cat", 9, 700);
+        before.insert_count(Corpus::Nodes, "cat", 9, 700);
         assert_eq!(frequencies.now().known(Corpus::Nodes, "cat", &[9]), None);
     }
 
@@ -116,7 +116,7 @@ mod tests {
     fn it_does_not_grow_without_end() {
         let frequencies = Frequencies::default();
         for number in 0..3 * COUNTS_MAX {
-            frequencies.now().keep(Corpus::Messages, &number.to_string(), 1, 1);
+            frequencies.now().insert_count(Corpus::Messages, &number.to_string(), 1, 1);
         }
         assert!(frequencies.lock_state().counts.len() <= COUNTS_MAX);
     }
