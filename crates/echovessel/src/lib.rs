@@ -25,6 +25,7 @@ mod wiring;
 mod embedding;
 mod lifecycle;
 mod relay;
+mod age_file;
 mod client;
 mod installation;
 mod telemetry;

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 Examples:
   echovessel backup
   echovessel backup /mnt/disk/echovessel.db
+  BACKUP_PASSPHRASE=... echovessel backup --passphrase-env BACKUP_PASSPHRASE
 
 Without FILE the backup goes to the folder that backup.dir names (default: backups in the home), and only the newest
 backup.keep of that folder stay. The copy is checked before it gets its name. config.toml, the token and your own prompts
@@ -16,6 +17,9 @@ are not in it.")]
 pub(crate) struct Backup {
     /// File to write; it must not exist yet
     pub(crate) file: Option<PathBuf>,
+    /// Encrypt the backup in the age format, with the passphrase in this environment variable
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) passphrase_env: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -51,6 +55,9 @@ erased in it again.")]
 pub(crate) struct Restore {
     /// Path of the backup
     pub(crate) file: PathBuf,
+    /// Environment variable with the passphrase of an encrypted backup
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) passphrase_env: Option<String>,
     /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,

@@ -10,11 +10,13 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use memory::ports::{Clock, StoreError};
+use secrecy::SecretString;
 use serde_json::json;
 use server::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 use store::{BackupReport, CopySettings, HomeDatabase};
 use tokio::sync::Mutex;
 
+use super::encrypted_backup;
 use crate::cli::{Backup, Shared};
 use crate::config::Config;
 use crate::database::home_database;
@@ -24,6 +26,8 @@ use crate::system::SystemClock;
 /// Name of a backup up to its time.
 const PREFIX: &str = "echovessel-";
 const SUFFIX: &str = ".db";
+/// Follows the name of an encrypted backup.
+const ENCRYPTED: &str = ".age";
 const TIME_FORMAT: &str = "%Y%m%dT%H%M%SZ";
 
 pub(crate) async fn backup(
@@ -38,14 +42,15 @@ pub(crate) async fn backup(
     {
         bail!("{database} does not exist yet: there is nothing to back up");
     }
+    let passphrase = asked.passphrase_env.as_deref().map(encrypted_backup::passphrase).transpose()?;
     let (target, report) = match &asked.file {
         Some(file) => {
             if file.exists() {
                 bail!("{} exists and was left as it is; name another file", file.display());
             }
-            (file.clone(), copied(database, file.clone()).await?)
+            (file.clone(), back_up(home, database, file, passphrase).await?)
         }
-        None => back_up_to_folder(config, home, &SystemClock).await?,
+        None => back_up_to_folder(config, home, &SystemClock, passphrase).await?,
     };
     if shared.json {
         let BackupReport { bytes, messages, nodes } = report;
@@ -84,7 +89,7 @@ impl Backups for BackupFolder {
 
     async fn create(&self) -> Result<BackupCreated, BackupError> {
         let failed = |error: anyhow::Error| BackupError::NotMade(format!("{error:#}"));
-        let written = back_up_to_folder(&self.config, &self.home, self.clock.as_ref()).await;
+        let written = back_up_to_folder(&self.config, &self.home, self.clock.as_ref(), None).await;
         let (target, report) = written.map_err(failed)?;
         let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let file = BackupFile { created_at: made_at(&name), name, bytes: report.bytes };
@@ -99,6 +104,7 @@ fn described(folder: &Path, name: String) -> std::io::Result<BackupFile> {
 
 /// Time at which a backup of this name was made.
 fn made_at(name: &str) -> Option<Timestamp> {
+    let name = name.strip_suffix(ENCRYPTED).unwrap_or(name);
     let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     DateTime::strptime(TIME_FORMAT, time).ok()?.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
 }
@@ -108,7 +114,7 @@ fn made_at(name: &str) -> Option<Timestamp> {
 pub(crate) async fn repeat(config: Config, home: Home, every: Duration, clock: Arc<dyn Clock>) {
     loop {
         clock.sleep(every).await;
-        match back_up_to_folder(&config, &home, clock.as_ref()).await {
+        match back_up_to_folder(&config, &home, clock.as_ref(), None).await {
             Ok((target, report)) => {
                 tracing::info!(file = %target.display(), bytes = report.bytes, "backup written and checked");
             }
@@ -125,12 +131,14 @@ async fn back_up_to_folder(
     config: &Config,
     home: &Home,
     clock: &dyn Clock,
+    passphrase: Option<SecretString>,
 ) -> anyhow::Result<(PathBuf, BackupReport)> {
     let folder = folder_of(config, home);
     create_private_folder(&folder)?;
     let _alone = ONE_AT_A_TIME.lock().await;
-    let target = folder.join(format!("{PREFIX}{}{SUFFIX}", clock.now().strftime(TIME_FORMAT)));
-    let report = copied(home_database(config, home)?, target.clone()).await?;
+    let ending = if passphrase.is_some() { ENCRYPTED } else { "" };
+    let target = folder.join(format!("{PREFIX}{}{SUFFIX}{ending}", clock.now().strftime(TIME_FORMAT)));
+    let report = back_up(home, home_database(config, home)?, &target, passphrase).await?;
     remove_oldest(&folder, config.backup.keep as usize)
         .with_context(|| format!("{} was written; older backups could not be removed", target.display()))?;
     Ok((target, report))
@@ -143,8 +151,20 @@ fn folder_of(config: &Config, home: &Home) -> PathBuf {
     }
 }
 
+async fn back_up(
+    home: &Home,
+    database: HomeDatabase,
+    target: &Path,
+    passphrase: Option<SecretString>,
+) -> anyhow::Result<BackupReport> {
+    match passphrase {
+        Some(passphrase) => encrypted_backup::back_up_encrypted(home, database, target, passphrase).await,
+        None => copied(database, target.to_owned()).await,
+    }
+}
+
 /// A backup is a file, whichever database it is made of.
-async fn copied(database: HomeDatabase, target: PathBuf) -> anyhow::Result<BackupReport> {
+pub(super) async fn copied(database: HomeDatabase, target: PathBuf) -> anyhow::Result<BackupReport> {
     let copy = tokio::task::spawn_blocking(move || match &database {
         HomeDatabase::File(path) => store::back_up(path, &target),
         HomeDatabase::Server(_) => {
@@ -179,7 +199,8 @@ fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
+        let plain = name.strip_suffix(ENCRYPTED).unwrap_or(&name);
+        if plain.starts_with(PREFIX) && plain.ends_with(SUFFIX) {
             names.push(name);
         }
     }

@@ -15,6 +15,7 @@ pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod export;
 pub(crate) mod backup;
+mod encrypted_backup;
 pub(crate) mod restore;
 pub(crate) mod status;
 pub(crate) mod storage;

@@ -10,6 +10,7 @@ use memory::ports::{Clock as _, ForgetStore as _, StoreError};
 use serde_json::json;
 use store::{CopySettings, HomeDatabase, SqliteStore, StoreOptions};
 
+use super::encrypted_backup::OpenedBackup;
 use crate::cli::{Restore, Shared};
 use crate::config::Config;
 use crate::database::home_database;
@@ -26,7 +27,10 @@ pub(crate) async fn restore(
     asked: &Restore,
 ) -> anyhow::Result<()> {
     let _lock = home.lock()?;
-    let report = store::examine_backup(&asked.file).context("nothing was changed")?;
+    let opened = OpenedBackup::open(home, &asked.file, asked.passphrase_env.as_deref()).await;
+    let opened = opened.context("nothing was changed")?;
+    let backup = opened.path();
+    let report = store::examine_backup(backup).context("nothing was changed")?;
     let database = home_database(config, home)?;
     if let HomeDatabase::File(path) = &database
         && same_file(&asked.file, path)
@@ -43,8 +47,8 @@ pub(crate) async fn restore(
         bail!("nothing was changed");
     }
     let (aside, erased) = match &database {
-        HomeDatabase::File(path) => into_file(&asked.file, path, has_memory).await?,
-        HomeDatabase::Server(_) => into_server(home, &asked.file, &database, has_memory).await?,
+        HomeDatabase::File(path) => into_file(backup, path, has_memory).await?,
+        HomeDatabase::Server(_) => into_server(home, backup, &database, has_memory).await?,
     };
     if shared.json {
         let aside = aside.as_deref().map(Path::to_string_lossy);

@@ -60,6 +60,38 @@ async fn backup_of_running_home_is_restored_and_what_was_erased_since_stays_eras
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn encrypted_backup_opens_with_its_passphrase_alone() {
+    let (home, settings) = (Home::new(), Settings::offline().variable("BACKUP_SECRET", "correct horse"));
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &[KEPT]).await;
+    let unset = run(&home, &settings, &["backup", "--passphrase-env", "NO_SUCH_VARIABLE"]).await;
+    assert!(unset.code == 1 && unset.err.contains("NO_SUCH_VARIABLE"), "{}", unset.err);
+    run(&home, &settings, &["backup", "--passphrase-env", "BACKUP_SECRET"]).await.well();
+    run(&home, &settings, &["stop"]).await.well();
+    let folder = home.file("backups");
+    let name = names(&folder).pop().unwrap();
+    assert!(name.ends_with(".db.age"), "{name}");
+    let file = folder.join(name);
+    let bytes = fs::read(&file).unwrap();
+    assert!(bytes.starts_with(b"age-encryption.org/v1\n"));
+    assert!(!bytes.windows(6).any(|window| window == b"Ofelia"));
+    let path = file.to_str().unwrap();
+
+    let before = history(&home, &settings).await;
+    let refused = run(&home, &settings, &["restore", path, "--yes"]).await;
+    assert!(refused.code == 1 && refused.err.contains("--passphrase-env"), "{}", refused.err);
+    let wrong = settings.variable("BACKUP_SECRET", "wrong");
+    let refused = run(&home, &wrong, &["restore", path, "--yes", "--passphrase-env", "BACKUP_SECRET"]).await;
+    assert!(refused.code == 1 && refused.err.contains("passphrase is wrong"), "{}", refused.err);
+    assert!(refused.err.contains("nothing was changed"), "{}", refused.err);
+    let right = wrong.variable("BACKUP_SECRET", "correct horse");
+    run(&home, &right, &["restore", path, "--yes", "--passphrase-env", "BACKUP_SECRET"]).await.well();
+    assert_eq!(history(&home, &right).await, before);
+    let left: Vec<String> = names(&home.path()).into_iter().filter(|name| name.contains("partial")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_the_newest_backups_stay_and_damaged_ones_are_refused() {
     let (home, settings) = (Home::new(), Settings::offline().key("backup.keep", 2));
     let daemon = Daemon::start(&home, &settings).await;

@@ -77,8 +77,7 @@ pub struct RankedMessage {
     pub vector: f64,
     /// W of the message together with the one before it, which often holds the question that it answers.
     pub words: f64,
-    /// Match of what the message states, the larger of `vector` and `words`: 0 if it only asks, because a question is no
-    /// evidence of its answer. If the persona says that it does not know, only the words of its other sentences count;
+    /// Match of what the message states, the larger of `vector` and `words`: 0 if it only asks, because a question does not prove its answer. If the persona says that it does not know, only the words of its other sentences count;
     /// without any it is 0.
     pub support: f64,
     /// Readability of its text; none without a vector.

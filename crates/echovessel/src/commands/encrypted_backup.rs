@@ -1,0 +1,110 @@
+//! Backups that a passphrase opens, in the age format.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use secrecy::SecretString;
+use store::{BackupReport, HomeDatabase, put_in_place};
+
+use super::backup::copied;
+use crate::age_file::{decrypt, encrypt, is_encrypted};
+use crate::home::{Home, private};
+use crate::system::random_bytes;
+
+/// The plain copy before it is encrypted, and after it is decrypted. It is in the home: the database beside it says the same,
+/// and the place of the backup may be readable by others.
+const PLAIN_COPY: &str = "plain-copy.partial";
+
+/// The passphrase in an environment variable.
+///
+/// # Errors
+/// When the variable is not set or empty.
+pub(super) fn passphrase(variable: &str) -> anyhow::Result<SecretString> {
+    match std::env::var(variable) {
+        Ok(passphrase) if !passphrase.is_empty() => Ok(SecretString::from(passphrase)),
+        _ => bail!("the variable {variable} holds no passphrase; set it and try again. Nothing was changed"),
+    }
+}
+
+/// Writes an encrypted backup. The file gets its name when it is whole.
+pub(super) async fn back_up_encrypted(
+    home: &Home,
+    database: HomeDatabase,
+    target: &Path,
+    passphrase: SecretString,
+) -> anyhow::Result<BackupReport> {
+    let plain = PlainCopy::at(home)?;
+    let report = copied(database, plain.0.clone()).await?;
+    let (target, source) = (target.to_owned(), plain.0.clone());
+    let encrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<u64> {
+        let fresh = target.with_extension("partial");
+        let mut from = BufReader::new(File::open(&source)?);
+        let mut to = BufWriter::new(private(&fresh, true)?);
+        encrypt(&mut from, &mut to, &passphrase, random_bytes)?;
+        let file = to.into_inner()?;
+        file.sync_all()?;
+        put_in_place(&fresh, &target)?;
+        Ok(file.metadata()?.len())
+    });
+    let bytes = encrypting.await.context("the encryption did not end")?.context("no backup was written")?;
+    Ok(BackupReport { bytes, ..report })
+}
+
+/// A backup as a database that can be read; removes a decrypted copy at its end.
+pub(super) struct OpenedBackup {
+    path: PathBuf,
+    _copy: Option<PlainCopy>,
+}
+
+impl OpenedBackup {
+    /// Decrypts the backup if it is encrypted. `variable` holds its passphrase.
+    pub(super) async fn open(home: &Home, file: &Path, variable: Option<&str>) -> anyhow::Result<Self> {
+        let mut from = File::open(file).with_context(|| format!("{} can't be read", file.display()))?;
+        if !is_encrypted(&mut from)? {
+            return Ok(Self { path: file.to_owned(), _copy: None });
+        }
+        let Some(variable) = variable else {
+            bail!(
+                "{} is encrypted; name the variable that holds its passphrase with --passphrase-env",
+                file.display()
+            );
+        };
+        let passphrase = passphrase(variable)?;
+        let copy = PlainCopy::at(home)?;
+        let (source, target) = (file.to_owned(), copy.0.clone());
+        let decrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<()> {
+            let mut from = BufReader::new(File::open(source)?);
+            Ok(decrypt(&mut from, &mut BufWriter::new(private(&target, true)?), &passphrase)?)
+        });
+        let decrypted = decrypting.await.context("the decryption did not end")?;
+        decrypted.with_context(|| format!("{} can't be opened", file.display()))?;
+        Ok(Self { path: copy.0.clone(), _copy: Some(copy) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The place of the plain copy. What a run that was cut off has left there is removed first.
+struct PlainCopy(PathBuf);
+
+impl PlainCopy {
+    fn at(home: &Home) -> anyhow::Result<Self> {
+        let copy = Self(home.folder().join(PLAIN_COPY));
+        match std::fs::remove_file(&copy.0) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("{} can't be removed", copy.0.display()))
+            }
+            _ => Ok(copy),
+        }
+    }
+}
+
+impl Drop for PlainCopy {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_file(&self.0);
+    }
+}
