@@ -74,10 +74,13 @@ impl Hub {
             };
             act.check(&conflict.name, content.as_deref())?;
             let others = open.iter().filter(|other| other.name == conflict.name && other.id != conflict.id);
-            let waiting: Vec<&Version> = others.map(|other| &other.kept).collect();
+            let waiting: BTreeSet<i64> = others.map(|other| other.kept.number).collect();
+            // The decision covers the two texts that were shown, and no third one: that stays, with a conflict of its own.
+            let decided =
+                [document.content().map(str::to_owned), conflict.kept.content.clone(), content.clone()];
             let (still, seen): (Vec<Version>, Vec<Version>) = document.heads.into_iter().partition(|head| {
                 head.number != conflict.kept.number
-                    && waiting.iter().any(|waiting| waiting.number == head.number)
+                    && (waiting.contains(&head.number) || !decided.contains(&head.content))
             });
             let mut seen = seen;
             seen.push(conflict.kept.clone());
@@ -87,6 +90,9 @@ impl Hub {
                 chosen.edited_by = ROLL_UP_EDITOR.to_owned();
             }
             let mut heads = vec![chosen];
+            heads.extend(still.iter().filter(|head| !waiting.contains(&head.number)).cloned());
+            act.open_conflicts(&conflict.name, &heads);
+            heads.truncate(1);
             heads.extend(still);
             act.write(&conflict.name, heads);
             act.commit.settled.push((conflict.id, how.to_owned()));
