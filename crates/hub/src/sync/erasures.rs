@@ -6,7 +6,7 @@ use crate::api::sync::{Erasure, ItemStatus};
 use crate::documents::{Version, core_block_of};
 use crate::erasure::{ErasedLine, line_digest};
 use crate::error::HubError;
-use crate::names::{DocumentName, InstanceId};
+use crate::names::DocumentName;
 use crate::ports::DocumentErasure;
 use crate::transaction::{HubTransaction, check_reach};
 
@@ -43,9 +43,9 @@ impl Push {
         if self.is_bound && !is_own_day {
             let scope = &act.caller.scope;
             digests.retain(|digest| {
-                first_writer(scope, &name, &versions, digest).is_none_or(|first| *first == self.pusher)
+                first_with_line(scope, &name, &versions, digest).is_none_or(|first| self.has_written(first))
             });
-            if erasure.name_erased && versions.iter().any(|version| version.author != self.pusher) {
+            if erasure.name_erased && versions.iter().any(|version| !self.has_written(version)) {
                 return refused(format!(
                     "{name} was also written by others; erase it here. Nothing was erased"
                 ));
@@ -70,18 +70,23 @@ impl Push {
             ),
         })
     }
+
+    /// True if the text of a version comes from the pusher: it is the author, or it has merged its own text into another's.
+    fn has_written(&self, version: &Version) -> bool {
+        version.author == self.pusher || version.edited_by == self.pusher.as_str()
+    }
 }
 
-/// Returns the author of the oldest version that contains this line.
-fn first_writer<'a>(
+/// Returns the oldest version that contains this line.
+fn first_with_line<'a>(
     scope: &Scope,
     name: &DocumentName,
     versions: &'a [Version],
     digest: &[u8; 32],
-) -> Option<&'a InstanceId> {
+) -> Option<&'a Version> {
     let holds = |version: &&Version| {
         let content = version.content.as_deref().unwrap_or_default();
         content.lines().any(|line| line_digest(scope, name, line).as_ref() == Some(digest))
     };
-    versions.iter().filter(holds).min_by_key(|version| version.number).map(|version| &version.author)
+    versions.iter().filter(holds).min_by_key(|version| version.number)
 }
