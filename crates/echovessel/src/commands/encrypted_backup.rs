@@ -16,6 +16,8 @@ use crate::system::random_bytes;
 /// The plain copy before it is encrypted, and after it is decrypted. It is in the home: the database beside it says the same,
 /// and the place of the backup may be readable by others.
 const PLAIN_COPY: &str = "plain-copy.partial";
+/// Locked by the process that has a plain copy, so that a file nobody holds is known as one that was left behind.
+const PLAIN_COPY_LOCK: &str = "plain-copy.lock";
 
 /// The passphrase in an environment variable.
 ///
@@ -36,8 +38,8 @@ pub(super) async fn back_up_encrypted(
     passphrase: SecretString,
 ) -> anyhow::Result<BackupReport> {
     let plain = PlainCopy::at(home)?;
-    let report = copied(database, plain.0.clone()).await?;
-    let (target, source) = (target.to_owned(), plain.0.clone());
+    let report = copied(database, plain.path.clone()).await?;
+    let (target, source) = (target.to_owned(), plain.path.clone());
     let encrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<u64> {
         let fresh = target.with_extension("partial");
         let mut from = BufReader::new(File::open(&source)?);
@@ -73,14 +75,14 @@ impl OpenedBackup {
         };
         let passphrase = passphrase(variable)?;
         let copy = PlainCopy::at(home)?;
-        let (source, target) = (file.to_owned(), copy.0.clone());
+        let (source, target) = (file.to_owned(), copy.path.clone());
         let decrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<()> {
             let mut from = BufReader::new(File::open(source)?);
             Ok(decrypt(&mut from, &mut BufWriter::new(private(&target, true)?), &passphrase)?)
         });
         let decrypted = decrypting.await.context("the decryption did not end")?;
         decrypted.with_context(|| format!("{} can't be opened", file.display()))?;
-        Ok(Self { path: copy.0.clone(), _copy: Some(copy) })
+        Ok(Self { path: copy.path.clone(), _copy: Some(copy) })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -88,23 +90,42 @@ impl OpenedBackup {
     }
 }
 
-/// The place of the plain copy. What a run that was cut off has left there is removed first.
-struct PlainCopy(PathBuf);
+/// Removes the plain copy that a command left behind when it was killed: an erasure would not reach it.
+pub(super) fn remove_leftover_copy(home: &Home) {
+    if home.folder().join(PLAIN_COPY).exists() {
+        // Dropped at once. A copy that another process works with stays.
+        let _removed = PlainCopy::at(home);
+    }
+}
+
+/// A plain copy that no other process works with. It is removed when it is dropped.
+struct PlainCopy {
+    path: PathBuf,
+    _lock: File,
+}
 
 impl PlainCopy {
+    /// Removes what a command that was killed left there.
     fn at(home: &Home) -> anyhow::Result<Self> {
-        let copy = Self(home.folder().join(PLAIN_COPY));
-        match std::fs::remove_file(&copy.0) {
+        let lock = private(&home.folder().join(PLAIN_COPY_LOCK), false)?;
+        if lock.try_lock().is_err() {
+            bail!(
+                "another encrypted backup or restore is under way in this home; try again when it has ended. Nothing \
+                 was changed"
+            );
+        }
+        let path = home.folder().join(PLAIN_COPY);
+        match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("{} can't be removed", copy.0.display()))
+                Err(error).with_context(|| format!("{} can't be removed", path.display()))
             }
-            _ => Ok(copy),
+            _ => Ok(Self { path, _lock: lock }),
         }
     }
 }
 
 impl Drop for PlainCopy {
     fn drop(&mut self) {
-        let _gone = std::fs::remove_file(&self.0);
+        let _gone = std::fs::remove_file(&self.path);
     }
 }

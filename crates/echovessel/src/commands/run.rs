@@ -34,6 +34,7 @@ const OWNER_TOKEN_BYTES_MIN: usize = 16;
 pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
     keep_memory_private();
     let _lock = home.lock()?;
+    super::encrypted_backup::remove_leftover_copy(home);
     let owner = home.owner_credential(random_bytes)?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let listener = listen(config, asked, &owner).await?;

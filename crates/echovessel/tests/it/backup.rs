@@ -92,6 +92,28 @@ async fn encrypted_backup_opens_with_its_passphrase_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn plain_copies_are_of_one_command_and_do_not_stay_behind() {
+    let (home, settings) = (Home::new(), Settings::offline().variable("BACKUP_SECRET", "correct horse"));
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &[KEPT]).await;
+    let plain = home.file("plain-copy.partial");
+    let other_command = fs::File::create(home.file("plain-copy.lock")).unwrap();
+    other_command.try_lock().unwrap();
+    fs::write(&plain, KEPT).unwrap();
+    let refused = run(&home, &settings, &["backup", "--passphrase-env", "BACKUP_SECRET"]).await;
+    assert!(refused.code == 1 && refused.err.contains("another encrypted backup"), "{}", refused.err);
+    assert_eq!(fs::read_to_string(&plain).unwrap(), KEPT, "the copy of another command is in use");
+
+    // The other command is killed, and the daemon starts anew.
+    drop(other_command);
+    daemon.kill();
+    let _daemon = Daemon::start(&home, &settings).await;
+    assert!(!plain.exists(), "a plain copy stays behind");
+    run(&home, &settings, &["backup", "--passphrase-env", "BACKUP_SECRET"]).await.well();
+    assert!(!plain.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_the_newest_backups_stay_and_damaged_ones_are_refused() {
     let (home, settings) = (Home::new(), Settings::offline().key("backup.keep", 2));
     let daemon = Daemon::start(&home, &settings).await;

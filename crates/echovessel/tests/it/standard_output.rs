@@ -45,5 +45,5 @@ fn defect_10_nothing_but_messages_is_on_standard_output() {
     answered.sort_by_key(|id| id.as_u64());
     assert_eq!(answered, [&json!(0), &json!(1), &json!(2), &json!(3)], "{lines}");
     let log = String::from_utf8_lossy(&said.stderr).into_owned();
-    assert!(log.contains("database migrated"), "it logged, but not on standard output: {log}");
+    assert!(log.contains("database created"), "it logged, but not on standard output: {log}");
 }

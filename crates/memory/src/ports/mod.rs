@@ -64,7 +64,7 @@ pub use personas::{AVATAR_SIZE_MAX, Appearance, Avatar, FirstPersona, PersonaRec
 pub use proactive::ProactiveStore;
 pub use recall::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
-    NodeQuery, PhraseHits, RecallStore, RowSelection, RowTerms,
+    NodeQuery, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection,
 };
 pub use reconciliation::{
     Counterpart, NewPair, OlderStatement, OpenPair, PAIR_ATTEMPTS_MAX, PairOutcome, PairQuestion,

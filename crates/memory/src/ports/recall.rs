@@ -93,13 +93,39 @@ pub struct MessageOutline {
     pub created_at: Timestamp,
 }
 
-/// Terms of a row, by which search ranks it.
+/// Occurrences of phrases in a row, by which search ranks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowTerms {
+pub struct PhraseCounts {
     pub seq: i64,
-    pub terms: String,
+    /// One for each phrase that was asked for, in their order.
+    pub counts: Vec<usize>,
     /// The kind of node; none for a message.
     pub kind: Option<NodeKind>,
+}
+
+/// Counts a phrase in index terms that are separated by blanks, without taking them apart.
+#[derive(Clone, Debug)]
+pub struct PhraseCounter(String);
+
+impl PhraseCounter {
+    pub fn new(phrase: &Phrase) -> Self {
+        Self(phrase.0.join(" "))
+    }
+
+    /// Number of places at which the phrase begins; whole terms only.
+    pub fn count(&self, terms: &str) -> usize {
+        let Some(first) = self.0.chars().next() else { return 0 };
+        let (mut count, mut from) = (0, 0);
+        while let Some(at) = terms.get(from..).and_then(|rest| rest.find(&self.0)) {
+            let (start, end) = (from + at, from + at + self.0.len());
+            let is_at_start = start == 0 || terms.as_bytes()[start - 1] == b' ';
+            let is_at_end = end == terms.len() || terms.as_bytes()[end] == b' ';
+            count += usize::from(is_at_start && is_at_end);
+            // The phrase may begin again within itself.
+            from = start + first.len_utf8();
+        }
+        count
+    }
 }
 
 /// A node with its index terms.
@@ -160,13 +186,14 @@ pub trait RecallStore: Send + Sync {
         corpus: Corpus,
         wanted: &[RowSelection],
     ) -> Result<Vec<Vec<i64>>, StoreError>;
-    /// The terms of rows of the scope by number, in no order: of live messages, or of live, current nodes.
-    async fn terms_numbered(
+    /// Counts phrases in rows of the scope by number, in no order: in live messages, or in live, current nodes.
+    async fn phrase_counts(
         &self,
         scope: &Scope,
         corpus: Corpus,
         seqs: &[i64],
-    ) -> Result<Vec<RowTerms>, StoreError>;
+        phrases: &[Phrase],
+    ) -> Result<Vec<PhraseCounts>, StoreError>;
     /// Numbers of the newest rows of the scope that hold the phrase, whose last term may be the beginning of a longer one; at
     /// most `limit`.
     async fn rows_beginning(

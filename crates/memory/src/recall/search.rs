@@ -6,10 +6,9 @@ use std::collections::{HashMap, HashSet};
 use super::score::vector_relevance;
 use super::snippet::{Marks, snippet};
 use super::word_search::find_words;
-use super::words::IndexedText;
 use crate::messages::Message;
 use crate::nodes::{Node, NodeKind};
-use crate::ports::{Corpus, Embedder, IndexedMessage, IndexedNode, Phrase, RowTerms, Store, StoreError};
+use crate::ports::{Corpus, Embedder, IndexedMessage, IndexedNode, Phrase, PhraseCounts, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::{QueryTerm, fold, index_terms, query_terms};
 use crate::vector_index::{READABILITY_MIN, VectorIndex};
@@ -206,11 +205,13 @@ impl<'a> TextSearch<'a> {
         let words = find_words(self.store, self.scope, corpus, weighted, WORD_MATCHES_MAX).await?;
         let seqs: HashSet<i64> = words.seqs.iter().chain(near.keys()).copied().collect();
         let weighed = words.statistics.weigh(&self.terms);
-        let score = |row: &RowTerms| {
-            let said = weighed.relevance(&IndexedText::new(&row.terms));
+        let phrases = weighed.phrases();
+        let counted = weighed.by_counts(&phrases);
+        let score = |row: &PhraseCounts| {
+            let said = counted.relevance(&row.counts);
             said.max(near.get(&row.seq).copied().unwrap_or_default())
         };
-        let mut found = self.rows(corpus, seqs.into_iter().collect(), score).await?;
+        let mut found = self.rows(corpus, seqs.into_iter().collect(), &phrases, score).await?;
         found.retain(|found| found.score > 0.0);
         if found.is_empty() {
             let terms: Vec<String> = index_terms(&self.folded).split(' ').map(str::to_owned).collect();
@@ -220,7 +221,7 @@ impl<'a> TextSearch<'a> {
                 let most = u32::try_from(WORD_MATCHES_MAX).unwrap_or(u32::MAX);
                 self.store.rows_beginning(self.scope, corpus, &Phrase(terms), most).await?
             };
-            found = self.rows(corpus, seqs, |_| 1.0).await?;
+            found = self.rows(corpus, seqs, &[], |_| 1.0).await?;
         }
         Ok(found)
     }
@@ -229,15 +230,16 @@ impl<'a> TextSearch<'a> {
         &self,
         corpus: Corpus,
         mut seqs: Vec<i64>,
-        score: impl Fn(&RowTerms) -> f64 + Send,
+        phrases: &[Phrase],
+        score: impl Fn(&PhraseCounts) -> f64 + Send,
     ) -> Result<Vec<Match>, StoreError> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
         // In their order, rows that stand together are read together.
         seqs.sort_unstable();
-        let rows = self.store.terms_numbered(self.scope, corpus, &seqs).await?;
-        let found = |row: RowTerms| Match { seq: row.seq, score: score(&row), kind: row.kind };
+        let rows = self.store.phrase_counts(self.scope, corpus, &seqs, phrases).await?;
+        let found = |row: PhraseCounts| Match { seq: row.seq, score: score(&row), kind: row.kind };
         Ok(rows.into_iter().map(found).collect())
     }
 

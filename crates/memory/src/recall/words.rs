@@ -66,6 +66,45 @@ impl WeighedTerms<'_> {
     pub(super) fn relevance(&self, text: &IndexedText<'_>) -> f64 {
         share(self.0.iter().map(|(term, information)| (*information, credit(text.occurrences(term)))))
     }
+
+    /// The phrases of the terms, each once.
+    pub(super) fn phrases(&self) -> Vec<Phrase> {
+        let all = self.0.iter().flat_map(|(term, _)| std::iter::once(&term.phrase).chain(&term.parts));
+        all.collect::<BTreeSet<&Phrase>>().into_iter().cloned().collect()
+    }
+
+    /// Says how to get W from the counts of these phrases instead of a text.
+    pub(super) fn by_counts(&self, phrases: &[Phrase]) -> CountedTerms {
+        let place = |phrase: &Phrase| phrases.iter().position(|one| one == phrase);
+        let of_term = |(term, information): &(&QueryTerm, f64)| CountedTerm {
+            whole: place(&term.phrase),
+            parts: term.parts.iter().filter_map(place).collect(),
+            information: *information,
+        };
+        CountedTerms(self.0.iter().map(of_term).collect())
+    }
+}
+
+/// Content terms whose phrases were counted.
+pub(super) struct CountedTerms(Vec<CountedTerm>);
+
+/// Places of a term's phrases among the counts, and its information.
+struct CountedTerm {
+    whole: Option<usize>,
+    parts: Vec<usize>,
+    information: f64,
+}
+
+impl CountedTerms {
+    /// W of a text in which the phrases occur so often.
+    pub(super) fn relevance(&self, counts: &[usize]) -> f64 {
+        let count = |place: &usize| counts.get(*place).copied().unwrap_or_default();
+        let of_term = |term: &CountedTerm| {
+            let whole = term.whole.as_ref().map_or(0, count);
+            (term.information, credit(Occurrences::from_counts(whole, term.parts.iter().map(count))))
+        };
+        share(self.0.iter().map(of_term))
+    }
 }
 
 /// The share of what was asked that was matched, bent; of each term its information and its credit.
@@ -94,6 +133,18 @@ pub enum Occurrences {
     /// Only a part of a long word.
     Part(usize),
     None,
+}
+
+impl Occurrences {
+    fn from_counts(whole: usize, parts: impl Iterator<Item = usize>) -> Self {
+        match whole {
+            0 => match parts.max() {
+                Some(count) if count > 0 => Self::Part(count),
+                _ => Self::None,
+            },
+            count => Self::Whole(count),
+        }
+    }
 }
 
 /// The index terms of a text, taken apart.
@@ -132,13 +183,7 @@ impl<'a> IndexedText<'a> {
     }
 
     pub fn occurrences(&self, term: &QueryTerm) -> Occurrences {
-        match self.count(&term.phrase) {
-            0 => match term.parts.iter().map(|part| self.count(part)).max() {
-                Some(count) if count > 0 => Occurrences::Part(count),
-                _ => Occurrences::None,
-            },
-            count => Occurrences::Whole(count),
-        }
+        Occurrences::from_counts(self.count(&term.phrase), term.parts.iter().map(|part| self.count(part)))
     }
 
     pub(super) fn count(&self, phrase: &Phrase) -> usize {
@@ -161,6 +206,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ports::PhraseCounter;
     use crate::text::{index_terms, query_terms};
 
     fn statistics(documents: u64, frequencies: &[(&str, u64)]) -> WordStatistics {
@@ -221,6 +267,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn phrases_are_counted_in_the_text_as_in_its_parts(
+            text in "[ab猫]{1,2}( [ab猫]{1,2}){0,9}",
+            phrase in "[ab猫]{1,2}( [ab猫]{1,2}){0,2}",
+        ) {
+            let phrase = Phrase(phrase.split(' ').map(str::to_owned).collect());
+            prop_assert_eq!(PhraseCounter::new(&phrase).count(&text), IndexedText::new(&text).count(&phrase));
+        }
+
+        #[test]
+        fn relevance_by_counts_is_that_of_the_text(text in "[a-c猫]{1,3}( [a-c猫]{1,3}){0,6}", query in "[a-c猫]{1,3}( [a-c猫]{1,3}){0,4}") {
+            let (statistics, terms) = (statistics(20, &[("a", 3), ("b", 9)]), query_terms(&query));
+            let (weighed, indexed) = (statistics.weigh(&terms), index_terms(&text));
+            let phrases = weighed.phrases();
+            let counts: Vec<usize> = phrases.iter().map(|phrase| PhraseCounter::new(phrase).count(&indexed)).collect();
+            prop_assert_eq!(weighed.by_counts(&phrases).relevance(&counts), weighed.relevance(&IndexedText::new(&indexed)));
+        }
+
         #[test]
         fn more_matches_never_count_less(words in prop::collection::vec("[a-e]{3}", 1..6), cut in 0usize..6) {
             let statistics = statistics(20, &[("aaa", 3), ("bbb", 9)]);

@@ -26,8 +26,11 @@ pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed>
         let mut total = 0;
         for _ in 0..ROUNDS {
             let started = Instant::now();
-            let memories = search(&home.store, &index, None, &asked, &page).await?;
-            let messages = search_messages(&home.store, &index, None, &home.scope, text, &page).await?;
+            // Side by side, as for the page.
+            let (memories, messages) = tokio::try_join!(
+                search(&home.store, &index, None, &asked, &page),
+                search_messages(&home.store, &index, None, &home.scope, text, &page),
+            )?;
             times.push(started.elapsed());
             total = memories.total + messages.total;
         }

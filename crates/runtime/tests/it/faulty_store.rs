@@ -31,9 +31,9 @@ use memory::ports::{
     EmbeddingStore, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
     ExtractionCommit, FailedAttempt, FillingEdge, FirstPersona, ForgetStore, IndexedMessage, IndexedNode,
     KnownUser, LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage,
-    NodeOutline, NodeQuery, NodeStore, OpenPair, PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseHits,
-    ProactiveStore, RecallStore, ReconciliationCommit, ReconciliationStore, ReflectionCandidate,
-    ReflectionCommit, RowSelection, RowTerms, SessionFilter, SessionStore, SettledExpectation,
+    NodeOutline, NodeQuery, NodeStore, OpenPair, PersonaRecord, PersonaStore, PhaseTrace, Phrase,
+    PhraseCounts, PhraseHits, ProactiveStore, RecallStore, ReconciliationCommit, ReconciliationStore,
+    ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter, SessionStore, SettledExpectation,
     SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore, StoreError, StoredVector,
     TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace, UnembeddedEntity,
     UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore, WaitingPair,
@@ -225,7 +225,7 @@ passing_on!(NodeStore:
 passing_on!(RecallStore:
     phrase_hits(scope: &Scope, corpus: Corpus, phrases: &[Phrase], limit: u32) -> (CorpusSize, Vec<PhraseHits>);
     rows_holding(scope: &Scope, corpus: Corpus, wanted: &[RowSelection]) -> Vec<Vec<i64>>;
-    terms_numbered(scope: &Scope, corpus: Corpus, seqs: &[i64]) -> Vec<RowTerms>;
+    phrase_counts(scope: &Scope, corpus: Corpus, seqs: &[i64], phrases: &[Phrase]) -> Vec<PhraseCounts>;
     rows_beginning(scope: &Scope, corpus: Corpus, phrase: &Phrase, limit: u32) -> Vec<i64>;
     rows_containing(scope: &Scope, corpus: Corpus, folded: &str, rows: u32) -> Vec<i64>;
     message_outlines(scope: &Scope, seqs: &[i64]) -> Vec<MessageOutline>;

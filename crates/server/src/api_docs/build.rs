@@ -1,7 +1,7 @@
 //! From routes to the document.
 
-use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::extract::ScopeQuery;
@@ -98,7 +98,7 @@ fn parameters(route: &Route, read: &mut SchemaGenerator) -> Vec<Value> {
     let in_path = |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}});
     let mut parameters: Vec<Value> = parts.map(in_path).collect();
     let mut queries: Vec<Value> = route.docs.query.iter().map(|query| query(read).to_value()).collect();
-    queries.extend(route.docs.is_scoped.then(|| read.root_schema_for::<ScopeQuery>().to_value()));
+    queries.extend(route.docs.is_scoped.then(|| ScopeQuery::json_schema(read).to_value()));
     for schema in queries {
         let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { continue };

@@ -185,7 +185,7 @@ impl Route {
 
 impl Docs {
     pub(super) fn asks<T: JsonSchema>(&mut self) {
-        self.query.push(|generator| generator.root_schema_for::<T>());
+        self.query.push(T::json_schema);
     }
 
     pub(super) fn takes<T: JsonSchema>(&mut self, is_required: bool) {

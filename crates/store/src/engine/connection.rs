@@ -57,7 +57,7 @@ fn prepare_for_writing(connection: &Connection, path: &Path, is_new: bool) -> Re
              PRAGMA wal_autocheckpoint = {LOG_PAGES}; PRAGMA journal_size_limit = {LOG_BYTES_KEPT};"
         ))
         .map_err(written)?;
-    migrate::migrate(connection, path, migrate::MIGRATIONS)
+    migrate::migrate(connection, path, migrate::WHOLE, migrate::MIGRATIONS)
 }
 
 /// Opens a connection beside the writer's, for work that is none of the ports'.

@@ -1,4 +1,5 @@
-//! Forward-only migrations. What is released is never edited: each is recorded with its digest.
+//! The schema. A new home gets it whole, an older one by forward-only migrations. What is released is never edited: each
+//! migration is recorded with its digest. A test compares both ways.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ pub(crate) struct Migration {
     pub(crate) name: &'static str,
     pub(crate) sql: &'static str,
 }
+
+/// The schema of a new home: all migrations together leave the same.
+pub(crate) const WHOLE: &str = include_str!("../../migrations/sqlite/schema.sql");
 
 /// All steps, in order; their numbers count from 1.
 pub(crate) const MIGRATIONS: &[Migration] = &[
@@ -194,25 +198,30 @@ fn is_unreleased(connection: &Connection, version: i32) -> rusqlite::Result<bool
     Ok(digest(&steps) == UNRELEASED.1)
 }
 
-/// Brings the schema up to date, each step in a transaction of its own. An existing database is copied first.
+/// Brings the schema up to date, each step in a transaction of its own. An existing database is copied first; a new one gets
+/// `whole`, which is what all steps together leave.
 pub(crate) fn migrate(
     connection: &Connection,
     path: &Path,
+    whole: &str,
     migrations: &[Migration],
 ) -> Result<(), StoreError> {
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
     let mut found = version(connection).map_err(written)?;
+    if found == 0 {
+        apply(connection, whole, migrations).map_err(written)?;
+        tracing::debug!(schema = newest(migrations), "database created");
+        return Ok(());
+    }
     if let Some(first) = migrations.first()
         && is_unreleased(connection, found).map_err(written)?
     {
         found = adopt(connection, first).map_err(written)?;
     }
     for migration in migrations.iter().filter(|migration| migration.number > found) {
-        // A new database holds nothing to keep.
-        if found > 0 {
-            back_up(connection, &backup_path(path, migration.number))?;
-        }
-        apply(connection, migration).map_err(|error| match Failure::from(error).of_write() {
+        back_up(connection, &backup_path(path, migration.number))?;
+        let one = std::slice::from_ref(migration);
+        apply(connection, migration.sql, one).map_err(|error| match Failure::from(error).of_write() {
             StoreError::Failed(reason) => StoreError::Unusable(format!(
                 "migration {:04} ({}) failed: {reason}. Nothing was changed; {} holds the same state",
                 migration.number,
@@ -221,13 +230,7 @@ pub(crate) fn migrate(
             )),
             error => error,
         })?;
-        let (number, name) = (migration.number, migration.name);
-        // A new home has nothing to report.
-        if found > 0 {
-            tracing::info!(number, name, "database migrated");
-        } else {
-            tracing::debug!(number, name, "database migrated");
-        }
+        tracing::info!(number = migration.number, name = migration.name, "database migrated");
     }
     Ok(())
 }
@@ -241,15 +244,18 @@ fn adopt(connection: &Connection, first: &Migration) -> rusqlite::Result<i32> {
     Ok(first.number)
 }
 
-fn apply(connection: &Connection, migration: &Migration) -> rusqlite::Result<()> {
+/// Runs the statements and records the migrations whose work they do, in one transaction.
+fn apply(connection: &Connection, sql: &str, migrations: &[Migration]) -> rusqlite::Result<()> {
     let transaction = connection.unchecked_transaction()?;
     transaction.execute_batch(
         "CREATE TABLE IF NOT EXISTS schema_migrations (
              number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL
          ) STRICT",
     )?;
-    transaction.execute_batch(migration.sql)?;
-    record(&transaction, migration)?;
+    transaction.execute_batch(sql)?;
+    for migration in migrations {
+        record(&transaction, migration)?;
+    }
     transaction.commit()
 }
 
@@ -310,6 +316,50 @@ fn copy(connection: &Connection, target: &Path) -> rusqlite::Result<()> {
 mod tests {
     use super::*;
 
+    /// Statements of all tables, indexes and triggers, by name, without comments and layout.
+    fn objects(connection: &Connection) -> std::collections::BTreeMap<String, String> {
+        let plain = |sql: &str| -> String {
+            let lines = sql.lines().map(|line| line.split_once("--").map_or(line, |(code, _)| code));
+            lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect()
+        };
+        let mut statement =
+            connection.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").unwrap();
+        let rows =
+            statement.query_map([], |row| Ok((row.get(0)?, plain(row.get_ref(1)?.as_str()?)))).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_new_home_has_the_schema_that_all_migrations_leave() {
+        let new = Connection::open_in_memory().unwrap();
+        migrate(&new, Path::new("new.db"), WHOLE, MIGRATIONS).unwrap();
+        let old = Connection::open_in_memory().unwrap();
+        for migration in MIGRATIONS {
+            apply(&old, migration.sql, std::slice::from_ref(migration)).unwrap();
+        }
+        let (new_objects, old_objects) = (objects(&new), objects(&old));
+        assert!(new_objects.len() > 100, "{}", new_objects.len());
+        for (name, sql) in &old_objects {
+            assert_eq!(new_objects.get(name), Some(sql), "{name}");
+        }
+        assert_eq!(new_objects.len(), old_objects.len());
+        assert_eq!(version(&new).unwrap(), version(&old).unwrap());
+        check(&new, Path::new("new.db"), MIGRATIONS).unwrap();
+        // Rows that a migration writes into an empty home.
+        for table in [
+            "hub_chunk_numbers",
+            "message_words_config",
+            "node_words_config",
+            "hub_words_config",
+            "hub_gram_words_config",
+        ] {
+            let count = |home: &Connection| -> i64 {
+                home.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+            };
+            assert_eq!(count(&new), count(&old), "{table}");
+        }
+    }
+
     const FIRST: Migration = Migration { number: 1, name: "first", sql: "CREATE TABLE one (text TEXT);" };
     const SECOND: Migration =
         Migration { number: 2, name: "second", sql: "ALTER TABLE one ADD COLUMN more TEXT;" };
@@ -320,16 +370,17 @@ mod tests {
         let path = folder.path().join("home.db");
         let connection = Connection::open(&path).unwrap();
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();
-        migrate(&connection, &path, &[FIRST]).unwrap();
+        migrate(&connection, &path, FIRST.sql, &[FIRST]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "a new database has nothing to keep");
         let new = folder.path().join("new.db");
-        migrate(&Connection::open(&new).unwrap(), &new, &[FIRST, SECOND]).unwrap();
-        assert!(!backup_path(&new, 2).exists(), "nor has one that is made in two steps");
+        let both = [FIRST.sql, SECOND.sql].concat();
+        migrate(&Connection::open(&new).unwrap(), &new, &both, &[FIRST, SECOND]).unwrap();
+        assert!(!backup_path(&new, 2).exists(), "nor has one that has two steps");
         connection.execute_batch("INSERT INTO one VALUES ('kept')").unwrap();
 
         check(&connection, &path, &[FIRST, SECOND]).unwrap();
-        migrate(&connection, &path, &[FIRST, SECOND]).unwrap();
-        migrate(&connection, &path, &[FIRST, SECOND]).unwrap();
+        migrate(&connection, &path, &both, &[FIRST, SECOND]).unwrap();
+        migrate(&connection, &path, &both, &[FIRST, SECOND]).unwrap();
         assert_eq!(version(&connection).unwrap(), 2);
         connection.execute_batch("INSERT INTO one VALUES ('later', 'more')").unwrap();
 
@@ -357,10 +408,10 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("home.db");
         let connection = Connection::open(&path).unwrap();
-        migrate(&connection, &path, &[FIRST]).unwrap();
+        migrate(&connection, &path, FIRST.sql, &[FIRST]).unwrap();
         let broken =
             Migration { number: 2, name: "broken", sql: "CREATE TABLE two (text TEXT); SELECT nonsense;" };
-        let error = migrate(&connection, &path, &[FIRST, broken]).unwrap_err();
+        let error = migrate(&connection, &path, "", &[FIRST, broken]).unwrap_err();
         assert!(matches!(error, StoreError::Unusable(_)), "{error}");
         assert_eq!(version(&connection).unwrap(), 1);
         assert!(connection.prepare("SELECT * FROM two").is_err());

@@ -208,20 +208,20 @@ impl SqliteStore {
         self.writer.commits()
     }
 
-    pub(crate) async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
+    pub(crate) fn write<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
-        self.writer.run(work).await
+        self.writer.run(work)
     }
 
-    pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
+    pub(crate) fn read<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     {
-        self.readers.run(work).await
+        self.readers.run(work)
     }
 
     /// Reads in a scope; where nothing was ever stored in it there is nothing to find.

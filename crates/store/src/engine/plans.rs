@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::engine::migrate::{MIGRATIONS, migrate};
+use crate::engine::migrate::{MIGRATIONS, WHOLE, migrate};
 use crate::engine::sql::Connection;
 
 /// An empty database with everything in it that there can be.
 pub(crate) fn empty() -> Connection {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
-    migrate(&connection, Path::new("empty.db"), MIGRATIONS).unwrap();
+    migrate(&connection, Path::new("empty.db"), WHOLE, MIGRATIONS).unwrap();
     connection.into()
 }
 

@@ -7,11 +7,16 @@ use memory::ports::StoreError;
 use tokio::sync::oneshot;
 
 use crate::engine::failure::Failure;
-use crate::engine::queue::Queue;
+use crate::engine::queue::{Queue, Slot};
 use crate::engine::sql::Connection;
 use crate::engine::writer::{closed, no_thread};
 
-type Job = Box<dyn FnOnce(&Connection) + Send>;
+type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
+
+struct Job {
+    work: Work,
+    reply: oneshot::Sender<Result<(), StoreError>>,
+}
 
 pub(crate) struct Readers {
     queue: Arc<Queue<Job>>,
@@ -30,7 +35,10 @@ impl Readers {
             let body = move || {
                 let _guard = work.abandoned_at_end();
                 while let Some(jobs) = work.take(1) {
-                    jobs.into_iter().for_each(|job| job(&connection));
+                    for Job { work, reply } in jobs {
+                        // The caller may have gone.
+                        let _ = reply.send(read(&connection, work).map_err(Failure::of_read));
+                    }
                 }
                 drop(connection);
                 // Nobody may be waiting for the end.
@@ -47,13 +55,19 @@ impl Readers {
         T: Send + 'static,
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     {
-        let (reply, answer) = oneshot::channel();
-        let job = move |connection: &Connection| {
-            let result = read(connection, work).map_err(Failure::of_read);
-            // The caller may have gone.
-            let _ = reply.send(result);
+        let result = Slot::default();
+        let filled = result.clone();
+        let work = move |connection: &Connection| {
+            filled.fill(work(connection)?);
+            Ok(())
         };
-        self.queue.push(Box::new(job)).map_err(|_| closed())?;
+        self.submit(Box::new(work)).await?;
+        result.take()
+    }
+
+    async fn submit(&self, work: Work) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.queue.push(Job { work, reply }).map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
@@ -73,10 +87,7 @@ impl Readers {
 
 /// One snapshot for all that the work asks. Its two statements stay prepared, which those of a
 /// [`rusqlite::Transaction`] do not.
-fn read<T>(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+fn read(connection: &Connection, work: Work) -> Result<(), Failure> {
     connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
     let result = work(connection);
     // After a failing device it is over already.

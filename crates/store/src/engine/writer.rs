@@ -8,7 +8,7 @@ use memory::ports::{Corpus, StoreError};
 use tokio::sync::oneshot;
 
 use crate::engine::failure::Failure;
-use crate::engine::queue::Queue;
+use crate::engine::queue::{Queue, Slot};
 use crate::engine::sql::Connection;
 use crate::index::words::{self, Frequencies};
 
@@ -75,59 +75,21 @@ impl UnitOfWork<'_> {
     }
 }
 
-/// A command and the caller who waits for it. It may run more than once, each time after a rollback.
-trait Command: Send {
-    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure>;
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+type Work = Box<dyn FnMut(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send>;
 
-    /// True if it must run by itself, outside of any transaction.
-    fn stands_alone(&self) -> bool {
-        false
-    }
+/// A command and the caller who waits for it. Its result is where the work has put it ([`Slot`]).
+struct Command {
+    /// May run more than once, each time after a rollback.
+    work: Work,
+    reply: oneshot::Sender<Result<(), StoreError>>,
+    /// True if it must run by itself, outside of any transaction, as what rewrites the file must.
+    stands_alone: bool,
 }
 
-/// Work that no transaction can hold, such as rewriting the file.
-struct Alone<T, W>(Pending<T, W>);
-
-impl<T, W> Command for Alone<T, W>
-where
-    T: Send,
-    W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send,
-{
-    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure> {
-        self.0.run(unit)
-    }
-
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
-        Box::new(self.0).answer(outcome);
-    }
-
-    fn stands_alone(&self) -> bool {
-        true
-    }
-}
-
-struct Pending<T, W> {
-    work: W,
-    result: Option<T>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
-}
-
-impl<T, W> Command for Pending<T, W>
-where
-    T: Send,
-    W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send,
-{
-    fn run(&mut self, unit: &mut UnitOfWork<'_>) -> Result<(), Failure> {
-        self.result = Some((self.work)(unit)?);
-        Ok(())
-    }
-
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let Self { result, reply, .. } = *self;
-        let never_ran = || StoreError::Failed("the command did not run".to_owned());
+impl Command {
+    fn answer(self, outcome: Result<(), StoreError>) {
         // A caller who no longer waits changes nothing: what is committed stays.
-        let _ = reply.send(outcome.and_then(|()| result.ok_or_else(never_ran)));
+        let _ = self.reply.send(outcome);
     }
 }
 
@@ -138,7 +100,7 @@ struct Commits {
 }
 
 pub(crate) struct Writer {
-    queue: Arc<Queue<Box<dyn Command>>>,
+    queue: Arc<Queue<Command>>,
     commits: Arc<Commits>,
     finished: Mutex<Option<oneshot::Receiver<Result<(), StoreError>>>>,
 }
@@ -174,10 +136,9 @@ impl Writer {
         T: Send + 'static,
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
-        let (reply, answer) = oneshot::channel();
-        let command = Box::new(Pending { work, result: None, reply });
-        self.queue.push(command).map_err(|_| closed())?;
-        answer.await.unwrap_or_else(|_| Err(closed()))
+        let (work, result) = storing_result(work);
+        self.submit(work, false).await?;
+        result.take()
     }
 
     /// Runs the work on the writing connection outside of any transaction, after what has queued before it.
@@ -186,9 +147,14 @@ impl Writer {
         T: Send + 'static,
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
+        let (work, result) = storing_result(work);
+        self.submit(work, true).await?;
+        result.take()
+    }
+
+    async fn submit(&self, work: Work, stands_alone: bool) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        let command = Box::new(Alone(Pending { work, result: None, reply }));
-        self.queue.push(command).map_err(|_| closed())?;
+        self.queue.push(Command { work, reply, stands_alone }).map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
@@ -210,6 +176,21 @@ impl Writer {
     }
 }
 
+/// Work that puts its result into a slot.
+fn storing_result<T, W>(work: W) -> (Work, Slot<T>)
+where
+    T: Send + 'static,
+    W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
+{
+    let result = Slot::default();
+    let filled = result.clone();
+    let work = move |unit: &mut UnitOfWork<'_>| {
+        filled.fill(work(unit)?);
+        Ok(())
+    };
+    (Box::new(work), result)
+}
+
 pub(crate) fn closed() -> StoreError {
     StoreError::Failed("the store is closed".to_owned())
 }
@@ -219,22 +200,22 @@ pub(crate) fn no_thread(error: std::io::Error) -> StoreError {
 }
 
 /// Commits what can share a transaction together, and lets what can't run between.
-fn take_in_order(connection: &Connection, commands: Vec<Box<dyn Command>>, commits: &Commits) {
+fn take_in_order(connection: &Connection, commands: Vec<Command>, commits: &Commits) {
     let mut group = Vec::new();
     for mut command in commands {
-        if !command.stands_alone() {
+        if !command.stands_alone {
             group.push(command);
             continue;
         }
         commit_all(connection, std::mem::take(&mut group), commits);
-        let outcome = command.run(&mut UnitOfWork { connection, words: Vec::new() });
+        let outcome = (command.work)(&mut UnitOfWork { connection, words: Vec::new() });
         command.answer(outcome.map_err(Failure::of_write));
     }
     commit_all(connection, group, commits);
 }
 
 /// Commits the group, or, if that fails as a whole, each command by itself.
-fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits: &Commits) {
+fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commits) {
     if group.is_empty() {
         return;
     }
@@ -254,11 +235,7 @@ fn commit_all(connection: &Connection, mut group: Vec<Box<dyn Command>>, commits
     }
 }
 
-fn commit_one(
-    connection: &Connection,
-    command: &mut Box<dyn Command>,
-    commits: &Commits,
-) -> Result<(), StoreError> {
+fn commit_one(connection: &Connection, command: &mut Command, commits: &Commits) -> Result<(), StoreError> {
     let outcomes = commit(connection, std::slice::from_mut(command), commits).map_err(Failure::of_write)?;
     outcomes.into_iter().collect()
 }
@@ -266,7 +243,7 @@ fn commit_one(
 /// One transaction. A command that fails is rolled back alone; an error means that nothing of the group was written.
 fn commit(
     connection: &Connection,
-    group: &mut [Box<dyn Command>],
+    group: &mut [Command],
     commits: &Commits,
 ) -> Result<Vec<Result<(), StoreError>>, Failure> {
     execute(connection, "BEGIN IMMEDIATE")?;
@@ -289,17 +266,17 @@ fn commit(
 /// The result of each command, and whether words were removed from an index.
 type Outcomes = (Vec<Result<(), StoreError>>, bool);
 
-fn run_all(connection: &Connection, group: &mut [Box<dyn Command>]) -> Result<Outcomes, Failure> {
+fn run_all(connection: &Connection, group: &mut [Command]) -> Result<Outcomes, Failure> {
     let mut unit = UnitOfWork { connection, words: Vec::new() };
     if let [command] = group {
-        command.run(&mut unit)?;
+        (command.work)(&mut unit)?;
         return Ok((vec![Ok(())], unit.write_words()?));
     }
     let mut outcomes = Vec::with_capacity(group.len());
     for command in group {
         let words_before = unit.words.len();
         execute(connection, "SAVEPOINT command")?;
-        let outcome = command.run(&mut unit);
+        let outcome = (command.work)(&mut unit);
         match outcome {
             Err(failure) if failure.spoils_transaction() || !connection.is_in_transaction() => {
                 return Err(failure);

@@ -103,5 +103,6 @@ fn is_copy(path: &Path) -> bool {
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
     let is_database = read.is_ok() && head == *MAGIC;
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    is_database || extension.is_some_and(|extension| ["zip", "bak", "backup"].contains(&extension.as_str()))
+    is_database
+        || extension.is_some_and(|extension| ["zip", "bak", "backup", "age"].contains(&extension.as_str()))
 }

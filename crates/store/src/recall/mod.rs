@@ -12,7 +12,7 @@ use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
 use memory::ports::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
-    NodeQuery, Phrase, PhraseHits, RecallStore, RowSelection, RowTerms, StoreError,
+    NodeQuery, Phrase, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection, StoreError,
 };
 
 use crate::engine::SqliteStore;
@@ -62,15 +62,16 @@ impl RecallStore for SqliteStore {
         .await
     }
 
-    async fn terms_numbered(
+    async fn phrase_counts(
         &self,
         scope: &Scope,
         corpus: Corpus,
         seqs: &[i64],
-    ) -> Result<Vec<RowTerms>, StoreError> {
-        let seqs = seqs.to_vec();
+        phrases: &[Phrase],
+    ) -> Result<Vec<PhraseCounts>, StoreError> {
+        let (seqs, counters) = (seqs.to_vec(), phrases.iter().map(PhraseCounter::new).collect::<Vec<_>>());
         self.read_scope(scope, move |connection, scope| {
-            Ok(search::terms_numbered(connection, scope, corpus, &seqs)?)
+            Ok(search::phrase_counts(connection, scope, corpus, &seqs, &counters)?)
         })
         .await
     }

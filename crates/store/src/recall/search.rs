@@ -1,18 +1,19 @@
 //! As much of rows as search ranks them by.
 
 use memory::nodes::NodeKind;
-use memory::ports::{Corpus, RowTerms};
+use memory::ports::{Corpus, PhraseCounter, PhraseCounts};
 use memory::text::fold;
 
 use crate::engine::sql::{Connection, Result, Rows, params};
 use crate::rows::{StoredEnum, read_enum, to_json};
 
-pub(super) fn terms_numbered(
+pub(super) fn phrase_counts(
     connection: &Connection,
     scope: i64,
     corpus: Corpus,
     seqs: &[i64],
-) -> Result<Vec<RowTerms>> {
+    counters: &[PhraseCounter],
+) -> Result<Vec<PhraseCounts>> {
     let statement = match corpus {
         Corpus::Messages => {
             "SELECT m.seq, m.terms FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
@@ -32,7 +33,10 @@ pub(super) fn terms_numbered(
                 Corpus::Messages => None,
                 Corpus::Nodes => Some(read_enum(row, 2)?),
             };
-            Ok(RowTerms { seq: row.get(0)?, terms: row.get(1)?, kind })
+            let terms = row.get_ref(1)?;
+            let terms = terms.as_str()?;
+            let counts = counters.iter().map(|counter| counter.count(terms)).collect();
+            Ok(PhraseCounts { seq: row.get(0)?, counts, kind })
         })?
         .collect()
 }

@@ -6,8 +6,8 @@ use memory::entities::EntityKind;
 use memory::forget::{ForgetMode, ForgetRequest, Selection, ThoughtPolicy};
 use memory::nodes::{EventTime, NewNode, NodeKind, RelationalTag, Subject};
 use memory::ports::{
-    Corpus, MessageEdit, MessageOutline, NewEntity, NewMessage, NodeOutline, NodeQuery, Phrase, RowSelection,
-    RowTerms, Store, StoreError,
+    Corpus, MessageEdit, MessageOutline, NewEntity, NewMessage, NodeOutline, NodeQuery, Phrase, PhraseCounts,
+    RowSelection, Store, StoreError,
 };
 
 use super::Outcome;
@@ -143,13 +143,14 @@ pub async fn rows_are_ranked_and_read_through(store: &dyn Store) -> Outcome {
     let (gone, event) = (stage.seq(gone.id).await?, stage.seq(event.id).await?);
 
     let asked = [event, gone, 999];
-    let mut terms = store.terms_numbered(&stage.scope, Corpus::Nodes, &asked).await?;
-    terms.sort_by_key(|row| row.seq);
-    let row = |seq, terms: &str| RowTerms { seq, terms: terms.to_owned(), kind: Some(NodeKind::Event) };
-    assert_eq!(terms, [row(gone, "green tea"), row(event, "black tea")]);
-    let messages = store.terms_numbered(&stage.scope, Corpus::Messages, &[later.seq]).await?;
-    assert_eq!(messages.iter().map(|row| (row.seq, row.kind)).collect::<Vec<_>>(), [(later.seq, None)]);
-    assert_eq!(store.terms_numbered(&stage.other, Corpus::Nodes, &asked).await?, []);
+    let phrases = [phrase("tea"), phrase("green tea"), phrase("ten")];
+    let mut counted = store.phrase_counts(&stage.scope, Corpus::Nodes, &asked, &phrases).await?;
+    counted.sort_by_key(|row| row.seq);
+    let row = |seq, counts| PhraseCounts { seq, counts, kind: Some(NodeKind::Event) };
+    assert_eq!(counted, [row(gone, vec![1, 1, 0]), row(event, vec![1, 0, 0])]);
+    let messages = store.phrase_counts(&stage.scope, Corpus::Messages, &[later.seq], &[]).await?;
+    assert_eq!(messages, [PhraseCounts { seq: later.seq, counts: Vec::new(), kind: None }]);
+    assert_eq!(store.phrase_counts(&stage.other, Corpus::Nodes, &asked, &phrases).await?, []);
 
     for (corpus, text, found) in [
         (Corpus::Nodes, "gre", vec![gone]),

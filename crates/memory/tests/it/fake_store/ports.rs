@@ -6,16 +6,11 @@ use memory::ports::*;
 use super::*;
 
 impl FakeStore {
-    async fn corpus_size(&self, scope: &Scope, corpus: Corpus) -> Result<CorpusSize, StoreError> {
+    async fn corpus_size(&self, scope: &Scope, corpus: Corpus) -> Answer<CorpusSize> {
         Ok(CorpusSize { documents: self.data().rows(scope, corpus).count() as u64 })
     }
 
-    async fn filling_edges(
-        &self,
-        scope: &Scope,
-        seqs: &[i64],
-        limit: u32,
-    ) -> Result<Vec<FillingEdge>, StoreError> {
+    async fn filling_edges(&self, scope: &Scope, seqs: &[i64], limit: u32) -> Answer<Vec<FillingEdge>> {
         let data = self.data();
         let touches = |(of, edge): &&(Scope, FillingEdge)| {
             of == scope && (seqs.contains(&edge.thought_seq) || seqs.contains(&edge.event_seq))
@@ -24,9 +19,11 @@ impl FakeStore {
     }
 }
 
+type Answer<T> = Result<T, StoreError>;
+
 #[async_trait]
 impl NodeStore for FakeStore {
-    async fn node(&self, _id: NodeId) -> Result<Option<EvidencedNode>, StoreError> {
+    async fn node(&self, _id: NodeId) -> Answer<Option<EvidencedNode>> {
         refused()
     }
 
@@ -36,15 +33,15 @@ impl NodeStore for FakeStore {
         _kinds: &[NodeKind],
         _before: Option<i64>,
         _limit: u32,
-    ) -> Result<Vec<Node>, StoreError> {
+    ) -> Answer<Vec<Node>> {
         refused()
     }
 
-    async fn said_at(&self, _nodes: &[i64]) -> Result<BTreeMap<i64, Timestamp>, StoreError> {
+    async fn said_at(&self, _nodes: &[i64]) -> Answer<BTreeMap<i64, Timestamp>> {
         refused()
     }
 
-    async fn rejected(&self, _scope: &Scope, _limit: u32) -> Result<Vec<RejectedMemory>, StoreError> {
+    async fn rejected(&self, _scope: &Scope, _limit: u32) -> Answer<Vec<RejectedMemory>> {
         refused()
     }
 
@@ -53,14 +50,14 @@ impl NodeStore for FakeStore {
         _scope: &Scope,
         _before: Option<Timestamp>,
         _limit: u32,
-    ) -> Result<Vec<(Timestamp, TimelineItem)>, StoreError> {
+    ) -> Answer<Vec<(Timestamp, TimelineItem)>> {
         refused()
     }
 }
 
 #[async_trait]
 impl EntityStore for FakeStore {
-    async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError> {
+    async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Answer<Vec<AliasHit>> {
         let data = self.data();
         let of_scope = data.entities.iter().filter(|(of, _)| of == scope).map(|(_, entity)| entity);
         let hits = of_scope.flat_map(|entity| {
@@ -74,25 +71,21 @@ impl EntityStore for FakeStore {
         Ok(hits.collect())
     }
 
-    async fn entities(&self, _scope: &Scope, _limit: u32) -> Result<Vec<Entity>, StoreError> {
+    async fn entities(&self, _scope: &Scope, _limit: u32) -> Answer<Vec<Entity>> {
         refused()
     }
 
-    async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError> {
+    async fn entity(&self, scope: &Scope, id: EntityId) -> Answer<Option<Entity>> {
         let data = self.data();
         let found = data.entities.iter().find(|(of, entity)| of == scope && entity.id == id);
         Ok(found.map(|(_, entity)| entity.clone()))
     }
 
-    async fn entities_of_nodes(&self, _nodes: &[NodeId]) -> Result<Vec<(NodeId, EntityId)>, StoreError> {
+    async fn entities_of_nodes(&self, _nodes: &[NodeId]) -> Answer<Vec<(NodeId, EntityId)>> {
         refused()
     }
 
-    async fn entity_mentions(
-        &self,
-        _scope: &Scope,
-        _ids: &[EntityId],
-    ) -> Result<Vec<EntityMentions>, StoreError> {
+    async fn entity_mentions(&self, _scope: &Scope, _ids: &[EntityId]) -> Answer<Vec<EntityMentions>> {
         refused()
     }
 
@@ -101,15 +94,11 @@ impl EntityStore for FakeStore {
         _scope: &Scope,
         _about: Option<&[EntityId]>,
         _limit: u32,
-    ) -> Result<Vec<(Entity, Entity)>, StoreError> {
+    ) -> Answer<Vec<(Entity, Entity)>> {
         Ok(Vec::new())
     }
 
-    async fn entity_vectors(
-        &self,
-        _scope: &Scope,
-        _fingerprint: &str,
-    ) -> Result<Vec<EntityVector>, StoreError> {
+    async fn entity_vectors(&self, _scope: &Scope, _fingerprint: &str) -> Answer<Vec<EntityVector>> {
         refused()
     }
 
@@ -118,7 +107,7 @@ impl EntityStore for FakeStore {
         _scope: &Scope,
         _entity: AuthoredEntity,
         _at: Timestamp,
-    ) -> Result<EntityChanged, StoreError> {
+    ) -> Answer<EntityChanged> {
         refused()
     }
 
@@ -129,11 +118,11 @@ impl EntityStore for FakeStore {
         _change: EntityChange,
         _by: ChangedBy,
         _at: Timestamp,
-    ) -> Result<EntityChanged, StoreError> {
+    ) -> Answer<EntityChanged> {
         refused()
     }
 
-    async fn undo_entity_change(&self, _scope: &Scope, _id: EntityId) -> Result<EntityUndone, StoreError> {
+    async fn undo_entity_change(&self, _scope: &Scope, _id: EntityId) -> Answer<EntityUndone> {
         refused()
     }
 
@@ -143,7 +132,7 @@ impl EntityStore for FakeStore {
         _id: EntityId,
         _description: &str,
         _at: Timestamp,
-    ) -> Result<Option<Entity>, StoreError> {
+    ) -> Answer<Option<Entity>> {
         refused()
     }
 
@@ -151,7 +140,7 @@ impl EntityStore for FakeStore {
         &self,
         _fingerprint: &str,
         _limit: u32,
-    ) -> Result<Vec<UnembeddedEntity>, StoreError> {
+    ) -> Answer<Vec<UnembeddedEntity>> {
         refused()
     }
 
@@ -159,19 +148,14 @@ impl EntityStore for FakeStore {
         &self,
         _fingerprint: &str,
         _vectors: Vec<(UnembeddedEntity, Embedding)>,
-    ) -> Result<(), StoreError> {
+    ) -> Answer<()> {
         refused()
     }
 }
 
 #[async_trait]
 impl VectorIndexStore for FakeStore {
-    async fn last_revision(
-        &self,
-        scope: &Scope,
-        corpus: Corpus,
-        fingerprint: &str,
-    ) -> Result<i64, StoreError> {
+    async fn last_revision(&self, scope: &Scope, corpus: Corpus, fingerprint: &str) -> Answer<i64> {
         Ok(self.data().vectors(scope, corpus, fingerprint).map(|stored| stored.revision).max().unwrap_or(0))
     }
 
@@ -182,7 +166,7 @@ impl VectorIndexStore for FakeStore {
         fingerprint: &str,
         before: Option<i64>,
         limit: u32,
-    ) -> Result<Vec<StoredVector>, StoreError> {
+    ) -> Answer<Vec<StoredVector>> {
         let data = self.data();
         let older = |stored: &&StoredVector| before.is_none_or(|before| stored.seq < before);
         let mut found: Vec<&StoredVector> = data.vectors(scope, corpus, fingerprint).filter(older).collect();
@@ -197,7 +181,7 @@ impl VectorIndexStore for FakeStore {
         fingerprint: &str,
         after: i64,
         limit: u32,
-    ) -> Result<Vec<StoredVector>, StoreError> {
+    ) -> Answer<Vec<StoredVector>> {
         let data = self.data();
         let mut found: Vec<StoredVector> = data
             .vectors(scope, corpus, fingerprint)
@@ -215,7 +199,7 @@ impl VectorIndexStore for FakeStore {
         corpus: Corpus,
         fingerprint: &str,
         seqs: &[i64],
-    ) -> Result<Vec<StoredVector>, StoreError> {
+    ) -> Answer<Vec<StoredVector>> {
         let data = self.data();
         Ok(data.vectors(scope, corpus, fingerprint).filter(|v| seqs.contains(&v.seq)).cloned().collect())
     }
@@ -223,56 +207,47 @@ impl VectorIndexStore for FakeStore {
 
 #[async_trait]
 impl ConsolidationStore for FakeStore {
-    async fn claim_closing_session(&self, _now: Timestamp) -> Result<Option<Session>, StoreError> {
+    async fn claim_closing_session(&self, _now: Timestamp) -> Answer<Option<Session>> {
         refused()
     }
 
-    async fn release_claims(&self) -> Result<u32, StoreError> {
+    async fn release_claims(&self) -> Answer<u32> {
         refused()
     }
 
-    async fn commit_extraction(&self, _commit: ExtractionCommit) -> Result<CommitOutcome, StoreError> {
+    async fn commit_extraction(&self, _commit: ExtractionCommit) -> Answer<CommitOutcome> {
         refused()
     }
 
-    async fn commit_reflection(&self, _commit: ReflectionCommit) -> Result<CommitOutcome, StoreError> {
+    async fn commit_reflection(&self, _commit: ReflectionCommit) -> Answer<CommitOutcome> {
         refused()
     }
 
-    async fn finish_session(&self, _id: SessionId, _at: Timestamp) -> Result<Option<Session>, StoreError> {
+    async fn finish_session(&self, _id: SessionId, _at: Timestamp) -> Answer<Option<Session>> {
         refused()
     }
 
-    async fn record_failure(&self, _attempt: FailedAttempt) -> Result<Option<Session>, StoreError> {
+    async fn record_failure(&self, _attempt: FailedAttempt) -> Answer<Option<Session>> {
         refused()
     }
 
-    async fn summarised_sessions(&self, _scope: &Scope, _limit: u32) -> Result<Vec<Session>, StoreError> {
+    async fn summarised_sessions(&self, _scope: &Scope, _limit: u32) -> Answer<Vec<Session>> {
         Ok(Vec::new())
     }
 
-    async fn reflections_since(
-        &self,
-        _scope: &Scope,
-        _since: Timestamp,
-    ) -> Result<Vec<Timestamp>, StoreError> {
+    async fn reflections_since(&self, _scope: &Scope, _since: Timestamp) -> Answer<Vec<Timestamp>> {
         refused()
     }
 
-    async fn last_reflection(&self, _scope: &Scope) -> Result<Option<Timestamp>, StoreError> {
+    async fn last_reflection(&self, _scope: &Scope) -> Answer<Option<Timestamp>> {
         refused()
     }
 
-    async fn events_since(
-        &self,
-        _scope: &Scope,
-        _since: Timestamp,
-        _limit: u32,
-    ) -> Result<Vec<Node>, StoreError> {
+    async fn events_since(&self, _scope: &Scope, _since: Timestamp, _limit: u32) -> Answer<Vec<Node>> {
         refused()
     }
 
-    async fn remembered_of_session(&self, _id: SessionId) -> Result<Vec<UsedQuote>, StoreError> {
+    async fn remembered_of_session(&self, _id: SessionId) -> Answer<Vec<UsedQuote>> {
         refused()
     }
 }
@@ -285,7 +260,7 @@ impl RecallStore for FakeStore {
         corpus: Corpus,
         phrases: &[Phrase],
         limit: u32,
-    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
+    ) -> Answer<(CorpusSize, Vec<PhraseHits>)> {
         let size = self.corpus_size(scope, corpus).await?;
         Ok((size, self.hits_of(scope, corpus, phrases, limit).await?))
     }
@@ -295,23 +270,29 @@ impl RecallStore for FakeStore {
         scope: &Scope,
         corpus: Corpus,
         wanted: &[RowSelection],
-    ) -> Result<Vec<Vec<i64>>, StoreError> {
+    ) -> Answer<Vec<Vec<i64>>> {
         Ok(self.rows_named(scope, corpus, wanted))
     }
 
-    async fn terms_numbered(&self, _: &Scope, _: Corpus, _: &[i64]) -> Result<Vec<RowTerms>, StoreError> {
+    async fn phrase_counts(
+        &self,
+        _: &Scope,
+        _: Corpus,
+        _: &[i64],
+        _: &[Phrase],
+    ) -> Answer<Vec<PhraseCounts>> {
         refused()
     }
 
-    async fn rows_beginning(&self, _: &Scope, _: Corpus, _: &Phrase, _: u32) -> Result<Vec<i64>, StoreError> {
+    async fn rows_beginning(&self, _: &Scope, _: Corpus, _: &Phrase, _: u32) -> Answer<Vec<i64>> {
         refused()
     }
 
-    async fn rows_containing(&self, _: &Scope, _: Corpus, _: &str, _: u32) -> Result<Vec<i64>, StoreError> {
+    async fn rows_containing(&self, _: &Scope, _: Corpus, _: &str, _: u32) -> Answer<Vec<i64>> {
         refused()
     }
 
-    async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError> {
+    async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Answer<Vec<MessageOutline>> {
         let outline = |indexed: IndexedMessage| MessageOutline {
             seq: indexed.message.seq,
             token_count: indexed.message.token_count,
@@ -325,7 +306,7 @@ impl RecallStore for FakeStore {
         scope: &Scope,
         start: Timestamp,
         end: Timestamp,
-    ) -> Result<Option<(i64, i64)>, StoreError> {
+    ) -> Answer<Option<(i64, i64)>> {
         let data = self.data();
         let within = |m: &&IndexedMessage| {
             m.message.scope == *scope && start <= m.message.created_at && m.message.created_at <= end
@@ -334,7 +315,7 @@ impl RecallStore for FakeStore {
         Ok(seqs().min().zip(seqs().max()))
     }
 
-    async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
+    async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Answer<Vec<IndexedNode>> {
         self.nodes_loaded.fetch_add(seqs.len(), std::sync::atomic::Ordering::Relaxed);
         let data = self.data();
         let live = |(of, n): &&(Scope, IndexedNode)| {
@@ -349,7 +330,7 @@ impl RecallStore for FakeStore {
         kind: NodeKind,
         subjects: &[Subject],
         limit: u32,
-    ) -> Result<Vec<Node>, StoreError> {
+    ) -> Answer<Vec<Node>> {
         let data = self.data();
         let about = |(of, n): &&(Scope, IndexedNode)| {
             of == scope && n.node.kind == kind && subjects.contains(&n.node.subject)
@@ -357,11 +338,7 @@ impl RecallStore for FakeStore {
         Ok(data.nodes.iter().rev().filter(about).take(limit as usize).map(|(_, n)| n.node.clone()).collect())
     }
 
-    async fn outlines_about(
-        &self,
-        scope: &Scope,
-        wanted: &[NodeQuery],
-    ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
+    async fn outlines_about(&self, scope: &Scope, wanted: &[NodeQuery]) -> Answer<Vec<Vec<NodeOutline>>> {
         let mut outlines = Vec::with_capacity(wanted.len());
         for NodeQuery { kind, subjects, limit } in wanted {
             let nodes = self.nodes_about(scope, *kind, subjects, *limit).await?;
@@ -370,18 +347,13 @@ impl RecallStore for FakeStore {
         Ok(outlines)
     }
 
-    async fn identity_events(&self, scope: &Scope, _limit: u32) -> Result<Vec<i64>, StoreError> {
+    async fn identity_events(&self, scope: &Scope, _limit: u32) -> Answer<Vec<i64>> {
         let events = self.nodes_about(scope, NodeKind::Event, &[Subject::User], u32::MAX).await?;
         let bearing = |node: &&Node| node.relational_tags.contains(&RelationalTag::IdentityBearing);
         Ok(events.iter().filter(bearing).map(|node| node.seq).collect())
     }
 
-    async fn nodes_linked_to(
-        &self,
-        scope: &Scope,
-        entities: &[EntityId],
-        limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
+    async fn nodes_linked_to(&self, scope: &Scope, entities: &[EntityId], limit: u32) -> Answer<Vec<i64>> {
         let data = self.data();
         let linked = data.links.iter().filter(|(of, _, entity)| of == scope && entities.contains(entity));
         Ok(linked.map(|(_, seq, _)| *seq).take(limit as usize).collect())
@@ -393,7 +365,7 @@ impl RecallStore for FakeStore {
         start: Timestamp,
         end: Timestamp,
         limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Answer<Vec<i64>> {
         let data = self.data();
         let meets = |(of, n): &&(Scope, IndexedNode)| {
             let time = n.node.event_time;
@@ -403,12 +375,7 @@ impl RecallStore for FakeStore {
         Ok(data.nodes.iter().filter(meets).map(|(_, n)| n.node.seq).take(limit as usize).collect())
     }
 
-    async fn edges_around(
-        &self,
-        scope: &Scope,
-        seqs: &[i64],
-        reach: EdgeReach,
-    ) -> Result<Vec<FillingEdge>, StoreError> {
+    async fn edges_around(&self, scope: &Scope, seqs: &[i64], reach: EdgeReach) -> Answer<Vec<FillingEdge>> {
         let (mut seqs, mut edges) = (seqs.to_vec(), Vec::new());
         for _ in 0..reach.rounds {
             edges = self.filling_edges(scope, &seqs, reach.edges_max).await?;
@@ -419,11 +386,7 @@ impl RecallStore for FakeStore {
         Ok(edges)
     }
 
-    async fn messages_numbered(
-        &self,
-        scope: &Scope,
-        seqs: &[i64],
-    ) -> Result<Vec<IndexedMessage>, StoreError> {
+    async fn messages_numbered(&self, scope: &Scope, seqs: &[i64]) -> Answer<Vec<IndexedMessage>> {
         let data = self.data();
         let found =
             data.messages.iter().filter(|m| m.message.scope == *scope && seqs.contains(&m.message.seq));
@@ -436,7 +399,7 @@ impl RecallStore for FakeStore {
         seqs: &[i64],
         before: u32,
         after: u32,
-    ) -> Result<Vec<(i64, Vec<IndexedMessage>)>, StoreError> {
+    ) -> Answer<Vec<(i64, Vec<IndexedMessage>)>> {
         let data = self.data();
         let around = |seq: i64| {
             let hit = data.messages.iter().find(|m| m.message.scope == *scope && m.message.seq == seq)?;
@@ -449,7 +412,7 @@ impl RecallStore for FakeStore {
         Ok(seqs.iter().filter_map(|&seq| around(seq)).collect())
     }
 
-    async fn touch_nodes(&self, _ids: &[NodeId], _at: Timestamp) -> Result<(), StoreError> {
+    async fn touch_nodes(&self, _ids: &[NodeId], _at: Timestamp) -> Answer<()> {
         refused()
     }
 }

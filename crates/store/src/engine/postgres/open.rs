@@ -7,6 +7,9 @@ use crate::engine::failure::Failure;
 use crate::engine::migrate::Migration;
 use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
 
+/// The schema of a new home: all migrations together leave the same.
+const WHOLE: &str = include_str!("../../../migrations/postgres/schema.sql");
+
 /// All steps, in order. The first is the schema that thirteen steps of SQLite leave; later ones have the same numbers.
 const MIGRATIONS: &[Migration] = &[
     Migration {
@@ -217,8 +220,15 @@ fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Res
         Schema::Version(version) => check_digests(connection, address, version)?,
         Schema::None => {}
     }
+    if let Schema::None = found {
+        return apply(connection, WHOLE, MIGRATIONS).map_err(|error| {
+            StoreError::Unusable(format!(
+                "{address}: the schema can't be created: {error}. Nothing was changed"
+            ))
+        });
+    }
     for migration in MIGRATIONS.iter().filter(|migration| migration.number > found.number()) {
-        apply(connection, migration).map_err(|error| {
+        apply(connection, migration.sql, std::slice::from_ref(migration)).map_err(|error| {
             StoreError::Unusable(format!(
                 "{address}: migration {:04} ({}) failed: {error}. Nothing was changed",
                 migration.number, migration.name
@@ -282,18 +292,70 @@ fn check_digests(
     Ok(())
 }
 
-fn apply(connection: &Connection, migration: &Migration) -> Result<()> {
+/// Runs the statements and records the migrations whose work they do.
+fn apply(connection: &Connection, sql: &str, migrations: &[Migration]) -> Result<()> {
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS schema_migrations (
              number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL
          )",
     )?;
     if let Connection::Postgres(server) = connection {
-        server.execute_script(migration.sql)?;
+        server.execute_script(sql)?;
     }
-    connection.execute(
-        "INSERT INTO schema_migrations (number, name, sha256) VALUES (?1, ?2, ?3)",
-        crate::engine::sql::params![migration.number, migration.name, migration.digest()],
-    )?;
+    for migration in migrations {
+        connection.execute(
+            "INSERT INTO schema_migrations (number, name, sha256) VALUES (?1, ?2, ?3)",
+            crate::engine::sql::params![migration.number, migration.name, migration.digest()],
+        )?;
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::postgres::{fresh_database, query};
+
+    use super::*;
+
+    /// All that the schema of a database consists of, a line for each part.
+    const PARTS: &str = "
+        SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' '
+            || coalesce(column_default, '') || ' ' || is_identity
+        FROM information_schema.columns WHERE table_schema = 'public'
+        UNION ALL SELECT 'constraint ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
+        FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+        UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+        UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+        UNION ALL SELECT replace(pg_get_functiondef(oid), chr(10), ' ') FROM pg_proc
+        WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'
+        UNION ALL SELECT 'aggregate ' || oid::regprocedure FROM pg_proc
+        WHERE pronamespace = 'public'::regnamespace AND prokind = 'a'
+        ORDER BY 1";
+
+    #[test]
+    #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+    fn a_new_home_has_the_schema_that_all_migrations_leave() {
+        let parts_after = |in_steps: bool| {
+            let database = fresh_database().unwrap().unwrap();
+            let address = ServerAddress::parse(&database, None).unwrap();
+            let connection = Connection::Postgres(Box::new(address.connect().unwrap()));
+            connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+            if in_steps {
+                for migration in MIGRATIONS {
+                    apply(&connection, migration.sql, std::slice::from_ref(migration)).unwrap();
+                }
+            } else {
+                apply(&connection, WHOLE, MIGRATIONS).unwrap();
+            }
+            connection.execute_batch("COMMIT").unwrap();
+            let counts =
+                "SELECT count(*) FROM hub_chunk_numbers UNION ALL SELECT count(*) FROM schema_migrations";
+            (query(&database, PARTS).unwrap(), query(&database, counts).unwrap())
+        };
+        let (whole, steps) = (parts_after(false), parts_after(true));
+        assert!(whole.0.len() > 500, "{}", whole.0.len());
+        let missing: Vec<_> = steps.0.iter().filter(|part| !whole.0.contains(part)).collect();
+        assert!(missing.is_empty(), "{missing:#?}");
+        assert_eq!(whole, steps);
+    }
 }
