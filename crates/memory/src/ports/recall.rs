@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use memchr::memmem::Finder;
 
 use crate::identifiers::{EntityId, NodeId};
 use crate::messages::Message;
@@ -105,24 +106,27 @@ pub struct PhraseCounts {
 
 /// Counts a phrase in index terms that are separated by blanks, without taking them apart.
 #[derive(Clone, Debug)]
-pub struct PhraseCounter(String);
+pub struct PhraseCounter(Finder<'static>);
 
 impl PhraseCounter {
     pub fn new(phrase: &Phrase) -> Self {
-        Self(phrase.0.join(" "))
+        Self(Finder::new(&phrase.0.join(" ")).into_owned())
     }
 
     /// Number of places at which the phrase begins; whole terms only.
     pub fn count(&self, terms: &str) -> usize {
-        let Some(first) = self.0.chars().next() else { return 0 };
+        let (phrase, terms) = (self.0.needle(), terms.as_bytes());
+        if phrase.is_empty() {
+            return 0;
+        }
         let (mut count, mut from) = (0, 0);
-        while let Some(at) = terms.get(from..).and_then(|rest| rest.find(&self.0)) {
-            let (start, end) = (from + at, from + at + self.0.len());
-            let is_at_start = start == 0 || terms.as_bytes()[start - 1] == b' ';
-            let is_at_end = end == terms.len() || terms.as_bytes()[end] == b' ';
+        while let Some(at) = self.0.find(&terms[from..]) {
+            let (start, end) = (from + at, from + at + phrase.len());
+            let is_at_start = start == 0 || terms[start - 1] == b' ';
+            let is_at_end = end == terms.len() || terms[end] == b' ';
             count += usize::from(is_at_start && is_at_end);
             // The phrase may begin again within itself.
-            from = start + first.len_utf8();
+            from = start + 1;
         }
         count
     }
