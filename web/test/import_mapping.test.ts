@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isMapped, mappingOf, suggestedSides } from "../src/imports/mapping";
+import { isMapped, mappingOf, suggestedSides, withoutUnstarred } from "../src/imports/mapping";
 import type { Look } from "../src/imports/requests";
 
 const look = {
@@ -29,6 +29,11 @@ describe("the mapping of an import", () => {
       since: "2024-03-01",
       conversations: ["b"],
     });
+  });
+
+  it("leaves out what is not starred", () => {
+    const conversations = [{ id: "a", starred: true }, { id: "b", starred: false }, { id: "c" }];
+    expect(withoutUnstarred({ ...look, conversations } as unknown as Look)).toEqual(new Set(["b", "c"]));
   });
 
   it("takes everything by default, and leaves speakers that are not listed to the format", () => {

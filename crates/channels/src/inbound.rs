@@ -223,8 +223,8 @@ impl ChannelInbox {
         }
     }
 
-    /// The user behind an account. An unknown account gets one answer a day if nobody else can read it, and nothing of it
-    /// is stored.
+    /// Returns the user behind an account. An unknown account is answered once a day, only in a direct conversation, and its
+    /// messages are not stored.
     async fn sender_of(&self, written: &ReceivedMessage) -> Result<Sender, Stopped> {
         let ReceivedMessage { sender, external, is_direct, text, .. } = written;
         let identity = self.identity(sender);

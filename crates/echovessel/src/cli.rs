@@ -386,6 +386,9 @@ pub(crate) struct Import {
     /// Take only conversations whose title holds these words, or that have this id; may be given several times
     #[arg(long, value_name = "TITLE")]
     pub(crate) only: Vec<String>,
+    /// Take only conversations that were starred in the other program
+    #[arg(long)]
+    pub(crate) starred: bool,
     /// Print what is in the files, and import nothing
     #[arg(long)]
     pub(crate) look: bool,

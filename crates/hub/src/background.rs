@@ -18,7 +18,7 @@ const CORRECT_EVERY: SignedDuration = SignedDuration::from_mins(1);
 pub struct WorkingHours {
     /// Time of day at which finished periods are summarised, in the persona's zone.
     pub rollup_at: Time,
-    /// True if what was missed is told at the start.
+    /// True if periods that ended while the program was off are summarised at its start.
     pub catch_up: bool,
 }
 

@@ -39,6 +39,8 @@ pub struct Conversation {
     pub id: String,
     /// The publisher's title or the chat's name.
     pub title: Option<String>,
+    /// True if its owner had marked it.
+    pub is_starred: bool,
 }
 
 /// Identity of a message between two imports.

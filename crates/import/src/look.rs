@@ -98,6 +98,9 @@ pub struct ConversationSummary {
     pub id: String,
     /// Title of the conversation in its source.
     pub title: Option<String>,
+    /// True if its owner had marked it in the source.
+    #[serde(default)]
+    pub starred: bool,
     /// Number of messages in shown branches.
     pub messages: u64,
     /// Earliest time, as in [`Look::first`].
@@ -201,10 +204,9 @@ impl Tally {
         match item {
             Item::Conversation(conversation) => {
                 let at = self.conversation(&conversation.id);
-                if let Some(at) = at
-                    && self.look.conversations[at].title.is_none()
-                {
-                    self.look.conversations[at].title = conversation.title;
+                if let Some(summary) = at.and_then(|at| self.look.conversations.get_mut(at)) {
+                    summary.starred |= conversation.is_starred;
+                    summary.title = summary.title.take().or(conversation.title);
                 }
             }
             Item::Message(message) => self.add_message(*message),

@@ -32,5 +32,9 @@ export function mappingOf(look: Look, { sides, zone, since, without }: Choices):
   };
 }
 
+/** Conversations to leave out, so that only starred ones are taken. */
+export const withoutUnstarred = (look: Look): ReadonlySet<string> =>
+  new Set(look.conversations.filter((conversation) => !conversation.starred).map((conversation) => conversation.id));
+
 /** Whether somebody is the user or the persona. */
 export const isMapped = (sides: Record<string, Side>): boolean => Object.values(sides).some((side) => side !== "other");

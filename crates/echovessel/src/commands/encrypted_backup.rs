@@ -19,10 +19,10 @@ const PLAIN_COPY: &str = "plain-copy.partial";
 /// Locked by the process that has a plain copy, so that a file nobody holds is known as one that was left behind.
 const PLAIN_COPY_LOCK: &str = "plain-copy.lock";
 
-/// The passphrase in an environment variable.
+/// Reads a passphrase from an environment variable.
 ///
 /// # Errors
-/// When the variable is not set or empty.
+/// If the variable is not set, or is empty.
 pub(super) fn passphrase(variable: &str) -> anyhow::Result<SecretString> {
     match std::env::var(variable) {
         Ok(passphrase) if !passphrase.is_empty() => Ok(SecretString::from(passphrase)),

@@ -23,7 +23,7 @@ fn whatsapp(days: std::ops::Range<i8>) -> String {
     chat
 }
 
-fn write(home: &Home, name: &str, text: &str) -> String {
+pub(crate) fn write(home: &Home, name: &str, text: &str) -> String {
     let path = home.path().parent().unwrap().join(name);
     fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
@@ -41,7 +41,7 @@ async fn import(home: &Home, settings: &Settings, file: &str, more: &[&str]) -> 
     run(home, settings, &arguments).await.json()
 }
 
-async fn messages(home: &Home, settings: &Settings) -> Vec<(String, String, String)> {
+pub(crate) async fn messages(home: &Home, settings: &Settings) -> Vec<(String, String, String)> {
     let listed =
         run(home, settings, &["memory", "list", "messages", "--limit", "200", "--json"]).await.json();
     let mut messages: Vec<_> = listed["messages"]
@@ -386,27 +386,4 @@ async fn talk_without_dates_has_the_time_of_its_file() {
         assert!(said.iter().all(|(at, _, _)| at.starts_with("2023-01-02T10:00:00")), "{said:?}");
         assert_eq!(said.first().unwrap().2, "I keep bees");
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn conversations_are_chosen_by_title_and_date() {
-    let (home, settings) = (Home::new(), Settings::offline());
-    let conversation = |id: &str, title: &str, time: f64| {
-        json!({"title": title, "conversation_id": id, "current_node": "q", "mapping": {"q": {"id": "q", "parent": null,
-            "children": [], "message": {"id": id, "author": {"role": "user"}, "create_time": time,
-                "content": {"content_type": "text", "parts": [format!("About {title}")]}}}}})
-    };
-    let all = json!([
-        conversation("a", "Garden plans", 1_700_000_000.0),
-        conversation("b", "Taxes", 1_700_000_000.0),
-        conversation("c", "More garden plans", 1_750_000_000.0),
-    ]);
-    let file = write(&home, "conversations.json", &all.to_string());
-    let refused = run(&home, &settings, &["import", &file, "--only", "Bees", "--yes"]).await;
-    assert!(refused.code == 1 && refused.err.contains("Garden plans, Taxes"), "{}", refused.err);
-    let arguments =
-        ["import", &file, "--only", "GARDEN", "--only", "a", "--until", "2024-12-31", "--yes", "--json"];
-    let imported = run(&home, &settings, &arguments).await.json();
-    assert_eq!((&imported["recorded"], &imported["skipped_count"]), (&json!(1), &json!(2)), "{imported}");
-    assert_eq!(messages(&home, &settings).await[0].2, "About Garden plans");
 }

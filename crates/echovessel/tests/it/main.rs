@@ -38,6 +38,7 @@ mod embedding;
 mod forgetting;
 mod backup;
 mod import;
+mod import_choice;
 mod imported_versions;
 mod lorebook;
 mod others;

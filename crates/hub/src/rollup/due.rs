@@ -140,7 +140,7 @@ pub(super) fn pending(documents: &[Document], granularity: Granularity) -> BTree
     periods
 }
 
-/// True if every period of the tier below that has something to tell is told, and none of them is out of date.
+/// True if the tier below is complete for this period: every part of it with memories has a summary that is up to date.
 fn is_lower_tier_written(documents: &[Document], period: &DiaryName) -> bool {
     let tier = below(period.granularity());
     if tier == Granularity::Daily {

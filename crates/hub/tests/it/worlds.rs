@@ -15,7 +15,7 @@ use crate::home::{Home, identity_text};
 use crate::link::{Faults, Link};
 
 /// Worlds of each of the four tests. `make soak` asks for more.
-const WORLDS: u64 = 10;
+const WORLDS: u64 = 25;
 const STEPS: usize = 24;
 
 /// Small numbers that a seed decides (SplitMix64).

@@ -66,10 +66,15 @@ pub(super) fn checked(mut message: Message) -> Item {
     Item::Message(Box::new(message))
 }
 
-/// A conversation's start, its title bounded.
+/// A conversation's start, its title bounded. Most formats have no stars.
 pub(super) fn conversation(id: &str, title: Option<&str>) -> Item {
+    conversation_with_star(id, title, false)
+}
+
+/// As [`conversation`], for formats in which an owner marks conversations.
+pub(super) fn conversation_with_star(id: &str, title: Option<&str>, is_starred: bool) -> Item {
     let title = title.map(|title| cut(title.trim())).filter(|title| !title.is_empty());
-    Item::Conversation(Conversation { id: bounded_id(id), title })
+    Item::Conversation(Conversation { id: bounded_id(id), title, is_starred })
 }
 
 /// Trimmed of blanks and invisible marks, bounded, never empty.

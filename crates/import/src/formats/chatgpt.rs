@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::branches::{Content, Node, add_tree};
-use super::building::{attachment, conversation, message};
+use super::building::{attachment, conversation_with_star, message};
 use super::digests::stable_id;
 use super::listed::{self, Element, ListedFormat, lenient, text_at};
 use super::{Context, Format, statements};
@@ -37,6 +37,8 @@ struct Exported {
     conversation_id: Option<String>,
     id: Option<String>,
     current_node: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    is_starred: bool,
     /// Sorted, so that a run that is cut off finds the same items in the same order.
     mapping: BTreeMap<String, ExportedNode>,
 }
@@ -118,7 +120,7 @@ impl ListedFormat for ChatGpt {
             .conversation_id
             .or(exported.id)
             .unwrap_or_else(|| stable_id(&[exported.title.as_deref().unwrap_or_default(), &created]));
-        items.push_back(conversation(&id, exported.title.as_deref()));
+        items.push_back(conversation_with_star(&id, exported.title.as_deref(), exported.is_starred));
         let mut nodes = HashMap::new();
         for (node_id, node) in exported.mapping {
             let content = match node.message.map(serde_json::from_value::<ExportedMessage>) {

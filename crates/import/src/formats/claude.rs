@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::branches::{Content, Node, add_tree};
-use super::building::{attachment, conversation, message};
+use super::building::{attachment, conversation_with_star, message};
 use super::digests::stable_id;
 use super::listed::{self, Element, ListedFormat, lenient, text_at};
 use super::{Context, Format, statements};
@@ -43,6 +43,8 @@ struct Exported {
     uuid: Option<String>,
     name: Option<String>,
     current_leaf_message_uuid: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    is_starred: bool,
     chat_messages: Vec<Value>,
 }
 
@@ -93,7 +95,7 @@ fn add_conversation(exported: Exported, element: &Element<'_>, items: &mut VecDe
         let first = messages.first().and_then(|message| text_at(message, "uuid"));
         stable_id(&[name, first.unwrap_or_default()])
     });
-    items.push_back(conversation(&id, exported.name.as_deref()));
+    items.push_back(conversation_with_star(&id, exported.name.as_deref(), exported.is_starred));
     let mut nodes: HashMap<String, Node> = HashMap::new();
     let mut previous: Option<String> = None;
     let known: HashSet<&str> = messages.iter().filter_map(|message| text_at(message, "uuid")).collect();

@@ -4,11 +4,12 @@ use super::route::{Route, Tag};
 use crate::admin::channel_setup;
 use crate::admin::channels::{self, ChannelChangeRequest};
 use crate::admin::{
-    backups, character, cost, export, failed_work, import_pipeline, imports, proactive, sessions, traces,
+    backups, character, cost, export, failed_work, import_list, import_pipeline, imports, proactive,
+    sessions, traces,
 };
 
 pub(super) fn routes() -> Vec<Route> {
-    [work(), imports(), copies()].into_iter().flatten().collect()
+    [work(), imports(), import_pipelines(), copies()].into_iter().flatten().collect()
 }
 
 fn imports() -> Vec<Route> {
@@ -18,6 +19,12 @@ fn imports() -> Vec<Route> {
             .takes_form::<imports::ImportForm>(),
         tag.get(imports::PATH, "List imports, newest first", imports::list),
         tag.get("/api/admin/imports/{id}", "Get an import", imports::show),
+        tag.get(
+            "/api/admin/imports/{id}/list.csv",
+            "Save the list of what an import found",
+            import_list::save,
+        )
+        .returns_media("text/csv"),
         tag.post(
             "/api/admin/imports/{id}/start",
             "Record an upload as mapped, and make memory of it",
@@ -40,6 +47,13 @@ fn imports() -> Vec<Route> {
             character::save,
         )
         .fails_with(&[409]),
+    ]
+}
+
+/// The legacy API's imports.
+fn import_pipelines() -> Vec<Route> {
+    let tag = Tag("imports");
+    vec![
         tag.post(
             import_pipeline::UPLOAD_PATH,
             "Upload one file for an import pipeline, at most 50 MiB",

@@ -220,3 +220,23 @@ fn request_of(path: &str) -> Request<Body> {
     let request = Request::builder().uri(path).header(HOST, HOSTNAME);
     request.header(AUTHORIZATION, format!("Bearer {TOKEN}")).body(Body::empty()).unwrap()
 }
+
+#[tokio::test]
+async fn the_list_of_an_import_is_a_file_for_spreadsheets() {
+    let home = Home::new().await;
+    let seen = upload(&home, &[("_chat.txt", CHAT), ("=notes.bin", "\u{0}\u{1}")]).await;
+    let before = home.get(&path(&seen, "/list.csv")).await;
+    assert_eq!((before.status.as_u16(), before.text.as_str()), (200, "kind,count,place,reason\r\n"));
+    record(&home, &seen, who()).await;
+    let list = home.get(&path(&seen, "/list.csv")).await;
+    assert_eq!(list.header("content-type"), Some("text/csv; charset=utf-8"));
+    for row in ["found,4,,", "recorded,3,,", "already there,0,,", "skipped,1,,"] {
+        assert!(list.text.lines().any(|line| line == row), "{row}: {}", list.text);
+    }
+    assert!(
+        list.text.lines().last().unwrap().starts_with("skipped thing,1,\"'=notes.bin\",\""),
+        "{}",
+        list.text
+    );
+    home.get("/api/admin/imports/0198a0c2-7d52-7c10-9d0b-5f1c6a3e2b11/list.csv").await.is_problem(404);
+}

@@ -140,8 +140,24 @@ fn mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
     }
 }
 
-/// Ids of the conversations that `--only` names; none where it is not given.
+/// Ids of the conversations that `--only` and `--starred` select; none where neither is given.
 fn chosen_conversations(asked: &Import, look: &Look) -> anyhow::Result<Option<BTreeSet<String>>> {
+    let named = conversations_named(asked, look)?;
+    if !asked.starred {
+        return Ok(named);
+    }
+    let starred = look.conversations.iter().filter(|conversation| conversation.starred);
+    let mut starred: BTreeSet<String> = starred.map(|conversation| conversation.id.clone()).collect();
+    if let Some(named) = named {
+        starred.retain(|id| named.contains(id));
+    }
+    if starred.is_empty() {
+        bail!("none of these conversations is starred in the files; nothing was imported");
+    }
+    Ok(Some(starred))
+}
+
+fn conversations_named(asked: &Import, look: &Look) -> anyhow::Result<Option<BTreeSet<String>>> {
     if asked.only.is_empty() {
         return Ok(None);
     }

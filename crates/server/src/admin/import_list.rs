@@ -1,0 +1,68 @@
+//! The list of what an import found and what became of it, as a file for a spreadsheet.
+
+use std::fmt::Write as _;
+
+use axum::extract::State;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use memory::identifiers::ImportId;
+
+use crate::auth::Admin;
+use crate::extract::Id;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Rows of skipped things. A longer list opens in no common spreadsheet; its last row says how many are left out.
+const SKIPS_MAX: u32 = 1_000_000;
+
+/// `GET /api/admin/imports/{id}/list.csv`: columns `kind`, `count`, `place`, `reason`. First a row for each count, then a row
+/// for each thing that was skipped.
+pub(crate) async fn save(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Id(id): Id<ImportId>,
+) -> Result<Response, Problem> {
+    let run = app.runtime().import(id).await?.run;
+    let mut list = "kind,count,place,reason\r\n".to_owned();
+    if let Some(run) = run {
+        for (kind, count) in [
+            ("found", run.found),
+            ("recorded", run.recorded),
+            ("already there", run.already_there),
+            ("proposed", run.proposed),
+            ("skipped", run.skipped),
+            ("undated", run.undated),
+        ] {
+            _ = write!(list, "{kind},{count},,\r\n");
+        }
+        let (skips, _) = app.runtime().import_outcome(id, SKIPS_MAX).await?;
+        let left_out = run.skipped.saturating_sub(skips.len() as u64);
+        for skip in skips {
+            _ = write!(list, "skipped thing,1,{},{}\r\n", cell(&skip.place), cell(&skip.reason));
+        }
+        if left_out > 0 {
+            _ = write!(list, "skipped thing,{left_out},,not listed\r\n");
+        }
+    }
+    let disposition = format!("attachment; filename=\"import-{id}.csv\"");
+    let headers = [(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, disposition)];
+    Ok((headers, list).into_response())
+}
+
+/// A text as a cell. Spreadsheets would run a text that begins like a formula.
+fn cell(text: &str) -> String {
+    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    format!("\"{guard}{}\"", text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_and_are_no_formulas() {
+        assert_eq!(cell("chat.json, element 3"), "\"chat.json, element 3\"");
+        assert_eq!(cell("a \"b\"\nc"), "\"a \"\"b\"\"\nc\"");
+        assert_eq!(cell("=1+1"), "\"'=1+1\"");
+    }
+}
