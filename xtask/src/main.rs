@@ -15,6 +15,7 @@ Usage: cargo xtask <command>
   tidy                 checks the rules of the house that neither compiler nor clippy knows
   budgets [FILE]       runs the benches and compares their figures with the budgets (or reads what they printed
                        into FILE), and draws how recall grows into docs/growth.svg
+  draw SEED            prints thirty names and thirty doc comments of the sources, drawn at random
   release-migrations   records the hash of every migration that is about to be released";
 
 fn main() -> Result<ExitCode> {
@@ -25,6 +26,7 @@ fn main() -> Result<ExitCode> {
         ["tidy"] => tidy::run(root),
         ["budgets"] => budgets::run(root, None),
         ["budgets", file] => budgets::run(root, Some(Path::new(file))),
+        ["draw", seed] => tidy::draw::draw(root, seed.parse()?).map(|()| ExitCode::SUCCESS),
         ["release-migrations"] => tidy::migrations::release(root).map(|()| ExitCode::SUCCESS),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

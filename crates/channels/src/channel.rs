@@ -32,7 +32,7 @@ pub enum DeliveryError {
     /// It may work later.
     #[error("{0}")]
     Transient(String),
-    /// It will not work for this conversation.
+    /// The platform refuses this conversation for good.
     #[error("{0}")]
     Permanent(String),
     /// The platform refuses the bot's token: nothing works until a person has changed it.

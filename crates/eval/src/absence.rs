@@ -8,7 +8,7 @@ use crate::data::{Conversation, DataSet, Question};
 /// Category of questions that are asked of a conversation that they are not about.
 pub const FOREIGN: &str = "foreign";
 
-/// One bound with what comes of it. Precision and recall are of saying "nothing is known", in percent.
+/// Result of one value of the bound. Precision and recall are of the answer "nothing is known", in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// Fit below which nothing is said to be known: support, or where words decide alone the signal `words`.

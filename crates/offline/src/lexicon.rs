@@ -414,7 +414,7 @@ pub(super) const DOING_EN: Words = Words(
 pub(super) const LABELS: Words =
     Words("抑郁症|抑郁|焦虑症|双相|创伤后|强迫症|ptsd|depression|depressed|anxiety disorder|bipolar");
 
-/// First words that say nothing.
+/// Words at the start of a message that carry no meaning.
 pub(super) const FILLERS_ZH: Words =
     Words("不对|不|没有|对了|其实|嗯|嗯嗯|哦|啊|哈哈|哈哈哈|那个|然后|话说|说起来|你好|嗨|唉|btw");
 pub(super) const FILLERS_EN: Words = Words(

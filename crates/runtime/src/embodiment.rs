@@ -194,7 +194,7 @@ async fn exchange_scope(
     Ok(done)
 }
 
-/// Events of this home whose lines were erased at another go with all that was made of them.
+/// Erases events of this home whose diary lines were erased at another home, with all that was derived from them.
 async fn forget_what_was_erased(
     runtime: &Arc<RuntimeInner>,
     hub: &Hub,

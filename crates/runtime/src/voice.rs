@@ -267,7 +267,7 @@ impl Runtime {
         self.voice().ok().map(Voice::settings)
     }
 
-    /// Until when nothing is spoken after repeated failures.
+    /// Time until which no reply is spoken, after repeated failures; none if speech works.
     pub fn voice_rests_until(&self) -> Option<Timestamp> {
         let now = self.runtime.clock().now();
         self.voice().ok()?.rest().until.filter(|until| *until > now)

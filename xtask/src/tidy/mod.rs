@@ -5,6 +5,7 @@ mod boundaries;
 mod commit_subjects;
 mod sizes;
 mod names;
+pub(crate) mod draw;
 pub(crate) mod migrations;
 mod contents;
 mod workspace_dependencies;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use hub::DocumentName;
 use hub::ports::HubStore as _;
 use tempfile::TempDir;
 
-use crate::embodiment::{daily, exchange, pair};
-use crate::home::Home;
+use crate::embodiment::{daily, embodiment, erase, exchange, has_bytes, pair};
+use crate::home::{Home, identity_text};
 use crate::link::{Faults, Link};
 
 /// A push is cut, or its answer lost, after any number of calls; the next exchange makes up for it, and nothing comes twice.
@@ -113,6 +114,59 @@ async fn a_restored_hub_is_filled_again() {
             assert!(home.text("significant", &format!("2026-07-01/{slug}")).await.is_some(), "{slug}");
         }
     }
+}
+
+/// The hub is restored from a backup, and the text that it lost comes back from a home that did not write it. The hub knows
+/// an earlier text by the same author; else it would record the home that brings it.
+#[tokio::test]
+async fn a_text_that_another_home_brings_keeps_its_author() {
+    let (hub, laptop) = pair().await;
+    let phone = embodiment("phone", 12).await;
+    laptop.hub.identity_write(&laptop.caller, identity_text("custom", "notes.md", "tea\n")).await.unwrap();
+    exchange(&laptop, &hub).await;
+    exchange(&phone, &hub).await;
+    let backup = copy_of(&hub, 42).await;
+    laptop
+        .hub
+        .identity_write(&laptop.caller, identity_text("custom", "notes.md", "tea and milk\n"))
+        .await
+        .unwrap();
+    exchange(&laptop, &hub).await;
+    exchange(&phone, &hub).await;
+    drop(hub);
+    let hub = backup;
+    exchange(&phone, &hub).await;
+    let name = DocumentName::parse("custom", "notes").unwrap();
+    for home in [&hub, &phone, &laptop] {
+        let document = home.store.document(&home.caller.scope, &name).await.unwrap().unwrap();
+        let shown = document.shown_version().unwrap();
+        assert_eq!((shown.author.as_str(), shown.content.as_deref()), ("laptop", Some("tea and milk\n")));
+    }
+}
+
+/// The home is lost after any number of calls: a hub that has learnt that a text is gone has nothing of it left.
+#[tokio::test]
+async fn an_erasure_reaches_the_hub_with_the_first_documents() {
+    let mut learnt = 0;
+    for cut_after in 0..7 {
+        let (hub, laptop) = pair().await;
+        laptop.create("significant", "2026-07-01/plan", "the zanzibar plan").await;
+        exchange(&laptop, &hub).await;
+        assert!(has_bytes(&hub, "zanzibar").await);
+        for number in 0..3 {
+            laptop.create("significant", &format!("2026-07-01/new{number}"), "new").await;
+        }
+        erase(&laptop, "zanzibar").await;
+        let faults = Faults { cut_after: Some(cut_after), ..Faults::default() };
+        drop(laptop.hub.exchange(&Link::with(&hub.hub, "laptop", faults), &laptop.caller.scope).await);
+        drop(laptop);
+        let has_documents = hub.text("significant", "2026-07-01/new0").await.is_some();
+        if has_documents {
+            learnt += 1;
+            assert!(!has_bytes(&hub, "zanzibar").await, "cut after {cut_after}");
+        }
+    }
+    assert!(learnt > 0, "nothing ever arrived");
 }
 
 async fn copy_of(home: &Home, seed: u64) -> Home {

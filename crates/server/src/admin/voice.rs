@@ -68,7 +68,7 @@ pub(crate) struct VoiceStatus {
     stt_provider: Option<String>,
     stt_model: Option<String>,
     keep_recordings: bool,
-    /// Until when nothing is spoken after repeated failures.
+    /// Time until which no reply is spoken, after repeated failures.
     rests_until: Option<Timestamp>,
     /// Local programs that are installed and can be used at once.
     programs: Vec<VoiceProgram>,

@@ -84,7 +84,7 @@ struct Statement {
 #[derive(Clone, Debug)]
 pub struct Values {
     statements: Vec<Statement>,
-    /// Folded clauses that say what is so.
+    /// Folded clauses that state a fact.
     pub(super) plain: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! From the statements as they are written, which SQLite understands, to those of PostgreSQL. Functions that have other
 //! names there are created by the schema; what is left is syntax.
 
-/// Parts of statements that no rule covers.
+/// Replacements for parts of statements that no general rule covers.
 const PARTS: &[(&str, &str)] = &[
     (" (rowid, terms) VALUES (?1, ?2)", " (number, terms) VALUES (?1, words_at_places(?2))"),
     (
