@@ -255,7 +255,7 @@ pub(crate) enum SyncCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SyncConnect {
-    /// The address of the hub, such as https://home.example:7777
+    /// The address of the hub, such as `https://home.example:7777`
     pub(crate) url: String,
     /// The environment variable with the token; without it the token is asked for and stored in this home
     #[arg(long, value_name = "VARIABLE")]

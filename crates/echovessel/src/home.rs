@@ -109,7 +109,7 @@ impl Home {
         Ok(())
     }
 
-    /// Takes the home for this process. Fails with [`Held`] if another has it.
+    /// Takes the home for this process. Fails with [`HomeInUse`] if another has it.
     pub(crate) fn lock(&self) -> anyhow::Result<HomeLock> {
         self.create()?;
         let path = self.folder.join("lock");

@@ -425,7 +425,7 @@ pub trait HubStore: Send + Sync {
 /// Links of memories to the entities that a query names (the graph's part of the score).
 #[async_trait]
 pub trait DiaryLinks: Send + Sync {
-    /// Number of entities that the query names each memory is linked to, by [`crate::MemoryName::id`].
+    /// Number of entities that the query names each memory is linked to, by [`crate::DiaryName::id`].
     async fn linked_memories(&self, scope: &Scope, query: &str) -> Result<HashMap<String, u32>, StoreError>;
     /// The nodes and entities that the query names, each with all its folded names.
     async fn names_in(&self, scope: &Scope, query: &str) -> Result<Vec<Vec<String>>, StoreError>;

@@ -34,7 +34,7 @@ impl Hub {
         self.inner().writing.lock().await
     }
 
-    /// Begins an act. To be called again when [`Act::save`] says no.
+    /// Begins a transaction. To be repeated if [`HubTransaction::save`] returns false.
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<HubTransaction<'a>, HubError> {
         self.begin_knowing(caller, &[]).await
     }

@@ -1,6 +1,6 @@
 //! Language-model providers: OpenAI-compatible, Anthropic, and the port that the offline provider implements.
 //!
-//! [`connect`] reads [`ProviderSettings`] and returns one [`Provider`]. A provider answers a
+//! [`connect()`] reads [`ProviderSettings`] and returns one [`Provider`]. A provider answers a
 //! [`Request`] in one of two ways: [`Provider::complete`] waits for the whole answer,
 //! [`Provider::stream`] gives it as it is said. Every failure is an [`LlmError`] whose kind tells the
 //! caller what to do next.

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use crate::{LlmError, Tier};
 
-/// Everything [`connect`](crate::connect) needs. `Default` is `provider = "auto"` with the documented
+/// Everything [`connect()`](crate::connect()) needs. `Default` is `provider = "auto"` with the documented
 /// limits.
 #[derive(Debug, Clone)]
 pub struct ProviderSettings {

@@ -3,7 +3,7 @@
 //!
 //! [`turn`] decides the order of a turn's steps, and no other file does. [`inbox`] makes each line durable before its
 //! sender hears of it and gathers bursts. [`broadcast`] tells what happened without ever slowing it. [`idle`] ends
-//! quiet sessions, [`consolidator`] makes memory of them, [`diary`] tells the shared self of it, [`facts`] draws the graph from it, [`vectors`] fills in
+//! quiet sessions, [`consolidator`] makes memory of them, [`diary`] tells the shared self of it, `relations` draws the graph from it, [`vectors`] fills in
 //! vectors in the background, [`proactive`] lets the persona write by itself, [`changeover`] leads from one embedding model to the next, [`entities`] takes what a person
 //! decides about who is whom, [`forget`] takes away without letting what is under way bring it back. [`turn_trace`] keeps how a turn went, [`housekeeping`] lets it go
 //! again, and [`spending`] holds the day's costs.

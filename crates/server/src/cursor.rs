@@ -15,7 +15,7 @@ const LENGTH_MAX: usize = 1_024;
 pub(crate) struct Cursor<T>(pub(crate) T);
 
 impl<T: Serialize + DeserializeOwned> Cursor<T> {
-    /// Reads what [`Cursor::written`] wrote.
+    /// Reads what [`Cursor::encode`] wrote.
     pub(crate) fn read(text: &str) -> Result<Self, Problem> {
         let place = (text.len() <= LENGTH_MAX && text.len().is_multiple_of(2)).then(|| bytes(text)).flatten();
         let place = place.and_then(|bytes| serde_json::from_slice(&bytes).ok());

@@ -93,7 +93,7 @@ section!(
         host: String = "127.0.0.1".to_owned(),
         /// Port; 0 takes any free one, printed and written to `run.json` in the home.
         port: u16 = 7777,
-        /// Host names beside 127.0.0.1, localhost and [::1] that requests may name.
+        /// Host names beside 127.0.0.1, localhost and `[::1]` that requests may name.
         allowed_hosts: Vec<String> = Vec::new(),
         /// Certificate chain in PEM; together with `tls_key` it makes the daemon speak TLS.
         tls_cert: String = String::new(),

@@ -58,7 +58,7 @@ pub struct CapturedMessage {
 /// Writes a message (L2) with all that belongs to it.
 #[async_trait]
 pub trait CaptureStore: Send + Sync {
-    /// Captures a message: session found or opened (see [`crate::sessions::place`]), counters, words, turn; one
+    /// Captures a message: session found or opened (see [`crate::sessions`]), counters, words, turn; one
     /// transaction, durable on return. A user's message makes its turn pending. A persona's message goes into the
     /// turn's session while that is open, and its receipt makes the turn answered. A second reply of a turn
     /// that brings a receipt takes the first one's place, in the session of the first one; what rested on the first is withdrawn.

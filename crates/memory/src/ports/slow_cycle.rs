@@ -136,7 +136,7 @@ pub struct SlowCycleCommit {
     pub outcome: String,
     /// Input and answer, if traces are kept.
     pub transcript: Option<Value>,
-    /// [`SlowCycleStanding::tombstones`] before it read anything. If there are others now, what it thought may depend on
+    /// Number of tombstones ([`SlowCycleState::tombstones`]) before it read anything. If there are others now, what it thought may depend on
     /// what was forgotten meanwhile.
     pub tombstones: u64,
 }

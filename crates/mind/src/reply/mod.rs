@@ -1,6 +1,6 @@
 //! The reply's prompt: what the persona has before its eyes when it answers.
 //!
-//! [`render`] lays out the sections in their fixed order, leaves empty ones away, and cuts what does not fit the
+//! [`mod@render`] lays out the sections in their fixed order, leaves empty ones away, and cuts what does not fit the
 //! [`ReplyBudget`] in the order of [`budget`]'s table. The L1 blocks, the persona's facts, the clock, the mood,
 //! the style rules and the last message of the burst are never cut.
 

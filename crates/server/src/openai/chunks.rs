@@ -92,7 +92,7 @@ pub(super) fn stream(
     }))
 }
 
-/// A text that is there as a whole, as [`stream`] sends a reply.
+/// A text that is there as a whole, as [`stream()`] sends a reply.
 pub(super) fn stream_whole(
     head: ChunkHeader,
     text: &str,

@@ -1,6 +1,6 @@
 //! Removal, in one transaction. Forgetting starts from a selection ([`select`]), an edit or another reply from its
 //! messages ([`message_edits`]). From there both take the same steps on a [`removal::RemovalSet`]: [`follow`] adds what was
-//! derived, [`names`] the entities that nothing supports; [`remains`], [`traces`] and [`remove`] remove it. Forgotten rows are deleted;
+//! derived, [`names`] the entities that nothing supports; [`remains`], [`traces`] and [`mod@remove`] remove it. Forgotten rows are deleted;
 //! nodes that an edit withdraws are marked ([`withdraw`]). [`overwrite`] clears freed pages and the write-ahead log.
 
 mod select;
