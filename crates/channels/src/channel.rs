@@ -32,7 +32,7 @@ pub enum DeliveryError {
     /// It may work later.
     #[error("{0}")]
     Transient(String),
-    /// The platform refuses this conversation for good.
+    /// The platform will never accept messages for this conversation.
     #[error("{0}")]
     Permanent(String),
     /// The platform refuses the bot's token: nothing works until a person has changed it.

@@ -1,6 +1,6 @@
 //! The HTTP surface over a persona's life: chat, administration, an OpenAI-compatible endpoint, live events, the page.
 //!
-//! [`serve()`] takes connections, from the network and from the home's owner, until it is told to stop. [`router()`] is the same without a socket, for tests.
+//! [`serve()`] takes connections, from the network and from the home's owner, until it is asked to stop. [`router()`] is the same without a socket, for tests.
 //!
 //! A request passes, from the outside in: security headers, Host, Origin, token and its scope, the bounds of its body, the
 //! record of acts, the bounds of streams, and then one handler. A handler reads its input with `extract`, asks the runtime or the store, and answers JSON; whatever goes wrong is a

@@ -10,12 +10,13 @@ use store::{BackupReport, HomeDatabase, put_in_place};
 
 use super::backup::copied;
 use crate::age_file::{decrypt, encrypt, is_encrypted};
-use crate::home::{Home, private};
+use crate::home::{Home, create_private_folder, private};
 use crate::system::random_bytes;
 
-/// The plain copy before it is encrypted, and after it is decrypted. It is in the home: the database beside it says the same,
-/// and the place of the backup may be readable by others.
-const PLAIN_COPY: &str = "plain-copy.partial";
+/// Folder of the plain copy, before it is encrypted and after it is decrypted. It is in the home: the database beside it says the
+/// same, and the place of the backup may be readable by others. A folder, because copying leaves files of other names beside
+/// its target when it is killed.
+const PLAIN_COPY: &str = "plain-copy";
 /// Locked by the process that has a plain copy, so that a file nobody holds is known as one that was left behind.
 const PLAIN_COPY_LOCK: &str = "plain-copy.lock";
 
@@ -98,8 +99,9 @@ pub(super) fn remove_leftover_copy(home: &Home) {
     }
 }
 
-/// A plain copy that no other process works with. It is removed when it is dropped.
+/// A plain copy that no other process works with. Its folder is removed when it is dropped.
 struct PlainCopy {
+    folder: PathBuf,
     path: PathBuf,
     _lock: File,
 }
@@ -114,18 +116,19 @@ impl PlainCopy {
                  was changed"
             );
         }
-        let path = home.folder().join(PLAIN_COPY);
-        match std::fs::remove_file(&path) {
+        let folder = home.folder().join(PLAIN_COPY);
+        match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("{} can't be removed", path.display()))
+                return Err(error).with_context(|| format!("{} can't be removed", folder.display()));
             }
-            _ => Ok(Self { path, _lock: lock }),
+            _ => create_private_folder(&folder)?,
         }
+        Ok(Self { path: folder.join("copy.db"), folder, _lock: lock })
     }
 }
 
 impl Drop for PlainCopy {
     fn drop(&mut self) {
-        let _gone = std::fs::remove_file(&self.path);
+        let _gone = std::fs::remove_dir_all(&self.folder);
     }
 }

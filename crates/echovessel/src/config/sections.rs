@@ -312,7 +312,7 @@ section!(
         weight_entity_anchor: f64 = 1.5,
         /// Age at which recency has halved.
         half_life: ConfigDuration = days(14),
-        /// Minimum match of a memory with the message; if no memory reaches it, the model is told that nothing was found.
+        /// Lowest score of a memory that matches a message; if none does, the prompt says that nothing was found.
         min_support: f64 = RecallSettings::default().min_support,
         /// Weights of the signals by which earlier messages are ranked; `echovessel-eval tune` fits them on data.
         message_weights: RecallMessageWeights = RecallMessageWeights::default(),

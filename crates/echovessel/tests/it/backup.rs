@@ -87,7 +87,10 @@ async fn encrypted_backup_opens_with_its_passphrase_alone() {
     let right = wrong.variable("BACKUP_SECRET", "correct horse");
     run(&home, &right, &["restore", path, "--yes", "--passphrase-env", "BACKUP_SECRET"]).await.well();
     assert_eq!(history(&home, &right).await, before);
-    let left: Vec<String> = names(&home.path()).into_iter().filter(|name| name.contains("partial")).collect();
+    let left: Vec<String> = names(&home.path())
+        .into_iter()
+        .filter(|name| name.contains("partial") || name == "plain-copy")
+        .collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -96,7 +99,8 @@ async fn plain_copies_are_of_one_command_and_do_not_stay_behind() {
     let (home, settings) = (Home::new(), Settings::offline().variable("BACKUP_SECRET", "correct horse"));
     let daemon = Daemon::start(&home, &settings).await;
     say(&daemon, &[KEPT]).await;
-    let plain = home.file("plain-copy.partial");
+    let plain = home.file("plain-copy").join("copy.new");
+    fs::create_dir(home.file("plain-copy")).unwrap();
     let other_command = fs::File::create(home.file("plain-copy.lock")).unwrap();
     other_command.try_lock().unwrap();
     fs::write(&plain, KEPT).unwrap();
@@ -104,13 +108,13 @@ async fn plain_copies_are_of_one_command_and_do_not_stay_behind() {
     assert!(refused.code == 1 && refused.err.contains("another encrypted backup"), "{}", refused.err);
     assert_eq!(fs::read_to_string(&plain).unwrap(), KEPT, "the copy of another command is in use");
 
-    // The other command is killed, and the daemon starts anew.
+    // The other command is killed, and the daemon starts again.
     drop(other_command);
     daemon.kill();
     let _daemon = Daemon::start(&home, &settings).await;
-    assert!(!plain.exists(), "a plain copy stays behind");
+    assert!(!home.file("plain-copy").exists(), "a plain copy stays behind");
     run(&home, &settings, &["backup", "--passphrase-env", "BACKUP_SECRET"]).await.well();
-    assert!(!plain.exists());
+    assert!(!home.file("plain-copy").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
