@@ -40,6 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const TOKEN: &str = "123:abc";
 /// What the persona says when it writes first.
 pub(crate) const OWN_WORDS: &str = "How was your day?";
+/// How long a reply on Discord waits for more messages.
+pub(crate) const DEBOUNCE: Duration = Duration::from_secs(2);
 /// How often Discord's gateway wants to hear from the bot.
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(41_250);
 
@@ -153,7 +155,7 @@ fn settings() -> RuntimeSettings {
         consolidate: ConsolidateSettings::default(),
         recall: RecallSettings::default(),
         recent_window: 20,
-        debounce: HashMap::from([("discord".to_owned(), Duration::from_secs(2))]),
+        debounce: HashMap::from([("discord".to_owned(), DEBOUNCE)]),
         prompt_tokens: 8_000,
         turn_timeout: hour,
         answer_within: hour,
