@@ -200,13 +200,17 @@ impl Runtime {
     /// still to be overwritten, at the next look around at the latest.
     pub(crate) async fn erase_rows(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
         let (runtime, scope) = (&self.runtime, request.scope.clone());
-        let _alone = runtime.forget_epochs.lock.write().await;
-        let receipt = runtime.eraser().erase(request).await?;
-        runtime.forget_epochs.count(&scope);
-        runtime.forget_in_files(&scope).await;
-        runtime.forget_sound(&scope, &receipt.taken.messages).await;
-        runtime.publish_forgotten(&scope, Some(receipt.id), &receipt.taken);
-        Ok(receipt)
+        let mut erasure = runtime.eraser().begin(request).await?;
+        while erasure.has_more() {
+            // Turns commit between two groups.
+            let _alone = runtime.forget_epochs.lock.write().await;
+            let taken = runtime.eraser().erase_group(&mut erasure).await?;
+            runtime.forget_epochs.count(&scope);
+            runtime.forget_in_files(&scope).await;
+            runtime.forget_sound(&scope, &taken.messages).await;
+            runtime.publish_forgotten(&scope, Some(erasure.receipt_id()), &taken);
+        }
+        erasure.finish()
     }
 
     /// The second half: overwrites what was freed.

@@ -1,38 +1,45 @@
-//! Prints what it costs to erase many messages: `cargo bench -p store --bench erasing`. It must grow with what goes, not with its
-//! square.
+//! Prints what it costs to erase many messages, and the longest that somebody waits who writes meanwhile:
+//! `cargo bench -p store --bench erasing`. It must grow with what goes, not with its square, and the wait with neither.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use jiff::civil::date;
-use memory::forget::{ForgetMode, ForgetOutcome, ForgetRequest, Selection};
+use memory::forget::{Confirmations, EraseError, Eraser, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{MessageId, SessionId};
 use memory::messages::Role;
-use memory::ports::{CaptureStore as _, ForgetStore as _, NewMessage, PersonaStore as _, UserStore as _};
+use memory::ports::{CaptureStore as _, NewMessage, PersonaStore as _, StoreError, UserStore as _};
 use memory::sessions::SessionPolicy;
+use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
+use testkit::{SequentialIds, SimulatedClock};
 use uuid::Uuid;
 
 /// Messages that are captured beside one another.
 const TOGETHER: usize = 64;
 
+/// Time between two messages that are written while others are erased.
+const BETWEEN: Duration = Duration::from_millis(2);
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     for count in [1_000, 10_000, 100_000] {
-        let [dry_run, erasure] = runtime.block_on(erase(count))?;
+        let [dry_run, erasure, wait] = runtime.block_on(erase(count))?;
         for (what, took) in [("dry run of", dry_run), ("confirmed erasure of", erasure)] {
             let seconds = took.as_secs_f64();
             let each = seconds * 1e6 / count as f64;
             println!("{:<58} {seconds:>9.2} s   {each:>6.0} µs each", format!("{what} {count} messages"));
         }
+        println!("{:<58} {:>9.0} ms", "  the longest wait of a message beside it", wait.as_secs_f64() * 1e3);
     }
     Ok(())
 }
 
-async fn erase(count: usize) -> Result<[Duration; 2], Box<dyn std::error::Error>> {
+async fn erase(count: usize) -> Result<[Duration; 3], Box<dyn std::error::Error>> {
     let folder = TempDir::new()?;
     let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
     let scope = Scope::new(PersonaId::new("luna")?, UserId::new("self")?);
@@ -46,19 +53,47 @@ async fn erase(count: usize) -> Result<[Duration; 2], Box<dyn std::error::Error>
             ids.push(captured?.message.id);
         }
     }
-    let act = ForgetRequest {
-        scope,
+    let request = ErasureRequest {
+        scope: scope.clone(),
         selection: Selection { messages: ids.into_iter().collect(), ..Selection::default() },
         thoughts: ForgetMode::Cascade,
-        at: at(0),
+        selected_by: Vec::new(),
+        confirm: None,
     };
+    let (index, confirmations) = (VectorIndex::default(), Confirmations::default());
+    let (clock, ids) = (SimulatedClock::new(at(0)), SequentialIds::new(1));
+    let eraser =
+        Eraser { store: &store, index: &index, confirmations: &confirmations, clock: &clock, ids: &ids };
     let began = Instant::now();
-    let shown = store.preview_forgetting(act.clone()).await?;
+    eraser.dry_run(request.clone()).await?;
     let dry_run = began.elapsed();
-    let began = Instant::now();
-    match store.forget(act, Some(shown), None).await? {
-        ForgetOutcome::Done(done) if done.taken.messages.len() == count => Ok([dry_run, began.elapsed()]),
-        other => Err(format!("not all was erased: {other:?}").into()),
+    let done = AtomicBool::new(false);
+    let erase = async {
+        let began = Instant::now();
+        let mut erasure = eraser.begin(request).await?;
+        while erasure.has_more() {
+            eraser.erase_group(&mut erasure).await?;
+        }
+        done.store(true, Ordering::Relaxed);
+        Ok::<_, EraseError>((erasure.finish()?, began.elapsed()))
+    };
+    let talk = async {
+        let (mut longest, mut number) = (Duration::ZERO, count);
+        let mut every = tokio::time::interval(BETWEEN);
+        while !done.load(Ordering::Relaxed) {
+            let began = Instant::now();
+            store.capture(line(&scope, number), SessionPolicy::default(), None).await?;
+            longest = longest.max(began.elapsed());
+            number += 1;
+            every.tick().await;
+        }
+        Ok::<_, StoreError>(longest)
+    };
+    let (erased, longest) = tokio::join!(erase, talk);
+    let ((receipt, erasure), longest) = (erased?, longest?);
+    match receipt.taken.messages.len() == count {
+        true => Ok([dry_run, erasure, longest]),
+        false => Err(format!("not all was erased: {}", receipt.taken.messages.len()).into()),
     }
 }
 

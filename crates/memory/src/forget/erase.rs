@@ -1,16 +1,22 @@
 //! Erasing: physical and complete, with a receipt.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use super::{
-    Confirmations, ErasureReceipt, ForgetMode, ForgetOutcome, ForgetRequest, ForgetResult, Selection,
+    Confirmations, ErasureReceipt, ForgetMode, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary,
+    Selection,
 };
 use crate::core_blocks::CoreBlockLabel;
-use crate::identifiers::ErasureId;
+use crate::identifiers::{ErasureId, MessageId};
 use crate::ports::{Clock, Corpus, IdGenerator, Store, StoreError};
 use crate::scope::Scope;
 use crate::vector_index::VectorIndex;
 
 /// Shortest text that can be erased by, in characters: a single one would take half of what was ever said.
 pub const TEXT_LENGTH_MIN: usize = 2;
+
+/// Messages that are erased in one transaction: a turn meanwhile waits for one of them at most. 500 take about 50 ms.
+const MESSAGES_AT_ONCE: usize = 500;
 
 /// A request to erase, by a person.
 #[derive(Clone, Debug)]
@@ -47,6 +53,13 @@ pub enum EraseError {
     /// Nothing of it is in this memory. The core blocks that contain the text, which only a person edits.
     #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", beside(.0))]
     Nothing(Vec<CoreBlockLabel>),
+    /// The store failed between two groups of a large erasure.
+    #[error(
+        "a part of it is erased, as the receipt {} says, and the rest is untouched: {source}; send the request again \
+         for the rest",
+        receipt.0
+    )]
+    Interrupted { receipt: ErasureId, source: StoreError },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -57,6 +70,40 @@ fn beside(blocks: &[CoreBlockLabel]) -> String {
         return String::new();
     }
     format!(" but in the core blocks that people write ({})", names.join(", "))
+}
+
+/// An erasure that is under way: in groups of a bounded number of messages, each a transaction of its own. Its receipt covers all of
+/// them. When the program ends between two groups, the receipt says what is gone, and the same request erases the rest.
+pub struct Erasure {
+    request: ForgetRequest,
+    /// The preview that the only group has to agree with.
+    expected: Option<ForgetSummary>,
+    confirm: Option<ErasureId>,
+    groups: VecDeque<Selection>,
+    receipt: ErasureReceipt,
+    left_core_blocks: Vec<CoreBlockLabel>,
+}
+
+impl Erasure {
+    pub fn receipt_id(&self) -> ErasureId {
+        self.receipt.id
+    }
+
+    /// True if a group is still to be erased.
+    pub fn has_more(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// The complete receipt.
+    ///
+    /// # Errors
+    /// [`EraseError::Nothing`] if no group found anything.
+    pub fn finish(self) -> Result<ErasureReceipt, EraseError> {
+        match self.receipt.taken.is_empty() {
+            true => Err(EraseError::Nothing(self.left_core_blocks)),
+            false => Ok(self.receipt),
+        }
+    }
 }
 
 /// Erases what a person selects, with a receipt.
@@ -82,11 +129,11 @@ impl Eraser<'_> {
         Ok(receipt)
     }
 
-    /// Erases in one transaction, which the receipt is part of, and takes the vectors out of memory. Overwriting the
-    /// freed pages is a second step, [`crate::ports::ForgetStore::overwrite_freed`].
-    pub async fn erase(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
+    /// Begins to erase; [`Self::erase_group`] does it. Overwriting the freed pages is a last step of its own,
+    /// [`crate::ports::ForgetStore::overwrite_freed`].
+    pub async fn begin(&self, request: ErasureRequest) -> Result<Erasure, EraseError> {
         let act = self.act(&request);
-        let expected = match request.confirm {
+        let shown = match request.confirm {
             Some(id) => {
                 let shown = self.confirmations.preview(id, &request.scope, act.at);
                 Some(shown.ok_or(EraseError::UnknownConfirmation)?)
@@ -95,18 +142,93 @@ impl Eraser<'_> {
             None => None,
         };
         let receipt = self.receipt(&request, &act).await?;
-        let scope = request.scope.clone();
-        match self.store.forget(act, expected, Some(receipt.clone())).await? {
+        let groups = self.groups(&act.selection, shown.as_ref()).await?;
+        let mut expected = shown;
+        if groups.len() > 1
+            && let Some(shown) = expected.take()
+            && !self.store.preview_forgetting(act.clone()).await?.agrees_with(&shown)
+        {
+            return Err(EraseError::Changed);
+        }
+        let (confirm, left_core_blocks) = (request.confirm, Vec::new());
+        Ok(Erasure { request: act, expected, confirm, groups, receipt, left_core_blocks })
+    }
+
+    /// Erases the next group in one transaction, which its part of the receipt belongs to, and takes its vectors out of memory.
+    pub async fn erase_group(&self, erasure: &mut Erasure) -> Result<ForgetSummary, EraseError> {
+        let Some(selection) = erasure.groups.pop_front() else { return Ok(ForgetSummary::default()) };
+        let act = ForgetRequest { selection, ..erasure.request.clone() };
+        let receipt = ErasureReceipt { taken: ForgetSummary::default(), ..erasure.receipt.clone() };
+        let outcome = match self.store.forget(act, erasure.expected.take(), Some(receipt)).await {
+            Ok(outcome) => outcome,
+            Err(source) if erasure.receipt.taken.is_empty() => return Err(source.into()),
+            Err(source) => return Err(EraseError::Interrupted { receipt: erasure.receipt.id, source }),
+        };
+        match outcome {
             ForgetOutcome::Changed => Err(EraseError::Changed),
-            ForgetOutcome::Nothing(blocks) => Err(EraseError::Nothing(blocks)),
+            ForgetOutcome::Nothing(blocks) => {
+                erasure.left_core_blocks = blocks;
+                Ok(ForgetSummary::default())
+            }
             ForgetOutcome::Done(forgotten) => {
-                if let Some(id) = request.confirm {
+                if let Some(id) = erasure.confirm {
                     self.confirmations.settle(id);
                 }
-                self.drop_vectors(&scope, &forgotten);
-                Ok(ErasureReceipt { taken: forgotten.taken, instances: forgotten.instances, ..receipt })
+                self.drop_vectors(&erasure.request.scope, &forgotten);
+                let known: BTreeSet<String> =
+                    erasure.receipt.instances.iter().map(|instance| instance.id.clone()).collect();
+                let more = forgotten.instances.into_iter().filter(|instance| !known.contains(&instance.id));
+                erasure.receipt.instances.extend(more);
+                erasure.receipt.taken.merge(forgotten.taken.clone());
+                Ok(forgotten.taken)
             }
         }
+    }
+
+    /// Splits a selection by its messages. Rows that are not messages, and the text, come last: what stands in the messages is gone
+    /// then.
+    async fn groups(
+        &self,
+        selection: &Selection,
+        shown: Option<&ForgetSummary>,
+    ) -> Result<VecDeque<Selection>, StoreError> {
+        let flags = Selection {
+            with_messages: selection.with_messages,
+            silences: selection.silences,
+            spares_shared: selection.spares_shared,
+            ..Selection::default()
+        };
+        let messages: Vec<MessageId> =
+            shown.map_or(&selection.messages, |shown| &shown.messages).iter().copied().collect();
+        let mut groups = VecDeque::new();
+        for messages in messages.chunks(MESSAGES_AT_ONCE) {
+            groups.push_back(Selection { messages: messages.iter().copied().collect(), ..flags.clone() });
+        }
+        let mut rest = Selection { messages: BTreeSet::new(), ..selection.clone() };
+        if shown.is_none() {
+            let mut count = messages.len();
+            let mut group_count = MESSAGES_AT_ONCE;
+            for session in std::mem::take(&mut rest.sessions) {
+                let own =
+                    self.store.session(session).await?.map_or(0, |session| session.message_count as usize);
+                count += own;
+                group_count += own;
+                if group_count > MESSAGES_AT_ONCE {
+                    group_count = own;
+                    groups.push_back(flags.clone());
+                }
+                groups.back_mut().map(|group: &mut Selection| group.sessions.insert(session));
+            }
+            if count <= MESSAGES_AT_ONCE {
+                return Ok([selection.clone()].into());
+            }
+        } else if messages.len() <= MESSAGES_AT_ONCE {
+            return Ok([selection.clone()].into());
+        }
+        if !rest.is_empty() {
+            groups.push_back(rest);
+        }
+        Ok(groups)
     }
 
     /// Forgets without a receipt: the deletion of one thing.

@@ -4,7 +4,8 @@
 //! The store follows both in one transaction ([`crate::ports::ForgetStore`]): from messages to the nodes that quote them,
 //! from events to the thoughts that cite them, then to names, summaries, moods and receipts. One pure rule,
 //! [`Support::verdict`], decides what is kept. A preview is the same transaction rolled back, so it shows exactly what
-//! would be removed. [`Eraser`] adds the receipt, the confirmation and the vectors in memory.
+//! would be removed. [`Eraser`] adds the receipt, the confirmation and the vectors in memory, and splits a large erasure into
+//! groups, so that nobody waits long who talks meanwhile.
 
 mod erase;
 mod confirm;
@@ -15,7 +16,7 @@ mod forgotten_spans;
 mod withdraw;
 
 pub use confirm::{CONFIRM_WITHIN, Confirmations};
-pub use erase::{EraseError, Eraser, ErasureRequest, TEXT_LENGTH_MIN};
+pub use erase::{EraseError, Eraser, Erasure, ErasureRequest, TEXT_LENGTH_MIN};
 pub use forgotten_spans::{
     ForgottenSpan, are_quotes_forgotten, is_forgotten, is_left_empty, sentences_repeating, without_forgotten,
 };
@@ -161,6 +162,26 @@ pub struct Counts {
     pub traces: u64,
 }
 
+impl Counts {
+    fn add(&mut self, more: &Self) {
+        for (count, more) in [
+            (&mut self.quotes, more.quotes),
+            (&mut self.links, more.links),
+            (&mut self.mentions, more.mentions),
+            (&mut self.names, more.names),
+            (&mut self.descriptions, more.descriptions),
+            (&mut self.summaries, more.summaries),
+            (&mut self.moods, more.moods),
+            (&mut self.receipts, more.receipts),
+            (&mut self.vectors, more.vectors),
+            (&mut self.documents, more.documents),
+            (&mut self.traces, more.traces),
+        ] {
+            *count += more;
+        }
+    }
+}
+
 impl ForgetSummary {
     /// Notes a node that is gone.
     pub fn add_node(&mut self, kind: NodeKind, id: NodeId) {
@@ -177,6 +198,35 @@ impl ForgetSummary {
     pub fn nodes(&self) -> BTreeSet<NodeId> {
         let kinds = [&self.events, &self.thoughts, &self.intentions, &self.expectations];
         kinds.into_iter().flatten().copied().collect()
+    }
+
+    /// Adds what a later group of the same erasure took. A row that first changed and then went is gone.
+    pub fn merge(&mut self, later: Self) {
+        self.messages.extend(later.messages);
+        self.events.extend(later.events);
+        self.thoughts.extend(later.thoughts);
+        self.intentions.extend(later.intentions);
+        self.expectations.extend(later.expectations);
+        self.entities.extend(later.entities);
+        self.rejected.extend(later.rejected);
+        self.turns.extend(later.turns);
+        self.sessions.extend(later.sessions);
+        let gone = [&self.events, &self.thoughts, &self.intentions, &self.expectations];
+        for (stay, more) in [
+            (&mut self.rewritten, later.rewritten),
+            (&mut self.orphaned, later.orphaned),
+            (&mut self.revived, later.revived),
+        ] {
+            stay.extend(more);
+            stay.retain(|id| !gone.iter().any(|ids| ids.contains(id)));
+        }
+        self.left_messages.extend(later.left_messages);
+        self.left_messages.retain(|id| !self.messages.contains(id));
+        self.left_core_blocks.extend(later.left_core_blocks);
+        self.left_core_blocks.sort_unstable();
+        self.left_core_blocks.dedup();
+        self.left_documents.extend(later.left_documents);
+        self.counts.add(&later.counts);
     }
 
     /// True if both name the same things. What is only counted may differ: vectors are written in the background.

@@ -28,8 +28,8 @@ pub trait ForgetStore: Send + Sync {
     async fn dependents(&self, id: NodeId) -> Result<Option<Dependents>, StoreError>;
     /// Previews an erasure by running it and rolling it back.
     async fn preview_forgetting(&self, act: ForgetRequest) -> Result<ForgetSummary, StoreError>;
-    /// Does it. With `expected`, only if it takes exactly that. A receipt is completed with what was taken and kept in
-    /// the same transaction.
+    /// Does it. With `expected`, only if it takes exactly that. A receipt is completed with what was taken and stored in
+    /// the same transaction; to a stored receipt of the same id it is added.
     async fn forget(
         &self,
         act: ForgetRequest,

@@ -219,8 +219,8 @@ pub trait ImportStore: Send + Sync {
         remembering: Remembering,
     ) -> Result<Option<ImportRun>, StoreError>;
 
-    /// A run's sessions with the number of their messages, oldest first.
-    async fn import_sessions(&self, id: ImportId) -> Result<Vec<(SessionId, u32)>, StoreError>;
+    /// A run's sessions, oldest first.
+    async fn import_sessions(&self, id: ImportId) -> Result<Vec<SessionId>, StoreError>;
 
     /// Deletes a run whose messages are all gone, with its empty sessions and what it skipped. False if it is not there
     /// or has messages.

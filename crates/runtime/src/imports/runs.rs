@@ -25,9 +25,6 @@ use tokio_util::sync::CancellationToken;
 use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadFolder};
 use crate::runtime::Runtime;
 
-/// Messages that are erased in one act: a turn meanwhile waits for one of them at most.
-const MESSAGES_AT_ONCE: u32 = 500;
-
 /// The dependencies of imports.
 pub struct ImportParts {
     /// Runs and their messages.
@@ -415,13 +412,11 @@ impl Runtime {
             imports.store.set_remembering(id, Remembering::Paused).await?;
             undone.messages = imports.store.import_run(id).await?.map_or(run.recorded, |run| run.recorded);
             let sessions = imports.store.import_sessions(id).await?;
-            for sessions in groups(&sessions) {
-                match self.erase_sessions(&run.scope, sessions).await {
-                    Ok(receipt) => undone.receipts.push(receipt),
-                    // A run that was cut off has erased them.
-                    Err(EraseError::Nothing(_)) => {}
-                    Err(error) => return Err(error.into()),
-                }
+            match self.erase_sessions(&run.scope, sessions.into_iter().collect()).await {
+                Ok(receipt) => undone.receipts.push(receipt),
+                // An undo that was cut off has erased them.
+                Err(EraseError::Nothing(_)) => {}
+                Err(error) => return Err(error.into()),
             }
             self.overwrite_erased(&run.scope).await;
             imports.store.delete_import(id).await?;
@@ -446,23 +441,6 @@ impl Runtime {
         };
         Ok(self.erase_rows(request).await?.id)
     }
-}
-
-/// Sessions in groups of a bounded number of messages, so that a turn meanwhile waits for none of them long.
-fn groups(sessions: &[(SessionId, u32)]) -> Vec<BTreeSet<SessionId>> {
-    let mut groups: Vec<BTreeSet<SessionId>> = Vec::new();
-    let mut messages = 0_u32;
-    for (session, count) in sessions {
-        messages = messages.saturating_add(*count);
-        if groups.is_empty() || messages > MESSAGES_AT_ONCE {
-            messages = *count;
-            groups.push(BTreeSet::new());
-        }
-        if let Some(group) = groups.last_mut() {
-            group.insert(*session);
-        }
-    }
-    groups
 }
 
 impl ImportStatusReport {

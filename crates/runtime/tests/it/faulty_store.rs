@@ -47,6 +47,8 @@ use store::{SqliteStore, StoreOptions};
 /// What happens at the next call of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// It works; the fault after it is for the next call.
+    Works,
     /// It fails and changes nothing.
     Error(StoreError),
     /// It panics.
@@ -111,7 +113,7 @@ impl FaultyStore {
             Some(Fault::Error(error)) => return Err(error.clone()),
             Some(Fault::Panic) => panic!("the story wants {method} to panic"),
             Some(Fault::DeathBefore) => self.die(),
-            Some(Fault::DeathAfter) | None => {}
+            Some(Fault::DeathAfter | Fault::Works) | None => {}
         }
         if self.is_dead() {
             pending::<()>().await;

@@ -35,6 +35,7 @@ mod recovery;
 mod vectors;
 mod changeover;
 mod forgetting;
+mod large_erasures;
 mod diary;
 mod plans;
 mod proactive;

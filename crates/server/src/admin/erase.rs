@@ -369,6 +369,7 @@ impl From<EraseError> for Problem {
             EraseError::Unconfirmed => Self::unprocessable(error.to_string()),
             EraseError::UnknownConfirmation | EraseError::Changed => Self::conflict(error.to_string()),
             EraseError::Nothing(_) => Self::not_found(error.to_string()),
+            EraseError::Interrupted { .. } => Self::unavailable(error.to_string()),
             EraseError::Store(error) => error.into(),
         }
     }

@@ -96,7 +96,7 @@ impl ImportStore for LateReads {
         self.store.set_remembering(id, remembering).await
     }
 
-    async fn import_sessions(&self, id: ImportId) -> Result<Vec<(SessionId, u32)>, StoreError> {
+    async fn import_sessions(&self, id: ImportId) -> Result<Vec<SessionId>, StoreError> {
         self.store.import_sessions(id).await
     }
 

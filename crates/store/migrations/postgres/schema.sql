@@ -476,6 +476,14 @@ CREATE TABLE erasure_instances (
     PRIMARY KEY (receipt_id, instance_id)
 );
 
+-- What the later groups of a large erasure took. Each group is a transaction of its own, and the receipt covers all.
+CREATE TABLE erasure_parts (
+    receipt_id BYTEA  NOT NULL REFERENCES erasure_receipts (id) ON DELETE CASCADE,
+    number     BIGINT NOT NULL,
+    taken      TEXT   NOT NULL CHECK ((taken::json IS NULL) = (taken IS NULL)),
+    PRIMARY KEY (receipt_id, number)
+);
+
 CREATE TABLE hub_untold_deletions (
     persona_id  TEXT NOT NULL REFERENCES personas (id) ON DELETE CASCADE,
     user_id     TEXT NOT NULL,

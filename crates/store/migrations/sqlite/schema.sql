@@ -927,6 +927,14 @@ CREATE TABLE erasure_instances (
     PRIMARY KEY (receipt_id, instance_id)
 ) STRICT, WITHOUT ROWID;
 
+-- What the later groups of a large erasure took. Each group is a transaction of its own, and the receipt covers all.
+CREATE TABLE erasure_parts (
+    receipt_id BLOB    NOT NULL REFERENCES erasure_receipts (id) ON DELETE CASCADE,
+    number     INTEGER NOT NULL,
+    taken      TEXT    NOT NULL CHECK (json_valid(taken)),
+    PRIMARY KEY (receipt_id, number)
+) STRICT, WITHOUT ROWID;
+
 -- One row while freed pages or the write-ahead log may still hold removed text.
 CREATE TABLE overwriting_due (
     number INTEGER NOT NULL PRIMARY KEY CHECK (number = 1)

@@ -87,6 +87,7 @@ pub(super) const TABLES: &[Table] = &[
     of("reduced_nodes", "node_seq", "concept_nodes", "seq"),
     table("erasure_receipts", Persona("persona_id")),
     of("erasure_instances", "receipt_id", "erasure_receipts", "id"),
+    of("erasure_parts", "receipt_id", "erasure_receipts", "id"),
     table("proactive_decisions", Scope("scope")),
     table("proactive_mutes", User("user_id")),
     table("llm_calls", Home),

@@ -105,10 +105,14 @@ impl SqliteStore {
     pub async fn missed_erasures(&self, newer: &Path) -> Result<MissedErasures, StoreError> {
         let options = StoreOptions::default();
         let newer = newer.to_owned();
-        let (erased, receipts) = super::blocking(move || {
+        let (erased, receipts, parts) = super::blocking(move || {
             let connection = open_for_reading(&newer, &options)?.into();
             let read = |error: sql::Error| Failure::from(error).of_read();
-            Ok((tombstones(&connection).map_err(read)?, receipts(&connection).map_err(read)?))
+            Ok((
+                tombstones(&connection).map_err(read)?,
+                receipts(&connection).map_err(read)?,
+                receipt_parts(&connection).map_err(read)?,
+            ))
         })
         .await?;
         self.write(move |unit| {
@@ -138,6 +142,12 @@ impl SqliteStore {
                     params![receipt.0, receipt.1, receipt.2, receipt.3, receipt.4],
                 )? as u64;
             }
+            for (receipt, number, taken) in &parts {
+                unit.connection.execute(
+                    "INSERT OR IGNORE INTO erasure_parts (receipt_id, number, taken) VALUES (?1, ?2, ?3)",
+                    params![receipt, number, taken],
+                )?;
+            }
             let scoped = |((persona, user), selection): ((String, String), Selection)| {
                 let scope = Scope { persona: PersonaId::new(persona).ok()?, user: UserId::new(user).ok()? };
                 Some((scope, selection))
@@ -165,6 +175,18 @@ fn tombstones(connection: &Connection) -> sql::Result<Vec<Tombstone>> {
         .query_map([], |row| {
             Ok(Tombstone { kind: row.get(0)?, id: rows::uuid(row, 1)?, persona: row.get(2)?, user: row.get(3)? })
         })?
+        .collect()
+}
+
+/// The parts of receipts, by id of the receipt and number. A database of an earlier version has none.
+fn receipt_parts(connection: &Connection) -> sql::Result<Vec<(Vec<u8>, i64, String)>> {
+    let known = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'erasure_parts')";
+    if !connection.query_row(known, [], |row| row.get(0))? {
+        return Ok(Vec::new());
+    }
+    connection
+        .prepare_cached("SELECT receipt_id, number, taken FROM erasure_parts ORDER BY receipt_id, number")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect()
 }
 

@@ -120,6 +120,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "titles_and_versions",
         sql: include_str!("../../migrations/sqlite/0025_titles_and_versions.sql"),
     },
+    Migration {
+        number: 26,
+        name: "erasure_parts",
+        sql: include_str!("../../migrations/sqlite/0026_erasure_parts.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -1,22 +1,23 @@
 //! Receipts of erasures.
 
 use memory::Scope;
-use memory::forget::{ErasureReceipt, InstanceReach};
+use memory::forget::{ErasureReceipt, ForgetSummary, InstanceReach};
 use memory::identifiers::ErasureId;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
-/// Keeps a receipt, and which instances are to be reached. They have to pull past the last change that this hub made in the
-/// scope, which is part of the erasure.
+/// Inserts a receipt, or adds to the one of this id what another group of the same erasure took, and which instances are to be
+/// reached. They have to pull past the last change that this hub made in the scope, which is part of the erasure.
 pub(super) fn insert_receipt(
     connection: &Connection,
     receipt: &ErasureReceipt,
     instances: &[InstanceReach],
 ) -> Result<()> {
-    connection
+    let inserted = connection
         .prepare_cached(
-            "INSERT INTO erasure_receipts (id, persona_id, user_id, created_at, receipt) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO erasure_receipts (id, persona_id, user_id, created_at, receipt) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
             receipt.id.0.into_bytes(),
@@ -25,15 +26,45 @@ pub(super) fn insert_receipt(
             microseconds(receipt.created_at),
             to_json(receipt)?,
         ])?;
+    if inserted == 0 {
+        insert_part(connection, receipt)?;
+    }
     for instance in instances {
         connection
             .prepare_cached(
                 "INSERT INTO erasure_instances (receipt_id, instance_id, author, counter)
                  SELECT ?1, ?2, own.author, coalesce((SELECT max(counter) FROM hub_seen WHERE persona_id = ?3
                      AND author = CASE own.author WHEN '' THEN own.id ELSE own.author END), 0)
-                 FROM hub_own_instance own",
+                 FROM hub_own_instance own WHERE true
+                 ON CONFLICT (receipt_id, instance_id) DO UPDATE
+                     SET author = excluded.author, counter = excluded.counter, reached_at = NULL",
             )?
             .execute(params![receipt.id.0.into_bytes(), instance.id, receipt.scope.persona.as_str()])?;
+    }
+    Ok(())
+}
+
+/// Adds a part to a receipt, whose freed pages are to be overwritten again.
+fn insert_part(connection: &Connection, receipt: &ErasureReceipt) -> Result<()> {
+    let id = receipt.id.0.into_bytes();
+    connection
+        .prepare_cached(
+            "INSERT INTO erasure_parts (receipt_id, number, taken)
+             SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM erasure_parts WHERE receipt_id = ?1",
+        )?
+        .execute(params![id, to_json(&receipt.taken)?])?;
+    connection
+        .prepare_cached("UPDATE erasure_receipts SET overwritten_at = NULL WHERE id = ?1")?
+        .execute([id])?;
+    Ok(())
+}
+
+/// Adds what the later groups of its erasure took.
+fn add_parts(connection: &Connection, receipt: &mut ErasureReceipt) -> Result<()> {
+    let mut parts =
+        connection.prepare_cached("SELECT taken FROM erasure_parts WHERE receipt_id = ?1 ORDER BY number")?;
+    for part in parts.query_map([receipt.id.0.into_bytes()], |row| rows::json::<ForgetSummary>(row, 0))? {
+        receipt.taken.merge(part?);
     }
     Ok(())
 }
@@ -82,7 +113,8 @@ pub(super) fn by_id(connection: &Connection, id: ErasureId) -> Result<Option<Era
 }
 
 fn receipt(connection: &Connection, row: &Row<'_>) -> Result<ErasureReceipt> {
-    let kept: ErasureReceipt = rows::json(row, 0)?;
+    let mut kept: ErasureReceipt = rows::json(row, 0)?;
+    add_parts(connection, &mut kept)?;
     let instances = instances_of(connection, kept.id)?;
     Ok(ErasureReceipt { overwritten_at: rows::optional_time(row, 1)?, instances, ..kept })
 }

@@ -142,14 +142,13 @@ impl ImportStore for SqliteStore {
         .await
     }
 
-    async fn import_sessions(&self, id: ImportId) -> Result<Vec<(SessionId, u32)>, StoreError> {
+    async fn import_sessions(&self, id: ImportId) -> Result<Vec<SessionId>, StoreError> {
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT c.id, c.message_count FROM import_runs r JOIN sessions c ON c.import_run = r.number
+                "SELECT c.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
                  WHERE r.id = ?1 ORDER BY c.first_message_at, c.id",
             )?;
-            let session = |row: &Row<'_>| Ok((SessionId(rows::uuid(row, 0)?), row.get(1)?));
-            let found = statement.query_map([id.0.into_bytes()], session)?;
+            let found = statement.query_map([id.0.into_bytes()], |row| Ok(SessionId(rows::uuid(row, 0)?)))?;
             Ok(found.collect::<Result<_>>()?)
         })
         .await

@@ -129,6 +129,7 @@ const NO_WORDS: &[&str] = &[
     "entity_changes.changed_by",
     "erasure_instances.author",
     "erasure_instances.instance_id",
+    "erasure_parts.taken",
     "erasure_receipts.persona_id",
     "erasure_receipts.receipt",
     "erasure_receipts.user_id",

@@ -331,6 +331,13 @@ pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
     assert!(store.overwrite_freed(at(2_000)).await?);
     let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
     assert_eq!(receipt.overwritten_at, Some(at(2_000)));
+
+    stage.say("fourth zebra", 3).await?;
+    let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
+    store.forget(wanted, None, Some(proof(2))).await?;
+    let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
+    assert_eq!((receipt.taken.messages.len(), receipt.overwritten_at), (3, None), "a later group is added");
+    assert_eq!(store.erasure_receipts(&stage.scope, None, 5).await?.len(), 2);
     Ok(())
 }
 

@@ -73,6 +73,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "titles_and_versions",
         sql: include_str!("../../../migrations/postgres/0025_titles_and_versions.sql"),
     },
+    Migration {
+        number: 26,
+        name: "erasure_parts",
+        sql: include_str!("../../../migrations/postgres/0026_erasure_parts.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;
