@@ -185,8 +185,7 @@ impl Eraser<'_> {
         }
     }
 
-    /// Splits a selection by its messages. Rows that are not messages, and the text, come last: what stands in the messages is gone
-    /// then.
+    /// Splits a selection by its messages. Other rows and the text come last: they are mostly gone with the messages by then.
     async fn groups(
         &self,
         selection: &Selection,

@@ -2,11 +2,8 @@
 
 use memory::core_blocks::CoreBlockLabel;
 use memory::entities::EntityKind;
-use memory::forget::{
-    ErasureReceipt, ForgetMode, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary, ForgetTarget,
-    Selection,
-};
-use memory::identifiers::{EntityId, ErasureId, RejectedId};
+use memory::forget::{ForgetMode, ForgetOutcome, ForgetRequest, ForgetResult, ForgetTarget, Selection};
+use memory::identifiers::{EntityId, RejectedId};
 use memory::messages::{Message, Role, TurnStatus};
 use memory::mood::Mood;
 use memory::nodes::{NewNode, NodeKind, Proposal, RejectedMemory, RejectedQuote};
@@ -20,7 +17,7 @@ use super::stage::{MODEL, Stage, at, embedding, phrase, quote_all, receipt};
 use crate::{pair, replace_waiting};
 
 /// An act in the stage's scope.
-fn act(stage: &Stage<'_>, selection: Selection, thoughts: ForgetMode) -> ForgetRequest {
+pub(super) fn act(stage: &Stage<'_>, selection: Selection, thoughts: ForgetMode) -> ForgetRequest {
     ForgetRequest { scope: stage.scope.clone(), selection, thoughts, at: at(1_000) }
 }
 
@@ -28,7 +25,7 @@ pub(super) fn messages(messages: &[&Message]) -> Selection {
     Selection { messages: messages.iter().map(|message| message.id).collect(), ..Selection::default() }
 }
 
-fn text(text: &str) -> Selection {
+pub(super) fn text(text: &str) -> Selection {
     Selection { text: Some(text.to_owned()), ..Selection::default() }
 }
 
@@ -288,56 +285,6 @@ pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
     assert_eq!(store.session(session.id).await?.and_then(|session| session.summary), None);
     assert_eq!(store.message(theirs.id).await?, Some(theirs), "other people's memory is not touched");
     assert!(forget(&stage, text("zebra"), ForgetMode::Cascade).await?.taken.is_empty());
-    Ok(())
-}
-
-/// A confirmed act that would take something else than was shown does nothing; a receipt is part of the act.
-pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
-    let stage = Stage::set(store).await?;
-    stage.say("first zebra", 0).await?;
-    let shown = store.preview_forgetting(act(&stage, text("zebra"), ForgetMode::Cascade)).await?;
-    let second = stage.say("second zebra", 1).await?;
-    let proof = |number: u128| ErasureReceipt {
-        id: ErasureId(uuid::Uuid::from_u128(number)),
-        scope: stage.scope.clone(),
-        created_at: at(1_000),
-        selected_by: vec!["text".to_owned()],
-        taken: ForgetSummary::default(),
-        copies: vec!["old.db".to_owned()],
-        overwritten_at: None,
-        instances: Vec::new(),
-    };
-    let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
-    let outcome = store.forget(wanted.clone(), Some(shown), Some(proof(1))).await?;
-    assert_eq!(outcome, ForgetOutcome::Changed);
-    assert!(store.message(second.id).await?.is_some());
-    assert_eq!(store.erasure_receipts(&stage.scope, None, 5).await?, []);
-
-    let shown = store.preview_forgetting(wanted.clone()).await?;
-    assert!(matches!(
-        store.forget(wanted.clone(), Some(shown), Some(proof(2))).await?,
-        ForgetOutcome::Done(_)
-    ));
-    let nothing = store.forget(wanted.clone(), None, Some(proof(9))).await?;
-    assert_eq!(nothing, ForgetOutcome::Nothing(Vec::new()), "nothing went, so nothing is proven");
-    stage.say("third zebra", 2).await?;
-    store.forget(wanted, None, Some(proof(3))).await?;
-    let receipts = store.erasure_receipts(&stage.scope, None, 5).await?;
-    assert_eq!(receipts.iter().map(|receipt| receipt.id).collect::<Vec<_>>(), [proof(3).id, proof(2).id]);
-    assert_eq!((receipts[0].taken.messages.len(), receipts[1].taken.messages.len()), (1, 2));
-    assert_eq!(store.erasure_receipts(&stage.scope, Some(proof(3).id), 5).await?, [receipts[1].clone()]);
-    assert_eq!(store.erasure_receipts(&stage.other, None, 5).await?, []);
-
-    assert!(store.overwrite_freed(at(2_000)).await?);
-    let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
-    assert_eq!(receipt.overwritten_at, Some(at(2_000)));
-
-    stage.say("fourth zebra", 3).await?;
-    let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
-    store.forget(wanted, None, Some(proof(2))).await?;
-    let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
-    assert_eq!((receipt.taken.messages.len(), receipt.overwritten_at), (3, None), "a later group is added");
-    assert_eq!(store.erasure_receipts(&stage.scope, None, 5).await?.len(), 2);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ mod access;
 mod capture;
 mod corrections;
 mod entities;
+mod erasure_receipts;
 mod extraction;
 mod forgetting;
 mod graph;
@@ -44,6 +45,7 @@ pub use entities::{
     entity_vectors_follow_their_text, forgetting_knows_who_is_whom,
     of_many_links_the_newest_and_the_weightiest_are_given,
 };
+pub use erasure_receipts::only_what_was_shown_is_erased;
 pub use extraction::{
     a_merged_mention_is_counted, a_refused_memory_waits_for_a_person, a_superseded_node_stays_in_history,
     a_taken_name_stays_where_it_is, an_extraction_is_written_once, an_extraction_needs_a_claim,
@@ -53,8 +55,7 @@ pub use forgetting::{
     a_claim_is_lost_when_something_is_forgotten, a_mention_outlives_the_first_words,
     a_message_takes_what_rests_on_it, a_reset_leaves_a_new_persona, a_text_goes_wherever_it_stands,
     an_edit_of_a_core_block_can_be_forgotten, names_go_with_the_last_text_that_holds_them,
-    only_what_was_shown_is_erased, other_words_keep_an_event, receipts_and_turns_keep_no_words,
-    thoughts_go_with_what_they_rest_on,
+    other_words_keep_an_event, receipts_and_turns_keep_no_words, thoughts_go_with_what_they_rest_on,
 };
 pub use graph::{
     a_graph_comes_back_from_an_archive, an_edge_is_changed_and_stays_the_only_one,

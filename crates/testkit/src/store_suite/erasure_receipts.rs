@@ -1,0 +1,59 @@
+//! Receipts of erasures: only what was shown goes, and groups of one erasure share a receipt.
+
+use memory::forget::{ErasureReceipt, ForgetMode, ForgetOutcome, ForgetSummary};
+use memory::identifiers::ErasureId;
+use memory::ports::Store;
+
+use super::Outcome;
+use super::forgetting::{act, text};
+use super::stage::{Stage, at};
+
+/// A confirmed act that would take something else than was shown does nothing; a receipt is part of the act.
+pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    stage.say("first zebra", 0).await?;
+    let shown = store.preview_forgetting(act(&stage, text("zebra"), ForgetMode::Cascade)).await?;
+    let second = stage.say("second zebra", 1).await?;
+    let proof = |number: u128| ErasureReceipt {
+        id: ErasureId(uuid::Uuid::from_u128(number)),
+        scope: stage.scope.clone(),
+        created_at: at(1_000),
+        selected_by: vec!["text".to_owned()],
+        taken: ForgetSummary::default(),
+        copies: vec!["old.db".to_owned()],
+        overwritten_at: None,
+        instances: Vec::new(),
+    };
+    let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
+    let outcome = store.forget(wanted.clone(), Some(shown), Some(proof(1))).await?;
+    assert_eq!(outcome, ForgetOutcome::Changed);
+    assert!(store.message(second.id).await?.is_some());
+    assert_eq!(store.erasure_receipts(&stage.scope, None, 5).await?, []);
+
+    let shown = store.preview_forgetting(wanted.clone()).await?;
+    assert!(matches!(
+        store.forget(wanted.clone(), Some(shown), Some(proof(2))).await?,
+        ForgetOutcome::Done(_)
+    ));
+    let nothing = store.forget(wanted.clone(), None, Some(proof(9))).await?;
+    assert_eq!(nothing, ForgetOutcome::Nothing(Vec::new()), "nothing went, so nothing is proven");
+    stage.say("third zebra", 2).await?;
+    store.forget(wanted, None, Some(proof(3))).await?;
+    let receipts = store.erasure_receipts(&stage.scope, None, 5).await?;
+    assert_eq!(receipts.iter().map(|receipt| receipt.id).collect::<Vec<_>>(), [proof(3).id, proof(2).id]);
+    assert_eq!((receipts[0].taken.messages.len(), receipts[1].taken.messages.len()), (1, 2));
+    assert_eq!(store.erasure_receipts(&stage.scope, Some(proof(3).id), 5).await?, [receipts[1].clone()]);
+    assert_eq!(store.erasure_receipts(&stage.other, None, 5).await?, []);
+
+    assert!(store.overwrite_freed(at(2_000)).await?);
+    let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
+    assert_eq!(receipt.overwritten_at, Some(at(2_000)));
+
+    stage.say("fourth zebra", 3).await?;
+    let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
+    store.forget(wanted, None, Some(proof(2))).await?;
+    let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
+    assert_eq!((receipt.taken.messages.len(), receipt.overwritten_at), (3, None), "a later group is added");
+    assert_eq!(store.erasure_receipts(&stage.scope, None, 5).await?.len(), 2);
+    Ok(())
+}
