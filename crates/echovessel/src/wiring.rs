@@ -32,7 +32,7 @@ use crate::embedding::EmbeddingSetup;
 use crate::followed_hub::followed_hub;
 use crate::home::Home;
 use crate::language_model::{self, LlmSummary};
-use crate::system::random_bytes;
+use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::voice_setup::{voice_hosts, voice_settings};
 
 /// Tokens that a reply's prompt may take where neither the configuration nor the model says it.
@@ -116,8 +116,15 @@ pub(crate) async fn wire(
         settings: runtime_settings(config, model.context_tokens())?,
     };
     let runtime = Runtime::new(parts);
-    let hub =
-        hub(config, home, &database, embedding.embedder(), runtime.summariser(), clock.clone(), ids.clone())?;
+    let hub = hub(
+        config,
+        home,
+        &database,
+        embedding.embedder(),
+        Some(runtime.summariser()),
+        clock.clone(),
+        ids.clone(),
+    )?;
     let shared_clock = clock.clone();
     let graph = graph(&database, embedding.embedder(), clock, ids);
     hub.link(Arc::new(graph.clone()));
@@ -143,13 +150,18 @@ pub(crate) async fn wire(
     Ok(Services { database, ledger, hub, graph, runtime, model, prices, embedding, voice_hosts })
 }
 
+/// The shared self of a home that no daemon holds: without vectors and without roll-ups, which the daemon makes.
+pub(crate) fn bare_hub(config: &Config, home: &Home, database: &Arc<SqliteStore>) -> anyhow::Result<Hub> {
+    hub(config, home, database, None, None, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default()))
+}
+
 /// The shared self on the home's database, with its files in the home.
 fn hub(
     config: &Config,
     home: &Home,
     database: &Arc<SqliteStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    summariser: Arc<dyn Summariser>,
+    summariser: Option<Arc<dyn Summariser>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 ) -> anyhow::Result<Hub> {
@@ -162,7 +174,7 @@ fn hub(
         corrections: database.clone(),
         users: database.clone(),
         embedder,
-        summariser: Some(summariser),
+        summariser,
         clock,
         ids,
         settings: HubSettings {

@@ -12,6 +12,9 @@ use crate::version_vector::VersionVector;
 
 /// Longest content of one document, in bytes.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
+/// `edited_by` of a document that an import wrote. No facts of the graph are drawn from it: whether it tells of the user's life is
+/// unknown, and a book would be asked about page by page.
+pub const IMPORTED: &str = "import";
 
 /// One state of a document. What was written stays as it was; a change is another version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use crate::api::memories::{
     MemoryUpdate, MemoryWritten,
 };
 use crate::daily;
-use crate::documents::{Document, Version};
+use crate::documents::{Document, IMPORTED, Version};
 use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName, Granularity, InstanceId, NAME_LENGTH_MAX, Slug};
 use crate::service::{Caller, Hub};
@@ -58,6 +58,37 @@ impl Hub {
             act.write_edit(&document_name, version, beside);
             if act.save().await? {
                 return Ok(written("wrote"));
+            }
+        }
+    }
+
+    /// Writes documents that an import brings, in one transaction. Those that are there already are left as they are.
+    ///
+    /// # Errors
+    /// If a document is too long, or storage fails; then nothing was written.
+    pub async fn import_documents(
+        &self,
+        caller: &Caller,
+        documents: &[(DiaryName, String)],
+    ) -> Result<(), HubError> {
+        let names: Vec<DocumentName> =
+            documents.iter().map(|(name, _)| DocumentName::Diary(name.clone())).collect();
+        let _turn = self.lock_writes().await;
+        loop {
+            let (mut act, before) = self.begin_with_all(caller, &names).await?;
+            for ((name, (_, text)), before) in names.iter().zip(documents).zip(before) {
+                if before.as_ref().and_then(Document::content).is_some() {
+                    continue;
+                }
+                let content = format!("{}\n", text.trim_end());
+                act.check(name, Some(&content))?;
+                let heads = before.map(|document| document.heads).unwrap_or_default();
+                let (mut version, beside) = act.edit(heads, Some(content));
+                version.edited_by = IMPORTED.to_owned();
+                act.write_edit(name, version, beside);
+            }
+            if act.commit.documents.is_empty() || act.save().await? {
+                return Ok(());
             }
         }
     }

@@ -129,7 +129,8 @@ pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportErro
         tally.add(found.item);
     }
     let mut look = tally.finish();
-    let is_unread = look.messages + look.cards + look.core_drafts + look.lorebooks + look.saved_memories == 0;
+    let is_unread = look.messages + look.cards + look.core_drafts + look.lorebooks == 0
+        && look.saved_memories + look.documents == 0;
     if let Some(source) = sources.list().first().filter(|_| is_unread) {
         look.fields = field_names_of(&Head::read(source)?);
         look.fields.truncate(LOOK_LIST_MAX);

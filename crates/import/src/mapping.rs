@@ -67,11 +67,12 @@ impl Mapping {
 
     /// Checks that the mapping fits the files: somebody is the user or the persona, every name occurs, the zone exists.
     pub fn check(&self, look: &Look) -> Result<(), MappingError> {
-        if look.messages + look.saved_memories == 0 && look.cards + look.core_drafts + look.lorebooks > 0 {
+        let is_taken = look.messages + look.saved_memories + look.documents > 0;
+        if !is_taken && look.cards + look.core_drafts + look.lorebooks > 0 {
             let reason = ": this describes a character, of which a persona is made";
             return Err(MappingError::NoMessages(reason.to_owned()));
         }
-        if look.messages + look.saved_memories == 0 {
+        if !is_taken {
             let fields: Vec<&str> = look.fields.iter().take(NAMED_FIELDS_MAX).map(String::as_str).collect();
             let reason = match look.skipped.first() {
                 _ if !fields.is_empty() => {

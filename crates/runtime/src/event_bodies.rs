@@ -103,6 +103,7 @@ pub struct ImportProgress {
     total: Option<u64>,
     found: u64,
     recorded: u64,
+    documents: u64,
     already_there: u64,
     /// Saved memories of the other program that wait for a person.
     proposed: u64,
@@ -120,6 +121,7 @@ impl ImportProgress {
             total: report.upload.as_ref().map(|upload| upload.look.found),
             found: run.found,
             recorded: run.recorded,
+            documents: run.documents,
             already_there: run.already_there,
             proposed: run.proposed,
             skipped: run.skipped,

@@ -9,6 +9,7 @@ use super::branches::{Content, Node, add_tree};
 use super::building::{attachment, conversation_with_star, message};
 use super::digests::stable_id;
 use super::listed::{self, Element, ListedFormat, lenient, text_at};
+use super::openclaw::day_of;
 use super::{Context, Format, statements};
 use crate::item::{Attachment, CoreBlock, CoreDraft, Document, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
@@ -152,7 +153,7 @@ fn content(
             items.push_back(Item::Document(Document {
                 id: format!("{}#{index}", exported.uuid),
                 name: name.to_owned(),
-                day: None,
+                day: exported.created_at.as_deref().and_then(day_of),
                 text: text.to_owned(),
                 is_cleaned: element.is_cleaned,
                 place: place.clone(),
@@ -172,7 +173,7 @@ fn content(
 
 fn add_project(project: &Value, element: &Element<'_>, items: &mut VecDeque<Item>) {
     let name = text_at(project, "name").unwrap_or("project");
-    if let Some(text) = text_at(project, "prompt_template") {
+    if let Some(text) = text_at(project, "prompt_template").filter(|text| !text.trim().is_empty()) {
         items.push_back(Item::CoreDraft(CoreDraft {
             block: CoreBlock::Style,
             title: format!("Instructions of the project {name}"),
@@ -186,7 +187,7 @@ fn add_project(project: &Value, element: &Element<'_>, items: &mut VecDeque<Item
         items.push_back(Item::Document(Document {
             id: text_at(document, "uuid").map_or_else(|| full_name.clone(), str::to_owned),
             name: full_name,
-            day: None,
+            day: text_at(document, "created_at").and_then(day_of),
             text: text_at(document, "content").unwrap_or_default().to_owned(),
             is_cleaned: element.is_cleaned,
             place: element.place.clone(),

@@ -40,6 +40,20 @@ pub(super) fn columns_of(head: &Head) -> Option<Vec<String>> {
     }
 }
 
+/// True if the text is a table: by the file's name, or because its first lines have as many columns as each other, three or more.
+pub(super) fn is_table(context: &Context<'_>) -> bool {
+    let name = context.source.name().to_lowercase();
+    if name.ends_with(".csv") || name.ends_with(".tsv") {
+        return true;
+    }
+    let head = context.head;
+    let Some(separator) = header_line(head).and_then(separator_of) else { return false };
+    let lines: Vec<&str> = head.lines().filter(|line| !line.trim().is_empty()).take(TABLE_LINES).collect();
+    let columns = |line: &str| line.bytes().filter(|byte| *byte == separator).count() + 1;
+    let first = lines.first().map_or(0, |line| columns(line));
+    lines.len() > 1 && first >= 3 && lines.iter().all(|line| columns(line) == first)
+}
+
 fn header_line(head: &Head) -> Option<&str> {
     head.lines().find(|line| !line.trim().is_empty())
 }
@@ -61,6 +75,8 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     }))
 }
 
+/// Lines that say whether a text is a table.
+const TABLE_LINES: usize = 5;
 /// Longest record, in bytes.
 const RECORD_BYTES_MAX: usize = MESSAGE_BYTES_MAX * 2;
 

@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 
+use super::csv_table;
 use super::openclaw::day_of;
 use super::transcript::is_utf16;
 use super::{Context, Format, Reader, one};
@@ -32,7 +33,10 @@ fn is_text(context: &Context<'_>) -> bool {
         let start = start.to_ascii_lowercase();
         start.starts_with("<html") || start.starts_with("<!doc") || start.starts_with("<?xml")
     });
-    !head.text.trim().is_empty() && broken * BROKEN_DIVISOR <= all && !is_markup
+    !head.text.trim().is_empty()
+        && !csv_table::is_table(context)
+        && broken * BROKEN_DIVISOR <= all
+        && !is_markup
 }
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {

@@ -84,7 +84,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     })))
 }
 
-/// The day that a file's name begins with: `2026-01-05`, `2026-01-05-walk`.
+/// The day that a text begins with: `2026-01-05`, `2026-01-05-walk`, `2026-01-05T10:00:00Z`.
 pub(super) fn day_of(stem: &str) -> Option<Date> {
     stem.get(..10)?.parse().ok()
 }

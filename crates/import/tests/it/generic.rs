@@ -101,6 +101,18 @@ fn other_text_is_a_document() {
     let read = items("diary.md", diary);
     let [Item::Document(document)] = &read[..] else { panic!("{read:?}") };
     assert_eq!((document.text.as_str(), document.day.unwrap().to_string()), (diary, "2024-01-05".to_owned()));
+    let letter = "Dear Ann,\n\nthe ferry, the rain, the wind: all was late.\nCome soon,\nMira\n";
+    assert!(matches!(items("letter.txt", letter)[..], [Item::Document(_)]));
+}
+
+#[test]
+fn unknown_table_is_no_document_and_its_columns_are_named() {
+    let table = "Wann;Wer;Nachricht\n05.01.2024 10:00;Ann;Hallo\n05.01.2024 10:01;Mira;Na du\n";
+    for name in ["talk.csv", "talk.txt"] {
+        let look = look_at(name, table);
+        assert_eq!((look.documents, look.skipped_count), (0, 1), "{name}");
+        assert_eq!(look.fields, ["Wann", "Wer", "Nachricht"], "{name}");
+    }
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub struct Selection {
     pub sessions: BTreeSet<SessionId>,
     /// Entities: with their names, and the nodes about them.
     pub entities: BTreeSet<EntityId>,
+    /// Documents, as `category/file` or `granularity/file`, whole with all their versions. Core blocks are left.
+    pub documents: BTreeSet<String>,
     /// Folded text ([`crate::text::fold`]): every message, node and name that contains it.
     pub text: Option<String>,
     /// True if the messages that selected nodes quote, or that name selected entities, are selected too.
@@ -71,8 +73,8 @@ pub struct Selection {
 impl Selection {
     /// True if nothing is pointed at.
     pub fn is_empty(&self) -> bool {
-        let ids = [self.messages.len(), self.nodes.len(), self.sessions.len(), self.entities.len()];
-        ids.iter().all(|count| *count == 0) && self.text.is_none()
+        let count = self.messages.len() + self.nodes.len() + self.sessions.len() + self.entities.len();
+        count + self.documents.len() == 0 && self.text.is_none()
     }
 }
 

@@ -65,11 +65,14 @@ pub struct ImportRun {
     /// Position at which reading resumes, as JSON of the reader.
     #[serde(skip)]
     pub position: String,
-    /// Everything that was read so far: recorded, already there, proposed and skipped.
+    /// Everything that was read so far: recorded, written as documents, already there, proposed and skipped.
     pub found: u64,
     /// Messages that it recorded.
     pub recorded: u64,
-    /// Messages and saved memories that an earlier import had brought.
+    /// Documents that it wrote.
+    #[serde(default)]
+    pub documents: u64,
+    /// Messages, documents and saved memories that an earlier import had brought.
     pub already_there: u64,
     /// Saved memories of the other program that wait for a person.
     pub proposed: u64,
@@ -146,6 +149,15 @@ pub struct ImportedProposal {
     pub at: Timestamp,
 }
 
+/// A document that a run writes, or that an import has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedDocument {
+    /// Names the document: digest of its format and the publisher's id.
+    pub digest: [u8; 16],
+    /// Name in the hub, as `granularity/file`.
+    pub name: String,
+}
+
 /// Some of what a run reads, committed at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportPage {
@@ -155,6 +167,10 @@ pub struct ImportPage {
     pub messages: Vec<ImportedMessage>,
     /// In the order of the file.
     pub proposals: Vec<ImportedProposal>,
+    /// Number of the page's documents that this run has written ([`ImportStore::begin_documents`]).
+    pub documents: u64,
+    /// Number of the page's documents that an earlier import had written.
+    pub documents_there: u64,
     /// Things of the page that were skipped.
     pub skips: Vec<ImportSkip>,
     /// Number of the messages that have no time of their own.
@@ -176,6 +192,17 @@ pub trait ImportStore: Send + Sync {
         page: ImportPage,
         policy: SessionPolicy,
     ) -> Result<Option<ImportRun>, StoreError>;
+
+    /// Notes documents that the run is about to write, before it does: whoever takes the import back finds them also if the run was
+    /// cut off between. Of a document that an earlier import brought, returns that one's name instead.
+    async fn begin_documents(
+        &self,
+        id: ImportId,
+        documents: Vec<ImportedDocument>,
+    ) -> Result<Vec<ImportedDocument>, StoreError>;
+
+    /// Names of the documents that a run wrote.
+    async fn import_documents(&self, id: ImportId) -> Result<Vec<String>, StoreError>;
 
     /// Ends the recording: its open sessions wait for consolidation.
     async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError>;

@@ -50,8 +50,8 @@ pub use entities::{
 };
 pub use forget::ForgetStore;
 pub use imports::{
-    ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
-    ImportedProposal, ImportedSession, NewImport, Remembering,
+    ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedDocument,
+    ImportedMessage, ImportedProposal, ImportedSession, NewImport, Remembering,
 };
 pub use ledger::LedgerStore;
 pub use messages::MessageStore;

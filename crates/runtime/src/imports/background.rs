@@ -164,7 +164,8 @@ impl RuntimeInner {
 
     fn import_recorder<'a>(&'a self, imports: &'a Imports) -> ImportRecorder<'a> {
         let (store, policy) = (&*imports.store, self.settings().session);
-        ImportRecorder { store, clock: self.clock(), ids: self.ids(), policy }
+        let hub = self.hub.get().map(|(hub, _)| hub);
+        ImportRecorder { store, hub, clock: self.clock(), ids: self.ids(), policy }
     }
 
     pub(super) fn publish_import(&self, report: &ImportStatusReport) {

@@ -1,5 +1,6 @@
 //! Imports: files are looked at, a person says who is who, what they hold is recorded, and memory is made of it.
 
+mod documents;
 mod record;
 mod uploads;
 mod runs;

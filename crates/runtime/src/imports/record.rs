@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
+use hub::Hub;
 use import::{
-    ExternalId, Found, Item, Mapped, MappedMessage, Mapper, Mapping, MessageTime, Position, ReadOptions,
-    SavedMemory, Skip, Sources, Speaker,
+    Document, ExternalId, Found, Item, Mapped, MappedMessage, Mapper, Mapping, MessageTime, Position,
+    ReadOptions, SavedMemory, Skip, Sources, Speaker,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -24,6 +25,8 @@ use memory::{Scope, text};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
+
+use super::documents::{ReadDocument, write_documents};
 
 /// Most items of a page.
 const PAGE_ITEMS_MAX: usize = 1_000;
@@ -74,6 +77,8 @@ pub enum RecordError {
 #[derive(Clone, Copy)]
 pub struct ImportRecorder<'a> {
     pub store: &'a dyn ImportStore,
+    /// Receives documents; without it they are skipped.
+    pub hub: Option<&'a Hub>,
     pub clock: &'a dyn Clock,
     /// Ids of messages and sessions.
     pub ids: &'a dyn IdGenerator,
@@ -95,6 +100,7 @@ struct Resumption {
 struct ReadPage {
     messages: Vec<ReadMessage>,
     proposals: Vec<SavedMemory>,
+    documents: Vec<ReadDocument>,
     skips: Vec<Skip>,
     undated: u64,
     resumption: Resumption,
@@ -143,8 +149,12 @@ impl ImportRecorder<'_> {
         let reading = tokio::task::spawn_blocking(move || {
             read_pages(&request, resumption.unwrap_or_default(), began, &sender)
         });
-        while let Some(page) = pages.recv().await {
-            let page = self.with_ids(page, &scope, &zone, began)?;
+        while let Some(mut page) = pages.recv().await {
+            let documents = std::mem::take(&mut page.documents);
+            let documents = write_documents((self.store, self.hub), run.run_id, &scope, documents).await?;
+            page.skips.extend(documents.skips);
+            let mut page = self.with_ids(page, &scope, &zone, began)?;
+            (page.documents, page.documents_there) = (documents.written, documents.already_there);
             run = self.store.record_page(run.run_id, page, self.policy).await?.ok_or(RecordError::Ended)?;
             progress(&run);
         }
@@ -217,6 +227,8 @@ impl ImportRecorder<'_> {
             position,
             messages: messages.collect(),
             proposals,
+            documents: 0,
+            documents_there: 0,
             skips: skips.collect(),
             undated: page.undated,
         })
@@ -260,8 +272,10 @@ fn read_pages(
         format: "",
         resumption,
         undated: 0,
+        zone: request.zone.clone(),
         messages: Vec::new(),
         proposals: Vec::new(),
+        documents: Vec::new(),
         skips: Vec::new(),
         bytes: 0,
     };
@@ -301,15 +315,17 @@ struct PageReader {
     format: &'static str,
     undated: u64,
     resumption: Resumption,
+    zone: TimeZone,
     messages: Vec<ReadMessage>,
     proposals: Vec<SavedMemory>,
+    documents: Vec<ReadDocument>,
     skips: Vec<Skip>,
     bytes: usize,
 }
 
 impl PageReader {
     fn is_full(&self) -> bool {
-        self.messages.len() + self.proposals.len() + self.skips.len() >= PAGE_ITEMS_MAX
+        self.messages.len() + self.proposals.len() + self.documents.len() + self.skips.len() >= PAGE_ITEMS_MAX
             || self.bytes >= PAGE_BYTES_MAX
     }
 
@@ -318,6 +334,7 @@ impl PageReader {
         ReadPage {
             messages: std::mem::take(&mut self.messages),
             proposals: std::mem::take(&mut self.proposals),
+            documents: std::mem::take(&mut self.documents),
             skips: std::mem::take(&mut self.skips),
             undated: std::mem::take(&mut self.undated),
             resumption: self.resumption.clone(),
@@ -325,7 +342,6 @@ impl PageReader {
     }
 
     fn add(&mut self, mapped: Mapped) {
-        const OTHER: &str = "this version records messages; it was not taken";
         const CHARACTER: &str = "`import --character` or New persona takes it";
         let (place, reason) = match mapped {
             Mapped::Message(message) => return self.add_message(message),
@@ -342,14 +358,26 @@ impl PageReader {
             Mapped::Item(Item::Skip(skip)) => (skip.place, skip.reason),
             // The mapper turns every message into a mapped one or a skip.
             Mapped::Item(Item::Message(message)) => (message.place, "it could not be mapped".to_owned()),
-            Mapped::Item(Item::Document(document)) => (document.place, format!("it is a document: {OTHER}")),
+            Mapped::Item(Item::Document(document)) => return self.add_document(document),
             Mapped::Item(Item::Card(card)) => (card.place, format!("it is a character card: {CHARACTER}")),
             Mapped::Item(Item::Lorebook(book)) => (book.place, format!("it is a lorebook: {CHARACTER}")),
             Mapped::Item(Item::CoreDraft(draft)) => {
-                (draft.place, format!("it is a core block's draft: {OTHER}"))
+                (draft.place, format!("it is a text about the persona or you: {CHARACTER}"))
             }
         };
         self.skips.push(Skip { place, reason });
+    }
+
+    fn add_document(&mut self, document: Document) {
+        let digest = message_digest(self.format, &ExternalId::Given(document.id.clone()));
+        let file_day = self.file_time.to_zoned(self.zone.clone()).date();
+        match ReadDocument::new(document, digest, file_day) {
+            Ok(document) => {
+                self.bytes += document.text.len();
+                self.documents.push(document);
+            }
+            Err(skip) => self.skips.push(skip),
+        }
     }
 
     fn add_message(&mut self, MappedMessage { speaker, at, message, versions }: MappedMessage) {

@@ -1,6 +1,6 @@
 //! Runs of imports while the program lives: started by a person, recorded in the background, resumed after a stop.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use memory::capture::CaptureError;
 use memory::corrections::{ApproveError, Edits};
 use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
-use memory::identifiers::{ErasureId, ImportId, SessionId};
+use memory::identifiers::{ErasureId, ImportId};
 use memory::ledger::{Price, Prices};
 use memory::ports::{
     ImportMemories, ImportRun, ImportSkip, ImportStatus, ImportStore, PersonaRecord, PersonaStore,
@@ -412,26 +412,29 @@ impl Runtime {
             imports.store.set_remembering(id, Remembering::Paused).await?;
             undone.messages = imports.store.import_run(id).await?.map_or(run.recorded, |run| run.recorded);
             let sessions = imports.store.import_sessions(id).await?;
-            match self.erase_sessions(&run.scope, sessions.into_iter().collect()).await {
+            let documents = imports.store.import_documents(id).await?;
+            let selection = Selection {
+                sessions: sessions.into_iter().collect(),
+                documents: documents.into_iter().collect(),
+                with_messages: true,
+                ..Selection::default()
+            };
+            match self.erase_import(&run.scope, selection).await {
                 Ok(receipt) => undone.receipts.push(receipt),
                 // An undo that was cut off has erased them.
                 Err(EraseError::Nothing(_)) => {}
                 Err(error) => return Err(error.into()),
             }
-            self.overwrite_erased(&run.scope).await;
             imports.store.delete_import(id).await?;
+            // Names of files and documents are overwritten too.
+            self.overwrite_erased(&run.scope).await;
         }
         imports.running().recording.remove(&id);
         imports.uploads.remove(id).await?;
         Ok(undone)
     }
 
-    async fn erase_sessions(
-        &self,
-        scope: &Scope,
-        sessions: BTreeSet<SessionId>,
-    ) -> Result<ErasureId, EraseError> {
-        let selection = Selection { sessions, with_messages: true, ..Selection::default() };
+    async fn erase_import(&self, scope: &Scope, selection: Selection) -> Result<ErasureId, EraseError> {
         let request = ErasureRequest {
             scope: scope.clone(),
             selection,

@@ -203,6 +203,7 @@ pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureReques
         nodes: asked.event_ids.unwrap_or_default(),
         sessions: asked.session_ids.unwrap_or_default(),
         entities: asked.entity_ids.unwrap_or_default(),
+        documents: BTreeSet::new(),
         text,
         with_messages: asked.include_messages,
         silences: false,

@@ -28,6 +28,7 @@ pub(crate) async fn save(
         for (kind, count) in [
             ("found", run.found),
             ("recorded", run.recorded),
+            ("documents", run.documents),
             ("already there", run.already_there),
             ("proposed", run.proposed),
             ("skipped", run.skipped),

@@ -70,9 +70,11 @@ pub(crate) struct ImportBody {
     user_id: Option<UserId>,
     files: Vec<String>,
     remembering: Option<Remembering>,
-    /// Everything that was read so far: recorded, already there, proposed and skipped.
+    /// Everything that was read so far: recorded, written as documents, already there, proposed and skipped.
     found: u64,
     recorded: u64,
+    /// Documents that it wrote: significant memories of the shared self.
+    documents: u64,
     already_there: u64,
     /// Saved memories of the other program that wait for a person.
     proposed: u64,
@@ -320,6 +322,7 @@ impl ImportBody {
             remembering: run.map(|run| run.remembering),
             found: run.map_or(0, |run| run.found),
             recorded: run.map_or(0, |run| run.recorded),
+            documents: run.map_or(0, |run| run.documents),
             already_there: run.map_or(0, |run| run.already_there),
             proposed: run.map_or(0, |run| run.proposed),
             undated: run.map_or(0, |run| run.undated),

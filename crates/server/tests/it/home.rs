@@ -44,7 +44,7 @@ pub(crate) const HOSTNAME: &str = "127.0.0.1:7777";
 pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
 pub(crate) struct Home {
-    _folder: TempDir,
+    folder: TempDir,
     pub(crate) clock: SimulatedClock,
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) talker: Arc<Talker>,
@@ -70,6 +70,26 @@ pub(crate) fn scope(user: &str) -> Scope {
 }
 
 impl Home {
+    /// True if a file of the home holds these bytes.
+    pub(crate) fn holds(&self, text: &str) -> bool {
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if std::fs::read(&path)
+                    .unwrap()
+                    .windows(text.len())
+                    .any(|bytes| bytes == text.as_bytes())
+                {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     pub(crate) async fn new() -> Self {
         Self::with_imports(|store| store).await
     }
@@ -106,7 +126,7 @@ impl Home {
             ..ServerSettings::default()
         }));
         let router = server::router(parts(&runtime, &store, &tokens, &settings), shutdown.clone());
-        Self { _folder: folder, clock, store, talker, runtime, tokens, settings, shutdown, router }
+        Self { folder, clock, store, talker, runtime, tokens, settings, shutdown, router }
     }
 
     pub(crate) fn parts(&self) -> ServerParts {

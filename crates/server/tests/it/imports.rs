@@ -55,7 +55,7 @@ async fn contents(home: &Home) -> Vec<String> {
 }
 
 /// Waits until an import is recorded.
-async fn record(home: &Home, import: &Value, body: Value) -> Value {
+pub(crate) async fn record(home: &Home, import: &Value, body: Value) -> Value {
     let mut watcher = home.runtime.broadcast().subscribe();
     let started = home.post(&path(import, "/start"), body).await;
     assert_eq!(started.status, 200, "{}", started.text);

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use memory::identifiers::{ImportId, RejectedId, SessionId};
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{
-    ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedSession, NewImport,
-    Remembering, StoreError,
+    ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedDocument,
+    ImportedSession, NewImport, Remembering, StoreError,
 };
 use memory::sessions::SessionPolicy;
 use serde_json::json;
@@ -98,6 +98,18 @@ impl ImportStore for LateReads {
 
     async fn import_sessions(&self, id: ImportId) -> Result<Vec<SessionId>, StoreError> {
         self.store.import_sessions(id).await
+    }
+
+    async fn begin_documents(
+        &self,
+        id: ImportId,
+        documents: Vec<ImportedDocument>,
+    ) -> Result<Vec<ImportedDocument>, StoreError> {
+        self.store.begin_documents(id, documents).await
+    }
+
+    async fn import_documents(&self, id: ImportId) -> Result<Vec<String>, StoreError> {
+        self.store.import_documents(id).await
     }
 
     async fn delete_import(&self, id: ImportId) -> Result<bool, StoreError> {

@@ -9,6 +9,7 @@
 mod fixed_settings;
 mod home;
 mod imports;
+mod import_documents;
 mod talker;
 mod conformity;
 

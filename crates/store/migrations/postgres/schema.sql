@@ -996,6 +996,16 @@ CREATE INDEX concept_nodes_weighty ON concept_nodes (scope, emotional_impact)
 CREATE INDEX import_runs_of_scope ON import_runs (scope);
 CREATE INDEX import_runs_recording ON import_runs (digest) WHERE status = 'recording';
 CREATE INDEX import_skips_of_run ON import_skips (run);
+
+-- Documents that imports wrote, so that a second import finds them and taking one back erases them. `digest` names a document by
+-- its format and the publisher's id.
+CREATE TABLE import_documents (
+    run    BIGINT NOT NULL REFERENCES import_runs (number) ON DELETE CASCADE,
+    digest BYTEA  NOT NULL CHECK (length(digest) = 16),
+    name   TEXT   NOT NULL,
+    PRIMARY KEY (run, digest)
+);
+CREATE INDEX import_documents_by_digest ON import_documents (digest);
 CREATE INDEX imported_messages_of_message ON imported_messages (message_seq);
 CREATE INDEX sessions_of_import ON sessions (import_run, status, first_message_at) WHERE import_run IS NOT NULL;
 CREATE INDEX sessions_held_here ON sessions (status, first_message_at) WHERE import_run IS NULL;

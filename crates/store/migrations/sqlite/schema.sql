@@ -1011,6 +1011,16 @@ CREATE TABLE import_skips (
 ) STRICT;
 CREATE INDEX import_skips_of_run ON import_skips (run);
 
+-- Documents that imports wrote, so that a second import finds them and taking one back erases them. `digest` names a document by
+-- its format and the publisher's id.
+CREATE TABLE import_documents (
+    run    INTEGER NOT NULL REFERENCES import_runs (number) ON DELETE CASCADE,
+    digest BLOB    NOT NULL CHECK (length(digest) = 16),
+    name   TEXT    NOT NULL,
+    PRIMARY KEY (run, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX import_documents_by_digest ON import_documents (digest);
+
 -- Digests of the publishers' ids of messages, so that a second import finds what is there.
 CREATE TABLE imported_messages (
     scope       INTEGER NOT NULL REFERENCES scopes (number) ON DELETE CASCADE,

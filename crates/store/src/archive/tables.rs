@@ -47,6 +47,7 @@ pub(super) const TABLES: &[Table] = &[
     table("mood_history", Scope("scope")),
     table("import_runs", Scope("scope")),
     of("import_skips", "run", "import_runs", "number"),
+    of("import_documents", "run", "import_runs", "number"),
     table("sessions", Scope("scope")),
     table("turns", Scope("scope")),
     Table { name: "recall_messages", owner: Scope("scope"), without: MODEL },

@@ -125,6 +125,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "erasure_parts",
         sql: include_str!("../../migrations/sqlite/0026_erasure_parts.sql"),
     },
+    Migration {
+        number: 27,
+        name: "import_documents",
+        sql: include_str!("../../migrations/sqlite/0027_import_documents.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

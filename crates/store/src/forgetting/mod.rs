@@ -175,6 +175,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     };
     let mut going = RemovalSet::new(scope, LossReason::Forgotten, act.thoughts.into());
     going.text.clone_from(&act.selection.text);
+    going.documents.clone_from(&act.selection.documents);
     going.silences = act.selection.silences;
     going.spares_shared = act.selection.spares_shared;
     going.is_preview = is_preview;
@@ -230,8 +231,13 @@ fn remove(
     }
     let nodes = going.nodes.values().map(|node| node.id).chain(going.rewritten.values().map(|node| node.id));
     let nodes = nodes.map(|id| id.0.into_bytes()).collect();
-    let documents =
-        HubForgetting { nodes: &nodes, text: going.text.as_deref(), spares_shared: going.spares_shared, at };
+    let documents = HubForgetting {
+        nodes: &nodes,
+        documents: &going.documents,
+        text: going.text.as_deref(),
+        spares_shared: going.spares_shared,
+        at,
+    };
     let documents = hub::forget(connection, scope, &documents)?;
     taken.counts.documents = documents.count;
     taken.left_documents = documents.left;

@@ -58,6 +58,8 @@ pub(super) struct RemovalSet {
     /// The session that is extracted again, after an edit.
     pub(super) again: Option<RowKey>,
     pub(super) text: Option<String>,
+    /// Documents that were pointed at.
+    pub(super) documents: BTreeSet<String>,
     /// True if the words on which forgotten nodes rest are not to be brought up again.
     pub(super) silences: bool,
     /// True if documents that all users share are left as they are.
@@ -88,6 +90,7 @@ impl RemovalSet {
             thoughts,
             again: None,
             text: None,
+            documents: BTreeSet::new(),
             silences: false,
             spares_shared: false,
             is_preview: false,

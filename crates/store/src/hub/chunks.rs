@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use hub::documents::IMPORTED;
 use hub::names::{DiaryName, DocumentName};
 use hub::ports::{ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, UnembeddedChunk};
 use hub::split_into_chunks;
@@ -34,13 +35,17 @@ pub(super) fn follow(
     document: i64,
 ) -> Result<()> {
     let DocumentName::Diary(name) = name else { return Ok(()) };
-    graph::mark_unread(connection, document, name)?;
     connection.prepare_cached("DELETE FROM hub_chunks WHERE document = ?1")?.execute([document])?;
-    let content: Option<String> = connection
-        .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND state = 'shown'")?
-        .query_row([document], |row| row.get(0))
-        .optional()?
-        .flatten();
+    let shown: Option<(Option<String>, String)> = connection
+        .prepare_cached(
+            "SELECT content, edited_by FROM hub_versions WHERE document = ?1 AND state = 'shown'",
+        )?
+        .query_row([document], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (content, edited_by) = shown.unwrap_or_default();
+    if edited_by != IMPORTED {
+        graph::mark_unread(connection, document, name)?;
+    }
     let Some(content) = content else { return Ok(()) };
     let scope = scopes::number_or_new(connection, scope)?;
     let day = i64::from((name.date().last_day() - jiff::civil::date(1, 1, 1)).get_days()).max(0);

@@ -19,6 +19,8 @@ use crate::rows::{self, to_json};
 pub(crate) struct HubForgetting<'a> {
     /// Nodes that are gone or say something else now.
     pub(crate) nodes: &'a BTreeSet<[u8; 16]>,
+    /// Documents that are erased whole, as `category/file`.
+    pub(crate) documents: &'a BTreeSet<String>,
     /// Folded text that is erased.
     pub(crate) text: Option<&'a str>,
     /// True if documents that all users share are left as they are.
@@ -30,6 +32,10 @@ pub(crate) struct HubForgetting<'a> {
 impl HubForgetting<'_> {
     fn spares(&self, name: &DocumentName) -> bool {
         self.spares_shared && !name.is_of_user()
+    }
+
+    fn is_selected(&self, name: &DocumentName) -> bool {
+        !self.documents.is_empty() && self.documents.contains(&name.to_string())
     }
 
     fn is_in(&self, text: &str) -> bool {
@@ -61,7 +67,7 @@ pub(crate) fn forget(
     act: &HubForgetting<'_>,
 ) -> Result<HubForgotten> {
     let mut lines = lines_of(connection, scope, act)?;
-    if lines.is_empty() && act.text.is_none() {
+    if lines.is_empty() && act.text.is_none() && act.documents.is_empty() {
         return Ok(HubForgotten::default());
     }
     let mut holders = Holders {
@@ -79,19 +85,22 @@ pub(crate) fn forget(
         }
         let gone = lines.remove(&row.number).unwrap_or_default();
         let holds_text = act.text.is_some() && holds(connection, row.number, act)?;
-        if gone.is_empty() && !holds_text {
+        let is_selected = act.is_selected(&row.name);
+        if gone.is_empty() && !holds_text && !is_selected {
             continue;
         }
         if act.spares(&row.name) {
             left.insert(row.name.to_string());
             continue;
         }
+        let mut is_emptied = is_selected;
         if let DocumentName::Diary(name) = &row.name {
             above.extend(name.roll_ups_above());
-            if name.granularity() != Granularity::Daily {
-                emptied.insert(row.number);
-                continue;
-            }
+            is_emptied |= name.granularity() != Granularity::Daily;
+        }
+        if is_emptied {
+            emptied.insert(row.number);
+            continue;
         }
         holders.find(&row.name);
         let removed = take_lines(connection, row.number, &gone, act)?;
@@ -323,7 +332,8 @@ fn mark_changed(connection: &Connection, document: i64) -> Result<()> {
     Ok(())
 }
 
-/// Takes snapshots and labels that hold the text, and documents whose names do; says how many went.
+/// Takes snapshots and labels that hold the text, and the rows of selected documents and of those whose names hold it; says how
+/// many went.
 fn take_beside(
     connection: &Connection,
     scope: &Scope,
@@ -331,7 +341,7 @@ fn take_beside(
     holders: &mut Holders,
 ) -> Result<u64> {
     if act.text.is_none() {
-        return Ok(0);
+        return take_named(connection, scope, act, holders);
     }
     let mut gone = 0;
     let key = [scope.persona.as_str(), scope.user.as_str()];
@@ -368,8 +378,8 @@ fn take_beside(
     Ok(gone + take_named(connection, scope, act, holders)?)
 }
 
-/// Of significant memories and documents whose very name holds the text only a digest of the name is left, so that they
-/// do not come back by themselves; and the name itself for the instances that hold a copy, until each was reached.
+/// Of significant memories and documents that are selected, or whose very name holds the text, only a digest of the name is left, so
+/// that they do not come back by themselves; and the name itself for the instances that hold a copy, until each was reached.
 fn take_named(
     connection: &Connection,
     scope: &Scope,
@@ -385,7 +395,7 @@ fn take_named(
         let stem = row.name.stem();
         // Names are made of titles, with hyphens for blanks.
         let says_it = act.is_in(&stem) || act.is_in(&stem.replace(['-', '_'], " "));
-        if (is_significant || is_custom) && says_it {
+        if (is_significant || is_custom) && (says_it || act.is_selected(&row.name)) {
             let mut seen = hub::VersionVector::default();
             for version in documents::versions(connection, scope, &row.name, u32::MAX)? {
                 seen.join(&version.vector);
@@ -393,6 +403,18 @@ fn take_named(
             erased_names::insert_erased_name(connection, scope, &row.name, seen, act.at)?;
             for instance in holders.find(&row.name) {
                 erased_names::keep_untold(connection, scope, &instance, &row.name)?;
+            }
+            for table in ["hub_snapshots", "hub_labels"] {
+                connection
+                    .prepare_cached(&format!(
+                        "DELETE FROM {table} WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4"
+                    ))?
+                    .execute(params![
+                        scope.persona.as_str(),
+                        state::owner(scope, &row.name),
+                        row.name.kind(),
+                        stem
+                    ])?;
             }
             taken += connection
                 .prepare_cached("DELETE FROM hub_documents WHERE number = ?1")?

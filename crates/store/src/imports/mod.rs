@@ -1,5 +1,7 @@
 //! Imports: runs, their pages and what they skipped.
 
+mod documents;
+mod forget;
 mod outcome;
 
 use std::collections::BTreeSet;
@@ -10,8 +12,8 @@ use memory::identifiers::{ImportId, RejectedId, SessionId};
 use memory::messages::Role;
 use memory::nodes::{Node, NodeKind, RejectedMemory};
 use memory::ports::{
-    Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedMessage,
-    ImportedProposal, ImportedSession, NewImport, Remembering, StoreError,
+    Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedDocument,
+    ImportedMessage, ImportedProposal, ImportedSession, NewImport, Remembering, StoreError,
 };
 use memory::sessions::{
     CloseTrigger, Placement, SAVED_MEMORIES_CHANNEL, Session, SessionPolicy, choose_session, is_full,
@@ -23,7 +25,9 @@ use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, param
 use crate::engine::writer::UnitOfWork;
 use crate::rows::{self, StoredEnum, microseconds, saved_memories_channel};
 use crate::sessions::commits;
-use crate::{messages, scopes, sessions};
+use crate::{forgetting, messages, scopes, sessions};
+
+pub(crate) use forget::forget_names;
 
 macro_rules! run_columns {
     () => {
@@ -35,7 +39,8 @@ macro_rules! run_columns {
             "),
                 (SELECT count(*) FROM sessions c WHERE c.import_run = r.number
                      AND c.status IN ('open', 'closing', 'consolidating')),
-                r.created_at, r.finished_at, r.proposed, r.undated
+                r.created_at, r.finished_at, r.proposed, r.undated,
+                (SELECT count(*) FROM import_documents d WHERE d.run = r.number)
          FROM import_runs r JOIN scopes s ON s.number = r.scope"
         )
     };
@@ -53,6 +58,18 @@ impl ImportStore for SqliteStore {
         policy: SessionPolicy,
     ) -> Result<Option<ImportRun>, StoreError> {
         self.write(move |unit| record(unit, id, &page, &policy)).await
+    }
+
+    async fn begin_documents(
+        &self,
+        id: ImportId,
+        documents: Vec<ImportedDocument>,
+    ) -> Result<Vec<ImportedDocument>, StoreError> {
+        self.write(move |unit| Ok(documents::begin(unit.connection, id, &documents)?)).await
+    }
+
+    async fn import_documents(&self, id: ImportId) -> Result<Vec<String>, StoreError> {
+        self.read(move |connection| Ok(documents::names(connection, id)?)).await
     }
 
     async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError> {
@@ -167,6 +184,9 @@ impl ImportStore for SqliteStore {
                    AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.import_run = import_runs.number)",
                 [id.0.into_bytes()],
             )?;
+            if deleted > 0 {
+                forgetting::make_overwriting_due(unit.connection)?;
+            }
             Ok(deleted > 0)
         })
         .await
@@ -191,6 +211,7 @@ fn run(row: &Row<'_>) -> Result<ImportRun> {
         finished_at: rows::optional_time(row, 14)?,
         proposed: row.get(15)?,
         undated: row.get(16)?,
+        documents: row.get(17)?,
     })
 }
 
@@ -229,38 +250,6 @@ fn begin(connection: &Connection, new: &NewImport) -> Result<ImportRun> {
         }
     };
     by_id(connection, id)?.ok_or(sql::Error::QueryReturnedNoRows)
-}
-
-/// Takes names of files and what was skipped out of the scope's runs, where they contain what is forgotten.
-pub(crate) fn forget_names(
-    connection: &Connection,
-    scope: i64,
-    is_forgotten: impl Fn(&str) -> bool,
-) -> Result<()> {
-    let mut statement = connection.prepare_cached(
-        "SELECT k.number, k.place, k.reason FROM import_runs r JOIN import_skips k ON k.run = r.number WHERE r.scope = ?1",
-    )?;
-    let skips: Vec<(i64, String, String)> = statement
-        .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_>>()?;
-    for (number, _, _) in
-        skips.iter().filter(|(_, place, reason)| is_forgotten(place) || is_forgotten(reason))
-    {
-        let cleared = "UPDATE import_skips SET place = '', reason = '' WHERE number = ?1";
-        connection.prepare_cached(cleared)?.execute([number])?;
-    }
-    let mut statement =
-        connection.prepare_cached("SELECT number, files, position FROM import_runs WHERE scope = ?1")?;
-    let runs: Vec<(i64, String, String)> = statement
-        .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<_>>()?;
-    for (number, _, _) in
-        runs.iter().filter(|(_, files, position)| is_forgotten(files) || is_forgotten(position))
-    {
-        let cleared = "UPDATE import_runs SET files = '[]', position = 'null' WHERE number = ?1";
-        connection.prepare_cached(cleared)?.execute([number])?;
-    }
-    Ok(())
 }
 
 fn record(
@@ -304,9 +293,11 @@ fn record(
         .execute(params![
             run,
             page.position,
-            (page.messages.len() + page.proposals.len() + page.skips.len()) as u64,
+            (page.messages.len() + page.proposals.len() + page.skips.len()) as u64
+                + page.documents
+                + page.documents_there,
             recorded,
-            already_there,
+            already_there + page.documents_there,
             proposed,
             page.undated
         ])?;

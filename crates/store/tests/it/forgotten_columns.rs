@@ -35,6 +35,7 @@ const FORGOTTEN: &[&str] = &[
     "hub_versions.chat_ids",
     "hub_versions.content",
     "hub_versions.edited_by",
+    "import_documents.name",
     "import_runs.digest",
     "import_runs.files",
     "import_runs.position",

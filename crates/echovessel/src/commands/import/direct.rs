@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use hub::Hub;
 use import::{Mapping, ReadOptions, Sources};
 use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
@@ -22,7 +23,7 @@ use crate::config::Config;
 use crate::database::open_database;
 use crate::home::Home;
 use crate::system::{SystemClock, SystemIdGenerator};
-use crate::wiring::session_policy;
+use crate::wiring::{bare_hub, session_policy};
 
 /// Skips that are printed as JSON.
 const SKIPS_LISTED: u32 = 1_000;
@@ -38,14 +39,15 @@ pub(super) async fn record(
     bar: &ProgressBar,
 ) -> anyhow::Result<RecordedImport> {
     let _lock = home.lock()?;
-    let store = open_database(config, home)?;
-    let recorded = record_into(&store, config, asked, sources, options, mapping, bar).await;
+    let store = Arc::new(open_database(config, home)?);
+    let hub = bare_hub(config, home, &store)?;
+    let recorded = record_into((&store, &hub), config, asked, sources, options, mapping, bar).await;
     store.close().await?;
     recorded
 }
 
 async fn record_into(
-    store: &SqliteStore,
+    (store, hub): (&SqliteStore, &Hub),
     config: &Config,
     asked: &Import,
     sources: Arc<Sources>,
@@ -79,7 +81,8 @@ async fn record_into(
         zone,
         remembering: if asked.no_remember { Remembering::Off } else { Remembering::On },
     };
-    let recorder = ImportRecorder { store, clock: &SystemClock, ids: &ids, policy: session_policy(config) };
+    let (hub, policy) = (Some(hub), session_policy(config));
+    let recorder = ImportRecorder { store, hub, clock: &SystemClock, ids: &ids, policy };
     let mut progress = |run: &ImportRun| bar.set_position(run.found);
     let run = recorder.begin(&request).await?;
     let run = recorder.record(run, request, &mut progress).await?;
@@ -89,6 +92,7 @@ async fn record_into(
         recorded: run.recorded,
         already_there: run.already_there,
         proposed: run.proposed,
+        documents: run.documents,
         undated: run.undated,
         skipped_count: run.skipped,
         skipped: store.import_skips(run.run_id, SKIPS_LISTED).await?,

@@ -66,7 +66,7 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
     let (sources, look) = looked_at(inputs, options.clone()).await?;
     if asked.character || look.messages == 0 && look.cards + look.core_drafts + look.lorebooks > 0 {
         character::import(shared, config, home, asked).await?;
-        if asked.character || asked.look || look.saved_memories == 0 {
+        if asked.character || asked.look || look.saved_memories + look.documents == 0 {
             return Ok(());
         }
         // The person has confirmed the files; the rest of them follows.
@@ -83,7 +83,7 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
     record(shared, config, home, asked, sources, options, &look).await
 }
 
-/// Records messages and saved memories once that is confirmed.
+/// Records messages, documents and saved memories once that is confirmed.
 async fn record(
     shared: &Shared,
     config: &Config,
@@ -200,6 +200,8 @@ struct RecordedImport {
     recorded: u64,
     already_there: u64,
     proposed: u64,
+    #[serde(default)]
+    documents: u64,
     undated: u64,
     skipped_count: u64,
     skipped: Vec<ImportSkip>,
@@ -226,6 +228,11 @@ fn described(look: &Look) -> String {
     if look.saved_memories > 0 {
         _ = writeln!(text, "  {} things that the program had saved about its user", look.saved_memories);
     }
+    match look.documents {
+        0 => {}
+        1 => text.push_str("  1 document\n"),
+        many => _ = writeln!(text, "  {many} documents"),
+    }
     if look.needs_zone {
         text.push_str("  times have no zone; name it with --zone, or the user's zone is taken\n");
     }
@@ -248,14 +255,19 @@ fn report(shared: &Shared, run: &RecordedImport) {
         println!(
             "{}",
             json!({"run_id": run.run_id, "found": run.found, "recorded": run.recorded,
-                   "already_there": run.already_there, "proposed": run.proposed, "undated": run.undated, "skipped_count": run.skipped_count,
+                   "already_there": run.already_there, "documents": run.documents, "proposed": run.proposed, "undated": run.undated, "skipped_count": run.skipped_count,
                    "skipped": run.skipped, "sessions": run.sessions})
         );
         return;
     }
     let proposed = if run.proposed > 0 { format!("{} proposed, ", run.proposed) } else { String::new() };
+    let documents = match run.documents {
+        0 => String::new(),
+        1 => "1 document, ".to_owned(),
+        many => format!("{many} documents, "),
+    };
     println!(
-        "found {}: {} recorded in {} sessions, {} already there, {proposed}{} skipped",
+        "found {}: {} recorded in {} sessions, {documents}{} already there, {proposed}{} skipped",
         run.found, run.recorded, run.sessions, run.already_there, run.skipped_count
     );
     if run.undated > 0 {

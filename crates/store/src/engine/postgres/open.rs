@@ -78,6 +78,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "erasure_parts",
         sql: include_str!("../../../migrations/postgres/0026_erasure_parts.sql"),
     },
+    Migration {
+        number: 27,
+        name: "import_documents",
+        sql: include_str!("../../../migrations/postgres/0027_import_documents.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

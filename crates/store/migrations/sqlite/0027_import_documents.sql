@@ -1,0 +1,9 @@
+-- Documents that imports wrote, so that a second import finds them and taking one back erases them. `digest` names a document by
+-- its format and the publisher's id.
+CREATE TABLE import_documents (
+    run    INTEGER NOT NULL REFERENCES import_runs (number) ON DELETE CASCADE,
+    digest BLOB    NOT NULL CHECK (length(digest) = 16),
+    name   TEXT    NOT NULL,
+    PRIMARY KEY (run, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX import_documents_by_digest ON import_documents (digest);

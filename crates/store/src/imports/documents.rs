@@ -1,0 +1,39 @@
+//! Documents that imports wrote.
+
+use memory::identifiers::ImportId;
+use memory::ports::ImportedDocument;
+
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::rows;
+
+/// Notes documents that a run is about to write; returns those that an earlier run brought, with their names.
+pub(super) fn begin(
+    connection: &Connection,
+    id: ImportId,
+    documents: &[ImportedDocument],
+) -> Result<Vec<ImportedDocument>> {
+    let mut known = connection.prepare_cached(
+        "SELECT d.name FROM import_documents d JOIN import_runs r ON r.number = d.run
+         WHERE d.digest = ?2 AND r.id <> ?1 AND r.scope = (SELECT scope FROM import_runs WHERE id = ?1)",
+    )?;
+    let mut note = connection.prepare_cached(
+        "INSERT INTO import_documents (run, digest, name) SELECT number, ?2, ?3 FROM import_runs WHERE id = ?1
+         ON CONFLICT DO NOTHING",
+    )?;
+    let mut earlier = Vec::new();
+    for document in documents {
+        let key = params![id.0.into_bytes(), document.digest];
+        match known.query_row(key, |row| row.get(0)).optional()? {
+            Some(name) => earlier.push(ImportedDocument { digest: document.digest, name }),
+            None => _ = note.execute(params![id.0.into_bytes(), document.digest, document.name])?,
+        }
+    }
+    Ok(earlier)
+}
+
+/// Names of the documents that a run wrote.
+pub(super) fn names(connection: &Connection, run: ImportId) -> Result<Vec<String>> {
+    let names = "SELECT d.name FROM import_runs r JOIN import_documents d ON d.run = r.number
+         WHERE r.id = ?1 ORDER BY d.name";
+    rows::column(connection, names, run.0.into_bytes())
+}
