@@ -190,7 +190,7 @@ impl FoundParts {
         for (count, reason) in [
             (self.messages, "messages are imported as conversations"),
             (self.saved_memories, "saved memories are imported as proposals"),
-            (self.documents, "documents are not part of a character"),
+            (self.documents, "documents are imported as memories of their own"),
         ] {
             if count > 0 {
                 self.unused.push(Skip::new(count.to_string(), reason));
