@@ -204,7 +204,9 @@ pub(crate) fn reason_unread(context: &Context<'_>) -> String {
         }
         [_, _, _, _, b'f', b't', b'y', b'p', ..] => "it is film or sound; the message that has it names it",
         [b'%', b'P', b'D', b'F', ..] => "it is a PDF; convert it to text to import it as a document",
-        [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => "it is a database",
+        [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
+            "it is a database; that of a Python EchoVessel is imported on the command line, with `echovessel import memory.db`"
+        }
         _ if bytes.contains(&0) => "it is not text",
         _ => "its form is not known; name the format to read it anyway",
     };

@@ -36,6 +36,7 @@ mod forgetting;
 mod graph;
 mod archive;
 mod home_copy;
+mod python_home;
 mod hub;
 
 pub use archive::{archived_tables, look_at_archive, read_archive};
@@ -46,3 +47,4 @@ pub use engine::{
 pub use home_copy::{
     CopyProgress, CopyReport, CopySettings, HomeCounts, HomeDatabase, copy_home, count_home,
 };
+pub use python_home::{PythonHome, look_at_python_home, read_python_home};

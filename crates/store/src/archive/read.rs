@@ -162,7 +162,7 @@ impl ArchiveReader<'_> {
                 _ => {}
             }
         }
-        self.index_words()?;
+        index_words(self.connection)?;
         Ok(report)
     }
 
@@ -206,21 +206,21 @@ impl ArchiveReader<'_> {
         self.digests.insert(name.to_owned(), hex::encode(digest.finalize()));
         Ok(count)
     }
+}
 
-    fn index_words(&self) -> Result<(), ReadError> {
-        for (words, table) in [("message_words", "recall_messages"), ("node_words", "concept_nodes")] {
-            let mut insert = self
-                .connection
-                .prepare_cached(&format!("INSERT INTO \"{words}\" (rowid, terms) VALUES (?1, ?2)"))?;
-            let mut statement = self.connection.prepare_cached(&format!(
-                "SELECT seq, scope, terms FROM \"{table}\" WHERE deleted_at IS NULL AND terms <> ''"
-            ))?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let terms: String = row.get(2)?;
-                insert.execute((row.get::<i64>(0)?, with_scope(row.get(1)?, &terms)))?;
-            }
+/// Indexes the words of all messages and nodes.
+pub(crate) fn index_words(connection: &Connection) -> sql::Result<()> {
+    for (words, table) in [("message_words", "recall_messages"), ("node_words", "concept_nodes")] {
+        let mut insert =
+            connection.prepare_cached(&format!("INSERT INTO \"{words}\" (rowid, terms) VALUES (?1, ?2)"))?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT seq, scope, terms FROM \"{table}\" WHERE deleted_at IS NULL AND terms <> ''"
+        ))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let terms: String = row.get(2)?;
+            insert.execute((row.get::<i64>(0)?, with_scope(row.get(1)?, &terms)))?;
         }
-        Ok(())
     }
+    Ok(())
 }

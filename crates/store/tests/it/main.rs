@@ -15,3 +15,4 @@ mod corrections;
 mod forgetting;
 mod forgotten_columns;
 mod unreleased_home;
+mod python_home;

@@ -1,6 +1,6 @@
 //! `echovessel import`: conversations of other programs become messages, and memory in the background.
 
-mod archive;
+mod whole_home;
 mod character;
 mod direct;
 mod upload;
@@ -26,6 +26,7 @@ use crate::cli::{Import, ImportCommand, Shared};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::home::Home;
+use whole_home::WholeHome;
 
 /// Titles that are named where none fits.
 const TITLES_NAMED: usize = 10;
@@ -56,9 +57,8 @@ async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> an
 }
 
 async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import) -> anyhow::Result<()> {
-    let archives = asked.files.iter().find_map(|file| Some((file, store::look_at_archive(file)?)));
-    if let Some((file, found)) = archives {
-        return archive::bring_in(shared, config, home, asked, file, found).await;
+    if let Some(found) = asked.files.iter().find_map(|file| WholeHome::find(file)) {
+        return whole_home::bring_in(shared, config, home, asked, found).await;
     }
     let inputs: Vec<Input> = asked.files.iter().cloned().map(Input::Path).collect();
     let fields = FieldNames::parse(asked.fields.iter().map(String::as_str))?;

@@ -1,0 +1,179 @@
+//! A whole home: an archive of this program, or the home of the Python EchoVessel. An empty home becomes what it was.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use jiff::tz::TimeZone;
+use memory::ports::{ArchiveReport, Clock as _, StoreError};
+use serde_json::{Value, json};
+use store::{HomeDatabase, PythonHome, ServerAddress};
+
+use super::is_confirmed;
+use crate::cli::{Import, Shared};
+use crate::commands::restore::{copy_aside, put_aside, replace, run_blocking};
+use crate::config::Config;
+use crate::database::home_database;
+use crate::home::Home;
+use crate::system::{SystemClock, SystemIdGenerator};
+
+/// A home that a file or folder holds.
+pub(super) enum WholeHome {
+    Archive(PathBuf, ArchiveReport),
+    Python(PathBuf, PythonHome),
+}
+
+impl WholeHome {
+    /// The home at this path, if there is one.
+    pub(super) fn find(path: &Path) -> Option<Self> {
+        if let Some(found) = store::look_at_archive(path) {
+            return Some(Self::Archive(path.to_owned(), found));
+        }
+        store::look_at_python_home(path).map(|found| Self::Python(path.to_owned(), found))
+    }
+
+    fn as_json(&self) -> Value {
+        match self {
+            Self::Archive(_, ArchiveReport { messages, nodes, documents }) => {
+                json!({"format": "archive", "messages": messages, "memories": nodes, "documents": documents})
+            }
+            Self::Python(_, found) => {
+                let PythonHome { messages, nodes, entities, calls, left_out } = found;
+                json!({"format": "python-home", "messages": messages, "memories": nodes, "entities": entities,
+                       "calls": calls, "left_out": left_out})
+            }
+        }
+    }
+
+    fn described(&self) -> String {
+        match self {
+            Self::Archive(_, ArchiveReport { messages, nodes, documents }) => {
+                format!(
+                    "an archive of EchoVessel: {messages} messages, {nodes} memories, {documents} documents"
+                )
+            }
+            Self::Python(_, PythonHome { messages, nodes, entities, calls, .. }) => format!(
+                "a home of the Python EchoVessel: {messages} messages, {nodes} memories, {entities} entities, costs of {calls} \
+                 model calls"
+            ),
+        }
+    }
+
+    /// Makes a database of it.
+    fn read(&self, zone: &TimeZone, database: &Path) -> Result<Self, StoreError> {
+        Ok(match self {
+            Self::Archive(path, _) => Self::Archive(path.clone(), store::read_archive(path, database)?),
+            Self::Python(path, _) => {
+                let ids = SystemIdGenerator::default();
+                let taken = store::read_python_home(path, zone, &ids, SystemClock.now(), database)?;
+                Self::Python(path.clone(), taken)
+            }
+        })
+    }
+
+    fn left_out(&self) -> impl Iterator<Item = (&&'static str, &u64)> {
+        let left_out = match self {
+            Self::Archive(..) => None,
+            Self::Python(_, taken) => Some(&taken.left_out),
+        };
+        left_out.into_iter().flatten()
+    }
+}
+
+pub(super) async fn bring_in(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    asked: &Import,
+    found: WholeHome,
+) -> anyhow::Result<()> {
+    match shared.json {
+        true if asked.look => println!("{}", found.as_json()),
+        true => {}
+        false => println!("{}", found.described()),
+    }
+    if asked.look {
+        return Ok(());
+    }
+    if asked.files.len() > 1 {
+        bail!("a whole home is imported alone; nothing was imported");
+    }
+    let zone = match &asked.zone {
+        Some(name) => TimeZone::get(name).with_context(|| format!("--zone {name}"))?,
+        None => TimeZone::system(),
+    };
+    if let (WholeHome::Python(..), None, false) = (&found, &asked.zone, shared.json) {
+        let name = zone.iana_name().unwrap_or("of this machine").to_owned();
+        println!("its times are read in the zone {name}; name another with --zone");
+    }
+    if !asked.yes && !is_confirmed()? {
+        bail!("nothing was imported");
+    }
+    let _lock = home.lock()?;
+    let database = home_database(config, home)?;
+    let read = match &database {
+        HomeDatabase::File(path) => into_file(&found, &zone, path)?,
+        HomeDatabase::Server(address) => into_server(home, (&found, &zone), &database, address).await?,
+    };
+    if shared.json {
+        println!("{}", read.as_json());
+        return Ok(());
+    }
+    println!("imported {}; vectors are made when the daemon runs", read.described());
+    for (what, count) in read.left_out() {
+        println!("  left out: {what} ({count})");
+    }
+    if let WholeHome::Python(..) = read {
+        println!("  its config.toml is not taken: make settings with `echovessel init` or in the page");
+    }
+    Ok(())
+}
+
+fn into_file(found: &WholeHome, zone: &TimeZone, database: &Path) -> anyhow::Result<WholeHome> {
+    if database.exists() {
+        let there = store::examine_backup(database).context("nothing was imported")?;
+        refuse_memory(there.messages, there.nodes)?;
+    }
+    let fresh = database.with_extension("imported");
+    let read = found.read(zone, &fresh)?;
+    if database.exists() {
+        put_aside(database)?;
+    }
+    fs::rename(&fresh, database)
+        .with_context(|| format!("the memory is at {} and could not be put in its place", fresh.display()))?;
+    Ok(read)
+}
+
+/// Through a file, so that a damaged archive reaches nothing of the database.
+async fn into_server(
+    home: &Home,
+    (found, zone): (&WholeHome, &TimeZone),
+    database: &HomeDatabase,
+    address: &ServerAddress,
+) -> anyhow::Result<WholeHome> {
+    let address = address.clone();
+    let there = run_blocking(move || store::count_home(&address)).await.context("nothing was imported")?;
+    let fresh = home.database().with_extension("imported");
+    let read = match there {
+        Some(there) => {
+            refuse_memory(there.messages, there.nodes)?;
+            let read = found.read(zone, &fresh)?;
+            copy_aside(home, database).await?;
+            read
+        }
+        None => found.read(zone, &fresh)?,
+    };
+    let replaced = replace(&fresh, database).await;
+    fs::remove_file(&fresh).with_context(|| format!("{} could not be removed", fresh.display()))?;
+    replaced.map(|()| read)
+}
+
+fn refuse_memory(messages: u64, memories: u64) -> anyhow::Result<()> {
+    if messages > 0 || memories > 0 {
+        bail!(
+            "this home has {messages} messages and {memories} memories; it can't become another home: import it with another \
+             --home. Nothing was imported"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Rows of the Python program's database. Its columns grew over the years: one that is missing reads as `NULL`.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use rusqlite::types::Value;
+use rusqlite::{Connection, Result};
+
+/// A row, by the names of its columns.
+pub(super) struct SourceRow(HashMap<String, Value>);
+
+impl SourceRow {
+    pub(super) fn text(&self, column: &str) -> Option<&str> {
+        match self.0.get(column) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text_or_empty(&self, column: &str) -> &str {
+        self.text(column).unwrap_or_default()
+    }
+
+    pub(super) fn owned(&self, column: &str) -> Option<String> {
+        self.text(column).map(str::to_owned)
+    }
+
+    pub(super) fn integer(&self, column: &str) -> Option<i64> {
+        match self.0.get(column) {
+            Some(Value::Integer(integer)) => Some(*integer),
+            _ => None,
+        }
+    }
+
+    pub(super) fn count(&self, column: &str) -> i64 {
+        self.integer(column).unwrap_or_default().max(0)
+    }
+
+    pub(super) fn real(&self, column: &str) -> Option<f64> {
+        match self.0.get(column) {
+            Some(Value::Real(real)) => Some(*real),
+            Some(Value::Integer(integer)) => Some(*integer as f64),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_true(&self, column: &str) -> bool {
+        self.integer(column).is_some_and(|value| value != 0)
+    }
+
+    /// True if the Python program had deleted the row, which only marks it.
+    pub(super) fn is_deleted(&self) -> bool {
+        self.0.get("deleted_at").is_some_and(|value| *value != Value::Null)
+    }
+
+    pub(super) fn time(&self, column: &str, zone: &TimeZone) -> Option<Timestamp> {
+        self.text(column).and_then(|text| time_of(text, zone))
+    }
+}
+
+/// A time without an offset. The program stamped some with microseconds, in the local time of its machine, and the database others
+/// in whole seconds, in UTC.
+pub(super) fn time_of(text: &str, zone: &TimeZone) -> Option<Timestamp> {
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Some(instant);
+    }
+    let at: DateTime = text.parse().ok()?;
+    let zone = if text.contains('.') { zone.clone() } else { TimeZone::UTC };
+    Some(at.to_zoned(zone).ok()?.timestamp())
+}
+
+pub(super) fn has_table(connection: &Connection, table: &str) -> Result<bool> {
+    let known = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1)";
+    connection.query_row(known, [table], |row| row.get(0))
+}
+
+/// Reads a table in the order of its rows; nothing if it is not there.
+pub(super) fn each_row<E: From<rusqlite::Error>>(
+    connection: &Connection,
+    table: &str,
+    mut take: impl FnMut(SourceRow) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    if !has_table(connection, table)? {
+        return Ok(());
+    }
+    let mut statement = connection.prepare(&format!("SELECT * FROM \"{table}\" ORDER BY rowid"))?;
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let mut columns = HashMap::with_capacity(names.len());
+        for (index, name) in names.iter().enumerate() {
+            columns.insert(name.clone(), row.get(index)?);
+        }
+        take(SourceRow(columns))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_the_program_are_local_and_those_of_its_database_are_utc() {
+        let zone = TimeZone::get("Asia/Shanghai").unwrap();
+        let at = |text: &str| time_of(text, &zone).map(|at| at.to_string());
+        assert_eq!(at("2026-01-05 20:00:00.250000").as_deref(), Some("2026-01-05T12:00:00.25Z"));
+        assert_eq!(at("2026-01-05T20:00:00.000000").as_deref(), Some("2026-01-05T12:00:00Z"));
+        assert_eq!(at("2026-01-05 20:00:00").as_deref(), Some("2026-01-05T20:00:00Z"));
+        assert_eq!(at("2026-01-05T20:00:00+08:00").as_deref(), Some("2026-01-05T12:00:00Z"));
+        assert_eq!(at("yesterday"), None);
+    }
+}
