@@ -24,6 +24,7 @@ mod wechat;
 mod wechat_html;
 mod signal;
 mod json_lines;
+mod librechat;
 mod csv_table;
 mod transcript;
 mod document;
@@ -104,6 +105,7 @@ pub(crate) struct Context<'a> {
 const FORMATS: &[Format] = &[
     chatgpt::FORMAT,
     claude::FORMAT,
+    librechat::FORMAT,
     sillytavern::FORMAT,
     character_card::FORMAT,
     lorebook::FORMAT,

@@ -122,6 +122,11 @@ impl Step for CsvTable {
             }
             Some(CsvRecord::Fields { line, fields, is_cleaned }) => {
                 let place = format!("{}, line {line}", self.name);
+                if self.columns.is_notice(&fields) {
+                    let reason = "it is a notice of the program, not talk";
+                    items.push_back(Item::Skip(Skip::new(place, reason)));
+                    return Ok(true);
+                }
                 self.items.add(self.columns.record(&fields), place, is_cleaned, items);
             }
         }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::building::{checked, conversation, message, role_of};
 use super::dates::{DateOrder, WrittenTime};
 use super::digests::{DigestIds, stable_id};
+use super::wechat::is_notice;
 use crate::field_names::{FieldKind, FieldNames};
 use crate::item::{ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
@@ -75,6 +76,7 @@ const CONVERSATION: &[&str] = &[
 ];
 const ID: &[&str] = &["id", "message_id", "uuid", "msg_id", "msgid", "消息id"];
 const MODEL: &[&str] = &["model"];
+const KIND: &[&str] = &["type", "消息类型", "类型"];
 
 /// A message as a generic file has it.
 #[derive(Debug, Default, PartialEq)]
@@ -98,6 +100,7 @@ pub(super) struct Columns {
     time: Option<usize>,
     text: usize,
     model: Option<usize>,
+    kind: Option<usize>,
 }
 
 impl Columns {
@@ -118,8 +121,14 @@ impl Columns {
             time: find(FieldKind::Time, TIME),
             text: find(FieldKind::Text, TEXT)?,
             model: find(FieldKind::Model, MODEL),
+            kind: KIND.iter().find_map(|known| position(known)),
         };
         (columns.speaker.or(columns.role).or(columns.time).is_some()).then_some(columns)
+    }
+
+    /// True if the row is a notice of a chat program (somebody joined, a message was taken back), as exporters for WeChat say it.
+    pub(super) fn is_notice(&self, fields: &[String]) -> bool {
+        self.kind.and_then(|at| fields.get(at)).is_some_and(|kind| is_notice(kind.trim()))
     }
 
     pub(super) fn record(&self, fields: &[String]) -> Record {

@@ -41,12 +41,21 @@ fn is_csv(context: &Context<'_>) -> bool {
 }
 
 fn open_json(context: &Context<'_>) -> Result<Reader, ImportError> {
-    listed::open(context, WeChat { file: context.source.stem().to_owned(), ..WeChat::default() })
+    let has = |key: &str| context.head.json.as_ref().is_some_and(|json| json.has(&[key]));
+    let is_chatlab = has("chatlab");
+    let format = WeChat { file: context.source.stem().to_owned(), is_chatlab, ..WeChat::default() };
+    // ChatLab writes long chats line by line.
+    match has("_type") {
+        true => listed::open_lines(context, format),
+        false => listed::open(context, format),
+    }
 }
 
 #[derive(Default)]
 struct WeChat {
     file: String,
+    /// True if types are ChatLab's numbers, not WeChat's.
+    is_chatlab: bool,
     /// Id and name of the chat that the file is of.
     chat: Option<(String, String)>,
     /// The account's own id.
@@ -87,14 +96,7 @@ impl ListedFormat for WeChat {
                 self.chat = Some((id, name.to_owned()));
                 self.own_id = text_at(value, "ownerId").map(str::to_owned);
             }
-            "members" => {
-                for member in value.as_array().into_iter().flatten() {
-                    let name = text_at(member, "groupNickname").or_else(|| text_at(member, "accountName"));
-                    if let (Some(id), Some(name)) = (text_at(member, "platformId"), name) {
-                        self.names.insert(id.to_owned(), name.to_owned());
-                    }
-                }
-            }
+            "members" => value.as_array().into_iter().flatten().for_each(|member| self.add_member(member)),
             _ => {}
         }
     }
@@ -104,7 +106,16 @@ impl ListedFormat for WeChat {
     }
 
     fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+        if element.json.starts_with(b"#") {
+            return;
+        }
         match element.parse::<Value>() {
+            Ok(value) if text_at(&value, "_type") == Some("header") => {
+                if let Some(meta) = value.get("meta") {
+                    self.field("meta", meta);
+                }
+            }
+            Ok(value) if text_at(&value, "_type") == Some("member") => self.add_member(&value),
             Ok(value) => {
                 let record = self.record(&value);
                 self.add(record, element.is_cleaned, element.place, items);
@@ -115,6 +126,13 @@ impl ListedFormat for WeChat {
 }
 
 impl WeChat {
+    fn add_member(&mut self, member: &Value) {
+        let name = text_at(member, "groupNickname").or_else(|| text_at(member, "accountName"));
+        if let (Some(id), Some(name)) = (text_at(member, "platformId"), name) {
+            self.names.insert(id.to_owned(), name.to_owned());
+        }
+    }
+
     fn record(&self, value: &Value) -> Record {
         let flag = |key: &str| match value.get(key) {
             Some(Value::Bool(flag)) => Some(*flag),
@@ -131,7 +149,7 @@ impl WeChat {
         let known = sender.as_ref().and_then(|sender| self.names.get(sender)).cloned();
         let speaker = first(&["senderDisplayName", "senderName", "groupNickname", "accountName"])
             .or(known)
-            .or(sender)
+            .or_else(|| sender.clone())
             .unwrap_or_else(|| if is_own { "我".to_owned() } else { first(&["talker"]).unwrap_or_default() });
         let time = ["createTime", "timestamp", "time", "CreateTime"].iter().find_map(|key| {
             match value.get(*key)? {
@@ -140,11 +158,19 @@ impl WeChat {
                 _ => None,
             }
         });
-        let chat = first(&["talker", "room_name"]).map(|id| {
-            let name = first(&["talkerName"]).unwrap_or_else(|| id.clone());
-            (id, name)
-        });
+        // PyWxDump's `talker` is who speaks, chatlog's is the chat.
+        let chat =
+            first(&["room_name"]).or_else(|| sender.as_ref().and_then(|_| first(&["talker"]))).map(|id| {
+                let name = first(&["talkerName"]).unwrap_or_else(|| id.clone());
+                (id, name)
+            });
         let kind = id_at(value, "type").or_else(|| id_at(value, "type_name")).unwrap_or_default();
+        let attachment =
+            if self.is_chatlab { chatlab_attachment_kind(&kind) } else { attachment_kind(&kind) };
+        let text = first(&["content", "msg", "StrContent"]).unwrap_or_default();
+        // Exporters write `[图片]` for a message without text.
+        let is_placeholder =
+            attachment.is_some() && text.starts_with('[') && text.ends_with(']') && !text.contains(' ');
         Record {
             id: ["serverId", "localId", "platformMessageId", "MsgSvrID", "seq", "id"]
                 .iter()
@@ -152,10 +178,10 @@ impl WeChat {
             chat,
             speaker,
             is_own,
-            is_notice: matches!(kind.as_str(), "10000" | "10002" | "80" | "系统消息" | "系统通知"),
+            is_notice: is_notice(&kind) || self.is_chatlab && matches!(kind.as_str(), "80" | "81"),
             time: time.unwrap_or(MessageTime::Unknown),
-            text: first(&["content", "msg", "StrContent"]).unwrap_or_default(),
-            attachment: attachment_kind(&kind),
+            text: if is_placeholder { String::new() } else { text },
+            attachment,
         }
     }
 
@@ -184,6 +210,22 @@ impl WeChat {
         message.attachments.extend(kind.map(|kind| Attachment { kind, name: None }));
         message.is_cleaned = is_cleaned;
         items.push_back(checked(message));
+    }
+}
+
+pub(super) fn is_notice(kind: &str) -> bool {
+    matches!(kind, "10000" | "10002" | "系统消息" | "系统通知")
+}
+
+/// By the number that ChatLab gives a kind.
+fn chatlab_attachment_kind(kind: &str) -> Option<AttachmentKind> {
+    match kind {
+        "1" => Some(AttachmentKind::Image),
+        "2" => Some(AttachmentKind::Audio),
+        "3" => Some(AttachmentKind::Video),
+        "4" => Some(AttachmentKind::File),
+        "5" => Some(AttachmentKind::Sticker),
+        _ => None,
     }
 }
 
@@ -239,7 +281,8 @@ impl Step for WeChatCsv {
         let is_own = field(&["IsSender", "is_sender"]).as_deref() == Some("1");
         let kind = field(&["Type", "type_name"]).unwrap_or_default();
         let partner = field(&["Remark", "NickName"]);
-        let talker = field(&["room_name", "TalkerId", "talker"]);
+        // `talker` is who speaks: it would split the chat in two.
+        let talker = field(&["room_name", "TalkerId"]);
         // In a chat of two, MemoTrace leaves out the last columns: the file has the partner's name.
         let title = self.chat.file.trim_end_matches("_utf8").to_owned();
         let speaker = match is_own {
@@ -251,7 +294,7 @@ impl Step for WeChatCsv {
             chat: talker.map(|id| (id, title)),
             speaker,
             is_own,
-            is_notice: matches!(kind.as_str(), "10000" | "10002" | "系统消息" | "系统通知"),
+            is_notice: is_notice(&kind),
             time: field(&["CreateTime", "StrTime"])
                 .map_or(MessageTime::Unknown, |time| MessageTime::parse(&time)),
             text: field(&["StrContent", "msg"]).unwrap_or_default(),

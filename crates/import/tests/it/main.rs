@@ -22,3 +22,4 @@ mod export;
 mod foreign_bytes;
 mod hostile;
 mod laws;
+mod librechat;

@@ -14,9 +14,10 @@ pub(crate) fn samples() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let encoded = base64::engine::general_purpose::STANDARD.encode(card.to_string());
     let text = [b"chara\0", encoded.as_bytes()].concat();
     let card_png = png(&[(b"IHDR", &[0; 13]), (b"IDAT", b"picture"), (b"tEXt", &text), (b"IEND", b"")]);
-    let texts: [(&str, &str, String); 19] = [
+    let texts: [(&str, &str, String); 20] = [
         ("chatgpt", "conversations.json", crate::chatgpt::sample()),
         ("claude", "conversations.json", crate::claude::sample()),
+        ("librechat", "bees.json", crate::librechat::sample()),
         ("sillytavern", "chat.jsonl", crate::sillytavern::sample()),
         ("card", "mira.json", card.to_string()),
         ("lorebook", "world.json", crate::cards::world_book()),

@@ -69,6 +69,39 @@ fn the_other_exporters_are_read() {
     assert_eq!(skips(&read).len(), 1);
 }
 
+#[test]
+fn chatlab_lines_are_read() {
+    let lines = r##"{"_type":"header","chatlab":{"version":"0.0.2","exportedAt":1703001600},"meta":{"name":"花园","platform":"wechat","type":"group","groupId":"g1","ownerId":"ann"}}
+# a note of the exporter
+{"_type":"member","platformId":"theo","accountName":"小明"}
+{"_type":"message","platformMessageId":"1","sender":"ann","accountName":"安","timestamp":1704448800,"type":0,"content":"一"}
+{"_type":"message","sender":"theo","timestamp":1704448801,"type":3,"content":"[视频]"}
+{"_type":"message","sender":"theo","timestamp":1704448802,"type":80,"content":"小明加入了群聊"}
+{"_type":"message","sender":"theo","timestamp":1704448803,"type":25,"content":"收到"}
+"##;
+    let read = items("花园.jsonl", lines);
+    assert!(matches!(&read[0], Item::Conversation(start) if start.title.as_deref() == Some("花园")));
+    assert_eq!(talk(&read), ["安: 一", "小明: ", "小明: 收到"]);
+    assert_eq!(messages(&read)[1].text_with_attachments(), "[video]");
+    assert_eq!(messages(&read)[0].role, Role::User);
+    assert_eq!(skips(&read).len(), 1);
+}
+
+#[test]
+fn csv_of_both_sides_is_one_conversation() {
+    let csv = "id,MsgSvrID,type_name,is_sender,talker,msg,src,CreateTime\n\
+               1,88,文本,1,wxid_ann,你好,,2024-01-05 18:00:00\n\
+               2,89,文本,0,wxid_theo,好的,,2024-01-05 18:01:00\n\
+               3,90,系统通知,0,wxid_theo,小明撤回了一条消息,,2024-01-05 18:02:00\n";
+    let read = items("小明.csv", csv);
+    assert_eq!(talk(&read), ["我: 你好", "wxid_theo: 好的"]);
+    let conversations = read.iter().filter(|item| matches!(item, Item::Conversation(_)));
+    assert_eq!((conversations.count(), skips(&read).len()), (1, 1));
+    let table = "时间,发送人,消息类型,内容\n2024-01-05 18:00:00,小明,文本,好的\n2024-01-05 18:01:00,小明,系统消息,你撤回了一条消息\n";
+    let read = items("聊天.csv", table);
+    assert_eq!((talk(&read), skips(&read).len()), (vec!["小明: 好的".to_owned()], 1));
+}
+
 pub(crate) const MEMOTRACE_HTML: &str = r"<!DOCTYPE html>
 <html><head><title>小明</title><style>.a { color: red; }</style></head><body><script>
 // It's a template; it doesn't matter what is before.
