@@ -158,6 +158,11 @@ step("a deleted document is listed and restored", async () => {
   await s.page.keyboard.press("Escape");
   await undo();
   await row("custom/recipes.md").waitFor({ state: "detached" });
+  await deleted.getByRole("button", { name: "Erase" }).click();
+  await looks("document-erase-asked");
+  await dialog().getByRole("button", { name: "Erase", exact: true }).click();
+  await notice("custom/recipes.md erased for good.").waitFor();
+  await deleted.waitFor({ state: "detached" });
 });
 
 step("the core blocks link to their editor", async () => {

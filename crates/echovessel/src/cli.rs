@@ -310,7 +310,7 @@ It prints what would be erased and asks for confirmation. The receipt lists what
 contain it; the receipt never contains the text. A document is deleted and no instance can push it back; its earlier
 versions stay until their text is erased with --text.")]
 pub(crate) struct Forget {
-    /// Ids of messages, memories, entities or sessions, or names of documents
+    /// Ids of messages, memories, entities or sessions, or names of documents, such as `custom/lore/hives-*` for a whole lorebook
     #[arg(value_name = "ID", required_unless_present = "text")]
     pub(crate) ids: Vec<String>,
     /// Erase everything that contains this text, in any case or width

@@ -1,4 +1,4 @@
-import { fetchAllPages, get, PAGE_SIZE_MAX, post, put, remove } from "../api";
+import { fetchAllPages, get, PAGE_SIZE_MAX, persona, post, put, remove } from "../api";
 import type { RequestBody } from "../api_types";
 import type { DocumentName } from "./types";
 
@@ -23,6 +23,9 @@ export const getDocument = (name: DocumentName) => get(DOCUMENT, at(name));
 /** `version` is the version that was edited, 0 for a new document; null overwrites any version. */
 export const writeDocument = (name: DocumentName, edit: RequestBody<typeof DOCUMENT, "put">) => put(DOCUMENT, edit, at(name));
 export const deleteDocument = (name: DocumentName) => remove(DOCUMENT, at(name));
+/** Erases a document with all its versions. */
+export const eraseDocument = ({ kind, filename }: DocumentName) =>
+  post("/api/admin/memory/erase", { documents: [`${kind}/${filename}`], ...persona() });
 
 /** All versions, newest first. */
 export const getVersions = (name: DocumentName) =>

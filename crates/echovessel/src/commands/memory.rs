@@ -152,37 +152,28 @@ async fn show(shared: &Shared, daemon: &Daemon, asked: &Show) -> anyhow::Result<
     Ok(())
 }
 
-/// Deletes documents, and says of each that it is gone.
-async fn forget_documents(
-    shared: &Shared,
-    daemon: &Daemon,
-    asked: &Forget,
-    paths: &[String],
-) -> anyhow::Result<()> {
-    for (name, path) in asked.ids.iter().zip(paths) {
-        let shown = daemon.ask(Method::GET, path, None).await?;
-        if !shared.json {
-            let text = shorten(shown["content"].as_str().unwrap_or_default(), LINE_LENGTH);
-            println!("would be deleted: {name}  {text}");
+/// Documents of these names. A name that ends in `*` stands for all that begin so, such as those of a lorebook.
+async fn documents_named(daemon: &Daemon, user: &str, names: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for name in names {
+        let Some(beginning) = name.strip_suffix('*') else {
+            found.push(name.clone());
+            continue;
+        };
+        let path = format!("/api/hub/documents?limit=500&user_id={}", form(user));
+        let mut cursor = String::new();
+        loop {
+            let page = daemon.ask(Method::GET, &format!("{path}{cursor}"), None).await?;
+            let documents = page["documents"].as_array().into_iter().flatten();
+            let named = documents.filter_map(|document| {
+                Some(format!("{}/{}", document["kind"].as_str()?, document["filename"].as_str()?))
+            });
+            found.extend(named.filter(|name| name.starts_with(beginning)));
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            cursor = format!("&cursor={}", form(next));
         }
     }
-    if asked.dry_run {
-        if shared.json {
-            println!("{}", json!({"dry_run": true, "deleted": asked.ids}));
-        }
-        return Ok(());
-    }
-    if !asked.yes && !agrees()? {
-        bail!("nothing was deleted");
-    }
-    for path in paths {
-        daemon.ask(Method::DELETE, path, None).await?;
-    }
-    match shared.json {
-        true => println!("{}", json!({"dry_run": false, "deleted": asked.ids})),
-        false => println!("deleted; their earlier versions stay until their text is erased with --text"),
-    }
-    Ok(())
+    Ok(found)
 }
 
 /// The body of a `POST` to [`ERASE_PATH`].
@@ -210,17 +201,17 @@ pub(super) fn erasure(
 }
 
 async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Result<()> {
-    let paths: Vec<String> = asked.ids.iter().filter_map(|id| document_path(id, &asked.user)).collect();
-    if !paths.is_empty() {
-        if paths.len() < asked.ids.len() || asked.text.is_some() {
-            bail!(
-                "documents are forgotten by themselves: name either documents, or ids and texts. Nothing was changed"
-            );
-        }
-        return forget_documents(shared, daemon, asked, &paths).await;
-    }
+    let (names, ids): (Vec<String>, Vec<String>) =
+        asked.ids.iter().cloned().partition(|named| named.contains('/'));
     let mut body =
-        erasure(&asked.user, &asked.ids, asked.text.as_deref(), asked.with_messages, asked.keep_thoughts);
+        erasure(&asked.user, &ids, asked.text.as_deref(), asked.with_messages, asked.keep_thoughts);
+    if !names.is_empty() {
+        let documents = documents_named(daemon, &asked.user, &names).await?;
+        if documents.is_empty() {
+            bail!("no document has that name; nothing was erased");
+        }
+        body["documents"] = json!(documents);
+    }
     let mut dry = body.clone();
     dry["dry_run"] = json!(true);
     let shown = daemon.ask(Method::POST, ERASE_PATH, Some(dry)).await?;

@@ -281,7 +281,7 @@ pub struct ErasureReceipt {
     pub scope: Scope,
     /// Time of the erasure.
     pub created_at: Timestamp,
-    /// Fields that selected something: `message_ids`, `event_ids`, `session_ids`, `entity_ids`, `text`, `reset`.
+    /// Fields that selected something: `message_ids`, `event_ids`, `session_ids`, `entity_ids`, `documents`, `text`, `reset`.
     pub selected_by: Vec<String>,
     /// Ids and counts of everything that was erased.
     pub taken: ForgetSummary,

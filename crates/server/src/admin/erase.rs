@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use hub::DocumentName;
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
@@ -40,6 +41,8 @@ pub(crate) struct EraseRequest {
     event_ids: Option<BTreeSet<NodeId>>,
     session_ids: Option<BTreeSet<SessionId>>,
     entity_ids: Option<BTreeSet<EntityId>>,
+    /// Documents of the shared self, as `kind/filename`, with all their versions. Core blocks are left.
+    documents: Option<BTreeSet<String>>,
     text: Option<String>,
     #[serde(default)]
     include_messages: bool,
@@ -196,14 +199,17 @@ pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureReques
     named("event_ids", asked.event_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
     named("session_ids", asked.session_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
     named("entity_ids", asked.entity_ids.as_ref().is_some_and(|ids| !ids.is_empty()));
+    named("documents", asked.documents.as_ref().is_some_and(|names| !names.is_empty()));
     named("text", asked.text.is_some());
+    let documents: Result<BTreeSet<String>, String> =
+        asked.documents.unwrap_or_default().iter().map(|name| document_name(name)).collect();
     let text = asked.text.map(|text| folded(&text)).transpose()?;
     let selection = Selection {
         messages: asked.message_ids.unwrap_or_default(),
         nodes: asked.event_ids.unwrap_or_default(),
         sessions: asked.session_ids.unwrap_or_default(),
         entities: asked.entity_ids.unwrap_or_default(),
-        documents: BTreeSet::new(),
+        documents: documents?,
         text,
         with_messages: asked.include_messages,
         silences: false,
@@ -211,18 +217,28 @@ pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureReques
     };
     if selected_by.is_empty() {
         return Err(
-            "say what to erase: message_ids, event_ids, session_ids, entity_ids or text; nothing was erased"
+            "say what to erase: message_ids, event_ids, session_ids, entity_ids, documents or text; nothing was erased"
                 .to_owned(),
         );
     }
     let ids = selection.messages.len()
         + selection.nodes.len()
         + selection.sessions.len()
-        + selection.entities.len();
+        + selection.entities.len()
+        + selection.documents.len();
     if ids > IDS_MAX {
         return Err(format!("at most {IDS_MAX} ids at once; nothing was erased"));
     }
     Ok(ErasureRequest { scope, selection, thoughts: asked.choice, selected_by, confirm })
+}
+
+/// The name of a document, as the hub writes it.
+fn document_name(name: &str) -> Result<String, String> {
+    let parsed = name.split_once('/').map(|(kind, file)| {
+        DocumentName::parse(kind, file.strip_suffix(".md").unwrap_or(file)).map_err(|error| error.to_string())
+    });
+    let parsed = parsed.unwrap_or_else(|| Err(format!("`{name}` is not `kind/filename`")));
+    parsed.map(|name| name.to_string()).map_err(|error| format!("documents: {error}; nothing was erased"))
 }
 
 fn folded(text: &str) -> Result<String, String> {

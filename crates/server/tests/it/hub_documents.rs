@@ -1,7 +1,7 @@
 //! The shared self over HTTP.
 
 use axum::http::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::home::Home;
 
@@ -182,4 +182,43 @@ async fn a_corrected_event_changes_its_line_in_the_diary() {
     home.post(&format!("{node}/undo"), json!({})).await;
     hub.correct_diary().await.unwrap();
     assert_eq!(home.get(&path).await.json()["content"], json!(before));
+}
+
+#[tokio::test]
+async fn documents_are_erased_by_name_with_all_their_versions() {
+    let home = Home::new().await;
+    for (name, texts) in [
+        ("custom/lore/hives-queen.md", ["The queen is called Ottilie.", "The queen was called Ottilie."]),
+        ("custom/lore/hives-drones.md", ["Drones sleep late.", "Drones sleep at noon."]),
+        ("self/wants.md", ["A garden.", "A larger garden."]),
+    ] {
+        for content in texts {
+            let path = format!("/api/hub/documents/{name}");
+            let written = home.ask(Method::PUT, &path, Some(json!({"content": content}))).await;
+            assert_eq!(written.status, 200, "{}", written.text);
+        }
+    }
+    let erase =
+        async |documents: Value| home.post("/api/admin/memory/erase", json!({"documents": documents})).await;
+    for bad in ["hives", "lore/hives.md", "custom/../x.md"] {
+        let refused = erase(json!([bad])).await.is_problem(422);
+        assert!(refused.contains("nothing was erased"), "{refused}");
+    }
+    erase(json!(["custom/nowhere.md"])).await.is_problem(404);
+    let receipt = erase(json!(["custom/lore/hives-queen.md", "custom/lore/hives-drones.md"])).await.json();
+    assert_eq!(
+        (&receipt["counts"]["documents"], &receipt["selected_by"]),
+        (&json!(2), &json!(["documents"]))
+    );
+    let left = home.get("/api/hub/documents").await.text;
+    assert!(!left.contains("hives") && left.contains("wants.md"), "{left}");
+    let deleted = home.get("/api/hub/documents?deleted=true").await.json();
+    assert_eq!(deleted["documents"], json!([]), "nothing of it can be restored");
+    // The audit log names the documents that were written; no word of them is left.
+    for word in ["Ottilie", "Drones"] {
+        assert!(!home.holds(word), "{word}");
+    }
+    let receipt = erase(json!(["self/wants"])).await.json();
+    assert_eq!(receipt["counts"]["documents"], 1, "{receipt}");
+    assert!(!home.holds("larger garden"));
 }
