@@ -37,6 +37,7 @@ use crate::error::ImportError;
 use crate::field_names::FieldNames;
 use crate::head::Head;
 use crate::item::Item;
+use crate::json::{EnteredValue, JsonReader, Raw};
 use crate::sources::{Source, Sources};
 
 /// A form of export that is understood.
@@ -150,6 +151,50 @@ pub(crate) fn field_names_of(head: &Head) -> Vec<String> {
             json.keys.iter().cloned().chain(inner).collect()
         }
         None => csv_table::columns_of(head).unwrap_or_default(),
+    }
+}
+
+/// Longest value that is shown of a field, in characters.
+const FIELD_SAMPLE_LENGTH: usize = 60;
+
+/// Values of these fields in the file's first message, for a person to recognise them; empty without a text or number.
+pub(crate) fn field_samples_of(head: &Head, fields: &[String]) -> Vec<String> {
+    let sample = |value: &str| -> String {
+        let line = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        line.chars().take(FIELD_SAMPLE_LENGTH).collect()
+    };
+    let Some(outline) = &head.json else {
+        let first = csv_table::first_row(head).unwrap_or_default();
+        return fields
+            .iter()
+            .zip(first.iter().map(String::as_str).chain(std::iter::repeat("")))
+            .map(|(_, value)| sample(value))
+            .collect();
+    };
+    let first = first_value(head, outline.is_array).unwrap_or_default();
+    let value_of = |field: &String| {
+        let mut value = Some(&first);
+        for key in field.split('.') {
+            value = value.map(|value| value.get(0).unwrap_or(value)).and_then(|value| value.get(key));
+        }
+        match value {
+            Some(serde_json::Value::String(text)) => sample(text),
+            Some(serde_json::Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        }
+    };
+    fields.iter().map(value_of).collect()
+}
+
+/// The first value of a file: its first message, or the object around all of them. None if the head of the file cuts it off.
+fn first_value(head: &Head, is_array: bool) -> Option<serde_json::Value> {
+    let mut json = JsonReader::new(head.text.as_bytes());
+    if is_array && !(json.enter_array().ok()? && json.next_element(&mut EnteredValue::default()).ok()?) {
+        return None;
+    }
+    match json.raw(head.text.len()).ok()? {
+        Raw::Whole(bytes) => serde_json::from_slice(&bytes).ok(),
+        Raw::Refused(_) => None,
     }
 }
 

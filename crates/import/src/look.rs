@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ImportError;
-use crate::formats::field_names_of;
+use crate::formats::{field_names_of, field_samples_of};
 use crate::head::Head;
 use crate::item::{Item, Message, Role, Skip};
 use crate::languages::language_of;
@@ -63,6 +63,9 @@ pub struct Look {
     /// Names of the fields in the first JSON or CSV file, for a person to map, if there are no messages.
     #[serde(default)]
     pub fields: Vec<String>,
+    /// Their values in the first message, shortened, in the same order; empty without a text or number.
+    #[serde(default)]
+    pub field_samples: Vec<String>,
     /// Skipped things, each with its reason.
     pub skipped: Vec<Skip>,
     /// Number of skipped things.
@@ -132,8 +135,10 @@ pub fn look(sources: &Sources, options: &ReadOptions) -> Result<Look, ImportErro
     let is_unread = look.messages + look.cards + look.core_drafts + look.lorebooks == 0
         && look.saved_memories + look.documents == 0;
     if let Some(source) = sources.list().first().filter(|_| is_unread) {
-        look.fields = field_names_of(&Head::read(source)?);
+        let head = Head::read(source)?;
+        look.fields = field_names_of(&head);
         look.fields.truncate(LOOK_LIST_MAX);
+        look.field_samples = field_samples_of(&head, &look.fields);
     }
     Ok(look)
 }

@@ -40,6 +40,17 @@ pub(super) fn columns_of(head: &Head) -> Option<Vec<String>> {
     }
 }
 
+/// The row below the header, if it is whole.
+pub(super) fn first_row(head: &Head) -> Option<Vec<String>> {
+    let separator = separator_of(header_line(head)?)?;
+    let mut records = CsvRecords::new(head.text.as_bytes(), separator, RECORD_BYTES_MAX);
+    records.next_record().ok()?;
+    match records.next_record() {
+        Ok(Some(CsvRecord::Fields { fields, .. })) => Some(fields),
+        _ => None,
+    }
+}
+
 /// True if the text is a table: by the file's name, or because its first lines have as many columns as each other, three or more.
 pub(super) fn is_table(context: &Context<'_>) -> bool {
     let name = context.source.name().to_lowercase();

@@ -112,7 +112,15 @@ fn unknown_table_is_no_document_and_its_columns_are_named() {
         let look = look_at(name, table);
         assert_eq!((look.documents, look.skipped_count), (0, 1), "{name}");
         assert_eq!(look.fields, ["Wann", "Wer", "Nachricht"], "{name}");
+        assert_eq!(look.field_samples, ["05.01.2024 10:00", "Ann", "Hallo"], "{name}");
     }
+    let nested =
+        r#"{"version": 3, "log": [{"wer": {"name": "Ann"}, "was": "Hallo\ndu", "n": 7}, {"was": "Na"}]}"#;
+    let look = look_at("talk.json", nested);
+    assert_eq!(look.fields, ["version", "log", "log.wer", "log.was", "log.n"]);
+    assert_eq!(look.field_samples, ["3", "", "", "Hallo du", "7"]);
+    let list = r#"[{"wer": "Ann", "was": "Hallo"}, {"wer": "Mira", "was": "Na"}]"#;
+    assert_eq!(look_at("talk.json", list).field_samples, ["Ann", "Hallo"]);
 }
 
 #[test]

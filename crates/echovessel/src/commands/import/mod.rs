@@ -237,7 +237,12 @@ fn described(look: &Look) -> String {
         text.push_str("  times have no zone; name it with --zone, or the user's zone is taken\n");
     }
     if !look.fields.is_empty() {
-        let fields = look.fields.join(", ");
+        let named =
+            look.fields.iter().zip(&look.field_samples).map(|(field, sample)| match sample.as_str() {
+                "" => field.clone(),
+                sample => format!("{field} ({sample})"),
+            });
+        let fields = named.collect::<Vec<_>>().join(", ");
         _ = writeln!(
             text,
             "  fields: {fields}\n  say what they are: --field text=NAME --field from=NAME --field time=NAME"
