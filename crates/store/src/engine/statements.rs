@@ -8,8 +8,8 @@ use testkit::postgres::fresh_database;
 use super::sql::Connection;
 use super::{ServerAddress, StoreOptions, connection, postgres};
 
-/// Folders and files whose statements are for one engine alone: an archive is read into a file.
-const OF_ONE_ENGINE: [&str; 3] = ["engine", "home_copy", "archive/read.rs"];
+/// Folders and files whose statements are for one engine alone: an archive and a Python home are read into a file.
+const OF_ONE_ENGINE: [&str; 4] = ["engine", "home_copy", "archive/read.rs", "python_home"];
 
 /// A statement that is written as one literal, and where it is.
 struct Found {

@@ -44,7 +44,7 @@ pub struct PythonHome {
 #[derive(Debug, thiserror::Error)]
 enum TakeError {
     #[error(transparent)]
-    Source(#[from] rusqlite::Error),
+    Source(sql::Error),
     #[error(transparent)]
     Target(#[from] sql::Error),
 }
@@ -52,7 +52,7 @@ enum TakeError {
 /// Counts what a Python home holds; `None` if the path is neither its `memory.db` nor a folder that holds one.
 pub fn look_at_python_home(path: &Path) -> Option<PythonHome> {
     let path = database_of(path)?;
-    let connection = open_for_reading(&path, &StoreOptions::default()).ok()?;
+    let connection = Connection::from(open_for_reading(&path, &StoreOptions::default()).ok()?);
     let is_its = ITS_TABLES.iter().all(|table| has_table(&connection, table).unwrap_or(false));
     if !is_its || has_table(&connection, "scopes").unwrap_or(true) {
         return None;
@@ -66,7 +66,7 @@ pub fn look_at_python_home(path: &Path) -> Option<PythonHome> {
     ] {
         each_row(&connection, table, |row| {
             *count += u64::from(!row.is_deleted());
-            Ok::<_, rusqlite::Error>(())
+            Ok(())
         })
         .ok()?;
     }
@@ -119,6 +119,7 @@ fn read_into(
     let path = database_of(home).ok_or_else(|| unusable(&"it holds no memory.db"))?;
     let source = open_for_reading(&path, &StoreOptions::default())
         .map_err(|_| unusable(&"its memory.db is damaged or can't be opened"))?;
+    let source = Connection::from(source);
     let target = Connection::from(open_for_writing(database, &StoreOptions::default())?);
     let written = |error: sql::Error| Failure::from(error).of_write();
     target.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE;").map_err(written)?;
@@ -153,7 +154,7 @@ fn read_into(
 
 /// The rows that were taken over, by their ids in the Python program.
 struct Takeover<'a> {
-    source: &'a rusqlite::Connection,
+    source: &'a Connection,
     target: &'a Connection,
     zone: &'a TimeZone,
     ids: &'a dyn IdGenerator,

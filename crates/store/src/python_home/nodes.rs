@@ -56,7 +56,7 @@ impl Takeover<'_> {
             self.evidence(&row, seq)?;
             self.nodes.insert(id, (seq, key));
             self.taken.nodes += 1;
-            Ok::<_, TakeError>(())
+            Ok(())
         })
     }
 
@@ -86,7 +86,7 @@ impl Takeover<'_> {
                     params![older, newer],
                 )?;
             }
-            Ok::<_, TakeError>(())
+            Ok(())
         })?;
         each_row(self.source, "concept_node_filling", |row| {
             let node = |column: &str| row.integer(column).and_then(|id| self.nodes.get(&id));
@@ -98,7 +98,7 @@ impl Takeover<'_> {
                     params![thought, event, row.is_true("orphaned"), microseconds(at)],
                 )?;
             }
-            Ok::<_, TakeError>(())
+            Ok(())
         })
     }
 
@@ -136,7 +136,7 @@ impl Takeover<'_> {
             scopes.insert(id, scope);
             self.alias(scope, key, name)?;
             self.taken.entities += 1;
-            Ok::<_, TakeError>(())
+            Ok(())
         })?;
         each_row(self.source, "entities", |row| {
             let own = row.integer("id").and_then(|id| self.entities.get(&id));
@@ -147,14 +147,14 @@ impl Takeover<'_> {
                     params![own, target],
                 )?;
             }
-            Ok::<_, TakeError>(())
+            Ok(())
         })?;
         each_row(self.source, "entity_aliases", |row| {
             let Some(id) = row.integer("entity_id") else { return Ok(()) };
             if let (Some(key), Some(scope)) = (self.entities.get(&id), scopes.get(&id)) {
                 self.alias(*scope, *key, row.text_or_empty("alias"))?;
             }
-            Ok::<_, TakeError>(())
+            Ok(())
         })?;
         each_row(self.source, "concept_node_entities", |row| {
             let node = row.integer("node_id").and_then(|id| self.nodes.get(&id));
@@ -165,7 +165,7 @@ impl Takeover<'_> {
                     params![entity, node],
                 )?;
             }
-            Ok::<_, TakeError>(())
+            Ok(())
         })
     }
 

@@ -55,7 +55,7 @@ impl Takeover<'_> {
                 )?;
             }
             personas.push(id.to_owned());
-            Ok::<_, TakeError>(())
+            Ok(())
         })?;
         each_row(self.source, "users", |row| {
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);
@@ -68,7 +68,7 @@ impl Takeover<'_> {
                 params![id, row.owned("display_name"), row.owned("timezone"), microseconds(created_at)],
             )?;
             users.push(id.to_owned());
-            Ok::<_, TakeError>(())
+            Ok(())
         })?;
         each_row(self.source, "external_identities", |row| {
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);
@@ -85,7 +85,7 @@ impl Takeover<'_> {
                     ],
                 )?;
             }
-            Ok::<_, TakeError>(())
+            Ok(())
         })?;
         for persona in &personas {
             for user in &users {
@@ -115,7 +115,7 @@ impl Takeover<'_> {
             let user = row.owned("user_id").or_else(|| Some("self".to_owned())).filter(|_| label == "user");
             let persona = row.text_or_empty("persona_id").to_owned();
             if content.is_empty() || row.is_deleted() || !self.is_known(&persona, user.as_deref()) {
-                return Ok::<_, TakeError>(());
+                return Ok(());
             }
             let by = row.text("last_edited_by").unwrap_or("import").to_owned();
             let (text, ..) =
@@ -151,7 +151,7 @@ impl Takeover<'_> {
                     ],
                 )?;
             }
-            Ok::<_, TakeError>(())
+            Ok(())
         })
     }
 
@@ -170,7 +170,7 @@ impl Takeover<'_> {
                     params![scope, microseconds(mood.updated_at), to_json(&mood)?],
                 )?;
             }
-            Ok::<_, TakeError>(())
+            Ok(())
         })
     }
 
@@ -209,7 +209,7 @@ impl Takeover<'_> {
                 ],
             )?;
             self.taken.calls += 1;
-            Ok::<_, TakeError>(())
+            Ok(())
         })
     }
 }

@@ -5,8 +5,19 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use rusqlite::types::Value;
-use rusqlite::{Connection, Result};
+
+use super::TakeError;
+use crate::engine::sql::{self, Connection, ValueRef};
+use crate::rows::column;
+
+/// A cell of a row. Blobs are not read: only vectors are.
+#[derive(PartialEq)]
+enum Value {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
 
 /// A row, by the names of its columns.
 pub(super) struct SourceRow(HashMap<String, Value>);
@@ -71,27 +82,36 @@ pub(super) fn time_of(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     Some(at.to_zoned(zone).ok()?.timestamp())
 }
 
-pub(super) fn has_table(connection: &Connection, table: &str) -> Result<bool> {
+pub(super) fn has_table(connection: &Connection, table: &str) -> sql::Result<bool> {
     let known = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1)";
     connection.query_row(known, [table], |row| row.get(0))
 }
 
 /// Reads a table in the order of its rows; nothing if it is not there.
-pub(super) fn each_row<E: From<rusqlite::Error>>(
+pub(super) fn each_row(
     connection: &Connection,
     table: &str,
-    mut take: impl FnMut(SourceRow) -> std::result::Result<(), E>,
-) -> std::result::Result<(), E> {
-    if !has_table(connection, table)? {
+    mut take: impl FnMut(SourceRow) -> Result<(), TakeError>,
+) -> Result<(), TakeError> {
+    if !has_table(connection, table).map_err(TakeError::Source)? {
         return Ok(());
     }
-    let mut statement = connection.prepare(&format!("SELECT * FROM \"{table}\" ORDER BY rowid"))?;
-    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
+    let names: Vec<String> = column(connection, "SELECT name FROM pragma_table_info(?1) ORDER BY cid", table)
+        .map_err(TakeError::Source)?;
+    let mut statement = connection
+        .prepare_cached(&format!("SELECT * FROM \"{table}\" ORDER BY rowid"))
+        .map_err(TakeError::Source)?;
+    let mut rows = statement.query([]).map_err(TakeError::Source)?;
+    while let Some(row) = rows.next().map_err(TakeError::Source)? {
         let mut columns = HashMap::with_capacity(names.len());
         for (index, name) in names.iter().enumerate() {
-            columns.insert(name.clone(), row.get(index)?);
+            let value = match row.get_ref(index).map_err(TakeError::Source)? {
+                ValueRef::Integer(integer) => Value::Integer(integer),
+                ValueRef::Real(real) => Value::Real(real),
+                ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+                ValueRef::Null | ValueRef::Blob(_) => Value::Null,
+            };
+            columns.insert(name.clone(), value);
         }
         take(SourceRow(columns))?;
     }

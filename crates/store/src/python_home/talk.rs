@@ -44,7 +44,7 @@ impl Takeover<'_> {
                 ],
             )?;
             self.sessions.insert(id, key);
-            Ok::<_, TakeError>(())
+            Ok(())
         })
     }
 
@@ -94,7 +94,7 @@ impl Takeover<'_> {
                 self.said_in_turn.entry(turn).or_default().push((seq, content.chars().count()));
             }
             self.taken.messages += 1;
-            Ok::<_, TakeError>(())
+            Ok(())
         })
     }
 
