@@ -119,7 +119,7 @@ pub struct Eraser<'a> {
 }
 
 impl Eraser<'_> {
-    /// Previews [`Eraser::erase`]. Changes nothing; the receipt's id confirms it for ten minutes.
+    /// Previews an erasure. Changes nothing; the receipt's id confirms it for ten minutes.
     pub async fn dry_run(&self, request: ErasureRequest) -> Result<ErasureReceipt, EraseError> {
         let act = self.act(&request);
         let mut receipt = self.receipt(&request, &act).await?;
