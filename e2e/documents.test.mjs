@@ -161,7 +161,7 @@ step("a deleted document is listed and restored", async () => {
   await deleted.getByRole("button", { name: "Erase" }).click();
   await looks("document-erase-asked");
   await dialog().getByRole("button", { name: "Erase", exact: true }).click();
-  await notice("custom/recipes.md erased for good.").waitFor();
+  await notice("custom/recipes.md was erased permanently.").waitFor();
   await deleted.waitFor({ state: "detached" });
 });
 

@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const TOKEN: &str = "123:abc";
 /// What the persona says when it writes first.
 pub(crate) const OWN_WORDS: &str = "How was your day?";
-/// How long a reply on Discord waits for more messages.
+/// Wait for further messages before a reply on Discord.
 pub(crate) const DEBOUNCE: Duration = Duration::from_secs(2);
 /// How often Discord's gateway wants to hear from the bot.
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(41_250);

@@ -160,7 +160,7 @@ async fn documents_named(daemon: &Daemon, user: &str, names: &[String]) -> anyho
             found.push(name.clone());
             continue;
         };
-        let path = format!("/api/hub/documents?limit=500&user_id={}", form(user));
+        let path = format!("/api/hub/documents?limit=200&user_id={}", form(user));
         let mut cursor = String::new();
         loop {
             let page = daemon.ask(Method::GET, &format!("{path}{cursor}"), None).await?;

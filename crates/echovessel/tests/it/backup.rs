@@ -60,6 +60,27 @@ async fn backup_of_running_home_is_restored_and_what_was_erased_since_stays_eras
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn documents_that_were_erased_since_a_backup_stay_erased() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let beside = home.path().parent().unwrap().to_owned();
+    let (letter, copy) = (beside.join("letter.md"), beside.join("copy.db"));
+    fs::write(&letter, "# 2026-01-05\n\nThe greenlantern was left on the pier.\n").unwrap();
+    let _daemon = Daemon::start(&home, &settings).await;
+    let imported =
+        run(&home, &settings, &["import", letter.to_str().unwrap(), "--yes", "--json"]).await.json();
+    assert_eq!(imported["documents"], json!(1), "{imported}");
+    run(&home, &settings, &["backup", copy.to_str().unwrap()]).await.well();
+    let nothing = run(&home, &settings, &["memory", "forget", "significant/2025*", "--yes"]).await;
+    assert!(nothing.code == 1 && nothing.err.contains("no document"), "{}", nothing.err);
+    let receipt =
+        run(&home, &settings, &["memory", "forget", "significant/2026-01-*", "--yes", "--json"]).await.json();
+    assert_eq!(receipt["counts"]["documents"], json!(1), "{receipt}");
+    run(&home, &settings, &["stop"]).await.well();
+    run(&home, &settings, &["restore", copy.to_str().unwrap(), "--yes"]).await.well();
+    assert!(!home.holds("greenlantern"), "an old copy brought it back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn encrypted_backup_opens_with_its_passphrase_alone() {
     let (home, settings) = (Home::new(), Settings::offline().variable("BACKUP_SECRET", "correct horse"));
     let daemon = Daemon::start(&home, &settings).await;

@@ -75,6 +75,7 @@ fn beside(blocks: &[CoreBlockLabel]) -> String {
 /// An erasure that is under way: in groups of a bounded number of messages, each a transaction of its own. Its receipt covers all of
 /// them. When the program ends between two groups, the receipt says what is gone, and the same request erases the rest.
 pub struct Erasure {
+    /// The request with an empty selection: that is in the groups.
     request: ForgetRequest,
     /// The preview that the only group has to agree with.
     expected: Option<ForgetSummary>,
@@ -94,7 +95,7 @@ impl Erasure {
         !self.groups.is_empty()
     }
 
-    /// The complete receipt.
+    /// The receipt of all groups together.
     ///
     /// # Errors
     /// [`EraseError::Nothing`] if no group found anything.
@@ -151,14 +152,18 @@ impl Eraser<'_> {
             return Err(EraseError::Changed);
         }
         let (confirm, left_core_blocks) = (request.confirm, Vec::new());
-        Ok(Erasure { request: act, expected, confirm, groups, receipt, left_core_blocks })
+        let request = ForgetRequest { selection: Selection::default(), ..act };
+        Ok(Erasure { request, expected, confirm, groups, receipt, left_core_blocks })
     }
 
     /// Erases the next group in one transaction, which its part of the receipt belongs to, and takes its vectors out of memory.
     pub async fn erase_group(&self, erasure: &mut Erasure) -> Result<ForgetSummary, EraseError> {
         let Some(selection) = erasure.groups.pop_front() else { return Ok(ForgetSummary::default()) };
         let act = ForgetRequest { selection, ..erasure.request.clone() };
-        let receipt = ErasureReceipt { taken: ForgetSummary::default(), ..erasure.receipt.clone() };
+        // Each group stores its own part: what went before is not copied.
+        let taken = std::mem::take(&mut erasure.receipt.taken);
+        let receipt = erasure.receipt.clone();
+        erasure.receipt.taken = taken;
         let outcome = match self.store.forget(act, erasure.expected.take(), Some(receipt)).await {
             Ok(outcome) => outcome,
             Err(source) if erasure.receipt.taken.is_empty() => return Err(source.into()),

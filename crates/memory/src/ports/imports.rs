@@ -193,8 +193,8 @@ pub trait ImportStore: Send + Sync {
         policy: SessionPolicy,
     ) -> Result<Option<ImportRun>, StoreError>;
 
-    /// Notes documents that the run is about to write, before it does: whoever takes the import back finds them also if the run was
-    /// cut off between. Of a document that an earlier import brought, returns that one's name instead.
+    /// Stores the names of documents before the run writes them, so that taking the import back finds them also after a crash. Returns
+    /// those that an earlier import brought and that are still there, with their names.
     async fn begin_documents(
         &self,
         id: ImportId,

@@ -1,6 +1,8 @@
 //! Documents that an import brings (projects' files, diaries, letters): each becomes a significant memory of the shared self, found
 //! when it is talked about. They are in no prompt otherwise, and no facts are drawn from them.
 
+use std::collections::BTreeSet;
+
 use hub::documents::CONTENT_BYTES_MAX;
 use hub::names::NAME_LENGTH_MAX;
 use hub::{Caller, DiaryName, DocumentName, Hub, HubError};
@@ -97,6 +99,11 @@ pub(super) async fn write_documents(
             .collect();
         return Ok(outcome);
     };
+    let mut digests = BTreeSet::new();
+    let (read, again): (Vec<_>, Vec<_>) =
+        read.into_iter().partition(|document| digests.insert(document.digest));
+    let reason = "another document of the files has the same id";
+    outcome.skips.extend(again.into_iter().map(|twin| Skip { place: twin.place, reason: reason.to_owned() }));
     let noted = read.iter().map(|document| ImportedDocument {
         digest: document.digest,
         name: document.document_name().to_string(),

@@ -55,8 +55,33 @@ async fn documents_are_kept_found_and_taken_back() {
     for word in ["lantern", "Svolv", "packing-list"] {
         assert!(!home.holds(word), "{word}");
     }
+    let again = upload(&home, &files).await;
+    let done = record(&home, &again, json!({"mapping": {}})).await;
+    assert_eq!(done["documents"], 2, "{done}");
+    let names: Vec<String> =
+        documents(&home).await.iter().map(|file| format!("significant/{file}")).collect();
+    home.post("/api/admin/memory/erase", json!({"documents": names})).await.json();
+    assert_eq!(documents(&home).await, [""; 0]);
     let once_more = upload(&home, &files).await;
     let done = record(&home, &once_more, json!({"mapping": {}})).await;
     assert_eq!(done["documents"], 2, "{done}");
     assert_eq!(documents(&home).await.len(), 2);
+}
+
+#[tokio::test]
+async fn documents_that_claim_the_same_id_leave_nothing_behind() {
+    let home = Home::new().await;
+    let twins = PROJECTS.replace(
+        r#""uuid": "d2", "filename": "empty.md", "content": """#,
+        r#""uuid": "d1", "filename": "other.md", "content": "A second lantern.""#,
+    );
+    let seen = upload(&home, &[("projects.json", &twins)]).await;
+    let done = record(&home, &seen, json!({"mapping": {}})).await;
+    assert_eq!(
+        (&done["documents"], &done["skipped_count"], &done["found"]),
+        (&json!(1), &json!(1), &json!(2))
+    );
+    home.post(&path(&seen, "/undo"), json!({})).await.json();
+    assert_eq!(documents(&home).await, [""; 0]);
+    assert!(!home.holds("lantern"));
 }

@@ -14,6 +14,7 @@ use crate::engine::connection::{inspect_existing, open_for_reading};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, params};
 use crate::engine::{SqliteStore, StoreOptions, check, migrate};
+use crate::hub;
 use crate::rows;
 
 /// Counts of a backup's contents.
@@ -105,11 +106,12 @@ impl SqliteStore {
     pub async fn missed_erasures(&self, newer: &Path) -> Result<MissedErasures, StoreError> {
         let options = StoreOptions::default();
         let newer = newer.to_owned();
-        let (erased, receipts, parts) = super::blocking(move || {
+        let (erased, names, receipts, parts) = super::blocking(move || {
             let connection = open_for_reading(&newer, &options)?.into();
             let read = |error: sql::Error| Failure::from(error).of_read();
             Ok((
                 tombstones(&connection).map_err(read)?,
+                hub::erased_names::all_digests(&connection).map_err(read)?,
                 receipts(&connection).map_err(read)?,
                 receipt_parts(&connection).map_err(read)?,
             ))
@@ -134,6 +136,10 @@ impl SqliteStore {
                     // Turns and rejected memories go with their messages.
                     _ => {}
                 }
+            }
+            for (scope, name) in hub::erased_names::documents_with(unit.connection, &names)? {
+                let scope = (scope.persona.as_str().to_owned(), scope.user.as_str().to_owned());
+                selections.entry(scope).or_default().documents.insert(name.to_string());
             }
             for receipt in &receipts {
                 missed.receipts += unit.connection.execute(

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::exchange;
 use super::state::{self, owner};
-use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
 pub(super) fn digest(scope: &Scope, name: &DocumentName) -> [u8; 32] {
@@ -23,6 +23,32 @@ pub(super) fn digest(scope: &Scope, name: &DocumentName) -> [u8; 32] {
         digest.update([0]);
     }
     digest.finalize().into()
+}
+
+/// Digests of the names that were erased, of all personas.
+pub(crate) fn all_digests(connection: &Connection) -> Result<BTreeSet<[u8; 32]>> {
+    connection
+        .prepare_cached("SELECT digest FROM hub_erased_names")?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+/// Documents of this home whose names have one of these digests, each with a scope that it can be erased from.
+pub(crate) fn documents_with(
+    connection: &Connection,
+    digests: &BTreeSet<[u8; 32]>,
+) -> Result<Vec<(Scope, DocumentName)>> {
+    // A document of all users is reached from the memory of any of them.
+    let mut statement = connection.prepare_cached(
+        "SELECT s.persona_id, s.user_id, h.kind, h.stem FROM hub_documents h JOIN scopes s ON s.number =
+             (SELECT min(number) FROM scopes WHERE persona_id = h.persona_id AND (h.user_id IS NULL OR user_id = h.user_id))",
+    )?;
+    let named = |row: &Row<'_>| {
+        let name = DocumentName::parse(row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
+        Ok((rows::scope(row, 0)?, name.map_err(|error| rows::unreadable(3, error))?))
+    };
+    let named: Vec<(Scope, DocumentName)> = statement.query_map([], named)?.collect::<Result<_>>()?;
+    Ok(named.into_iter().filter(|(scope, name)| digests.contains(&digest(scope, name))).collect())
 }
 
 /// Keeps that a document is gone that had seen this much, and that this instance says so.

@@ -332,8 +332,8 @@ fn mark_changed(connection: &Connection, document: i64) -> Result<()> {
     Ok(())
 }
 
-/// Takes snapshots and labels that hold the text, and the rows of selected documents and of those whose names hold it; says how
-/// many went.
+/// Deletes snapshots and labels that hold the text, and the rows of selected documents and of those whose names hold it. Returns
+/// the number of deleted rows.
 fn take_beside(
     connection: &Connection,
     scope: &Scope,

@@ -11,7 +11,7 @@ mod core_blocks;
 mod forget;
 mod diary;
 mod export;
-mod erased_names;
+pub(crate) mod erased_names;
 mod erased_lines;
 mod erase;
 mod exchange;

@@ -12,9 +12,15 @@ pub(super) fn begin(
     id: ImportId,
     documents: &[ImportedDocument],
 ) -> Result<Vec<ImportedDocument>> {
+    // A run that died between its note and the document has brought nothing, and one that was erased is not there any more. Two
+    // documents of one run may claim the same id: the second would be written under a name that nobody has noted.
     let mut known = connection.prepare_cached(
-        "SELECT d.name FROM import_documents d JOIN import_runs r ON r.number = d.run
-         WHERE d.digest = ?2 AND r.id <> ?1 AND r.scope = (SELECT scope FROM import_runs WHERE id = ?1)",
+        "SELECT d.name FROM import_documents d JOIN import_runs r ON r.number = d.run JOIN scopes s ON s.number = r.scope
+         WHERE d.digest = ?2 AND r.scope = (SELECT scope FROM import_runs WHERE id = ?1)
+             AND (r.id = ?1 AND d.name <> ?3
+                 OR r.id <> ?1 AND EXISTS (SELECT 1 FROM hub_documents h
+                     WHERE h.persona_id = s.persona_id AND h.user_id = s.user_id
+                         AND h.kind || '/' || h.stem || '.md' = d.name))",
     )?;
     let mut note = connection.prepare_cached(
         "INSERT INTO import_documents (run, digest, name) SELECT number, ?2, ?3 FROM import_runs WHERE id = ?1
@@ -22,7 +28,7 @@ pub(super) fn begin(
     )?;
     let mut earlier = Vec::new();
     for document in documents {
-        let key = params![id.0.into_bytes(), document.digest];
+        let key = params![id.0.into_bytes(), document.digest, document.name];
         match known.query_row(key, |row| row.get(0)).optional()? {
             Some(name) => earlier.push(ImportedDocument { digest: document.digest, name }),
             None => _ = note.execute(params![id.0.into_bytes(), document.digest, document.name])?,

@@ -81,8 +81,7 @@ fn database_of(path: &Path) -> Option<PathBuf> {
     (head == *b"SQLite format 3").then_some(path)
 }
 
-/// Makes a database of a Python home. Its local times are those of `zone`. Words are indexed again; vectors are made by the program
-/// as it runs.
+/// Makes a database of a Python home. Its local times are those of `zone`. Words are indexed again; the daemon makes the vectors.
 ///
 /// # Errors
 /// [`StoreError::Unusable`] if it can't be read, [`StoreError::Unwritable`] if the database can't be written. Nothing is left at

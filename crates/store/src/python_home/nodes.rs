@@ -44,7 +44,7 @@ impl Takeover<'_> {
                     to_json(&strings(row.text("emotion_tags")))?,
                     to_json(&strings(row.text("relational_tags")))?,
                     start.or(end).map(microseconds),
-                    end.filter(|_| start.is_some()).map(microseconds),
+                    end.filter(|end| start.is_some_and(|start| start <= *end)).map(microseconds),
                     row.text("source_session_id").and_then(|session| self.sessions.get(session)).copied(),
                     row.count("mention_count").max(1),
                     row.count("access_count"),
