@@ -53,6 +53,7 @@ mod proactive;
 mod subscribers;
 mod defects;
 mod mcp;
+mod mcp_schemas;
 mod sync;
 mod sync_tokens;
 mod archive;

@@ -6,9 +6,10 @@ use axum::http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 
 use crate::home::{Answer, HOSTNAME, Home, TOKEN, until};
+use crate::mcp_schemas::tools;
 
 /// Says one message of the protocol.
-async fn say(home: &Home, token: &str, message: Value) -> Answer {
+pub(crate) async fn say(home: &Home, token: &str, message: Value) -> Answer {
     let kinds = "application/json, text/event-stream";
     home.ask_accepting(token, Method::POST, "/mcp", Some(message), kinds).await
 }
@@ -33,11 +34,10 @@ async fn a_client_is_greeted_and_shown_the_tools() {
     assert_eq!(greeted["result"]["protocolVersion"], "2025-06-18");
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(say(&home, TOKEN, initialized).await.status, StatusCode::ACCEPTED);
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    let tools = say(&home, TOKEN, list).await.json()["result"]["tools"].clone();
-    assert_eq!(tools.as_array().map(Vec::len), Some(52));
+    let tools = tools(&home, TOKEN).await;
+    assert_eq!(tools.len(), 52);
     let hint = |name: &str, hint: &str| {
-        let found = tools.as_array().into_iter().flatten().find(|tool| tool["name"] == name);
+        let found = tools.iter().find(|tool| tool["name"] == name);
         found.unwrap()["annotations"][hint].clone()
     };
     assert_eq!(hint("memory_search", "readOnlyHint"), true);
