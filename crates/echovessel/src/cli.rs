@@ -117,7 +117,7 @@ pub(crate) enum Command {
     Doctor,
     /// Bring conversations of other programs in, and take them back
     Import(Import),
-    /// Export the memory as one archive, or the talk for other programs
+    /// Export the memory as one archive, or talk and persona for other programs
     Export(Export),
     /// Copy the memory to one file, also while the daemon runs
     Backup(Backup),
@@ -449,13 +449,15 @@ Examples:
   echovessel export memory.zip
   echovessel export diary.md --format markdown
   echovessel export chat.jsonl --format sillytavern --persona mira
+  echovessel export mira.png --format card --persona mira
 
 `echovessel import memory.zip` makes the same home of an archive.")]
 pub(crate) struct Export {
     /// The file to write; it must not be there
     pub(crate) file: PathBuf,
-    /// archive: everything; the others: the talk of one user
-    #[arg(long, default_value = "archive", value_parser = ["archive", "markdown", "sillytavern", "chatgpt"])]
+    /// archive: everything; card: the persona as a character card, in the container that FILE's ending names (.json, .png,
+    /// .charx); the others: the talk of one user
+    #[arg(long, default_value = "archive", value_parser = ["archive", "markdown", "sillytavern", "chatgpt", "card"])]
     pub(crate) format: String,
     /// Only this persona; default: all in an archive, else persona.id
     #[arg(long, value_name = "ID")]

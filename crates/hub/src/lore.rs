@@ -83,6 +83,22 @@ impl Hub {
         Ok(named.collect())
     }
 
+    /// All entries of the persona, by the names of their documents.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn lore_entries(&self, scope: &Scope) -> Result<Vec<LoreEntry>, HubError> {
+        let book = self.lorebook(scope).await?;
+        let mut named: Vec<(&DocumentName, &LoreEntry)> = book
+            .documents
+            .iter()
+            .enumerate()
+            .filter_map(|(at, (name, _))| Some((name, book.index.entry(at)?)))
+            .collect();
+        named.sort_by_key(|(name, _)| *name);
+        Ok(named.into_iter().map(|(_, entry)| entry.clone()).collect())
+    }
+
     /// Writes entries as documents and returns how many there are. An entry whose document is there already replaces its
     /// text.
     ///

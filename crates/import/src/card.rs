@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::macros::resolve_macros;
 
@@ -38,6 +39,9 @@ pub struct Card {
     pub lorebook: Option<Lorebook>,
     /// File, for a person to find it again.
     pub place: String,
+    /// The card as it arrived. A draft may be made anew from it.
+    #[serde(skip)]
+    pub json: Value,
 }
 
 /// The bytes of a picture, with their type.
@@ -46,6 +50,8 @@ pub struct Picture {
     pub media_type: String,
     /// The file, without the card in it.
     pub bytes: Vec<u8>,
+    /// File that it is, or came in.
+    pub place: String,
 }
 
 /// Facts that a card or world book brings.
@@ -89,7 +95,7 @@ pub struct LoreEntry {
     /// True if keys must be whole words, false if they may stand within words; not set for the default.
     pub whole_words: Option<bool>,
     /// Other fields that are set, by name.
-    pub other: serde_json::Map<String, serde_json::Value>,
+    pub other: serde_json::Map<String, Value>,
 }
 
 impl Card {

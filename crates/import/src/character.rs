@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::card::{Card, LoreEntry, Lorebook, Picture};
 use crate::error::ImportError;
@@ -40,6 +41,9 @@ pub struct CharacterDraft {
     pub lore: Vec<Lorebook>,
     /// Parts of the files that are not used, with the reason.
     pub unused: Vec<Skip>,
+    /// The card as it arrived, which is not part of the JSON. None if the files hold no card.
+    #[serde(skip)]
+    pub card: Option<Value>,
 }
 
 /// The end of a text that is longer than its block. It is saved as a document.
@@ -87,6 +91,11 @@ pub fn draft_character(
         found.add(item?.item);
     }
     Ok(found.has_character().then(|| found.draft(options)))
+}
+
+/// The draft of one card without other files.
+pub(crate) fn draft_of_card(card: Card, options: DraftOptions<'_>) -> CharacterDraft {
+    FoundParts { card: Some(Box::new(card)), ..FoundParts::default() }.draft(options)
 }
 
 #[derive(Default)]
@@ -166,9 +175,14 @@ impl FoundParts {
             draft.greetings = greetings_of(&card.resolved(options.user_name.unwrap_or(words.addressed)));
             let card = card.resolved(options.user_name.unwrap_or(words.user));
             parts.add_card(&card, &draft.greetings, words);
+            if let Some(picture) = &card.picture {
+                // As a file it is a picture without a card.
+                self.unused.retain(|skip| skip.place != picture.place);
+            }
             let had_picture = card.picture.is_some();
             let persona_name = card.persona_name().to_owned();
             draft.name = Some(persona_name.trim().to_owned());
+            draft.card = Some(card.json);
             if !card.creator_notes.trim().is_empty() {
                 let reason = "the creator's notes are for people who choose the card";
                 self.skip(Skip::new(&card.place, reason));

@@ -40,6 +40,10 @@ use crate::item::Item;
 use crate::json::{EnteredValue, JsonReader, Raw};
 use crate::sources::{Source, Sources};
 
+pub(crate) use character_card::from_json as card_of_json;
+pub(crate) use lorebook::raw_entries;
+pub(crate) use png::Png;
+
 /// A form of export that is understood.
 #[derive(Clone, Copy)]
 pub struct Format {

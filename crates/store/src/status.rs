@@ -2,7 +2,7 @@
 
 use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, Result, params};
-use crate::people::personas;
+use crate::people::core_blocks;
 use crate::scopes;
 
 use async_trait::async_trait;
@@ -32,7 +32,7 @@ impl StatusStore for SqliteStore {
 }
 
 fn counts(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
-    let blocks = personas::core_blocks(connection, scope)?;
+    let blocks = core_blocks::read(connection, scope)?;
     let written =
         [&blocks.persona, &blocks.user, &blocks.style].into_iter().filter(|block| !block.is_empty()).count();
     let written = u64::try_from(written).unwrap_or(0);

@@ -79,11 +79,13 @@ export const en = {
   importErasedOne: "Erased {n} message.",
   importAnother: "Import something else",
   exportMemory: "Export",
-  exportExplained: "Everything as one archive, which makes the same memory in an empty home; or the conversation for reading and for other programs. Erased words are in none of them.",
+  exportExplained: "Everything as one archive, which makes the same memory in an empty home; or the conversation for reading and for other programs. Erased words are in none of them. A character card says who the persona is, and nothing about you.",
   exportArchive: "Archive (zip)",
   exportMarkdown: "Markdown, for reading",
   exportSillyTavern: "For SillyTavern",
   exportChatGpt: "As ChatGPT exports",
+  exportCard: "Character card",
+  exportCardPicture: "Character card in its picture",
 };
 
 export const zh: typeof en = {
@@ -165,9 +167,11 @@ export const zh: typeof en = {
   importErasedOne: "已删除 {n} 条消息。",
   importAnother: "导入其他内容",
   exportMemory: "导出",
-  exportExplained: "把全部内容导出为一个归档文件，可在空白的主目录中恢复同样的记忆；也可以只导出对话，供阅读或其他程序使用。已抹除的内容不会出现在任何导出中。",
+  exportExplained: "把全部内容导出为一个归档文件，可在空白的主目录中恢复同样的记忆；也可以只导出对话，供阅读或其他程序使用。已抹除的内容不会出现在任何导出中。角色卡只包含角色的设定，不包含关于你的内容。",
   exportArchive: "归档（zip）",
   exportMarkdown: "Markdown（便于阅读）",
   exportSillyTavern: "SillyTavern 格式",
   exportChatGpt: "ChatGPT 格式",
+  exportCard: "角色卡",
+  exportCardPicture: "角色卡（图片）",
 };

@@ -24,7 +24,7 @@ export const resumeImport = (id: string) => post("/api/admin/imports/{id}/resume
 export const approveAll = (id: string) => post("/api/admin/memory/rejected/approve-all", { run_id: id });
 export const undoImport = (id: string) => post("/api/admin/imports/{id}/undo", undefined, { id });
 
-export type ExportFormat = "archive" | "markdown" | "sillytavern" | "chatgpt";
+export type ExportFormat = "archive" | "markdown" | "sillytavern" | "chatgpt" | "card" | "card-png";
 /** An archive has all personas, other forms the selected one. */
 export function urlOfExport(format: ExportFormat): string {
   const query = new URLSearchParams({ format });

@@ -1,4 +1,4 @@
-//! `echovessel export`: the whole memory as one archive, or the talk for other programs.
+//! `echovessel export`: the whole memory as one archive, or talk and persona for other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,8 @@ pub(crate) async fn export(
 /// The file appears under its name when it is whole.
 async fn write(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
     let persona = asked.persona.as_deref().map(|id| format!("&persona_id={}", form(id))).unwrap_or_default();
-    let path = format!("/api/admin/export?format={}&user_id={}{persona}", asked.format, form(&asked.user));
+    let format = format_of(asked)?;
+    let path = format!("/api/admin/export?format={format}&user_id={}{persona}", form(&asked.user));
     let part = part_of(&asked.file);
     let downloaded = daemon.download(&path, &part).await;
     if downloaded.is_err() {
@@ -46,6 +47,23 @@ async fn write(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
     std::fs::rename(&part, &asked.file)
         .with_context(|| format!("{} could not be renamed", part.display()))?;
     Ok(bytes)
+}
+
+/// The form by its name in the API: the container of a card is told by the ending of its file.
+fn format_of(asked: &Export) -> anyhow::Result<&str> {
+    if asked.format != "card" {
+        return Ok(&asked.format);
+    }
+    let ending = asked.file.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    match ending.as_deref() {
+        Some("json") => Ok("card"),
+        Some("png") => Ok("card-png"),
+        Some("charx") => Ok("card-charx"),
+        _ => bail!(
+            "{}: a card is a .json, .png or .charx file; name one of these. Nothing was written",
+            asked.file.display()
+        ),
+    }
 }
 
 fn part_of(file: &Path) -> PathBuf {

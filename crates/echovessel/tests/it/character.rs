@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 
 use crate::command_line::run;
@@ -263,4 +264,87 @@ async fn talk_goes_to_no_persona_or_user_that_is_not_there() {
         }
         run(&home, &settings, &["import", &file, named[0], named[1], "--yes", "--create"]).await.well();
     }
+}
+
+/// A picture with the card in it.
+fn card_picture(card: &Value) -> Vec<u8> {
+    let chunk = |kind: &[u8], data: &[u8]| {
+        let length = u32::try_from(data.len()).unwrap().to_be_bytes();
+        // Readers do not check it.
+        [length.as_slice(), kind, data, &[0; 4]].concat()
+    };
+    let text = [b"ccv3\0".as_slice(), BASE64_STANDARD.encode(card.to_string()).as_bytes()].concat();
+    [
+        b"\x89PNG\r\n\x1a\n".to_vec(),
+        chunk(b"IHDR", &[0; 13]),
+        chunk(b"tEXt", &text),
+        chunk(b"IDAT", b"x"),
+        chunk(b"IEND", b""),
+    ]
+    .concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn persona_leaves_as_the_card_that_it_came_as() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let mut card = card();
+    card["data"]["group_only_greetings"] = json!([]);
+    card["data"]["extensions"] = json!({"depth_prompt": {"depth": 4, "prompt": "Gulls cry."}});
+    card["data"]["character_book"] = json!({"name": "Coast", "extensions": {}, "entries": [
+        {"keys": ["lamp"], "content": "The lamp of {{char}} burns oil.", "enabled": true, "insertion_order": 3,
+         "name": "lamp", "use_regex": false, "position": "before_char", "extensions": {}}]});
+    let file = home.path().parent().unwrap().join("wren.png");
+    fs::write(&file, card_picture(&card)).unwrap();
+    let file = file.to_str().unwrap();
+    run(&home, &settings, &["import", file, "--persona", "wren", "--create", "--yes"]).await.well();
+    let export = async |name: &str| {
+        let path = home.path().parent().unwrap().join(name);
+        let path = path.to_str().unwrap().to_owned();
+        let outcome =
+            run(&home, &settings, &["export", &path, "--format", "card", "--persona", "wren"]).await;
+        (outcome, path)
+    };
+    let (outcome, path) = export("first.json").await;
+    outcome.well();
+    assert_eq!(fs::read_to_string(path).unwrap().parse::<Value>().unwrap(), card);
+    let (outcome, picture) = export("first.png").await;
+    outcome.well();
+    let (outcome, archive) = export("first.charx").await;
+    outcome.well();
+    let (refused, path) = export("first.txt").await;
+    assert!(refused.code == 1 && refused.err.contains(".charx"), "{}", refused.err);
+    assert!(!fs::exists(path).unwrap());
+
+    // Each of them makes the same persona elsewhere, picture included.
+    let daemon = Daemon::start(&home, &settings).await;
+    let persona = daemon.get("/api/admin/persona?persona_id=wren").await;
+    for file in [picture, archive] {
+        let other = Home::new();
+        let shown =
+            run(&other, &settings, &["import", &file, "--persona", "copy", "--create", "--yes"]).await.well();
+        assert!(!shown.contains("picture without a card"), "{shown}");
+        let elsewhere = Daemon::start(&other, &settings).await;
+        let copy = elsewhere.get("/api/admin/persona?persona_id=copy").await;
+        assert_eq!(copy["core_blocks"], persona["core_blocks"]);
+        assert_eq!((&copy["display_name"], &copy["has_avatar"]), (&json!("Wren"), &json!(true)), "{copy}");
+        let exported = elsewhere.get("/api/admin/export?format=card&persona_id=copy").await;
+        let mut data = exported["data"].clone();
+        data.as_object_mut().unwrap().remove("assets");
+        assert_eq!(data, card["data"]);
+    }
+
+    // What a person changes is in the next card; nothing of the user or of the conversation is.
+    let changed = json!({"persona_block": "Wren sails.", "user_block": "Tom has a limp."});
+    daemon.post("/api/admin/persona?persona_id=wren", &changed).await;
+    assert_eq!(daemon.try_delete("/api/admin/persona/avatar?persona_id=wren").await.status, 200);
+    let text = daemon.get("/api/admin/export?format=card&persona_id=wren").await;
+    assert_eq!(
+        (&text["data"]["description"], &text["data"]["personality"]),
+        (&json!("Wren sails."), &json!(""))
+    );
+    assert_eq!(text["data"]["character_book"], card["data"]["character_book"]);
+    assert!(!text.to_string().contains("limp"));
+    let (refused, path) = export("second.png").await;
+    assert!(refused.code == 1 && refused.err.contains("no PNG picture"), "{}", refused.err);
+    assert!(!fs::exists(path).unwrap());
 }

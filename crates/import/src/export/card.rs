@@ -1,44 +1,220 @@
-use serde_json::{Value, json};
+//! A persona as a character card: the card that it was made from, with what has changed since.
 
-use crate::card::Card;
+use serde_json::{Map, Value, json};
 
-/// The card as JSON of version 2, which every program of its kind reads. The picture is not in it.
-pub fn card_json(card: &Card) -> Value {
-    let book = card.lorebook.as_ref().map(|book| {
-        let entries = book.entries.iter().enumerate().map(|(order, entry)| {
-            json!({
-                "id": order,
-                "name": entry.name,
-                "keys": entry.keys,
-                "secondary_keys": entry.secondary_keys,
-                "selective": !entry.secondary_keys.is_empty(),
-                "content": entry.content,
-                "constant": entry.is_constant,
-                "enabled": entry.is_enabled,
-                "insertion_order": order,
-                "extensions": {},
-            })
-        });
-        json!({"name": book.name, "entries": entries.collect::<Vec<_>>(), "extensions": {}})
-    });
-    let mut data = json!({
-        "name": card.name,
-        "description": card.description,
-        "personality": card.personality,
-        "scenario": card.scenario,
-        "first_mes": card.first_message,
-        "mes_example": card.example_talk,
-        "alternate_greetings": card.alternate_greetings,
-        "system_prompt": card.system_prompt,
-        "post_history_instructions": card.post_history_instructions,
-        "creator_notes": card.creator_notes,
-        "creator": card.creator,
-        "character_version": card.version,
-        "tags": card.tags,
-        "extensions": {},
-    });
-    if let Some(book) = book {
-        data["character_book"] = book;
+use crate::card::{LoreEntry, Lorebook};
+use crate::character::{CharacterDraft, DraftOptions, draft_of_card};
+use crate::formats::{card_of_json, raw_entries};
+
+/// A persona as it is now.
+#[derive(Clone, Debug, Default)]
+pub struct CardPersona {
+    pub name: String,
+    /// The core block that says who it is.
+    pub persona_block: String,
+    /// The core block that says how it speaks.
+    pub style_block: String,
+    pub lorebooks: Vec<Lorebook>,
+}
+
+/// Fields that every card of version 3 has.
+const TEXTS: [&str; 10] = [
+    "name",
+    "description",
+    "personality",
+    "scenario",
+    "first_mes",
+    "mes_example",
+    "system_prompt",
+    "post_history_instructions",
+    "creator",
+    "character_version",
+];
+/// Names of fields in cards of version 1 and before, with their later names.
+const OLD_NAMES: [(&str, &str); 6] = [
+    ("char_name", "name"),
+    ("char_persona", "description"),
+    ("world_scenario", "scenario"),
+    ("char_greeting", "first_mes"),
+    ("example_dialogue", "mes_example"),
+    ("creatorcomment", "creator_notes"),
+];
+
+/// The persona as a card of version 3. All fields of `original`, the JSON of the card that it was made from, come back as
+/// they arrived; those that a person has changed since have the present text. Nothing about the user is in it but the
+/// user's name, where a block that a person changed holds it.
+///
+/// `options` are those of the draft: they tell whether a block is still the one that the card gave.
+pub fn card_json(original: Option<&Value>, persona: &CardPersona, options: DraftOptions<'_>) -> Value {
+    let mut data = original.map(fields_of).unwrap_or_default();
+    let drafts: Vec<CharacterDraft> = original
+        .and_then(|json| card_of_json(json, "").ok())
+        .map(|card| {
+            let names = [options.user_name, None];
+            names.map(|user_name| draft_of_card(card.clone(), DraftOptions { user_name, ..options }))
+        })
+        .into_iter()
+        .flatten()
+        .collect();
+    let is_drafted = |part: fn(&CharacterDraft) -> &str, now: &str| {
+        drafts.iter().any(|draft| part(draft).trim() == now.trim())
+    };
+    if !is_drafted(|draft| draft.name.as_deref().unwrap_or_default(), &persona.name) {
+        data.insert("name".to_owned(), json!(persona.name));
+        data.remove("nickname");
     }
-    json!({"spec": "chara_card_v2", "spec_version": "2.0", "data": data})
+    if !is_drafted(|draft| &draft.persona_block, &persona.persona_block) {
+        for emptied in ["personality", "scenario", "system_prompt"] {
+            data.insert(emptied.to_owned(), json!(""));
+        }
+        data.insert("description".to_owned(), json!(persona.persona_block));
+    }
+    if !is_drafted(|draft| &draft.style_block, &persona.style_block) {
+        data.insert("mes_example".to_owned(), json!(""));
+        data.insert("post_history_instructions".to_owned(), json!(persona.style_block));
+    }
+    if let Some(book) = book_of(data.get("character_book"), &drafts, persona) {
+        data.insert("character_book".to_owned(), book);
+    }
+    json!({"spec": "chara_card_v3", "spec_version": "3.0", "data": complete(data)})
+}
+
+/// The fields of a card of any version, by the names that they have now.
+fn fields_of(card: &Value) -> Map<String, Value> {
+    if let Some(data) = card.get("data").and_then(Value::as_object) {
+        return data.clone();
+    }
+    let mut fields = card.as_object().cloned().unwrap_or_default();
+    for (old, name) in OLD_NAMES {
+        if let Some(value) = fields.remove(old)
+            && !fields.contains_key(name)
+        {
+            fields.insert(name.to_owned(), value);
+        }
+    }
+    fields
+}
+
+/// Adds what a card of version 3 must have, and leaves out files that only its first container had.
+fn complete(mut data: Map<String, Value>) -> Map<String, Value> {
+    for name in TEXTS.into_iter().chain(["creator_notes"]) {
+        data.entry(name).or_insert_with(|| json!(""));
+    }
+    for name in ["alternate_greetings", "tags", "group_only_greetings"] {
+        data.entry(name).or_insert_with(|| json!([]));
+    }
+    data.entry("extensions").or_insert_with(|| json!({}));
+    if let Some(Value::Array(assets)) = data.get_mut("assets") {
+        assets.retain(|asset| {
+            let uri = asset.get("uri").and_then(Value::as_str).unwrap_or_default();
+            !["embeded://", "embedded://", "__asset:"].iter().any(|scheme| uri.starts_with(scheme))
+        });
+        if assets.is_empty() {
+            data.remove("assets");
+        }
+    }
+    data
+}
+
+/// The persona's lorebooks as the book of its card. None if it has none and never had one.
+fn book_of(original: Option<&Value>, drafts: &[CharacterDraft], persona: &CardPersona) -> Option<Value> {
+    let name = persona.lorebooks.first().map(|book| book.name.as_str()).unwrap_or_default();
+    let mut present: Vec<Option<&LoreEntry>> =
+        persona.lorebooks.iter().flat_map(|book| &book.entries).map(Some).collect();
+    if original.is_none() && present.is_empty() {
+        return None;
+    }
+    let mut entries = Vec::new();
+    let mut number = 0;
+    for (raw, has_text) in original.map(raw_entries).unwrap_or_default() {
+        if !has_text {
+            entries.push(raw.clone());
+            continue;
+        }
+        let at = number;
+        number += 1;
+        let drafted = drafts.iter().filter_map(|draft| draft.lore.first()?.entries.get(at));
+        let drafted: Vec<LoreEntry> = drafted.map(comparable).collect();
+        let mut take = |is_it: &dyn Fn(&LoreEntry) -> bool| {
+            present.iter_mut().find(|entry| entry.is_some_and(|entry| is_it(&comparable(entry))))?.take()
+        };
+        if take(&|entry| drafted.contains(entry)).is_some() {
+            entries.push(raw.clone());
+        } else if let Some(changed) =
+            take(&|entry| drafted.iter().any(|was| was.name == entry.name && was.keys == entry.keys))
+        {
+            entries.push(entry_json(raw.as_object().cloned().unwrap_or_default(), drafted.first(), changed));
+        }
+    }
+    entries.extend(present.into_iter().flatten().map(|entry| entry_json(Map::new(), None, entry)));
+    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+        for (name, default) in [
+            ("use_regex", json!(false)),
+            ("extensions", json!({})),
+            ("enabled", json!(true)),
+            ("insertion_order", json!(0)),
+        ] {
+            entry.entry(name).or_insert(default);
+        }
+    }
+    let mut book = original.and_then(Value::as_object).cloned().unwrap_or_default();
+    book.entry("name").or_insert_with(|| json!(name));
+    book.entry("extensions").or_insert_with(|| json!({}));
+    book.insert("entries".to_owned(), Value::Array(entries));
+    Some(Value::Object(book))
+}
+
+/// An entry without what a document of the persona does not hold.
+fn comparable(entry: &LoreEntry) -> LoreEntry {
+    let mut entry = LoreEntry { id: String::new(), ..entry.clone() };
+    entry.content = entry.content.trim().to_owned();
+    if entry.secondary_keys.is_empty() {
+        entry.logic = "and_any".to_owned();
+    }
+    entry
+}
+
+/// An entry of a card. Of `raw`, which was read as `before`, only what has changed is replaced.
+fn entry_json(mut raw: Map<String, Value>, before: Option<&LoreEntry>, now: &LoreEntry) -> Value {
+    let mut set = |name: &str, aliases: &[&str], is_same: &dyn Fn(&LoreEntry) -> bool, value: Value| {
+        if !before.is_some_and(is_same) {
+            aliases.iter().for_each(|alias| _ = raw.remove(*alias));
+            raw.insert(name.to_owned(), value);
+        }
+    };
+    set("name", &["comment"], &|was| was.name == now.name, json!(now.name));
+    set("keys", &["key"], &|was| was.keys == now.keys, json!(now.keys));
+    let decorators = now.other.get("decorators").and_then(Value::as_array).into_iter().flatten();
+    let decorators = decorators.filter_map(Value::as_str).map(|decorator| format!("@@{decorator}\n"));
+    let content = decorators.collect::<String>() + &now.content;
+    set("content", &[], &|was| was.content.trim() == now.content.trim(), json!(content));
+    set("enabled", &["disable"], &|was| was.is_enabled == now.is_enabled, json!(now.is_enabled));
+    set("insertion_order", &["order"], &|was| was.order == now.order, json!(now.order));
+    set("constant", &[], &|was| was.is_constant == now.is_constant, json!(now.is_constant));
+    let is_same_case = |was: &LoreEntry| was.is_case_sensitive == now.is_case_sensitive;
+    set("case_sensitive", &["caseSensitive"], &is_same_case, json!(now.is_case_sensitive));
+    let is_same_second = |was: &LoreEntry| was.secondary_keys == now.secondary_keys;
+    set("secondary_keys", &["keysecondary"], &is_same_second, json!(now.secondary_keys));
+    set("selective", &[], &is_same_second, json!(!now.secondary_keys.is_empty()));
+    let extensions = raw.entry("extensions").or_insert_with(|| json!({}));
+    if let Some(extensions) = extensions.as_object_mut() {
+        // SillyTavern keeps there what the standard has no field for.
+        let mut set = |name: &str, is_same: bool, value: Option<Value>| match value {
+            Some(value) if !is_same => _ = extensions.insert(name.to_owned(), value),
+            _ => {}
+        };
+        let logic = ["and_any", "not_all", "not_any", "and_all"].iter().position(|word| *word == now.logic);
+        let logic = logic.filter(|_| !now.secondary_keys.is_empty()).map(|number| json!(number));
+        let is_same = |test: &dyn Fn(&LoreEntry) -> bool| before.is_some_and(test);
+        set("selectiveLogic", is_same(&|was| was.logic == now.logic), logic);
+        let depth = now.scan_depth.map(|depth| json!(depth));
+        set("scan_depth", is_same(&|was| was.scan_depth == now.scan_depth), depth);
+        let whole_words = now.whole_words.map(|whole_words| json!(whole_words));
+        set("match_whole_words", is_same(&|was| was.whole_words == now.whole_words), whole_words);
+        if before.is_none() {
+            let others = now.other.iter().filter(|(name, _)| *name != "decorators");
+            extensions.extend(others.map(|(name, value)| (name.clone(), value.clone())));
+        }
+    }
+    Value::Object(raw)
 }

@@ -66,7 +66,7 @@ pub(super) fn parse(json: &str) -> Result<Value, String> {
 }
 
 fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {
-    let picture = png::read(bytes)?;
+    let picture = png::Png::read(bytes)?;
     // A V3 card stands beside a V2 one for older programs.
     let text = picture.text("ccv3").or_else(|| picture.text("chara"));
     let text = text.ok_or("it is a picture without a card; the message that shows it names it")?;
@@ -81,11 +81,12 @@ fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {
     card.picture = Some(Picture {
         media_type: "image/png".to_owned(),
         bytes: picture.without_texts(&["chara", "ccv3"]),
+        place: name.to_owned(),
     });
     Ok(card)
 }
 
-fn from_json(json: &Value, name: &str) -> Result<Card, String> {
+pub(crate) fn from_json(json: &Value, name: &str) -> Result<Card, String> {
     let spec_version = match text_at(json, "spec") {
         Some("chara_card_v3") => "3.0",
         Some(_) => "2.0",
@@ -126,6 +127,7 @@ fn from_json(json: &Value, name: &str) -> Result<Card, String> {
         picture: None,
         lorebook: book.map(|book| lorebook::read(book, &card_name, name)).transpose()?,
         place: name.to_owned(),
+        json: json.clone(),
         name: card_name,
     })
 }
@@ -145,5 +147,5 @@ fn packed_picture(context: &Context<'_>, json: &Value) -> Option<Picture> {
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
         _ => return None,
     };
-    Some(Picture { media_type: media_type.to_owned(), bytes })
+    Some(Picture { media_type: media_type.to_owned(), bytes, place: source.name().to_owned() })
 }

@@ -73,17 +73,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 
 /// A book of a card (a list of entries with `keys`) or of its own (entries by number, with `key`).
 pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lorebook, String> {
-    let entries: Vec<(String, &Value)> = match book.get("entries") {
-        Some(Value::Array(entries)) => {
-            entries.iter().enumerate().map(|(at, entry)| (at.to_string(), entry)).collect()
-        }
-        Some(Value::Object(entries)) => {
-            let mut entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), entry)).collect();
-            entries.sort_by_key(|(key, _)| (key.parse::<u64>().unwrap_or(u64::MAX), key.clone()));
-            entries
-        }
-        _ => return Err("the book has no entries".to_owned()),
-    };
+    let entries = numbered_entries(book).ok_or("the book has no entries")?;
     if entries.len() > LORE_ENTRIES_MAX {
         return Err(format!("the book has more than {LORE_ENTRIES_MAX} entries"));
     }
@@ -96,9 +86,33 @@ pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lor
     })
 }
 
+/// The entries of a book as they are in it, in the order of [`read`], and whether it gives them: one without a text is none.
+pub(crate) fn raw_entries(book: &Value) -> Vec<(&Value, bool)> {
+    let entries = numbered_entries(book).unwrap_or_default().into_iter();
+    entries.map(|(_, entry)| (entry, text_of(entry).is_some())).collect()
+}
+
+fn numbered_entries(book: &Value) -> Option<Vec<(String, &Value)>> {
+    Some(match book.get("entries") {
+        Some(Value::Array(entries)) => {
+            entries.iter().enumerate().map(|(at, entry)| (at.to_string(), entry)).collect()
+        }
+        Some(Value::Object(entries)) => {
+            let mut entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), entry)).collect();
+            entries.sort_by_key(|(key, _)| (key.parse::<u64>().unwrap_or(u64::MAX), key.clone()));
+            entries
+        }
+        _ => return None,
+    })
+}
+
+fn text_of(entry: &Value) -> Option<&str> {
+    text_at(entry, "content").filter(|content| !content.trim().is_empty())
+}
+
 /// An entry with a text.
 fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<LoreEntry> {
-    let content = text_at(entry, "content").filter(|content| !content.trim().is_empty())?;
+    let content = text_of(entry)?;
     let (content, decorators) = without_decorators(content);
     let is_true = |names: &[&str]| field(entry, names).and_then(Value::as_bool);
     let mut other = other_fields(entry);

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use flate2::Crc;
 use flate2::read::ZlibDecoder;
 
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -12,7 +13,7 @@ pub(super) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 const CHUNKS_MAX: usize = 100_000;
 
 /// A picture cut into its chunks.
-pub(super) struct Png<'a> {
+pub(crate) struct Png<'a> {
     chunks: Vec<Chunk<'a>>,
 }
 
@@ -23,7 +24,38 @@ struct Chunk<'a> {
     text: Option<(String, String)>,
 }
 
-impl Png<'_> {
+impl<'a> Png<'a> {
+    /// Cuts a picture into chunks; fails where a chunk claims more than there is.
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, String> {
+        let mut rest = bytes.strip_prefix(SIGNATURE).ok_or("it is not a PNG picture")?;
+        let mut chunks = Vec::new();
+        while !rest.is_empty() {
+            let (length, kind) = match rest {
+                [a, b, c, d, kind @ ..] if kind.len() >= 4 => {
+                    (u32::from_be_bytes([*a, *b, *c, *d]), &kind[..4])
+                }
+                _ => return Err("the picture ends in the middle of a chunk".to_owned()),
+            };
+            let end =
+                usize::try_from(length).ok().and_then(|length| length.checked_add(12)).unwrap_or(usize::MAX);
+            if end > rest.len() {
+                return Err("a chunk of the picture claims to be longer than the file".to_owned());
+            }
+            if chunks.len() >= CHUNKS_MAX {
+                return Err(format!("the picture has more than {CHUNKS_MAX} chunks"));
+            }
+            let (whole, after) = rest.split_at(end);
+            let data = &whole[8..end - 4];
+            chunks.push(Chunk { whole, text: text_of(kind, data) });
+            let is_end = kind == b"IEND";
+            rest = after;
+            if is_end {
+                break;
+            }
+        }
+        Ok(Self { chunks })
+    }
+
     /// The text of the first chunk with this keyword, in any case.
     pub(super) fn text(&self, keyword: &str) -> Option<&String> {
         let texts = self.chunks.iter().filter_map(|chunk| chunk.text.as_ref());
@@ -32,47 +64,45 @@ impl Png<'_> {
 
     /// The picture without the texts of these keywords.
     pub(super) fn without_texts(&self, keywords: &[&str]) -> Vec<u8> {
-        let is_kept = |chunk: &&Chunk<'_>| {
-            !chunk
-                .text
-                .as_ref()
-                .is_some_and(|(own, _)| keywords.iter().any(|word| own.eq_ignore_ascii_case(word)))
-        };
         let mut bytes = SIGNATURE.to_vec();
-        for chunk in self.chunks.iter().filter(is_kept) {
+        for chunk in self.chunks.iter().filter(|chunk| !chunk.has_keyword(keywords)) {
             bytes.extend_from_slice(chunk.whole);
         }
         bytes
     }
+
+    /// The picture with these texts before its end, by keyword; they replace those of the same keywords. Texts are ASCII.
+    pub(crate) fn with_texts(&self, texts: &[(&str, &str)]) -> Vec<u8> {
+        let keywords: Vec<&str> = texts.iter().map(|(keyword, _)| *keyword).collect();
+        let mut bytes = SIGNATURE.to_vec();
+        let (end, others): (Vec<_>, Vec<_>) = self
+            .chunks
+            .iter()
+            .filter(|chunk| !chunk.has_keyword(&keywords))
+            .partition(|chunk| &chunk.whole[4..8] == b"IEND");
+        others.into_iter().for_each(|chunk| bytes.extend_from_slice(chunk.whole));
+        for (keyword, text) in texts {
+            let mut chunk = b"tEXt".to_vec();
+            chunk.extend_from_slice(keyword.as_bytes());
+            chunk.push(0);
+            chunk.extend_from_slice(text.as_bytes());
+            let mut checksum = Crc::new();
+            checksum.update(&chunk);
+            let length = u32::try_from(chunk.len() - 4).unwrap_or(u32::MAX);
+            bytes.extend_from_slice(&length.to_be_bytes());
+            bytes.extend_from_slice(&chunk);
+            bytes.extend_from_slice(&checksum.sum().to_be_bytes());
+        }
+        end.into_iter().for_each(|chunk| bytes.extend_from_slice(chunk.whole));
+        bytes
+    }
 }
 
-/// Cuts a picture into chunks; fails where a chunk claims more than there is.
-pub(super) fn read(bytes: &[u8]) -> Result<Png<'_>, String> {
-    let mut rest = bytes.strip_prefix(SIGNATURE).ok_or("it is not a PNG picture")?;
-    let mut chunks = Vec::new();
-    while !rest.is_empty() {
-        let (length, kind) = match rest {
-            [a, b, c, d, kind @ ..] if kind.len() >= 4 => (u32::from_be_bytes([*a, *b, *c, *d]), &kind[..4]),
-            _ => return Err("the picture ends in the middle of a chunk".to_owned()),
-        };
-        let end =
-            usize::try_from(length).ok().and_then(|length| length.checked_add(12)).unwrap_or(usize::MAX);
-        if end > rest.len() {
-            return Err("a chunk of the picture claims to be longer than the file".to_owned());
-        }
-        if chunks.len() >= CHUNKS_MAX {
-            return Err(format!("the picture has more than {CHUNKS_MAX} chunks"));
-        }
-        let (whole, after) = rest.split_at(end);
-        let data = &whole[8..end - 4];
-        chunks.push(Chunk { whole, text: text_of(kind, data) });
-        let is_end = kind == b"IEND";
-        rest = after;
-        if is_end {
-            break;
-        }
+impl Chunk<'_> {
+    fn has_keyword(&self, keywords: &[&str]) -> bool {
+        let own = self.text.as_ref().map(|(keyword, _)| keyword);
+        own.is_some_and(|own| keywords.iter().any(|keyword| own.eq_ignore_ascii_case(keyword)))
     }
-    Ok(Png { chunks })
 }
 
 /// Keyword and text of `tEXt`, `zTXt` and `iTXt`.

@@ -24,13 +24,21 @@ fn draft_of(files: &[(&str, String)], user_name: Option<&str>) -> Option<Charact
 
 fn draft_in(folder: &Path, user_name: Option<&str>) -> Option<CharacterDraft> {
     let sources = Sources::open(&[Input::Path(folder.to_owned())]).unwrap();
-    let options = DraftOptions {
+    draft_character(&sources, &ReadOptions::default(), options_for(user_name)).unwrap()
+}
+
+pub(crate) fn options_for(user_name: Option<&str>) -> DraftOptions<'_> {
+    DraftOptions {
         user_name,
         persona_name: "Mira",
         block_length_max: BLOCK_LENGTH_MAX,
         picture_size_max: PICTURE_SIZE_MAX,
-    };
-    draft_character(&sources, &ReadOptions::default(), options).unwrap()
+    }
+}
+
+/// The draft of one file.
+pub(crate) fn draft_for(name: &str, text: String, user_name: Option<&str>) -> CharacterDraft {
+    draft_of(&[(name, text)], user_name).unwrap()
 }
 
 #[test]

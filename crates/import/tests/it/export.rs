@@ -1,7 +1,7 @@
 //! What is written for leaving is read again as it was.
 
-use import::export::{ChatGptWriter, SillyTavernWriter, card_json};
-use import::{Alternative, Card, ExternalId, Item, LoreEntry, Lorebook, Message, MessageTime, Role};
+use import::export::{ChatGptWriter, SillyTavernWriter};
+use import::{Alternative, ExternalId, Item, Message, MessageTime, Role};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -116,31 +116,4 @@ fn branches_come_back_from_chatgpts_form() {
     let mut writer = SillyTavernWriter::new(Vec::new(), "c", "M", "U", Timestamp::UNIX_EPOCH).unwrap();
     messages(&original).into_iter().for_each(|message| writer.write(message).unwrap());
     assert_eq!(writer.finish().unwrap().1, 1, "the answer to the question that was asked anew");
-}
-
-#[test]
-fn a_card_comes_back() {
-    let entry = LoreEntry {
-        id: "0".to_owned(),
-        name: "hives".to_owned(),
-        keys: vec!["hive".to_owned()],
-        content: "Three.".to_owned(),
-        is_enabled: true,
-        logic: "and_any".to_owned(),
-        ..LoreEntry::default()
-    };
-    let card = Card {
-        spec_version: "2.0".to_owned(),
-        name: "Mira".to_owned(),
-        description: "{{char}} keeps bees.".to_owned(),
-        alternate_greetings: vec!["Hello again.".to_owned()],
-        lorebook: Some(Lorebook {
-            name: "Hives".to_owned(),
-            entries: vec![entry],
-            place: "mira.json".to_owned(),
-        }),
-        place: "mira.json".to_owned(),
-        ..Card::default()
-    };
-    assert_eq!(items("mira.json", card_json(&card).to_string()), [Item::Card(Box::new(card))]);
 }

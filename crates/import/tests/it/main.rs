@@ -7,6 +7,7 @@ mod chatgpt;
 mod claude;
 mod sillytavern;
 mod cards;
+mod cards_written;
 mod characters;
 mod whatsapp;
 mod telegram;

@@ -90,6 +90,9 @@ pub trait PersonaStore: Send + Sync {
     async fn put_avatar(&self, id: &PersonaId, avatar: Avatar, at: Timestamp) -> Result<(), StoreError>;
     /// Takes the picture away; false if there was none.
     async fn remove_avatar(&self, id: &PersonaId) -> Result<bool, StoreError>;
+    /// The character card that the persona was made from, as JSON.
+    async fn character_card(&self, id: &PersonaId) -> Result<Option<String>, StoreError>;
+    async fn put_character_card(&self, id: &PersonaId, card: &str) -> Result<(), StoreError>;
     /// The three blocks; an unwritten one is empty.
     async fn core_blocks(&self, scope: &Scope) -> Result<CoreBlocks, StoreError>;
     /// Replaces one block (an empty text clears it) and keeps an audit row. Only for the acts of a person.

@@ -83,6 +83,9 @@ impl Runtime {
             let lore: Vec<LoreEntry> = draft.lore.into_iter().flat_map(lore_entries).collect();
             saved.lore_entries = hub.write_lore(&caller, &lore).await?;
         }
+        if let Some(card) = draft.card {
+            self.runtime.store().put_character_card(&scope.persona, &card.to_string()).await?;
+        }
         if let Some(picture) = draft.picture {
             let extension = match picture.media_type.as_str() {
                 "image/jpeg" => "jpg",

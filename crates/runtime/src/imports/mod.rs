@@ -7,6 +7,7 @@ mod runs;
 mod background;
 mod pipeline;
 mod character;
+mod card;
 
 pub use character::SavedCharacter;
 pub use pipeline::{

@@ -64,6 +64,11 @@ pub enum ImportError {
         number: usize,
         count: usize,
     },
+    /// A picture with a card in it was asked for.
+    #[error(
+        "the persona has no PNG picture to hold its card; give it one, or export the card as .json or .charx; nothing was written"
+    )]
+    NoPicture,
     /// The persona does not exist.
     #[error("the persona {0} does not exist; nothing was changed")]
     UnknownPersona(PersonaId),

@@ -299,6 +299,8 @@ passing_on!(PersonaStore:
     avatar(id: &PersonaId) -> Option<Avatar>;
     put_avatar(id: &PersonaId, avatar: Avatar, at: Timestamp) -> ();
     remove_avatar(id: &PersonaId) -> bool;
+    character_card(id: &PersonaId) -> Option<String>;
+    put_character_card(id: &PersonaId, card: &str) -> ();
     core_blocks(scope: &Scope) -> CoreBlocks;
     write_core_block(scope: &Scope, label: CoreBlockLabel, text: &str, edited_by: &str, at: Timestamp) -> ();
     write_first_persona(scope: &Scope, first: FirstPersona, edited_by: &str, at: Timestamp) -> bool;

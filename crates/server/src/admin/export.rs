@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use import::export::{ChatGptWriter, SillyTavernWriter};
+use import::export::{CardContainer, ChatGptWriter, SillyTavernWriter};
 use import::{Alternative, ExternalId, Message as Exported, MessageTime, Role as ExportedRole};
 use memory::core_blocks::CoreBlocks;
 use memory::identifiers::SessionId;
@@ -46,6 +46,26 @@ pub(crate) enum ExportFormat {
     SillyTavern,
     /// A conversation for each session, as ChatGPT exports them.
     ChatGpt,
+    /// The persona as a character card of version 3: the card that it was made from, with what has changed since.
+    /// Neither the conversation nor the user's block is in it.
+    Card,
+    /// The same in the persona's picture, which must be a PNG.
+    #[serde(rename = "card-png")]
+    CardPng,
+    /// The same in an archive with the picture.
+    #[serde(rename = "card-charx")]
+    CardCharx,
+}
+
+impl ExportFormat {
+    fn card_container(self) -> Option<CardContainer> {
+        match self {
+            Self::Card => Some(CardContainer::Json),
+            Self::CardPng => Some(CardContainer::Png),
+            Self::CardCharx => Some(CardContainer::Charx),
+            Self::Archive | Self::Markdown | Self::SillyTavern | Self::ChatGpt => None,
+        }
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -67,13 +87,16 @@ pub(crate) async fn export(
     let is_archive = matches!(asked.format, ExportFormat::Archive);
     let names_persona = asked.persona_id.is_some();
     let scope = app.scope(&principal, asked.persona_id, asked.user_id).await?;
+    if let Some(container) = asked.format.card_container() {
+        return card(&app, &scope, container).await;
+    }
     let (out, chunks) = channel();
     let day = app.now().strftime("%Y-%m-%d");
     let (kind, name) = match asked.format {
         ExportFormat::Archive => ("application/zip", format!("echovessel-{day}.zip")),
         ExportFormat::Markdown => ("text/markdown; charset=utf-8", format!("echovessel-{day}.md")),
         ExportFormat::SillyTavern => ("application/jsonl", format!("echovessel-{day}.jsonl")),
-        ExportFormat::ChatGpt => ("application/json", "conversations.json".to_owned()),
+        _ => ("application/json", "conversations.json".to_owned()),
     };
     let format = asked.format;
     tokio::spawn(async move {
@@ -88,9 +111,23 @@ pub(crate) async fn export(
             let _gone = failed.send(Err(io::Error::other("the export broke off"))).await;
         }
     });
+    Ok(download(kind, &name, Body::from_stream(chunks)))
+}
+
+async fn card(app: &App, scope: &Scope, container: CardContainer) -> Result<Response, Problem> {
+    let card = app.runtime().character_card(scope, container).await?;
+    let (kind, extension) = match container {
+        CardContainer::Json => ("application/json", "json"),
+        CardContainer::Png => ("image/png", "png"),
+        CardContainer::Charx => ("application/zip", "charx"),
+    };
+    Ok(download(kind, &format!("{}.{extension}", scope.persona.as_str()), card.into()))
+}
+
+fn download(kind: &str, name: &str, body: Body) -> Response {
     let disposition = format!("attachment; filename=\"{name}\"");
     let headers = [(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, disposition)];
-    Ok((headers, Body::from_stream(chunks)).into_response())
+    (headers, body).into_response()
 }
 
 async fn write_archive(app: &App, persona: Option<PersonaId>, out: ChunkWriter) -> Result<(), io::Error> {
@@ -160,7 +197,7 @@ async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWr
     let writing = tokio::task::spawn_blocking(move || match format {
         ExportFormat::Markdown => markdown(out, &names, &blocks, received),
         ExportFormat::SillyTavern => sillytavern(out, &names, began, received),
-        ExportFormat::ChatGpt | ExportFormat::Archive => chatgpt(out, &names, received),
+        _ => chatgpt(out, &names, received),
     });
     'sessions: for id in sessions {
         let Some(session) = store.session(id).await.map_err(io::Error::other)? else { continue };

@@ -341,7 +341,9 @@ impl From<ImportError> for Problem {
         let detail = error.to_string();
         match error {
             ImportError::NotFound(_) => Self::not_found(detail),
-            ImportError::NoCharacter | ImportError::NoGreeting { .. } => Self::unprocessable(detail),
+            ImportError::NoCharacter | ImportError::NoGreeting { .. } | ImportError::NoPicture => {
+                Self::unprocessable(detail)
+            }
             ImportError::UnknownPersona(_) => Self::unprocessable(detail).with_code("unknown_persona"),
             ImportError::UnknownUser(_) => Self::unprocessable(detail).with_code("unknown_user"),
             ImportError::Capture(error) => error.into(),

@@ -85,12 +85,17 @@ fn import_pipelines() -> Vec<Route> {
         )
         .returns_events::<runtime::PipelineEvent>()
         .fails_with(&[404]),
-        tag.get(export::PATH, "Export the memory, or the talk of one user", export::export)
-            .returns_media("application/zip")
-            .returns_media("text/markdown; charset=utf-8")
-            .returns_media("application/jsonl")
-            .returns_media("application/json")
-            .fails_with(&[404]),
+        tag.get(
+            export::PATH,
+            "Export the memory, the talk of one user, or the persona as a card",
+            export::export,
+        )
+        .returns_media("application/zip")
+        .returns_media("image/png")
+        .returns_media("text/markdown; charset=utf-8")
+        .returns_media("application/jsonl")
+        .returns_media("application/json")
+        .fails_with(&[404, 422]),
     ]
 }
 

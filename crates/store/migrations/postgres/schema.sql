@@ -59,7 +59,8 @@ CREATE TABLE personas (
     health_status       TEXT,
     created_at          BIGINT NOT NULL,
     voice_enabled       BIGINT NOT NULL DEFAULT 0,
-    voice_id            TEXT
+    voice_id            TEXT,
+    character_card      TEXT
 );
 
 CREATE TABLE persona_avatars (

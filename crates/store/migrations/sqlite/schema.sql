@@ -26,7 +26,9 @@ CREATE TABLE personas (
     health_status       TEXT,
     created_at          INTEGER NOT NULL,
     voice_enabled       INTEGER NOT NULL DEFAULT 0,
-    voice_id            TEXT
+    voice_id            TEXT,
+    -- The one that the persona was made from, as JSON.
+    character_card      TEXT
 ) STRICT;
 
 -- The persona's picture.

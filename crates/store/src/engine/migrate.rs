@@ -130,6 +130,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "import_documents",
         sql: include_str!("../../migrations/sqlite/0027_import_documents.sql"),
     },
+    Migration {
+        number: 28,
+        name: "character_card",
+        sql: include_str!("../../migrations/sqlite/0028_character_card.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

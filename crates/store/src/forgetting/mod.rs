@@ -34,7 +34,7 @@ use crate::engine::failure::Failure;
 use crate::engine::writer::UnitOfWork;
 use crate::engine::{SqliteStore, blocking};
 use crate::hub::{self, HubForgetting};
-use crate::people::personas;
+use crate::people::core_blocks;
 use crate::rows::{column, microseconds};
 use crate::scopes;
 use removal::{RemovalSet, RowKey, uuid};
@@ -130,7 +130,7 @@ impl ForgetStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<CoreBlockAppend>, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(personas::appends(connection, &scope, label, limit)?)).await
+        self.read(move |connection| Ok(core_blocks::appends(connection, &scope, label, limit)?)).await
     }
 
     async fn forget_core_block_append(
@@ -141,7 +141,7 @@ impl ForgetStore for SqliteStore {
     ) -> Result<bool, StoreError> {
         let scope = scope.clone();
         self.write(move |unit| {
-            let gone = personas::forget_append(unit.connection, &scope, label, id)?;
+            let gone = core_blocks::forget_append(unit.connection, &scope, label, id)?;
             if gone {
                 overwrite::make_due(unit.connection)?;
             }

@@ -11,11 +11,12 @@ use crate::engine::sql::{Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::rows::microseconds;
 
-/// The biographic facts of a persona.
+/// Sets what a persona is back to nothing.
 const FACTS: &str = "full_name = NULL, gender = NULL, birth_date = NULL, ethnicity = NULL, nationality = NULL, \
                      native_language = NULL, locale_region = NULL, education_level = NULL, occupation = NULL, \
                      occupation_field = NULL, location = NULL, timezone = NULL, relationship_status = NULL, \
-                     life_stage = NULL, health_status = NULL, voice_enabled = 0, voice_id = NULL";
+                     life_stage = NULL, health_status = NULL, voice_enabled = 0, voice_id = NULL, \
+                     character_card = NULL";
 
 /// Takes all scopes of the persona with everything in them, its core blocks and their history, and its facts.
 pub(super) fn reset(

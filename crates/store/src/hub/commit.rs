@@ -10,7 +10,7 @@ use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::forgetting;
 use crate::graph;
-use crate::people::personas;
+use crate::people::core_blocks;
 use crate::rows::{microseconds, to_json};
 
 pub(super) fn commit(
@@ -37,7 +37,7 @@ pub(super) fn commit(
             && let Some(shown) = write.heads.first()
         {
             let text = shown.content.as_deref().unwrap_or_default();
-            personas::put_core_block(connection, scope, label, text, &shown.edited_by, write.at)?;
+            core_blocks::put(connection, scope, label, text, &shown.edited_by, write.at)?;
         }
     }
     for erasure in &commit.erasures {

@@ -13,7 +13,7 @@ use super::documents::{self, version, version_columns};
 use super::{chunks, erased_names, snapshots, state};
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::ids::id_within;
-use crate::people::personas;
+use crate::people::core_blocks;
 use crate::rows::{self, microseconds, to_json};
 use crate::{graph, scopes};
 
@@ -118,7 +118,7 @@ pub(super) fn restore(
             && let Some(shown) = history.shown_version()
         {
             let text = shown.content.as_deref().unwrap_or_default();
-            personas::put_core_block(connection, scope, label, text, &shown.edited_by, at)?;
+            core_blocks::put(connection, scope, label, text, &shown.edited_by, at)?;
         }
     }
     for (name, label) in &whole.labels {

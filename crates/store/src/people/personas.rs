@@ -1,10 +1,9 @@
-//! Personas, users, core blocks (L1).
+//! Personas: names, facts, how they look and sound.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::facts::{Fact, Facts};
-use memory::forget::CoreBlockAppend;
 use memory::mood::{Mood, MoodShift};
 use memory::ports::{Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore, StoreError};
 use memory::{PersonaId, Scope};
@@ -12,6 +11,7 @@ use memory::{PersonaId, Scope};
 use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
+use crate::people::core_blocks::{self, Edit};
 use crate::people::moods;
 use crate::rows::{self, microseconds};
 
@@ -174,9 +174,32 @@ impl PersonaStore for SqliteStore {
         .await
     }
 
+    async fn character_card(&self, id: &PersonaId) -> Result<Option<String>, StoreError> {
+        let id = id.clone();
+        self.read(move |connection| {
+            let card = connection
+                .prepare_cached("SELECT character_card FROM personas WHERE id = ?1")?
+                .query_row([id.as_str()], |row| row.get::<Option<String>>(0))
+                .optional()?;
+            Ok(card.flatten())
+        })
+        .await
+    }
+
+    async fn put_character_card(&self, id: &PersonaId, card: &str) -> Result<(), StoreError> {
+        let (id, card) = (id.clone(), card.to_owned());
+        self.write(move |unit| {
+            unit.connection
+                .prepare_cached("UPDATE personas SET character_card = ?2 WHERE id = ?1")?
+                .execute(params![id.as_str(), card])?;
+            Ok(())
+        })
+        .await
+    }
+
     async fn core_blocks(&self, scope: &Scope) -> Result<CoreBlocks, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(core_blocks(connection, &scope)?)).await
+        self.read(move |connection| Ok(core_blocks::read(connection, &scope)?)).await
     }
 
     async fn write_core_block(
@@ -190,7 +213,7 @@ impl PersonaStore for SqliteStore {
         let edit =
             Edit { scope: scope.clone(), label, text: text.to_owned(), edited_by: edited_by.to_owned(), at };
         self.write(move |unit| {
-            write_core_block(unit.connection, &edit)?;
+            core_blocks::write(unit.connection, &edit)?;
             let Edit { scope, label, text, edited_by, at } = &edit;
             Ok(crate::hub::follow_core_block(unit.connection, scope, *label, text, edited_by, *at)?)
         })
@@ -251,7 +274,7 @@ fn write_first(
     edited_by: &str,
     at: Timestamp,
 ) -> Result<bool, Failure> {
-    if core_blocks(connection, scope)? != CoreBlocks::default() {
+    if core_blocks::read(connection, scope)? != CoreBlocks::default() {
         return Ok(false);
     }
     set_facts(connection, &scope.persona, &first.facts)?;
@@ -264,7 +287,7 @@ fn write_first(
         }
         let (text, edited_by) = (text.clone(), edited_by.to_owned());
         let edit = Edit { scope: scope.clone(), label, text, edited_by, at };
-        write_core_block(connection, &edit)?;
+        core_blocks::write(connection, &edit)?;
         crate::hub::follow_core_block(connection, scope, label, &edit.text, &edit.edited_by, at)?;
     }
     connection
@@ -282,138 +305,6 @@ fn persona_record(connection: &Connection, id: &PersonaId) -> Result<Option<Pers
 fn persona(row: &Row<'_>) -> Result<PersonaRecord> {
     let id = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable(0, error))?;
     Ok(PersonaRecord { id, display_name: row.get(1)?, timezone: row.get(2)? })
-}
-
-/// The three blocks as the scope reads them.
-pub(crate) fn core_blocks(connection: &Connection, scope: &Scope) -> Result<CoreBlocks> {
-    let mut statement = connection.prepare_cached(
-        "SELECT label, content FROM core_blocks WHERE persona_id = ?1 AND user_id IS NULL
-         UNION ALL
-         SELECT label, content FROM core_blocks WHERE persona_id = ?1 AND user_id = ?2",
-    )?;
-    let mut rows = statement.query([scope.persona.as_str(), scope.user.as_str()])?;
-    let mut blocks = CoreBlocks::default();
-    while let Some(row) = &rows.next()? {
-        let block = match rows::read_enum(row, 0)? {
-            CoreBlockLabel::Persona => &mut blocks.persona,
-            CoreBlockLabel::User => &mut blocks.user,
-            CoreBlockLabel::Style => &mut blocks.style,
-        };
-        *block = row.get(1)?;
-    }
-    Ok(blocks)
-}
-
-/// Writes a block for the hub, whose document it is, if it says something else.
-pub(crate) fn put_core_block(
-    connection: &Connection,
-    scope: &Scope,
-    label: CoreBlockLabel,
-    text: &str,
-    edited_by: &str,
-    at: Timestamp,
-) -> Result<()> {
-    let blocks = core_blocks(connection, scope)?;
-    let present = match label {
-        CoreBlockLabel::Persona => &blocks.persona,
-        CoreBlockLabel::User => &blocks.user,
-        CoreBlockLabel::Style => &blocks.style,
-    };
-    if present == text {
-        return Ok(());
-    }
-    let (text, edited_by) = (text.to_owned(), edited_by.to_owned());
-    write_core_block(connection, &Edit { scope: scope.clone(), label, text, edited_by, at })
-}
-
-struct Edit {
-    scope: Scope,
-    label: CoreBlockLabel,
-    text: String,
-    edited_by: String,
-    at: Timestamp,
-}
-
-fn write_core_block(connection: &Connection, edit: &Edit) -> Result<()> {
-    let persona = edit.scope.persona.as_str();
-    let user = owner_of(&edit.scope, edit.label);
-    let (label, at) = (edit.label.as_str(), microseconds(edit.at));
-    let version: Option<i64> = connection
-        .prepare_cached(
-            "UPDATE core_blocks SET content = ?4, version = version + 1, last_edited_by = ?5, updated_at = ?6
-             WHERE persona_id = ?1 AND user_id IS ?2 AND label = ?3 RETURNING version",
-        )?
-        .query_row(params![persona, user, label, edit.text, edit.edited_by, at], |row| row.get(0))
-        .optional()?;
-    if version.is_none() {
-        connection
-            .prepare_cached(
-                "INSERT INTO core_blocks (persona_id, user_id, label, content, version, last_edited_by, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6)",
-            )?
-            .execute(params![persona, user, label, edit.text, edit.edited_by, at])?;
-    }
-    connection
-        .prepare_cached(
-            "INSERT INTO core_block_appends (persona_id, user_id, label, content, version, edited_by, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![persona, user, label, edit.text, version.unwrap_or(1), edit.edited_by, at])?;
-    Ok(())
-}
-
-/// Audit rows of a block, newest first.
-pub(crate) fn appends(
-    connection: &Connection,
-    scope: &Scope,
-    label: CoreBlockLabel,
-    limit: u32,
-) -> Result<Vec<CoreBlockAppend>> {
-    let append = |row: &Row<'_>| {
-        Ok(CoreBlockAppend {
-            id: row.get(0)?,
-            label,
-            content: row.get(1)?,
-            version: row.get(2)?,
-            edited_by: row.get(3)?,
-            created_at: rows::time(row, 4)?,
-        })
-    };
-    connection
-        .prepare_cached(
-            "SELECT number, content, version, edited_by, created_at FROM core_block_appends
-             WHERE persona_id = ?1 AND user_id IS ?2 AND label = ?3 ORDER BY number DESC LIMIT ?4",
-        )?
-        .query_map(params![scope.persona.as_str(), owner_of(scope, label), label.as_str(), limit], append)?
-        .collect()
-}
-
-/// Takes one audit row away; says whether it was there.
-pub(crate) fn forget_append(
-    connection: &Connection,
-    scope: &Scope,
-    label: CoreBlockLabel,
-    number: i64,
-) -> Result<bool> {
-    let gone: Option<String> = connection
-        .prepare_cached(
-            "DELETE FROM core_block_appends WHERE number = ?1 AND persona_id = ?2 AND user_id IS ?3 AND label = ?4
-             RETURNING content",
-        )?
-        .query_row(
-            params![number, scope.persona.as_str(), owner_of(scope, label), label.as_str()],
-            |row| row.get(0),
-        )
-        .optional()?;
-    if let Some(content) = &gone {
-        crate::hub::forget_core_block_version(connection, scope, label, content)?;
-    }
-    Ok(gone.is_some())
-}
-
-/// The user whom a block belongs to; none for the shared ones.
-fn owner_of(scope: &Scope, label: CoreBlockLabel) -> Option<&str> {
-    (label == CoreBlockLabel::User).then_some(scope.user.as_str())
 }
 
 fn facts(connection: &Connection, id: &PersonaId) -> Result<Facts> {

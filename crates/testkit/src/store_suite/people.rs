@@ -43,7 +43,7 @@ pub async fn facts_are_kept_one_by_one(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A picture takes another's place; a reset takes picture and voice.
+/// A picture takes another's place; a reset takes picture, voice and card.
 pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     let luna = PersonaId::new("luna")?;
     store.ensure_persona(&luna, "Luna", at(0)).await?;
@@ -62,8 +62,12 @@ pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     assert!(!store.remove_avatar(&luna).await?);
     assert_eq!(store.avatar(&luna).await?, None);
     store.put_avatar(&luna, picture("webp", 3), at(3)).await?;
+    assert_eq!(store.character_card(&luna).await?, None);
+    store.put_character_card(&luna, r#"{"name": "露娜"}"#).await?;
+    assert_eq!(store.character_card(&luna).await?.as_deref(), Some(r#"{"name": "露娜"}"#));
     store.reset_persona(&luna, "Luna", at(4)).await?;
     assert_eq!(store.appearance(&luna).await?, Appearance::default());
+    assert_eq!(store.character_card(&luna).await?, None);
     Ok(())
 }
 

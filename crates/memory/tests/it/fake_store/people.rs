@@ -157,6 +157,14 @@ impl PersonaStore for FakeStore {
         refused()
     }
 
+    async fn character_card(&self, _id: &PersonaId) -> Result<Option<String>, StoreError> {
+        refused()
+    }
+
+    async fn put_character_card(&self, _id: &PersonaId, _card: &str) -> Result<(), StoreError> {
+        refused()
+    }
+
     async fn core_blocks(&self, _scope: &Scope) -> Result<CoreBlocks, StoreError> {
         refused()
     }

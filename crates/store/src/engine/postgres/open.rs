@@ -83,6 +83,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "import_documents",
         sql: include_str!("../../../migrations/postgres/0027_import_documents.sql"),
     },
+    Migration {
+        number: 28,
+        name: "character_card",
+        sql: include_str!("../../../migrations/postgres/0028_character_card.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;
