@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use futures_util::{Stream, StreamExt as _};
 use outgoing::client_builder;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 use server::HomeSocket;
 use tokio::io::AsyncWriteExt as _;
@@ -19,11 +19,10 @@ use crate::system::random_bytes;
 #[error("no EchoVessel is running on {0}; start it with `echovessel run`")]
 pub(crate) struct NoDaemon(String);
 
-/// The daemon answered with an error.
+/// The answer was an error. A command without a daemon asks in its own process, so the words name no daemon.
 #[derive(Debug, thiserror::Error)]
-#[error("the daemon refused ({status}): {detail}")]
+#[error("{detail}")]
 pub(crate) struct Refusal {
-    status: StatusCode,
     /// Stable name of the reason, where it has one.
     pub(crate) code: Option<String>,
     detail: String,
@@ -121,9 +120,8 @@ impl Daemon {
         let detail = answer["detail"].as_str().or(answer["error"]["message"].as_str());
         let code = answer["code"].as_str().or(answer["error"]["code"].as_str());
         Err(Refusal {
-            status,
             code: code.map(str::to_owned),
-            detail: detail.unwrap_or("without a reason").to_owned(),
+            detail: detail.map_or_else(|| format!("refused without a reason ({status})"), str::to_owned),
         }
         .into())
     }
