@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -77,6 +77,7 @@ before(async () => {
       env: { ...process.env, ...settings },
       stdio: "ignore",
     });
+    rmSync(file);
   };
   daemon = await startDaemon(undefined, { ECHOVESSEL_TOKEN: TOKEN }, importCard);
   const form = new FormData();
