@@ -344,6 +344,10 @@ async fn persona_leaves_as_the_card_that_it_came_as() {
     );
     assert_eq!(text["data"]["character_book"], card["data"]["character_book"]);
     assert!(!text.to_string().contains("limp"));
+    let named = json!({"id": "露\"娜", "display_name": "Luna", "persona_block": "", "style_block": ""});
+    daemon.post("/api/admin/personas", &named).await;
+    let luna = daemon.get("/api/admin/export?format=card&persona_id=%E9%9C%B2%22%E5%A8%9C").await;
+    assert_eq!(luna["data"]["name"], "Luna");
     let (refused, path) = export("second.png").await;
     assert!(refused.code == 1 && refused.err.contains("no PNG picture"), "{}", refused.err);
     assert!(!fs::exists(path).unwrap());

@@ -121,7 +121,11 @@ async fn card(app: &App, scope: &Scope, container: CardContainer) -> Result<Resp
         CardContainer::Png => ("image/png", "png"),
         CardContainer::Charx => ("application/zip", "charx"),
     };
-    Ok(download(kind, &format!("{}.{extension}", scope.persona.as_str()), card.into()))
+    // A persona's id may hold quotes and any script, a header only plain ASCII.
+    let id = scope.persona.as_str();
+    let is_plain = id.chars().all(|character| character.is_ascii_alphanumeric() || "-_".contains(character));
+    let name = if is_plain { id } else { "character" };
+    Ok(download(kind, &format!("{name}.{extension}"), card.into()))
 }
 
 fn download(kind: &str, name: &str, body: Body) -> Response {
