@@ -39,7 +39,7 @@ pub struct Card {
     pub lorebook: Option<Lorebook>,
     /// File, for a person to find it again.
     pub place: String,
-    /// The card as it arrived. A draft may be made anew from it.
+    /// The whole JSON of the card, unchanged, so that it can be exported again.
     #[serde(skip)]
     pub json: Value,
 }

@@ -49,7 +49,7 @@ async fn write(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-/// The form by its name in the API: the container of a card is told by the ending of its file.
+/// The format as the API names it. The ending of the file selects the container of a card.
 fn format_of(asked: &Export) -> anyhow::Result<&str> {
     if asked.format != "card" {
         return Ok(&asked.format);

@@ -333,7 +333,7 @@ async fn persona_leaves_as_the_card_that_it_came_as() {
         assert_eq!(data, card["data"]);
     }
 
-    // What a person changes is in the next card; nothing of the user or of the conversation is.
+    // The next card has the changed texts, and nothing about the user.
     let changed = json!({"persona_block": "Wren sails.", "user_block": "Tom has a limp."});
     daemon.post("/api/admin/persona?persona_id=wren", &changed).await;
     assert_eq!(daemon.try_delete("/api/admin/persona/avatar?persona_id=wren").await.status, 200);
@@ -351,4 +351,28 @@ async fn persona_leaves_as_the_card_that_it_came_as() {
     let (refused, path) = export("second.png").await;
     assert!(refused.code == 1 && refused.err.contains("no PNG picture"), "{}", refused.err);
     assert!(!fs::exists(path).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erased_lorebook_entry_is_not_in_the_stored_card_either() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let mut card = card();
+    card["data"]["character_book"] = json!({"name": "Coast", "entries": [
+        {"keys": ["lamp"], "content": "The lamp burns oil.", "enabled": true, "insertion_order": 3, "name": "lamp"}]});
+    let file = write(&home, "wren.json", &card.to_string());
+    run(&home, &settings, &["import", &file, "--replace", "--yes"]).await.well();
+    let mut daemon = Daemon::start(&home, &settings).await;
+    assert!(home.holds("burns oil"));
+    let asked = json!({"documents": ["custom/lore/coast-lamp"], "dry_run": true});
+    let shown = daemon.post("/api/admin/memory/erase", &asked).await;
+    let confirmed = json!({"documents": ["custom/lore/coast-lamp"], "confirm": shown["id"]});
+    daemon.post("/api/admin/memory/erase", &confirmed).await;
+    let left = daemon.get("/api/admin/export?format=card").await;
+    assert!(
+        left.to_string().contains("northern lighthouse") && !left.to_string().contains("burns oil"),
+        "{left}"
+    );
+    run(&home, &settings, &["stop"]).await.well();
+    assert!(daemon.ended().await);
+    assert!(!home.holds("burns oil"));
 }

@@ -73,7 +73,8 @@ pub fn card_json(original: Option<&Value>, persona: &CardPersona, options: Draft
         data.insert("mes_example".to_owned(), json!(""));
         data.insert("post_history_instructions".to_owned(), json!(persona.style_block));
     }
-    if let Some(book) = book_of(data.get("character_book"), &drafts, persona) {
+    if let Some(book) = book_of(data.get("character_book").filter(|book| book.is_object()), &drafts, persona)
+    {
         data.insert("character_book".to_owned(), book);
     }
     json!({"spec": "chara_card_v3", "spec_version": "3.0", "data": complete(data)})

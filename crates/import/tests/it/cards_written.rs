@@ -70,6 +70,16 @@ fn every_field_of_a_card_comes_back_as_it_arrived() {
 }
 
 #[test]
+fn fields_that_are_null_stay_null() {
+    let mut card = v3();
+    for name in ["character_book", "creator_notes", "assets"] {
+        card["data"][name] = Value::Null;
+    }
+    let draft = draft_for("mira.json", card.to_string(), None);
+    assert_eq!(card_json(draft.card.as_ref(), &saved(&draft), options_for(None)), card);
+}
+
+#[test]
 fn what_a_person_changed_is_in_the_card_and_the_rest_stays() {
     let draft = draft_for("mira.json", v3().to_string(), Some("Tom"));
     let mut persona = saved(&draft);

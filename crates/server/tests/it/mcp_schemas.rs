@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::home::{Home, TOKEN};
 use crate::mcp::say;
 
-/// What `tools/list` shows.
+/// The tools in the answer to `tools/list`.
 pub(crate) async fn tools(home: &Home, token: &str) -> Vec<Value> {
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     let answer = say(home, token, list).await.json();

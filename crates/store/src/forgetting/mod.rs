@@ -238,6 +238,7 @@ fn remove(
         spares_shared: going.spares_shared,
         at,
     };
+    hub::forget_card(connection, scope, &documents)?;
     let documents = hub::forget(connection, scope, &documents)?;
     taken.counts.documents = documents.count;
     taken.left_documents = documents.left;

@@ -11,8 +11,9 @@ use memory::Scope;
 use memory::text::fold;
 
 use super::{chunks, documents, erased_lines, erased_names, exchange, state};
-use crate::engine::sql::{Connection, Result, params};
+use crate::engine::sql::{Connection, OptionalExtension as _, Result, params};
 use crate::graph;
+use crate::people::personas;
 use crate::rows::{self, to_json};
 
 /// The part of an erasure that concerns documents.
@@ -41,6 +42,26 @@ impl HubForgetting<'_> {
     fn is_in(&self, text: &str) -> bool {
         self.text.is_some_and(|wanted| fold(text).contains(wanted))
     }
+}
+
+/// Beginnings of the names of documents that are made of a character card.
+const OF_CARDS: [&str; 3] = ["custom/lore/", "custom/greetings", "self/character"];
+
+/// Takes the stored character card away if it may hold what is erased: documents of a character have their texts from it.
+pub(crate) fn forget_card(connection: &Connection, scope: &Scope, act: &HubForgetting<'_>) -> Result<()> {
+    if act.spares_shared || act.documents.is_empty() && act.text.is_none() {
+        return Ok(());
+    }
+    let is_named = act.documents.iter().any(|name| OF_CARDS.iter().any(|start| name.starts_with(start)));
+    let card: Option<String> = connection
+        .prepare_cached("SELECT character_card FROM personas WHERE id = ?1")?
+        .query_row([scope.persona.as_str()], |row| row.get(0))
+        .optional()?
+        .flatten();
+    if card.is_some_and(|card| is_named || act.is_in(&card)) {
+        personas::forget_card(connection, scope)?;
+    }
+    Ok(())
 }
 
 /// A document of the scope as forgetting reads it.

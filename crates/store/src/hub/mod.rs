@@ -45,7 +45,7 @@ pub(crate) use core_blocks::{follow_core_block, forget_core_block_version};
 #[cfg(test)]
 pub(crate) use diary::UNTOLD;
 pub(crate) use diary::outdate;
-pub(crate) use forget::{HubForgetting, forget, forget_persona};
+pub(crate) use forget::{HubForgetting, forget, forget_card, forget_persona};
 
 #[async_trait]
 impl HubStore for SqliteStore {

@@ -6,6 +6,7 @@ use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::forget::CoreBlockAppend;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
+use crate::people::personas;
 use crate::rows::{self, microseconds};
 
 /// The three blocks as the scope reads them.
@@ -132,6 +133,10 @@ pub(crate) fn forget_append(
         .optional()?;
     if let Some(content) = &gone {
         crate::hub::forget_core_block_version(connection, scope, label, content)?;
+        if label != CoreBlockLabel::User {
+            // The card that the block was drafted from may hold its text.
+            personas::forget_card(connection, scope)?;
+        }
     }
     Ok(gone.is_some())
 }

@@ -250,6 +250,14 @@ impl PersonaStore for SqliteStore {
 }
 
 /// False, with nothing written, if there is one of this id.
+/// Takes the stored character card away.
+pub(crate) fn forget_card(connection: &Connection, scope: &Scope) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE personas SET character_card = NULL WHERE id = ?1")?
+        .execute([scope.persona.as_str()])?;
+    Ok(())
+}
+
 fn insert_persona(connection: &Connection, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool> {
     let inserted = connection
         .prepare_cached(
