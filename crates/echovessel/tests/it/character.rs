@@ -358,7 +358,7 @@ async fn erased_lorebook_entry_is_not_in_the_stored_card_either() {
     let (home, settings) = (Home::new(), Settings::offline());
     let mut card = card();
     card["data"]["character_book"] = json!({"name": "Coast", "entries": [
-        {"keys": ["lamp"], "content": "The lamp burns oil.", "enabled": true, "insertion_order": 3, "name": "lamp"}]});
+        {"keys": ["lamp"], "content": "The lamp burns oil.\n\"oil\"\nburns, gulls cry", "enabled": true, "insertion_order": 3, "name": "lamp"}]});
     let file = write(&home, "wren.json", &card.to_string());
     run(&home, &settings, &["import", &file, "--replace", "--yes"]).await.well();
     let mut daemon = Daemon::start(&home, &settings).await;
@@ -372,7 +372,11 @@ async fn erased_lorebook_entry_is_not_in_the_stored_card_either() {
         left.to_string().contains("northern lighthouse") && !left.to_string().contains("burns oil"),
         "{left}"
     );
+    run(&home, &settings, &["import", &file, "--replace", "--yes"]).await.well();
+    let again = daemon.get("/api/admin/export?format=card").await;
+    assert!(again.to_string().contains("burns oil"), "{again}");
+    run(&home, &settings, &["memory", "forget", "--text", "\"oil\"\nburns", "--yes"]).await.well();
     run(&home, &settings, &["stop"]).await.well();
     assert!(daemon.ended().await);
-    assert!(!home.holds("burns oil"));
+    assert!(!home.holds("burns oil") && !home.holds("gulls cry"));
 }

@@ -9,6 +9,7 @@ use hub::names::{DocumentName, Granularity, InstanceId};
 use hub::ports::Instance;
 use memory::Scope;
 use memory::text::fold;
+use serde_json::Value;
 
 use super::{chunks, documents, erased_lines, erased_names, exchange, state};
 use crate::engine::sql::{Connection, OptionalExtension as _, Result, params};
@@ -44,6 +45,16 @@ impl HubForgetting<'_> {
     }
 }
 
+/// True if a string of the JSON contains the erased text. Its written form has escapes, so it is not searched itself.
+fn holds_text(json: &Value, act: &HubForgetting<'_>) -> bool {
+    match json {
+        Value::String(text) => act.is_in(text),
+        Value::Array(values) => values.iter().any(|value| holds_text(value, act)),
+        Value::Object(fields) => fields.values().any(|value| holds_text(value, act)),
+        _ => false,
+    }
+}
+
 /// Beginnings of the names of documents that are made of a character card.
 const OF_CARDS: [&str; 3] = ["custom/lore/", "custom/greetings", "self/character"];
 
@@ -58,7 +69,7 @@ pub(crate) fn forget_card(connection: &Connection, scope: &Scope, act: &HubForge
         .query_row([scope.persona.as_str()], |row| row.get(0))
         .optional()?
         .flatten();
-    if card.is_some_and(|card| is_named || act.is_in(&card)) {
+    if card.is_some_and(|card| is_named || holds_text(&card.parse().unwrap_or_default(), act)) {
         personas::forget_card(connection, scope)?;
     }
     Ok(())
