@@ -11,7 +11,7 @@ use memory::forget::Withdrawal;
 use memory::identifiers::{MessageId, NodeId, RejectedId, SessionId, TurnId};
 use memory::messages::{Message, Role, Turn, TurnStatus};
 use memory::nodes::{NewNode, Node};
-use memory::ports::{CommitOutcome, Corpus, MessageEdit, MessageEditResult, StoreError};
+use memory::ports::{CommitOutcome, Corpus, MessageEdit, MessageEditResult, ReplacedMessages, StoreError};
 use memory::text;
 
 use crate::events::ServerEvent;
@@ -214,15 +214,6 @@ impl RuntimeInner {
 
     /// Tells what went with the old words of a message, and takes it out of memory.
     pub(crate) async fn publish_withdrawn(&self, message: &Message, withdrawn: &Withdrawal) {
-        let numbers = |ids: &[(NodeId, i64)]| ids.iter().map(|(_, seq)| *seq).collect::<Vec<_>>();
-        self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.nodes));
-        self.index().forget(&message.scope, Corpus::Nodes, &numbers(&withdrawn.rewritten));
-        let messages: Vec<i64> = withdrawn.messages.iter().map(|(_, seq)| *seq).collect();
-        self.index().forget(&message.scope, Corpus::Messages, &messages);
-        // Also the recording of an edited message: it still says the old words.
-        let mut gone: BTreeSet<MessageId> = withdrawn.messages.iter().map(|(id, _)| *id).collect();
-        gone.extend((message.role == Role::User).then_some(message.id));
-        self.forget_sound(&message.scope, &gone).await;
         for (id, _) in &withdrawn.messages {
             let (turn_id, channel_id) = (message.turn_id, message.channel_id.clone());
             self.publish(
@@ -230,11 +221,39 @@ impl RuntimeInner {
                 ServerEvent::MessageDeleted { message_id: *id, turn_id, channel_id },
             );
         }
+        let edited = if message.role == Role::User { vec![message.id] } else { Vec::new() };
+        self.publish_lost_support(&message.scope, edited, withdrawn).await;
+    }
+
+    /// Tells of messages that an import changed, and takes out of memory what rested on their words.
+    pub(crate) async fn publish_replaced(&self, scope: &Scope, replaced: ReplacedMessages) {
+        let at = self.clock().now();
+        for (message_id, channel_id) in replaced.removed {
+            self.publish(scope, ServerEvent::MessageDeleted { message_id, turn_id: None, channel_id });
+        }
+        let mut edited = Vec::with_capacity(replaced.reworded.len());
+        for message in replaced.reworded {
+            self.index().forget(scope, Corpus::Messages, &[message.seq]);
+            edited.push(message.id);
+            self.publish(scope, ServerEvent::MessageEdited { message: Box::new(message), at });
+        }
+        self.publish_lost_support(scope, edited, &replaced.withdrawn).await;
+    }
+
+    async fn publish_lost_support(&self, scope: &Scope, edited: Vec<MessageId>, withdrawn: &Withdrawal) {
+        let numbers = |ids: &[(NodeId, i64)]| ids.iter().map(|(_, seq)| *seq).collect::<Vec<_>>();
+        self.index().forget(scope, Corpus::Nodes, &numbers(&withdrawn.nodes));
+        self.index().forget(scope, Corpus::Nodes, &numbers(&withdrawn.rewritten));
+        let messages: Vec<i64> = withdrawn.messages.iter().map(|(_, seq)| *seq).collect();
+        self.index().forget(scope, Corpus::Messages, &messages);
+        // Also the recording of an edited message: it still says the old words.
+        let mut gone: BTreeSet<MessageId> = withdrawn.messages.iter().map(|(id, _)| *id).collect();
+        gone.extend(&edited);
+        self.forget_sound(scope, &gone).await;
         if !withdrawn.nodes.is_empty() {
             let node_ids = withdrawn.nodes.iter().map(|(id, _)| *id).collect();
-            let message_ids = if message.role == Role::User { vec![message.id] } else { Vec::new() };
             let entity_ids = withdrawn.entities.clone();
-            self.publish(&message.scope, ServerEvent::Withdrawn { node_ids, entity_ids, message_ids });
+            self.publish(scope, ServerEvent::Withdrawn { node_ids, entity_ids, message_ids: edited });
         }
         for (id, _) in &withdrawn.rewritten {
             // It is committed; whoever is not told reads it at the next look.

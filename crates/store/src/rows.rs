@@ -83,6 +83,10 @@ pub(crate) fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Times
     microseconds.map(Timestamp::from_microsecond).transpose().map_err(|error| unreadable(column, error))
 }
 
+pub(crate) fn date(row: &Row<'_>, column: usize) -> Result<Date> {
+    row.get_ref(column)?.as_str()?.parse().map_err(|error| unreadable(column, error))
+}
+
 pub(crate) fn uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
     row.get(column).map(Uuid::from_bytes)
 }
@@ -161,7 +165,7 @@ pub(crate) fn message(row: &Row<'_>) -> Result<Message> {
         role: read_enum(row, 5)?,
         content: row.get(6)?,
         token_count: row.get(7)?,
-        day: row.get_ref(8)?.as_str()?.parse::<Date>().map_err(|error| unreadable(8, error))?,
+        day: date(row, 8)?,
         created_at: time(row, 9)?,
         incomplete: row.get(10)?,
         speaker: row.get(11)?,

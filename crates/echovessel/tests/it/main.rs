@@ -40,6 +40,7 @@ mod backup;
 mod import;
 mod import_choice;
 mod imported_versions;
+mod exported_again;
 mod lorebook;
 mod others;
 mod character;

@@ -26,19 +26,36 @@ impl DigestIds {
         time: MessageTime,
         text: &str,
     ) -> ExternalId {
+        let (key, before, id) = self.look_up(conversation, speaker, time, text);
+        if self.recent.len() >= REMEMBERED_MAX {
+            self.older = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(key, before + 1);
+        ExternalId::Digest(id)
+    }
+
+    /// The digest that a message with this content would have if it came next.
+    pub(super) fn peek_id(&self, conversation: &str, speaker: &str, time: MessageTime, text: &str) -> String {
+        self.look_up(conversation, speaker, time, text).2
+    }
+
+    /// Key of the content, how many with it there were, and the next digest.
+    fn look_up(
+        &self,
+        conversation: &str,
+        speaker: &str,
+        time: MessageTime,
+        text: &str,
+    ) -> (u64, u32, String) {
         let content = digest(&[conversation, speaker, &time.to_string(), text]);
         let mut key = [0; 8];
         key.copy_from_slice(&content[..8]);
         let key = u64::from_le_bytes(key);
         let before = self.recent.get(&key).or_else(|| self.older.get(&key)).copied().unwrap_or(0);
-        if self.recent.len() >= REMEMBERED_MAX {
-            self.older = std::mem::take(&mut self.recent);
-        }
-        self.recent.insert(key, before + 1);
         let mut hash = Sha256::new();
         hash.update(content);
         hash.update(before.to_le_bytes());
-        ExternalId::Digest(hex::encode(&hash.finalize()[..16]))
+        (key, before, hex::encode(&hash.finalize()[..16]))
     }
 }
 

@@ -33,17 +33,17 @@ struct Chat {
     /// From the header; empty in old group chats.
     user_name: String,
     character_name: String,
-    /// Id, once it began.
+    /// Id, once it began: in the header, else with the first message.
     conversation: Option<String>,
     ids: DigestIds,
+    /// True after the header, or the first message of a file without one.
+    has_begun: bool,
 }
 
 impl ListedFormat for Chat {
     fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         match element.parse::<Value>() {
-            Ok(value) if value.get("mes").is_none() && self.conversation.is_none() => {
-                self.header(&value, items)
-            }
+            Ok(value) if value.get("mes").is_none() && !self.has_begun => self.header(&value, items),
             Ok(value) => self.message(&value, element.place, element.is_cleaned, items),
             Err(skip) => items.push_back(skip),
         }
@@ -52,22 +52,15 @@ impl ListedFormat for Chat {
 
 impl Chat {
     fn header(&mut self, header: &Value, items: &mut VecDeque<Item>) {
+        self.has_begun = true;
         let named =
             |key: &str| text_at(header, key).filter(|name| *name != "unused").unwrap_or_default().to_owned();
         self.user_name = named("user_name");
         self.character_name = named("character_name");
         let integrity = header.get("chat_metadata").and_then(|metadata| text_at(metadata, "integrity"));
-        let id = integrity.map_or_else(
-            || {
-                stable_id(&[
-                    &self.character_name,
-                    &self.user_name,
-                    text_at(header, "create_date").unwrap_or_default(),
-                ])
-            },
-            str::to_owned,
-        );
-        self.begin(id, items);
+        if let Some(id) = integrity {
+            self.begin(id.to_owned(), items);
+        }
     }
 
     fn begin(&mut self, id: String, items: &mut VecDeque<Item>) {
@@ -76,6 +69,7 @@ impl Chat {
     }
 
     fn message(&mut self, value: &Value, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
+        self.has_begun = true;
         let Some(shown) = value.get("mes").and_then(Value::as_str) else {
             items.push_back(Item::Skip(Skip::new(place, "it has no text")));
             return;
@@ -98,7 +92,9 @@ impl Chat {
         };
         let time = time_of(value.get("send_date"));
         if self.conversation.is_none() {
-            self.begin(stable_id(&[speaker, &time.to_string(), shown]), items);
+            // Old chats have no id. A branch is a copy of the file up to there, with another date in its header.
+            let names = [self.character_name.as_str(), &self.user_name];
+            self.begin(stable_id(&[names[0], names[1], speaker, &time.to_string(), shown]), items);
         }
         let conversation = self.conversation.clone().unwrap_or_default();
         let character = if role == Role::Persona { speaker } else { &self.character_name };
@@ -124,13 +120,16 @@ impl Chat {
                 continue;
             }
             let info = value.get("swipe_info").and_then(|info| info.get(index));
+            let text = self.resolved(swipe, character);
+            let time = info.map_or(time, |info| time_of(info.get("send_date")));
             message.alternatives.push(Alternative {
-                id: format!("{}#{index}", message.id.as_str()),
+                // As if it were shown, so that one that was shown at an earlier export is known again.
+                id: self.ids.peek_id(&conversation, speaker, time, &text),
                 follows: None,
                 speaker: message.speaker.clone(),
                 role,
-                time: info.map_or(time, |info| time_of(info.get("send_date"))),
-                text: self.resolved(swipe, character),
+                time,
+                text,
                 model: info.and_then(|info| text_at(info.get("extra")?, "model")).map(str::to_owned),
             });
         }

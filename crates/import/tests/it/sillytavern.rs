@@ -35,7 +35,31 @@ fn a_chat_is_read_with_its_swipes() {
     let versions: Vec<_> =
         last.alternatives.iter().map(|version| (version.text.as_str(), version.follows.is_none())).collect();
     assert_eq!(versions, [("It snows.", true), ("It is dry.", true)]);
-    assert!(last.alternatives[1].id.ends_with("#2"));
+    assert_ne!(last.alternatives[0].id, last.alternatives[1].id);
+}
+
+/// So that a reply that was shown before the swipe is known again.
+#[test]
+fn a_version_has_the_id_that_it_has_when_it_is_shown() {
+    let reply = |shown: usize| {
+        let swipes = ["Purple.", "Green."];
+        let times = ["2024-03-01T10:00:05Z", "2024-03-01T10:00:45Z"];
+        json!({"name": "Mira", "is_user": false, "mes": swipes[shown], "send_date": times[shown], "swipes": swipes,
+            "swipe_id": shown, "swipe_info": times.map(|time| json!({"send_date": time}))})
+    };
+    let ids = |shown| {
+        let text = format!(
+            "{}\n{}",
+            json!({"user_name": "Ann", "character_name": "Mira",
+            "chat_metadata": {"integrity": "chat-9"}}),
+            reply(shown)
+        );
+        let items = items("chat.jsonl", text);
+        let message = messages(&items)[0];
+        (message.id.as_str().to_owned(), message.alternatives[0].id.clone())
+    };
+    let (before, after) = (ids(0), ids(1));
+    assert_eq!((before.0, before.1), (after.1, after.0));
 }
 
 #[test]

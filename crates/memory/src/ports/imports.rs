@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{NewMessage, StoreError};
-use crate::identifiers::{ImportId, RejectedId, SessionId};
-use crate::messages::MessageVersion;
+use crate::forget::Withdrawal;
+use crate::identifiers::{ImportId, MessageId, RejectedId, SessionId};
+use crate::messages::{Message, MessageVersion};
 use crate::nodes::{Node, NodeKind, RejectedMemory};
 use crate::scope::Scope;
 use crate::sessions::{SessionPolicy, SessionStatus};
@@ -132,12 +133,50 @@ pub struct ImportedMessage {
     pub digest: [u8; 16],
     /// The message; `created_at` is when it was said. It belongs to no turn.
     pub message: NewMessage,
+    /// True if the digest is of an id that the publisher gives, which an edit does not change. False if it is of the text.
+    pub has_id: bool,
     /// Versions of it that were not shown. They prove nothing.
-    pub not_shown: Vec<MessageVersion>,
+    pub not_shown: Vec<ImportedVersion>,
     /// The language model that wrote it.
     pub model: Option<String>,
     /// Title of its conversation in the other program.
     pub title: Option<String>,
+}
+
+impl ImportedMessage {
+    /// The versions that stand in its own place.
+    pub fn alternatives(&self) -> impl Iterator<Item = &ImportedVersion> {
+        self.not_shown.iter().filter(|other| other.is_alternative)
+    }
+}
+
+/// Another text of an imported message, which the other program does not show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedVersion {
+    /// Names it as [`ImportedMessage::digest`] does if it is shown.
+    pub digest: [u8; 16],
+    /// True if it stands in the message's own place: a swipe, an edit, another reply. False for a message of a branch that
+    /// follows another version.
+    pub is_alternative: bool,
+    pub version: MessageVersion,
+}
+
+/// Messages of earlier imports that a later one changed, or that came back when the later one was taken back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplacedMessages {
+    /// Those with another text, as they are now.
+    pub reworded: Vec<Message>,
+    /// Ids and channels of those that are not shown any more.
+    pub removed: Vec<(MessageId, String)>,
+    /// What rested on the words before.
+    pub withdrawn: Withdrawal,
+}
+
+/// A run after one of its pages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedPage {
+    pub run: ImportRun,
+    pub replaced: ReplacedMessages,
 }
 
 /// A memory that another program had saved about the user. It waits for a person's decision.
@@ -175,6 +214,8 @@ pub struct ImportPage {
     pub skips: Vec<ImportSkip>,
     /// Number of the messages that have no time of their own.
     pub undated: u64,
+    /// Time at which it is recorded.
+    pub at: Timestamp,
 }
 
 /// Records imports (L2). One transaction for each call.
@@ -184,14 +225,23 @@ pub trait ImportStore: Send + Sync {
     async fn begin_import(&self, new: NewImport) -> Result<ImportRun, StoreError>;
 
     /// Writes a page: messages with their words, sessions cut as live ones are, proposals, skips, counters, position. A
-    /// message whose digest the scope has, and a proposal whose text it has from an import, is counted and not written. Sessions stay open until the run ends. Returns the run;
-    /// `None` if it is not being recorded.
+    /// message whose digest the scope has, and a proposal whose text it has from an import, is counted and not written. A message
+    /// that takes the place of one of an earlier import replaces its text, which becomes a version; a message that is a version
+    /// now is not shown any more. Sessions stay open until the run ends. `None` if the run is not being recorded.
     async fn record_page(
         &self,
         id: ImportId,
         page: ImportPage,
         policy: SessionPolicy,
-    ) -> Result<Option<ImportRun>, StoreError>;
+    ) -> Result<Option<RecordedPage>, StoreError>;
+
+    /// Gives messages of earlier imports the texts back that a run replaced, at most `limit` of them. `None` if none is left.
+    async fn restore_replaced(
+        &self,
+        id: ImportId,
+        limit: u32,
+        at: Timestamp,
+    ) -> Result<Option<ReplacedMessages>, StoreError>;
 
     /// Stores the names of documents before the run writes them, so that taking the import back finds them also after a crash. Returns
     /// those that an earlier import brought and that are still there, with their names.

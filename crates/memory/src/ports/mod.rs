@@ -51,7 +51,8 @@ pub use entities::{
 pub use forget::ForgetStore;
 pub use imports::{
     ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedDocument,
-    ImportedMessage, ImportedProposal, ImportedSession, NewImport, Remembering,
+    ImportedMessage, ImportedProposal, ImportedSession, ImportedVersion, NewImport, RecordedPage,
+    Remembering, ReplacedMessages,
 };
 pub use ledger::LedgerStore;
 pub use messages::MessageStore;

@@ -6,7 +6,7 @@ use import::Sources;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use memory::identifiers::ImportId;
-use memory::ports::{ImportRun, ImportStatus, Remembering};
+use memory::ports::{ImportRun, ImportStatus, RecordedPage, Remembering, ReplacedMessages};
 use memory::sessions::IMPORT_CHANNEL_PREFIX;
 use tokio_util::sync::CancellationToken;
 
@@ -115,7 +115,13 @@ impl RuntimeInner {
         let Ok(imports) = self.imports() else { return };
         let id = upload.id;
         let mut published_at = self.clock().now();
-        let mut progress = |run: &ImportRun| {
+        let scope = run.scope.clone();
+        let mut progress = |recorded: &RecordedPage| {
+            let (run, replaced) = (&recorded.run, &recorded.replaced);
+            if *replaced != ReplacedMessages::default() {
+                let (runtime, scope, replaced) = (self.clone(), scope.clone(), replaced.clone());
+                self.tasks.spawn(async move { runtime.publish_replaced(&scope, replaced).await });
+            }
             let now = self.clock().now();
             if now.duration_since(published_at) >= PROGRESS_EVERY {
                 published_at = now;

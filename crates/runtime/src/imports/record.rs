@@ -18,7 +18,7 @@ use memory::messages::{MessageVersion, Role};
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, Proposal, RejectedMemory};
 use memory::ports::{
     Clock, IdGenerator, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
-    ImportedProposal, NewImport, NewMessage, Remembering, StoreError,
+    ImportedProposal, ImportedVersion, NewImport, NewMessage, RecordedPage, Remembering, StoreError,
 };
 use memory::sessions::{IMPORT_CHANNEL_PREFIX, SessionPolicy};
 use memory::{Scope, text};
@@ -116,7 +116,8 @@ struct ReadMessage {
     terms: String,
     model: Option<String>,
     title: Option<String>,
-    not_shown: Vec<MessageVersion>,
+    has_id: bool,
+    not_shown: Vec<ImportedVersion>,
 }
 
 impl ImportRecorder<'_> {
@@ -133,14 +134,14 @@ impl ImportRecorder<'_> {
         self.store.begin_import(new).await
     }
 
-    /// Records everything, or what is left of a run that was cut off. `progress` gets the run after each page. When
+    /// Records everything, or what is left of a run that was cut off. `progress` gets each page once it is recorded. When
     /// everything is recorded, the sessions wait for consolidation, unless remembering is off. Dropped before, it is
     /// resumed like a run that was cut off.
     pub async fn record(
         &self,
         mut run: ImportRun,
         request: ImportRequest,
-        progress: &mut (dyn FnMut(&ImportRun) + Send),
+        progress: &mut (dyn FnMut(&RecordedPage) + Send),
     ) -> Result<ImportRun, RecordError> {
         let resumption: Option<Resumption> =
             serde_json::from_str(&run.position).map_err(|_| RecordError::Position(run.run_id))?;
@@ -155,8 +156,10 @@ impl ImportRecorder<'_> {
             page.skips.extend(documents.skips);
             let mut page = self.with_ids(page, &scope, &zone, began)?;
             (page.documents, page.documents_there) = (documents.written, documents.already_there);
-            run = self.store.record_page(run.run_id, page, self.policy).await?.ok_or(RecordError::Ended)?;
-            progress(&run);
+            let recorded = self.store.record_page(run.run_id, page, self.policy).await?;
+            let recorded = recorded.ok_or(RecordError::Ended)?;
+            progress(&recorded);
+            run = recorded.run;
         }
         match reading.await {
             Ok(read) => read?,
@@ -182,6 +185,7 @@ impl ImportRecorder<'_> {
             serde_json::to_string(&page.resumption).map_err(|error| StoreError::Failed(error.to_string()))?;
         let messages = page.messages.into_iter().map(|read| ImportedMessage {
             digest: read.digest,
+            has_id: read.has_id,
             not_shown: read.not_shown,
             model: read.model,
             title: read.title,
@@ -231,6 +235,7 @@ impl ImportRecorder<'_> {
             documents_there: 0,
             skips: skips.collect(),
             undated: page.undated,
+            at: now,
         })
     }
 }
@@ -369,7 +374,7 @@ impl PageReader {
     }
 
     fn add_document(&mut self, document: Document) {
-        let digest = message_digest(self.format, &ExternalId::Given(document.id.clone()));
+        let digest = message_digest(self.format, &document.id);
         let file_day = self.file_time.to_zoned(self.zone.clone()).date();
         match ReadDocument::new(document, digest, file_day) {
             Ok(document) => {
@@ -392,23 +397,28 @@ impl PageReader {
         self.bytes += content.len();
         let title = self.resumption.conversation.as_ref().filter(|(id, _)| *id == message.conversation);
         let title = title.and_then(|(_, title)| title.clone());
-        let not_shown: Vec<MessageVersion> = versions
+        let not_shown: Vec<ImportedVersion> = versions
             .into_iter()
             .map(|version| {
                 let (role, speaker) = role_of(version.speaker);
-                MessageVersion {
-                    role,
-                    speaker,
-                    content: version.text,
-                    said_at: version.at,
-                    model: version.model,
-                    replaced_at: at,
+                ImportedVersion {
+                    digest: message_digest(&message.conversation, &version.id),
+                    is_alternative: version.is_alternative,
+                    version: MessageVersion {
+                        role,
+                        speaker,
+                        content: version.text,
+                        said_at: version.at,
+                        model: version.model,
+                        replaced_at: at,
+                    },
                 }
             })
             .collect();
-        self.bytes += not_shown.iter().map(|version| version.content.len()).sum::<usize>();
+        self.bytes += not_shown.iter().map(|other| other.version.content.len()).sum::<usize>();
         self.messages.push(ReadMessage {
-            digest: message_digest(&message.conversation, &message.id),
+            digest: message_digest(&message.conversation, message.id.as_str()),
+            has_id: matches!(message.id, ExternalId::Given(_)),
             channel_id: channel_of(self.format, &message.conversation),
             role,
             speaker,
@@ -431,11 +441,11 @@ fn role_of(speaker: Speaker) -> (Role, Option<String>) {
     }
 }
 
-fn message_digest(conversation: &str, id: &ExternalId) -> [u8; 16] {
+fn message_digest(conversation: &str, id: &str) -> [u8; 16] {
     let mut hash = Sha256::new();
     hash.update((conversation.len() as u64).to_be_bytes());
     hash.update(conversation.as_bytes());
-    hash.update(id.as_str().as_bytes());
+    hash.update(id.as_bytes());
     let mut digest = [0; 16];
     digest.copy_from_slice(&hash.finalize()[..16]);
     digest

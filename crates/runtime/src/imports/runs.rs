@@ -25,6 +25,9 @@ use tokio_util::sync::CancellationToken;
 use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadFolder};
 use crate::runtime::Runtime;
 
+/// Texts of earlier imports that one transaction brings back while an import is taken back, so that talk goes on meanwhile.
+const RESTORED_AT_ONCE: u32 = 200;
+
 /// The dependencies of imports.
 pub struct ImportParts {
     /// Runs and their messages.
@@ -416,6 +419,10 @@ impl Runtime {
             // Nothing begins to remember what is about to go. The write also waits for a page that was under way.
             imports.store.set_remembering(id, Remembering::Paused).await?;
             undone.messages = imports.store.import_run(id).await?.map_or(run.recorded, |run| run.recorded);
+            let now = || self.runtime.clock().now();
+            while let Some(restored) = imports.store.restore_replaced(id, RESTORED_AT_ONCE, now()).await? {
+                self.runtime.publish_replaced(&run.scope, restored).await;
+            }
             let sessions = imports.store.import_sessions(id).await?;
             let documents = imports.store.import_documents(id).await?;
             let selection = Selection {

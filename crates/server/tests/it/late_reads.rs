@@ -8,7 +8,7 @@ use memory::identifiers::{ImportId, RejectedId, SessionId};
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{
     ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedDocument,
-    ImportedSession, NewImport, Remembering, StoreError,
+    ImportedSession, NewImport, RecordedPage, Remembering, ReplacedMessages, StoreError,
 };
 use memory::sessions::SessionPolicy;
 use serde_json::json;
@@ -45,8 +45,17 @@ impl ImportStore for LateReads {
         id: ImportId,
         page: ImportPage,
         policy: SessionPolicy,
-    ) -> Result<Option<ImportRun>, StoreError> {
+    ) -> Result<Option<RecordedPage>, StoreError> {
         self.store.record_page(id, page, policy).await
+    }
+
+    async fn restore_replaced(
+        &self,
+        id: ImportId,
+        limit: u32,
+        at: Timestamp,
+    ) -> Result<Option<ReplacedMessages>, StoreError> {
+        self.store.restore_replaced(id, limit, at).await
     }
 
     async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError> {

@@ -609,7 +609,11 @@ CREATE TABLE message_versions (
     role        TEXT,
     speaker     TEXT,
     model       TEXT,
-    said_at     BIGINT
+    said_at     BIGINT,
+    -- The import that added it to a message that was there.
+    import_run  BIGINT REFERENCES import_runs (number) ON DELETE CASCADE,
+    -- The message whose version it was before that one became a version itself.
+    taken_from  BYTEA
 );
 
 CREATE TABLE forgotten_spans (
@@ -1007,6 +1011,24 @@ CREATE TABLE import_documents (
     PRIMARY KEY (run, digest)
 );
 CREATE INDEX import_documents_by_digest ON import_documents (digest);
+-- Messages of earlier imports whose text a later import replaced, so that taking the later one back brings it back. `version`
+-- holds the text from before; the message that it belongs to has the later text.
+CREATE TABLE replaced_messages (
+    version    BIGINT NOT NULL PRIMARY KEY REFERENCES message_versions (number) ON DELETE CASCADE,
+    run        BIGINT NOT NULL REFERENCES import_runs (number) ON DELETE CASCADE,
+    -- The digest that the later text has, NULL if it is that of the text from before. Of a message that is not shown any
+    -- more: its own.
+    digest     BYTEA    CHECK (length(digest) = 16),
+    -- The user's day of the text from before.
+    day        TEXT    NOT NULL,
+    -- Of a message that is not shown any more: its id, and the session that it was in.
+    message_id BYTEA   CHECK (length(message_id) = 16),
+    session_id BYTEA   REFERENCES sessions (id) ON DELETE CASCADE,
+    CHECK ((message_id IS NULL) = (session_id IS NULL))
+);
+CREATE INDEX replaced_messages_of_run ON replaced_messages (run);
+CREATE INDEX replaced_messages_of_session ON replaced_messages (session_id) WHERE session_id IS NOT NULL;
+CREATE INDEX message_versions_of_import ON message_versions (import_run) WHERE import_run IS NOT NULL;
 CREATE INDEX imported_messages_of_message ON imported_messages (message_seq);
 CREATE INDEX sessions_of_import ON sessions (import_run, status, first_message_at) WHERE import_run IS NOT NULL;
 CREATE INDEX sessions_held_here ON sessions (status, first_message_at) WHERE import_run IS NULL;

@@ -223,9 +223,14 @@ CREATE TABLE message_versions (
     role        TEXT,
     speaker     TEXT,
     model       TEXT,
-    said_at     INTEGER
+    said_at     INTEGER,
+    -- The import that added it to a message that was there.
+    import_run  INTEGER REFERENCES import_runs (number) ON DELETE CASCADE,
+    -- The message whose version it was before that one became a version itself.
+    taken_from  BLOB
 ) STRICT;
 CREATE INDEX message_versions_of_message ON message_versions (message_seq);
+CREATE INDEX message_versions_of_import ON message_versions (import_run) WHERE import_run IS NOT NULL;
 
 -- Characters of a message whose memory was forgotten while the message stayed, without the words. Extraction does
 -- not read them again.
@@ -1031,6 +1036,24 @@ CREATE TABLE imported_messages (
     PRIMARY KEY (scope, digest)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX imported_messages_of_message ON imported_messages (message_seq);
+
+-- Messages of earlier imports whose text a later import replaced, so that taking the later one back brings it back. `version`
+-- holds the text from before; the message that it belongs to has the later text.
+CREATE TABLE replaced_messages (
+    version    INTEGER NOT NULL PRIMARY KEY REFERENCES message_versions (number) ON DELETE CASCADE,
+    run        INTEGER NOT NULL REFERENCES import_runs (number) ON DELETE CASCADE,
+    -- The digest that the later text has, NULL if it is that of the text from before. Of a message that is not shown any
+    -- more: its own.
+    digest     BLOB    CHECK (length(digest) = 16),
+    -- The user's day of the text from before.
+    day        TEXT    NOT NULL,
+    -- Of a message that is not shown any more: its id, and the session that it was in.
+    message_id BLOB    CHECK (length(message_id) = 16),
+    session_id BLOB    REFERENCES sessions (id) ON DELETE CASCADE,
+    CHECK ((message_id IS NULL) = (session_id IS NULL))
+) STRICT;
+CREATE INDEX replaced_messages_of_run ON replaced_messages (run);
+CREATE INDEX replaced_messages_of_session ON replaced_messages (session_id) WHERE session_id IS NOT NULL;
 
 -- ## Channels
 

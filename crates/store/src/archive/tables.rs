@@ -53,6 +53,7 @@ pub(super) const TABLES: &[Table] = &[
     Table { name: "recall_messages", owner: Scope("scope"), without: MODEL },
     table("imported_messages", Scope("scope")),
     of("message_versions", "message_seq", "recall_messages", "seq"),
+    of("replaced_messages", "run", "import_runs", "number"),
     of("forgotten_spans", "message_seq", "recall_messages", "seq"),
     Table { name: "concept_nodes", owner: Scope("scope"), without: MODEL },
     of("node_evidence", "node_seq", "concept_nodes", "seq"),

@@ -135,6 +135,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "character_card",
         sql: include_str!("../../migrations/sqlite/0028_character_card.sql"),
     },
+    Migration {
+        number: 29,
+        name: "replaced_messages",
+        sql: include_str!("../../migrations/sqlite/0029_replaced_messages.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -1,5 +1,7 @@
 //! Edits of messages, and replies that replace others.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use memory::forget::{LossReason, ThoughtPolicy, Withdrawal};
 use memory::identifiers::{MessageId, SessionId, TurnId};
@@ -26,44 +28,121 @@ struct StoredMessage {
     terms: String,
 }
 
-/// Gives a live message of the user new words. The same words again change nothing.
-pub(crate) fn edit(
-    unit: &mut UnitOfWork<'_>,
-    edit: &MessageEdit,
-) -> Result<Option<MessageEditResult>, Failure> {
-    let connection = unit.connection;
-    let Some(old) = stored(unit, edit.id, "user")? else { return Ok(None) };
-    let mut withdrawn = Withdrawal::default();
-    if old.content != edit.content {
-        connection
-            .prepare_cached(
-                "INSERT INTO message_versions (message_seq, content, replaced_at) VALUES (?1, ?2, ?3)",
-            )?
-            .execute(params![old.seq, old.content, microseconds(edit.at)])?;
+/// Changed and removed messages of a scope. What rests on their words is withdrawn for all of them together, because each
+/// withdrawal goes through what the scope knows.
+pub(crate) struct MessageChanges {
+    going: RemovalSet,
+    sessions: BTreeSet<SessionId>,
+    /// Numbers, with the texts before and after.
+    reworded: Vec<(i64, String, String)>,
+}
+
+impl MessageChanges {
+    pub(crate) fn new(scope: i64) -> Self {
+        let going = RemovalSet::new(scope, LossReason::Edited, ThoughtPolicy::Recheck);
+        Self { going, sessions: BTreeSet::new(), reworded: Vec::new() }
+    }
+
+    /// True if one of the changes is of this message.
+    pub(crate) fn has(&self, seq: i64) -> bool {
+        self.going.changed.contains_key(&seq) || self.going.messages.contains_key(&seq)
+    }
+
+    /// Gives a message another text. Its earlier text is kept by whoever calls.
+    pub(crate) fn reword(
+        &mut self,
+        unit: &mut UnitOfWork<'_>,
+        id: MessageId,
+        content: &str,
+        terms: &str,
+        token_count: u32,
+    ) -> sql::Result<()> {
+        let connection = unit.connection;
+        let Some(old) = stored(unit, id)? else { return Ok(()) };
         unit.unindex_words(Corpus::Messages, old.seq, old.scope, &old.terms);
         vectors::remove(connection, Corpus::Messages, old.seq)?;
         connection
             .prepare_cached(
                 "UPDATE recall_messages SET content = ?2, terms = ?3, token_count = ?4 WHERE seq = ?1",
             )?
-            .execute(params![old.seq, edit.content, edit.terms, edit.token_count])?;
-        unit.index_words(Corpus::Messages, old.seq, old.scope, &edit.terms);
+            .execute(params![old.seq, content, terms, token_count])?;
+        unit.index_words(Corpus::Messages, old.seq, old.scope, terms);
         connection
             .prepare_cached(
                 "UPDATE sessions SET total_tokens = max(total_tokens - ?2 + ?3, 0) WHERE id = ?1",
             )?
-            .execute(params![old.session.0.into_bytes(), old.token_count, edit.token_count])?;
-        let mut going = old.removal();
-        let changed = ChangedMessage {
-            id: edit.id,
-            session: old.session.0.into_bytes(),
-            terms_before: Some(old.terms),
-        };
-        going.changed.insert(old.seq, changed);
-        withdrawn = withdraw_words(unit, going, old.session, edit.at)?;
-        reconciliation::remove_of_message(connection, old.seq)?;
-        spans::follow_edit(connection, old.seq, &old.content, &edit.content)?;
+            .execute(params![old.session.0.into_bytes(), old.token_count, token_count])?;
+        self.reworded.push((old.seq, old.content, content.to_owned()));
+        self.extract_again(old.session);
+        let session = old.session.0.into_bytes();
+        let changed = ChangedMessage { id, session, terms_before: Some(old.terms) };
+        self.going.changed.insert(old.seq, changed);
+        Ok(())
     }
+
+    /// Removes a message at the end.
+    pub(crate) fn remove(&mut self, unit: &UnitOfWork<'_>, id: MessageId) -> sql::Result<Option<SessionId>> {
+        let connection = unit.connection;
+        let Some(old) = stored(unit, id)? else { return Ok(None) };
+        self.going.add_message(connection, old.seq)?;
+        connection
+            .prepare_cached(
+                "UPDATE sessions SET message_count = max(message_count - 1, 0),
+                     total_tokens = max(total_tokens - ?2, 0)
+                 WHERE id = ?1",
+            )?
+            .execute(params![old.session.0.into_bytes(), old.token_count])?;
+        self.extract_again(old.session);
+        Ok(Some(old.session))
+    }
+
+    /// Has a session extracted again at the end, as its words are others now.
+    pub(crate) fn extract_again(&mut self, session: SessionId) {
+        self.sessions.insert(session);
+        self.going.again.insert(session.0.into_bytes());
+    }
+
+    pub(crate) fn finish(self, unit: &mut UnitOfWork<'_>, at: Timestamp) -> Result<Withdrawal, Failure> {
+        let mut withdrawn = Withdrawal::default();
+        if !self.going.changed.is_empty() || !self.going.messages.is_empty() {
+            withdrawn = withdraw::withdraw(unit, self.going, at)?;
+        }
+        for (seq, before, after) in &self.reworded {
+            reconciliation::remove_of_message(unit.connection, *seq)?;
+            spans::follow_edit(unit.connection, *seq, before, after)?;
+        }
+        for session in self.sessions {
+            if withdraw::extract_again(unit.connection, session)? {
+                withdrawn.sessions.push(session);
+            }
+        }
+        Ok(withdrawn)
+    }
+}
+
+/// Gives a live message of the user new words. The same words again change nothing.
+pub(crate) fn edit(
+    unit: &mut UnitOfWork<'_>,
+    edit: &MessageEdit,
+) -> Result<Option<MessageEditResult>, Failure> {
+    let connection = unit.connection;
+    let found: Option<(i64, i64, String)> = connection
+        .prepare_cached(
+            "SELECT seq, scope, content FROM recall_messages WHERE id = ?1 AND role = 'user' AND deleted_at IS NULL",
+        )?
+        .query_row([edit.id.0.into_bytes()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((seq, scope, before)) = found else { return Ok(None) };
+    let mut changes = MessageChanges::new(scope);
+    if before != edit.content {
+        connection
+            .prepare_cached(
+                "INSERT INTO message_versions (message_seq, content, replaced_at) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![seq, before, microseconds(edit.at)])?;
+        changes.reword(unit, edit.id, &edit.content, &edit.terms, edit.token_count)?;
+    }
+    let withdrawn = changes.finish(unit, edit.at)?;
     let message = messages::by_id(connection, edit.id)?;
     Ok(message.map(|message| MessageEditResult { message, withdrawn }))
 }
@@ -72,61 +151,32 @@ pub(crate) fn edit(
 pub(crate) fn replace_replies(
     unit: &mut UnitOfWork<'_>,
     turn: TurnId,
+    scope: i64,
     at: Timestamp,
 ) -> Result<Option<(SessionId, Withdrawal)>, Failure> {
-    let connection = unit.connection;
-    let replies: Vec<MessageId> = connection
+    let replies: Vec<MessageId> = unit
+        .connection
         .prepare_cached(
             "SELECT id FROM recall_messages WHERE turn_id = ?1 AND role = 'persona' AND deleted_at IS NULL",
         )?
         .query_map([turn.0.into_bytes()], |row| rows::uuid(row, 0).map(MessageId))?
         .collect::<Result<_, _>>()?;
-    let mut replaced: Option<(SessionId, RemovalSet)> = None;
+    let mut changes = MessageChanges::new(scope);
+    let mut replaced = None;
     for id in replies {
-        let Some(old) = stored(unit, id, "persona")? else { continue };
-        let (_, going) = replaced.get_or_insert_with(|| (old.session, old.removal()));
-        going.add_message(connection, old.seq)?;
-        connection
-            .prepare_cached(
-                "UPDATE sessions SET message_count = max(message_count - 1, 0),
-                     total_tokens = max(total_tokens - ?2, 0)
-                 WHERE id = ?1",
-            )?
-            .execute(params![old.session.0.into_bytes(), old.token_count])?;
+        replaced = replaced.or(changes.remove(unit, id)?);
     }
-    let Some((session, going)) = replaced else { return Ok(None) };
-    Ok(Some((session, withdraw_words(unit, going, session, at)?)))
+    let Some(session) = replaced else { return Ok(None) };
+    Ok(Some((session, changes.finish(unit, at)?)))
 }
 
-fn withdraw_words(
-    unit: &mut UnitOfWork<'_>,
-    going: RemovalSet,
-    session: SessionId,
-    at: Timestamp,
-) -> Result<Withdrawal, Failure> {
-    let mut withdrawn = withdraw::withdraw(unit, going, at)?;
-    if withdraw::extract_again(unit.connection, session)? {
-        withdrawn.sessions.push(session);
-    }
-    Ok(withdrawn)
-}
-
-impl StoredMessage {
-    /// A removal after which the session is extracted again.
-    fn removal(&self) -> RemovalSet {
-        let mut going = RemovalSet::new(self.scope, LossReason::Edited, ThoughtPolicy::Recheck);
-        going.again = Some(self.session.0.into_bytes());
-        going
-    }
-}
-
-fn stored(unit: &UnitOfWork<'_>, id: MessageId, role: &str) -> sql::Result<Option<StoredMessage>> {
+fn stored(unit: &UnitOfWork<'_>, id: MessageId) -> sql::Result<Option<StoredMessage>> {
     unit.connection
         .prepare_cached(
             "SELECT seq, scope, session_id, token_count, content, terms FROM recall_messages
-             WHERE id = ?1 AND role = ?2 AND deleted_at IS NULL",
+             WHERE id = ?1 AND deleted_at IS NULL",
         )?
-        .query_row(params![id.0.into_bytes(), role], |row| {
+        .query_row([id.0.into_bytes()], |row| {
             Ok(StoredMessage {
                 seq: row.get(0)?,
                 scope: row.get(1)?,

@@ -55,8 +55,8 @@ pub(super) struct RemovalSet {
     /// `Forgotten` deletes nodes and leaves tombstones; `Edited` marks nodes.
     pub(super) reason: LossReason,
     pub(super) thoughts: ThoughtPolicy,
-    /// The session that is extracted again, after an edit.
-    pub(super) again: Option<RowKey>,
+    /// The sessions that are extracted again, after an edit.
+    pub(super) again: BTreeSet<RowKey>,
     pub(super) text: Option<String>,
     /// Documents that were pointed at.
     pub(super) documents: BTreeSet<String>,
@@ -88,7 +88,7 @@ impl RemovalSet {
             scope,
             reason,
             thoughts,
-            again: None,
+            again: BTreeSet::new(),
             text: None,
             documents: BTreeSet::new(),
             silences: false,

@@ -190,7 +190,7 @@ impl StoredSupport {
             quote: &quote.quote,
             terms: going.terms_before(quote.message).unwrap_or(&quote.terms),
             is_left: is_left(quote),
-            becomes_memory_again: going.again == Some(quote.session),
+            becomes_memory_again: going.again.contains(&quote.session),
         });
         let mentions = self.mentions.iter().map(|mention| SupportingMention {
             description: &mention.description,

@@ -3,6 +3,7 @@
 mod documents;
 mod forget;
 mod outcome;
+mod replaced;
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,8 @@ use memory::messages::Role;
 use memory::nodes::{Node, NodeKind, RejectedMemory};
 use memory::ports::{
     Corpus, ImportMemories, ImportPage, ImportRun, ImportSkip, ImportStore, ImportedDocument,
-    ImportedMessage, ImportedProposal, ImportedSession, NewImport, Remembering, StoreError,
+    ImportedMessage, ImportedProposal, ImportedSession, NewImport, RecordedPage, Remembering,
+    ReplacedMessages, StoreError,
 };
 use memory::sessions::{
     CloseTrigger, Placement, SAVED_MEMORIES_CHANNEL, Session, SessionPolicy, choose_session, is_full,
@@ -26,6 +28,8 @@ use crate::engine::writer::UnitOfWork;
 use crate::rows::{self, StoredEnum, microseconds, saved_memories_channel};
 use crate::sessions::commits;
 use crate::{forgetting, messages, scopes, sessions};
+
+use replaced::Replacing;
 
 pub(crate) use forget::forget_names;
 
@@ -56,8 +60,17 @@ impl ImportStore for SqliteStore {
         id: ImportId,
         page: ImportPage,
         policy: SessionPolicy,
-    ) -> Result<Option<ImportRun>, StoreError> {
+    ) -> Result<Option<RecordedPage>, StoreError> {
         self.write(move |unit| record(unit, id, &page, &policy)).await
+    }
+
+    async fn restore_replaced(
+        &self,
+        id: ImportId,
+        limit: u32,
+        at: Timestamp,
+    ) -> Result<Option<ReplacedMessages>, StoreError> {
+        self.write(move |unit| replaced::restore(unit, id, limit, at)).await
     }
 
     async fn begin_documents(
@@ -257,7 +270,7 @@ fn record(
     id: ImportId,
     page: &ImportPage,
     policy: &SessionPolicy,
-) -> Result<Option<ImportRun>, Failure> {
+) -> Result<Option<RecordedPage>, Failure> {
     let connection = unit.connection;
     let found: Option<(i64, i64)> = connection
         .prepare_cached("SELECT number, scope FROM import_runs WHERE id = ?1 AND status = 'recording'")?
@@ -265,12 +278,19 @@ fn record(
         .optional()?;
     let Some((run, scope)) = found else { return Ok(None) };
     let (mut recorded, mut already_there) = (0_u64, 0_u64);
+    let mut replacing = Replacing::new(run, scope, page.at);
     for imported in &page.messages {
-        match record_message(unit, run, scope, imported, policy)? {
-            true => recorded += 1,
-            false => already_there += 1,
-        }
+        let is_new = match replacing.settle(unit, imported)? {
+            Some(is_new) => is_new,
+            None => {
+                let seq = insert_message(unit, run, scope, imported, policy)?;
+                replacing.inserted(unit, seq, imported)?;
+                true
+            }
+        };
+        *(if is_new { &mut recorded } else { &mut already_there }) += 1;
     }
+    let replaced = replacing.finish(unit)?;
     let mut proposed = 0_u64;
     for proposal in &page.proposals {
         match record_proposal(connection, run, scope, proposal)? {
@@ -301,7 +321,7 @@ fn record(
             proposed,
             page.undated
         ])?;
-    Ok(by_id(connection, id)?)
+    Ok(by_id(connection, id)?.map(|run| RecordedPage { run, replaced }))
 }
 
 /// False if an earlier import proposed it. What a person decided about it then still holds.
@@ -343,22 +363,16 @@ fn record_proposal(
     Ok(true)
 }
 
-/// False if an earlier import recorded it.
-fn record_message(
+/// Inserts a message that no earlier import recorded. Returns its number.
+fn insert_message(
     unit: &mut UnitOfWork<'_>,
     run: i64,
     scope: i64,
     imported: &ImportedMessage,
     policy: &SessionPolicy,
-) -> Result<bool, Failure> {
+) -> Result<i64, Failure> {
     let connection = unit.connection;
     let new = &imported.message;
-    let is_there: bool = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM imported_messages WHERE scope = ?1 AND digest = ?2)")?
-        .query_row(params![scope, imported.digest], |row| row.get(0))?;
-    if is_there {
-        return Ok(false);
-    }
     let session = session_for(connection, run, scope, imported, policy)?;
     let seq = messages::insert(connection, scope, session.id, new, microseconds(new.created_at))?;
     unit.index_words(Corpus::Messages, seq, scope, &new.terms);
@@ -371,13 +385,10 @@ fn record_message(
             .prepare_cached("UPDATE recall_messages SET model = ?2 WHERE seq = ?1")?
             .execute(params![seq, imported.model])?;
     }
-    for version in &imported.not_shown {
-        messages::versions::insert(connection, seq, version)?;
-    }
     if new.role == Role::Persona && is_full(session.message_count, session.total_tokens, policy) {
         sessions::end(connection, session, CloseTrigger::MaxLength)?;
     }
-    Ok(true)
+    Ok(seq)
 }
 
 /// The session that takes the message, cut as a live one is: a user's message after the silence or the length of the policy

@@ -85,7 +85,9 @@ pub(crate) fn capture(
     let mut ended = Vec::new();
     // Only a reply has a receipt: what else the persona says in a turn replaces nothing.
     let replaced = match (new.role, new.turn_id, receipt) {
-        (Role::Persona, Some(turn), Some(_)) => message_edits::replace_replies(unit, turn, new.created_at)?,
+        (Role::Persona, Some(turn), Some(_)) => {
+            message_edits::replace_replies(unit, turn, scope, new.created_at)?
+        }
         _ => None,
     };
     let current = match (new.role, &replaced) {

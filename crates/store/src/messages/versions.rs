@@ -27,20 +27,26 @@ pub(super) fn in_session(
             "SELECT coalesce(v.role, m.role), coalesce(v.speaker, CASE WHEN v.role IS NULL THEN m.speaker END), v.content,
                  v.said_at, v.model, v.replaced_at, m.id
              FROM recall_messages m JOIN message_versions v ON v.message_seq = m.seq
-             WHERE m.session_id = ?1 AND m.deleted_at IS NULL ORDER BY v.number",
+             WHERE m.session_id = ?1 AND v.content <> m.content AND m.deleted_at IS NULL ORDER BY v.number",
         )?
         .query_map([session.0.into_bytes()], version)?
         .collect()
 }
 
-/// Keeps a version of the message with this number.
-pub(crate) fn insert(connection: &Connection, seq: i64, version: &MessageVersion) -> Result<()> {
+/// Inserts a version of the message with this number; `import_run` is the import that adds it to a message of an earlier one.
+/// Returns its number.
+pub(crate) fn insert(
+    connection: &Connection,
+    seq: i64,
+    version: &MessageVersion,
+    import_run: Option<i64>,
+) -> Result<i64> {
     connection
         .prepare_cached(
-            "INSERT INTO message_versions (message_seq, content, replaced_at, role, speaker, model, said_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO message_versions (message_seq, content, replaced_at, role, speaker, model, said_at, import_run)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
-        .execute(params![
+        .insert(params![
             seq,
             version.content,
             microseconds(version.replaced_at),
@@ -48,6 +54,6 @@ pub(crate) fn insert(connection: &Connection, seq: i64, version: &MessageVersion
             version.speaker,
             version.model,
             version.said_at.map(microseconds),
-        ])?;
-    Ok(())
+            import_run,
+        ])
 }

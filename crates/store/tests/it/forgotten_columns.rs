@@ -213,6 +213,7 @@ const NO_WORDS: &[&str] = &[
     "proactive_mutes.user_id",
     "recall_messages.channel_id",
     "recall_messages.day",
+    "replaced_messages.day",
     "message_versions.role",
     "recall_messages.role",
     "schema_migrations.name",

@@ -23,7 +23,10 @@ async fn home_with_peers_keeps_its_rows_and_names_its_peers_once() {
     connection
         .execute_batch(
             "DROP TABLE former_peers; DROP TABLE hub_exchanges; DROP TABLE erasure_parts;
-             DROP TABLE import_documents; ALTER TABLE personas DROP COLUMN character_card;
+             DROP TABLE replaced_messages; DROP TABLE import_documents;
+             DROP INDEX message_versions_of_import;
+             ALTER TABLE message_versions DROP COLUMN import_run; ALTER TABLE message_versions DROP COLUMN taken_from;
+             ALTER TABLE personas DROP COLUMN character_card;
              ALTER TABLE hub_own_instance DROP COLUMN author; ALTER TABLE erasure_instances DROP COLUMN author;
              ALTER TABLE import_runs DROP COLUMN proposed; ALTER TABLE import_runs DROP COLUMN undated;
              DROP INDEX recall_messages_of_others; ALTER TABLE recall_messages DROP COLUMN speaker;

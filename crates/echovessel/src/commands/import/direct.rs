@@ -11,7 +11,8 @@ use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use memory::identifiers::ImportId;
 use memory::ports::{
-    Clock as _, IdGenerator as _, ImportRun, ImportStore as _, PersonaStore as _, Remembering, UserStore as _,
+    Clock as _, IdGenerator as _, ImportStore as _, PersonaStore as _, RecordedPage, Remembering,
+    UserStore as _,
 };
 use memory::{PersonaId, Scope, UserId};
 use runtime::{ImportRecorder, ImportRequest};
@@ -83,7 +84,7 @@ async fn record_into(
     };
     let (hub, policy) = (Some(hub), session_policy(config));
     let recorder = ImportRecorder { store, hub, clock: &SystemClock, ids: &ids, policy };
-    let mut progress = |run: &ImportRun| bar.set_position(run.found);
+    let mut progress = |recorded: &RecordedPage| bar.set_position(recorded.run.found);
     let run = recorder.begin(&request).await?;
     let run = recorder.record(run, request, &mut progress).await?;
     Ok(RecordedImport {

@@ -88,6 +88,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "character_card",
         sql: include_str!("../../../migrations/postgres/0028_character_card.sql"),
     },
+    Migration {
+        number: 29,
+        name: "replaced_messages",
+        sql: include_str!("../../../migrations/postgres/0029_replaced_messages.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;
