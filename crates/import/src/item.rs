@@ -82,6 +82,9 @@ pub struct Message {
     pub id: ExternalId,
     /// [`Conversation::id`] of the conversation that started last.
     pub conversation: String,
+    /// A name for all that the id is unique in, if that is more than the conversation: conversations that are copies of one
+    /// another up to a point share these messages.
+    pub id_space: Option<String>,
     /// As the format names the speaker. Never empty.
     pub speaker: String,
     /// The speaker's role according to the format.

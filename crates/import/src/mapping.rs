@@ -152,10 +152,10 @@ pub struct MappedMessage {
 /// A version that was not shown, with its speaker and instant settled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedVersion {
-    /// [`crate::Alternative::id`].
+    /// The publisher's id, as in [`crate::Alternative::id`].
     pub id: String,
-    /// True if it is a version of the message itself, false if it belongs to a branch that follows another version.
-    pub is_alternative: bool,
+    /// The publisher's id of what it follows, as in [`crate::Alternative::follows`].
+    pub follows: Option<String>,
     pub speaker: Speaker,
     /// The time, if the file has one.
     pub at: Option<Timestamp>,
@@ -227,7 +227,7 @@ impl Mapper {
         let speaker = self.mapping.speaker(&message.speaker, message.role);
         let versions = std::mem::take(&mut message.alternatives).into_iter().map(|version| MappedVersion {
             speaker: self.mapping.speaker(&version.speaker, version.role),
-            is_alternative: version.follows.is_none(),
+            follows: version.follows,
             id: version.id,
             at: version.time.to_instant(&self.zone, at),
             text: version.text,

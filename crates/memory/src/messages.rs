@@ -59,6 +59,17 @@ pub struct Message {
     pub model: Option<String>,
 }
 
+/// Place of a version in its conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionPlace {
+    /// It could be shown in the message's place.
+    Alternative,
+    /// It belongs to a branch and follows the message.
+    AfterMessage,
+    /// It belongs to a branch and follows another version: the index in the list of the message's versions.
+    AfterVersion(usize),
+}
+
 /// Another text of a message: one that was not shown in the program that it was imported from, or the text before an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageVersion {
@@ -74,6 +85,7 @@ pub struct MessageVersion {
     pub model: Option<String>,
     /// Time at which the message took its place; for an imported one the time of the message.
     pub replaced_at: Timestamp,
+    pub place: VersionPlace,
 }
 
 /// The state of a turn.

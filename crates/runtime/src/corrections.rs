@@ -225,7 +225,7 @@ impl RuntimeInner {
         self.publish_lost_support(&message.scope, edited, withdrawn).await;
     }
 
-    /// Tells of messages that an import changed, and takes out of memory what rested on their words.
+    /// Tells of messages that an import changed, and takes out of memory what depended on their words.
     pub(crate) async fn publish_replaced(&self, scope: &Scope, replaced: ReplacedMessages) {
         let at = self.clock().now();
         for (message_id, channel_id) in replaced.removed {

@@ -13,6 +13,19 @@ const DATABASES_MAX: usize = 24;
 /// # Errors
 /// When the server refuses, or its programs are not installed.
 pub fn fresh_database() -> io::Result<Option<String>> {
+    create_database(&[])
+}
+
+/// Creates a database with the schema of a new home and returns its address, as [`fresh_database`] does. This takes half the time
+/// of creating the schema.
+///
+/// # Errors
+/// As there.
+pub fn fresh_home() -> io::Result<Option<String>> {
+    create_database(&["--template=home", "--strategy=file_copy"])
+}
+
+fn create_database(options: &[&str]) -> io::Result<Option<String>> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Ok(server) = std::env::var("ECHOVESSEL_TEST_POSTGRES") else { return Ok(None) };
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -20,7 +33,8 @@ pub fn fresh_database() -> io::Result<Option<String>> {
         drop_ended(&server)?;
     }
     let name = format!("test_{}_{number}", std::process::id());
-    let output = Command::new("createdb").args(["-h", &server, "-U", "echovessel", &name]).output()?;
+    let output =
+        Command::new("createdb").args(["-h", &server, "-U", "echovessel", &name]).args(options).output()?;
     if !output.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }

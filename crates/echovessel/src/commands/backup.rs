@@ -14,13 +14,12 @@ use secrecy::SecretString;
 use serde_json::json;
 use server::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 use store::{BackupReport, CopySettings, HomeDatabase};
-use tokio::sync::Mutex;
 
 use super::encrypted_backup;
 use crate::cli::{Backup, Shared};
 use crate::config::Config;
 use crate::database::home_database;
-use crate::home::{Home, create_private_folder};
+use crate::home::{Home, create_private_folder, private};
 use crate::system::SystemClock;
 
 /// Name of a backup up to its time.
@@ -123,8 +122,20 @@ pub(crate) async fn repeat(config: Config, home: Home, every: Duration, clock: A
     }
 }
 
-/// The timer and somebody at the page may ask at the same moment. Of two in one second the later one stays.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+/// Endings of files that a backup leaves in its folder when it is killed. They may hold words that no erasure reaches.
+const UNFINISHED: [&str; 8] = [
+    ".new",
+    ".new-journal",
+    ".copied",
+    ".copied-wal",
+    ".copied-shm",
+    ".partial",
+    ".partial-wal",
+    ".partial-shm",
+];
+/// Locked by the process that writes into the folder: the timer, somebody at the page and a command may ask at the same moment.
+/// Of two in one second the later one stays.
+const FOLDER_LOCK: &str = "backups.lock";
 
 /// Writes a backup named after the time, and removes those beyond the newest `backup.keep`.
 async fn back_up_to_folder(
@@ -135,7 +146,10 @@ async fn back_up_to_folder(
 ) -> anyhow::Result<(PathBuf, BackupReport)> {
     let folder = folder_of(config, home);
     create_private_folder(&folder)?;
-    let _alone = ONE_AT_A_TIME.lock().await;
+    let lock = private(&home.folder().join(FOLDER_LOCK), false)?;
+    let locked = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
+    let _lock = locked.await.context("waiting for another backup did not end")??;
+    remove_unfinished(&folder)?;
     let ending = if passphrase.is_some() { ENCRYPTED } else { "" };
     let target = folder.join(format!("{PREFIX}{}{SUFFIX}{ending}", clock.now().strftime(TIME_FORMAT)));
     let report = back_up(home, home_database(config, home)?, &target, passphrase).await?;
@@ -180,6 +194,30 @@ pub(super) async fn copied(database: HomeDatabase, target: PathBuf) -> anyhow::R
         }
     });
     Ok(copy.await.context("the copy did not end")??)
+}
+
+/// Removes what backups that were killed left in the folder, unless one is being made.
+pub(super) fn remove_leftover_backups(config: &Config, home: &Home) -> std::io::Result<()> {
+    let folder = folder_of(config, home);
+    if !folder.exists() {
+        return Ok(());
+    }
+    let lock = private(&home.folder().join(FOLDER_LOCK), false)?;
+    match lock.try_lock() {
+        Ok(()) => remove_unfinished(&folder),
+        Err(_) => Ok(()),
+    }
+}
+
+fn remove_unfinished(folder: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(PREFIX) && UNFINISHED.iter().any(|ending| name.ends_with(ending)) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn remove_oldest(folder: &Path, keep: usize) -> std::io::Result<()> {

@@ -35,6 +35,9 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     keep_memory_private();
     let _lock = home.lock()?;
     super::encrypted_backup::remove_leftover_copy(home);
+    if let Err(error) = super::backup::remove_leftover_backups(config, home) {
+        tracing::warn!("an unfinished backup could not be removed: {error}");
+    }
     let owner = home.owner_credential(random_bytes)?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let listener = listen(config, asked, &owner).await?;

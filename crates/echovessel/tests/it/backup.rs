@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::command_line::run;
-use crate::daemon::{Daemon, Home, Settings};
+use crate::daemon::{Daemon, Home, Settings, command, pause};
 use crate::watcher::say;
 
 const KEPT: &str = "my cat is called Ofelia";
@@ -136,6 +136,56 @@ async fn plain_copies_are_of_one_command_and_do_not_stay_behind() {
     assert!(!home.file("plain-copy").exists(), "a plain copy stays behind");
     run(&home, &settings, &["backup", "--passphrase-env", "BACKUP_SECRET"]).await.well();
     assert!(!home.file("plain-copy").exists());
+}
+
+fn is_backup(name: &str) -> bool {
+    name.ends_with(".db") || name.ends_with(".db.age")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_backups_leave_no_words_and_no_half_of_a_file() {
+    let (home, settings) = (Home::new(), Settings::offline().variable("BACKUP_SECRET", "correct horse"));
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &[KEPT]).await;
+    let kinds = [&["backup", "--passphrase-env", "BACKUP_SECRET"][..], &["backup"]];
+    for (milliseconds, kind) in
+        [10, 40, 80, 160, 320, 640].iter().flat_map(|at| kinds.map(|kind| (*at, kind)))
+    {
+        let mut process = command(&home, &settings, kind)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        pause(std::time::Duration::from_millis(milliseconds)).await;
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    run(&home, &settings, &["backup", "--passphrase-env", "BACKUP_SECRET"]).await.well();
+    assert!(!home.file("plain-copy").exists(), "a plain copy stays behind");
+    let left: Vec<String> =
+        names(&home.file("backups")).into_iter().filter(|name| !is_backup(name)).collect();
+    assert!(left.is_empty(), "{left:?}");
+    run(&home, &settings, &["stop"]).await.well();
+
+    // What was left is gone with the next start, too; other files in the folder stay.
+    for name in ["echovessel-20260101T000000Z.new", "echovessel-20260101T000000Z.db.bak"] {
+        fs::write(home.file("backups").join(name), KEPT).unwrap();
+    }
+    let daemon = Daemon::start(&home, &settings).await;
+    run(&home, &settings, &["stop"]).await.well();
+    drop(daemon);
+    let left: Vec<String> =
+        names(&home.file("backups")).into_iter().filter(|name| !is_backup(name)).collect();
+    assert_eq!(left, ["echovessel-20260101T000000Z.db.bak"]);
+
+    let before = history(&home, &settings).await;
+    for name in names(&home.file("backups")).into_iter().filter(|name| is_backup(name)) {
+        let file = home.file("backups").join(name);
+        let arguments = ["restore", file.to_str().unwrap(), "--yes", "--passphrase-env", "BACKUP_SECRET"];
+        let other = Home::new();
+        run(&other, &settings, &arguments).await.well();
+        assert_eq!(history(&other, &settings).await, before, "{arguments:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,7 +29,7 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), database: postgres::fresh_database().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), database: postgres::fresh_home().unwrap() }
     }
 
     /// Whether its memory holds these bytes anywhere, as far as its database can be asked.
@@ -50,10 +50,7 @@ impl Home {
     /// Whether its memory was ever begun.
     pub(crate) fn has_memory(&self) -> bool {
         match &self.database {
-            Some(database) => {
-                let tables = "SELECT 1 FROM pg_tables WHERE schemaname = 'public'";
-                !postgres::query(database, tables).unwrap().is_empty()
-            }
+            Some(database) => !postgres::query(database, "SELECT 1 FROM personas").unwrap().is_empty(),
             None => self.file("echovessel.db").exists(),
         }
     }

@@ -4,8 +4,10 @@
 use serde_json::{Value, json};
 
 use crate::command_line::run;
+use crate::daemon::eventually;
 use crate::daemon::{Daemon, Home, Settings};
 use crate::import::{is_anywhere, messages, write};
+use crate::scripts::remembering_model;
 
 async fn import(home: &Home, settings: &Settings, name: &str, text: &str) -> Value {
     let file = write(home, name, text);
@@ -199,6 +201,14 @@ async fn branch_that_an_edited_question_left_is_not_shown_any_more() {
     assert!(!found.contains("180"), "{found}");
     let again = import(&home, &settings, "conversations.json", &rooted("b1", &edited)).await;
     assert_eq!(again["recorded"], json!(0), "{again}");
+    // Our own export holds the branch as a branch.
+    let out = write(&home, "out.json", "");
+    std::fs::remove_file(&out).unwrap();
+    run(&home, &settings, &["export", &out, "--format", "chatgpt"]).await.well();
+    let other = Home::new();
+    run(&other, &settings, &["import", &out, "--yes"]).await.well();
+    assert_eq!(shown(&other, &settings).await, ["How long does the bread bake?", "Fifty minutes."]);
+    assert_eq!(versions(&other, &settings, 0).await, left);
     let older = import(&home, &settings, "conversations.json", &tree("a2", &BEFORE)).await;
     assert_eq!((&older["recorded"], &older["already_there"]), (&json!(0), &json!(4)), "{older}");
 
@@ -260,4 +270,52 @@ async fn old_branch_of_a_chat_does_not_double_what_they_share() {
     let ran = import(&home, &settings, "branch.jsonl", &branch).await;
     assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(2)), "{ran}");
     assert_eq!(shown(&home, &settings).await, ["Which colour?", "Purple.", "Why?", "Since when?"]);
+    // A branch that shows another swipe leaves the chat that it came from as it is.
+    let swiped = reply(5, "Green.", json!({"swipes": ["Purple.", "Green."], "swipe_id": 1}));
+    let branch = tavern(&[question(0, "Which colour?"), swiped])
+        .replace("2024-03-01@10h00m00s", "2024-05-01@12h00m00s");
+    let ran = import(&home, &settings, "green.jsonl", &branch).await;
+    assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(1)), "{ran}");
+    let texts = shown(&home, &settings).await;
+    assert!(["Purple.", "Green."].iter().all(|text| texts.contains(&(*text).to_owned())), "{texts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_greeting_takes_the_place_of_the_first() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let talk = |shown: usize| {
+        let greetings = ["Hello.", "Good evening."];
+        let times = ["2024-03-01T10:00:05.000Z", "2024-03-01T10:00:45.000Z"];
+        let info = times.map(|time| json!({"send_date": time}));
+        let more = json!({"swipes": greetings, "swipe_id": shown, "swipe_info": info});
+        tavern(&[reply([5, 45][shown], greetings[shown], more), question(50, "Hello!")])
+    };
+    import(&home, &settings, "milo.jsonl", &talk(0)).await;
+    let ran = import(&home, &settings, "milo.jsonl", &talk(1)).await;
+    assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(1)), "{ran}");
+    assert_eq!(shown(&home, &settings).await, ["Good evening.", "Hello!"]);
+    assert_eq!(versions(&home, &settings, 0).await, ["Hello."]);
+}
+
+/// While the daemon runs: what was remembered of the earlier text goes, and what is said in its place is remembered.
+#[tokio::test(flavor = "multi_thread")]
+async fn memories_follow_the_text_that_is_shown() {
+    let (home, model) = (Home::new(), remembering_model().await);
+    let settings = Settings::talking_to(&model);
+    let _daemon = Daemon::start(&home, &settings).await;
+    let talk = |text: &str| tavern(&[reply(0, "Where do you live now?", json!({})), question(5, text)]);
+    let remembered = async |words: &str| {
+        eventually("a memory of what is shown", async || {
+            let events = run(&home, &settings, &["memory", "list", "events", "--json"]).await.json();
+            let events = events["items"].as_array().unwrap().clone();
+            (events.len() == 1 && events[0]["description"].as_str().unwrap().contains(words)).then_some(())
+        })
+        .await;
+    };
+    import(&home, &settings, "milo.jsonl", &talk("I moved to a flat in Porto in May")).await;
+    remembered("Porto").await;
+    let ran = import(&home, &settings, "milo.jsonl", &talk("I moved to a flat in Lisbon in May")).await;
+    remembered("Lisbon").await;
+    undo(&home, &settings, &ran["run_id"]).await;
+    remembered("Porto").await;
 }

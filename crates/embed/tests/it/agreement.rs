@@ -45,7 +45,8 @@ fn similarities_are_the_documented_ones() {
 fn a_vector_does_not_depend_on_its_batch_mates() {
     let model = open(1);
     let reference = reference();
-    let texts: Vec<&str> = reference.iter().map(|(text, _)| text.as_str()).collect();
+    // Short and long ones: each is computed three times.
+    let texts: Vec<&str> = reference.iter().step_by(4).map(|(text, _)| text.as_str()).collect();
     let together = model.embed(&texts).unwrap();
     let mut reversed: Vec<&str> = texts.clone();
     reversed.reverse();
@@ -60,7 +61,7 @@ fn a_vector_does_not_depend_on_its_batch_mates() {
 #[test]
 fn a_vector_does_not_depend_on_the_number_of_threads() {
     let reference = reference();
-    let texts: Vec<&str> = reference.iter().map(|(text, _)| text.as_str()).collect();
+    let texts: Vec<&str> = reference.iter().skip(1).step_by(4).map(|(text, _)| text.as_str()).collect();
     let expected = open(1).embed(&texts).unwrap();
     for threads in [2, 5] {
         assert_eq!(open(threads).embed(&texts).unwrap(), expected, "{threads} threads");

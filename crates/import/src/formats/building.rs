@@ -32,6 +32,7 @@ pub(super) fn message(
     Message {
         id,
         conversation: bounded_id(conversation),
+        id_space: None,
         speaker: speaker_name(speaker),
         role,
         time,

@@ -33,17 +33,20 @@ struct Chat {
     /// From the header; empty in old group chats.
     user_name: String,
     character_name: String,
-    /// Id, once it began: in the header, else with the first message.
+    /// Id, once it began.
     conversation: Option<String>,
+    /// Chats of old programs have no id. A branch is a copy of the file up to there, so that messages of one character and one
+    /// user are known in each of their chats.
+    id_space: Option<String>,
     ids: DigestIds,
-    /// True after the header, or the first message of a file without one.
-    has_begun: bool,
 }
 
 impl ListedFormat for Chat {
     fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         match element.parse::<Value>() {
-            Ok(value) if value.get("mes").is_none() && !self.has_begun => self.header(&value, items),
+            Ok(value) if value.get("mes").is_none() && self.conversation.is_none() => {
+                self.header(&value, items)
+            }
             Ok(value) => self.message(&value, element.place, element.is_cleaned, items),
             Err(skip) => items.push_back(skip),
         }
@@ -52,15 +55,20 @@ impl ListedFormat for Chat {
 
 impl Chat {
     fn header(&mut self, header: &Value, items: &mut VecDeque<Item>) {
-        self.has_begun = true;
         let named =
             |key: &str| text_at(header, key).filter(|name| *name != "unused").unwrap_or_default().to_owned();
         self.user_name = named("user_name");
         self.character_name = named("character_name");
         let integrity = header.get("chat_metadata").and_then(|metadata| text_at(metadata, "integrity"));
-        if let Some(id) = integrity {
-            self.begin(id.to_owned(), items);
-        }
+        let names = [self.character_name.as_str(), &self.user_name];
+        let id = match integrity {
+            Some(id) => id.to_owned(),
+            None => {
+                self.id_space = Some(stable_id(&names));
+                stable_id(&[names[0], names[1], text_at(header, "create_date").unwrap_or_default()])
+            }
+        };
+        self.begin(id, items);
     }
 
     fn begin(&mut self, id: String, items: &mut VecDeque<Item>) {
@@ -69,7 +77,6 @@ impl Chat {
     }
 
     fn message(&mut self, value: &Value, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
-        self.has_begun = true;
         let Some(shown) = value.get("mes").and_then(Value::as_str) else {
             items.push_back(Item::Skip(Skip::new(place, "it has no text")));
             return;
@@ -92,16 +99,17 @@ impl Chat {
         };
         let time = time_of(value.get("send_date"));
         if self.conversation.is_none() {
-            // Old chats have no id. A branch is a copy of the file up to there, with another date in its header.
-            let names = [self.character_name.as_str(), &self.user_name];
-            self.begin(stable_id(&[names[0], names[1], speaker, &time.to_string(), shown]), items);
+            self.begin(stable_id(&[speaker, &time.to_string(), shown]), items);
         }
         let conversation = self.conversation.clone().unwrap_or_default();
         let character = if role == Role::Persona { speaker } else { &self.character_name };
         let resolve = |text: &str| self.resolved(text, character);
         let text = resolve(shown);
-        let id = self.ids.next_id(&conversation, speaker, time, &text);
+        let own_space = self.id_space.clone().filter(|_| time != MessageTime::Unknown);
+        let id_space = own_space.clone().unwrap_or_else(|| conversation.clone());
+        let id = self.ids.next_id(&id_space, speaker, time, &text);
         let mut message = message(id, &conversation, (speaker, role), time, text, place);
+        message.id_space = own_space;
         message.model = text_at(extra, "model").map(str::to_owned);
         message.is_cleaned = is_cleaned;
         let files = ["image", "file", "video", "audio"].iter().filter_map(|key| text_at(extra, key));
@@ -124,7 +132,7 @@ impl Chat {
             let time = info.map_or(time, |info| time_of(info.get("send_date")));
             message.alternatives.push(Alternative {
                 // As if it were shown, so that one that was shown at an earlier export is known again.
-                id: self.ids.peek_id(&conversation, speaker, time, &text),
+                id: self.ids.peek_id(&id_space, speaker, time, &text),
                 follows: None,
                 speaker: message.speaker.clone(),
                 role,

@@ -21,6 +21,7 @@ fn message(index: usize, role: Role, at: Timestamp, texts: &[String], shown_inde
     Message {
         id: ExternalId::Given(format!("m{index}")),
         conversation: "c".to_owned(),
+        id_space: None,
         speaker: speaker.to_owned(),
         role,
         time: MessageTime::Instant(at),

@@ -144,9 +144,9 @@ pub struct ImportedMessage {
 }
 
 impl ImportedMessage {
-    /// The versions that stand in its own place.
+    /// The versions that could be shown in its place.
     pub fn alternatives(&self) -> impl Iterator<Item = &ImportedVersion> {
-        self.not_shown.iter().filter(|other| other.is_alternative)
+        self.not_shown.iter().filter(|other| other.follows.is_none())
     }
 }
 
@@ -155,9 +155,10 @@ impl ImportedMessage {
 pub struct ImportedVersion {
     /// Names it as [`ImportedMessage::digest`] does if it is shown.
     pub digest: [u8; 16],
-    /// True if it stands in the message's own place: a swipe, an edit, another reply. False for a message of a branch that
-    /// follows another version.
-    pub is_alternative: bool,
+    /// Digest of the version or the message that it follows, in a branch. `None` if it takes the message's own place: a swipe, an
+    /// edit, another reply.
+    pub follows: Option<[u8; 16]>,
+    /// Its place is found when it is stored.
     pub version: MessageVersion,
 }
 
@@ -168,7 +169,7 @@ pub struct ReplacedMessages {
     pub reworded: Vec<Message>,
     /// Ids and channels of those that are not shown any more.
     pub removed: Vec<(MessageId, String)>,
-    /// What rested on the words before.
+    /// Memories that depended on the words before.
     pub withdrawn: Withdrawal,
 }
 

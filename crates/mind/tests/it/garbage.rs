@@ -103,6 +103,20 @@ proptest! {
     }
 
     #[test]
+    fn every_prefix_of_a_good_answer_keeps_its_bounds(end in 0usize..700) {
+        let text: String = GOOD.chars().take(end).collect();
+        if let Ok(answer) = read(&text, &REQUIRED) {
+            let strict = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+            prop_assert!(answer.whole == strict || answer.members.contains_key("self_check_notes"));
+        }
+    }
+}
+
+proptest! {
+    // Each case asks for five answers, with their prompts.
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
     fn any_answer_cut_and_bitten_is_survived(
         start in 0usize..60,
         bites in proptest::collection::vec((0usize..600, piece()), 0..8),
@@ -124,15 +138,6 @@ proptest! {
         pieces in proptest::collection::vec(piece(), 0..40),
     ) {
         ask_all(&format!("{{\"{main}\": {}", pieces.concat()));
-    }
-
-    #[test]
-    fn every_prefix_of_a_good_answer_keeps_its_bounds(end in 0usize..700) {
-        let text: String = GOOD.chars().take(end).collect();
-        if let Ok(answer) = read(&text, &REQUIRED) {
-            let strict = serde_json::from_str::<serde_json::Value>(&text).is_ok();
-            prop_assert!(answer.whole == strict || answer.members.contains_key("self_check_notes"));
-        }
     }
 }
 

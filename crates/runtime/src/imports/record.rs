@@ -14,7 +14,7 @@ use import::{
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use memory::identifiers::{ImportId, MessageId, RejectedId, SessionId};
-use memory::messages::{MessageVersion, Role};
+use memory::messages::{MessageVersion, Role, VersionPlace};
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, Proposal, RejectedMemory};
 use memory::ports::{
     Clock, IdGenerator, ImportPage, ImportRun, ImportSkip, ImportStatus, ImportStore, ImportedMessage,
@@ -397,13 +397,14 @@ impl PageReader {
         self.bytes += content.len();
         let title = self.resumption.conversation.as_ref().filter(|(id, _)| *id == message.conversation);
         let title = title.and_then(|(_, title)| title.clone());
+        let id_space = message.id_space.as_ref().unwrap_or(&message.conversation);
         let not_shown: Vec<ImportedVersion> = versions
             .into_iter()
             .map(|version| {
                 let (role, speaker) = role_of(version.speaker);
                 ImportedVersion {
-                    digest: message_digest(&message.conversation, &version.id),
-                    is_alternative: version.is_alternative,
+                    digest: message_digest(id_space, &version.id),
+                    follows: version.follows.map(|id| message_digest(id_space, &id)),
                     version: MessageVersion {
                         role,
                         speaker,
@@ -411,13 +412,14 @@ impl PageReader {
                         said_at: version.at,
                         model: version.model,
                         replaced_at: at,
+                        place: VersionPlace::Alternative,
                     },
                 }
             })
             .collect();
         self.bytes += not_shown.iter().map(|other| other.version.content.len()).sum::<usize>();
         self.messages.push(ReadMessage {
-            digest: message_digest(&message.conversation, message.id.as_str()),
+            digest: message_digest(id_space, message.id.as_str()),
             has_id: matches!(message.id, ExternalId::Given(_)),
             channel_id: channel_of(self.format, &message.conversation),
             role,

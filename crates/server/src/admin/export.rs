@@ -11,7 +11,7 @@ use import::export::{CardContainer, ChatGptWriter, SillyTavernWriter};
 use import::{Alternative, ExternalId, Message as Exported, MessageTime, Role as ExportedRole};
 use memory::core_blocks::CoreBlocks;
 use memory::identifiers::SessionId;
-use memory::messages::{Message, MessageVersion, Role};
+use memory::messages::{Message, MessageVersion, Role, VersionPlace};
 use memory::ports::{SessionFilter, Store};
 use memory::recall::{Corrected, FormerValue};
 use memory::sessions::Session;
@@ -339,11 +339,13 @@ fn chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()
 }
 
 fn exported(message: Message, versions: Vec<MessageVersion>, names: &Names) -> Exported {
-    // In a branch somebody else may have spoken: only words of the same side are versions of this message.
-    let versions = versions.into_iter().filter(|version| version.role == message.role).enumerate();
-    let alternatives = versions.map(|(index, version)| Alternative {
+    let alternatives = versions.into_iter().enumerate().map(|(index, version)| Alternative {
         id: format!("{}#{index}", message.id),
-        follows: None,
+        follows: match version.place {
+            VersionPlace::Alternative => None,
+            VersionPlace::AfterMessage => Some(message.id.to_string()),
+            VersionPlace::AfterVersion(index) => Some(format!("{}#{index}", message.id)),
+        },
         speaker: names.of(version.role, version.speaker.as_deref()).to_owned(),
         role: exported_role(version.role),
         time: version.said_at.map_or(MessageTime::Unknown, MessageTime::Instant),
@@ -354,12 +356,13 @@ fn exported(message: Message, versions: Vec<MessageVersion>, names: &Names) -> E
     Exported {
         id: ExternalId::Given(message.id.to_string()),
         conversation: message.session_id.to_string(),
+        id_space: None,
         speaker: names.of(message.role, message.speaker.as_deref()).to_owned(),
         role: exported_role(message.role),
         time: MessageTime::Instant(message.created_at),
         text: message.content,
         // What was said before it stands before it.
-        shown_index: alternatives.len(),
+        shown_index: alternatives.iter().filter(|version| version.follows.is_none()).count(),
         alternatives,
         attachments: Vec::new(),
         model: message.model,

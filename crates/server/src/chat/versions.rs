@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::identifiers::MessageId;
-use memory::messages::{MessageVersion, Role};
+use memory::messages::{MessageVersion, Role, VersionPlace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,6 +34,9 @@ struct MessageVersionBody {
     model: Option<String>,
     /// Time at which the message took its place.
     replaced_at: Timestamp,
+    /// True if it belongs to a branch that follows the message or another of its versions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    branch: bool,
 }
 
 /// Handler of `GET /api/chat/messages/{id}/versions`.
@@ -50,7 +53,15 @@ pub(crate) async fn list(
 
 impl From<MessageVersion> for MessageVersionBody {
     fn from(version: MessageVersion) -> Self {
-        let MessageVersion { role, speaker, content, said_at, model, replaced_at } = version;
-        Self { role, speaker, content, said_at, model, replaced_at }
+        let MessageVersion { role, speaker, content, said_at, model, replaced_at, place } = version;
+        Self {
+            role,
+            speaker,
+            content,
+            said_at,
+            model,
+            replaced_at,
+            branch: place != VersionPlace::Alternative,
+        }
     }
 }

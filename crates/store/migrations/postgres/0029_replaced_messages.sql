@@ -19,4 +19,6 @@ CREATE INDEX replaced_messages_of_session ON replaced_messages (session_id) WHER
 -- became a version itself.
 ALTER TABLE message_versions ADD COLUMN import_run BIGINT REFERENCES import_runs (number) ON DELETE CASCADE;
 ALTER TABLE message_versions ADD COLUMN taken_from BYTEA;
+-- The version that it follows in a branch, 0 for the message itself. NULL if it could be shown in the message's place.
+ALTER TABLE message_versions ADD COLUMN follows BIGINT;
 CREATE INDEX message_versions_of_import ON message_versions (import_run) WHERE import_run IS NOT NULL;

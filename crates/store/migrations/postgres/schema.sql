@@ -613,7 +613,10 @@ CREATE TABLE message_versions (
     -- The import that added it to a message that was there.
     import_run  BIGINT REFERENCES import_runs (number) ON DELETE CASCADE,
     -- The message whose version it was before that one became a version itself.
-    taken_from  BYTEA
+    taken_from  BYTEA,
+    -- The version that it follows in a branch, 0 for the message itself. NULL if it could be shown in the message's
+    -- place.
+    follows     BIGINT
 );
 
 CREATE TABLE forgotten_spans (

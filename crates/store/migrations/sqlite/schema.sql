@@ -227,7 +227,10 @@ CREATE TABLE message_versions (
     -- The import that added it to a message that was there.
     import_run  INTEGER REFERENCES import_runs (number) ON DELETE CASCADE,
     -- The message whose version it was before that one became a version itself.
-    taken_from  BLOB
+    taken_from  BLOB,
+    -- The version that it follows in a branch, 0 for the message itself. NULL if it could be shown in the message's
+    -- place.
+    follows     INTEGER
 ) STRICT;
 CREATE INDEX message_versions_of_message ON message_versions (message_seq);
 CREATE INDEX message_versions_of_import ON message_versions (import_run) WHERE import_run IS NOT NULL;

@@ -28,7 +28,7 @@ struct StoredMessage {
     terms: String,
 }
 
-/// Changed and removed messages of a scope. What rests on their words is withdrawn for all of them together, because each
+/// Changed and removed messages of a scope. What depends on their words is withdrawn for all of them together, because each
 /// withdrawal goes through what the scope knows.
 pub(crate) struct MessageChanges {
     going: RemovalSet,

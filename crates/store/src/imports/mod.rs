@@ -1,8 +1,10 @@
 //! Imports: runs, their pages and what they skipped.
 
+mod changed;
 mod documents;
 mod forget;
 mod outcome;
+mod recorded;
 mod replaced;
 
 use std::collections::BTreeSet;
@@ -70,7 +72,7 @@ impl ImportStore for SqliteStore {
         limit: u32,
         at: Timestamp,
     ) -> Result<Option<ReplacedMessages>, StoreError> {
-        self.write(move |unit| replaced::restore(unit, id, limit, at)).await
+        self.write(move |unit| changed::restore(unit, id, limit, at)).await
     }
 
     async fn begin_documents(

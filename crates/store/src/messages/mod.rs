@@ -47,14 +47,7 @@ impl MessageStore for SqliteStore {
         &self,
         session: SessionId,
     ) -> Result<BTreeMap<MessageId, Vec<MessageVersion>>, StoreError> {
-        self.read(move |connection| {
-            let mut by_message: BTreeMap<MessageId, Vec<MessageVersion>> = BTreeMap::new();
-            for (message, version) in versions::in_session(connection, session)? {
-                by_message.entry(message).or_default().push(version);
-            }
-            Ok(by_message)
-        })
-        .await
+        self.read(move |connection| Ok(versions::in_session(connection, session)?)).await
     }
 
     async fn message(&self, id: MessageId) -> Result<Option<Message>, StoreError> {

@@ -26,6 +26,7 @@ async fn home_with_peers_keeps_its_rows_and_names_its_peers_once() {
              DROP TABLE replaced_messages; DROP TABLE import_documents;
              DROP INDEX message_versions_of_import;
              ALTER TABLE message_versions DROP COLUMN import_run; ALTER TABLE message_versions DROP COLUMN taken_from;
+             ALTER TABLE message_versions DROP COLUMN follows;
              ALTER TABLE personas DROP COLUMN character_card;
              ALTER TABLE hub_own_instance DROP COLUMN author; ALTER TABLE erasure_instances DROP COLUMN author;
              ALTER TABLE import_runs DROP COLUMN proposed; ALTER TABLE import_runs DROP COLUMN undated;

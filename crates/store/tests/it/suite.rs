@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use testkit::postgres;
 
 async fn fresh() -> Result<(SqliteStore, TempDir), Box<dyn std::error::Error>> {
-    if let Some(database) = postgres::fresh_database()? {
+    if let Some(database) = postgres::fresh_home()? {
         let store =
             SqliteStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
         let folder = TempDir::new()?;
