@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use arc_swap::ArcSwap;
 use hub::graph::Graph;
 use hub::{Hub, HubParts, HubSettings, InstanceId, Summariser, WorkingHours};
@@ -41,6 +42,9 @@ const PROMPT_TOKENS: u32 = 8_000;
 const PROMPT_TOKENS_MIN: u32 = 1_000;
 const PROMPT_TOKENS_MAX: u32 = 32_000;
 
+/// Time for which a stop waits for a database server at the end, after its work has had 20 seconds.
+const SERVER_CLOSE_LIMIT: Duration = Duration::from_secs(4);
+
 /// The parts of a running EchoVessel that outlive each other in this order.
 pub(crate) struct Services {
     /// The store itself, for the owner that checks, checkpoints and closes it.
@@ -69,10 +73,21 @@ impl Services {
         LlmSummary::of(&*self.model)
     }
 
-    /// Writes what still waits for the cost ledger, then closes the database. Call it after [`Runtime::stop`].
+    /// Writes what still waits for the cost ledger, then closes the database. Call it after [`Runtime::stop`]. A server that does
+    /// not answer is waited for a few seconds: a stop ends in any case.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
-        self.ledger.close().await;
-        self.database.close().await.context("the database could not be closed in order; nothing is lost")
+        let is_on_server = self.database.is_on_server();
+        let closing = async {
+            self.ledger.close().await;
+            self.database.close().await.context("the database could not be closed in order; nothing is lost")
+        };
+        if !is_on_server {
+            return closing.await;
+        }
+        match tokio::time::timeout(SERVER_CLOSE_LIMIT, closing).await {
+            Ok(closed) => closed,
+            Err(_) => bail!("the database server did not answer at the end; what was acknowledged is stored"),
+        }
     }
 
     /// The dependencies of the hub's tools.

@@ -230,6 +230,10 @@ impl From<StoreError> for Problem {
                 Self::unavailable(format!("{error}; nothing was written, try again"))
                     .with_retry_after(BUSY_RETRY_SECONDS)
             }
+            StoreError::Unconfirmed(_) => {
+                tracing::error!("{error}");
+                Self::unavailable(error.to_string())
+            }
             StoreError::Unusable(_) => {
                 tracing::error!("{error}");
                 Self::unavailable("the database can't be used; run `echovessel doctor` to see why")

@@ -206,6 +206,11 @@ impl Daemon {
         status.success()
     }
 
+    /// How it ended, if it has.
+    pub(crate) fn try_ended(&mut self) -> Option<std::process::ExitStatus> {
+        self.process.try_wait().unwrap()
+    }
+
     /// The most memory that it ever held, in MiB.
     pub(crate) fn memory_peak(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();

@@ -1,10 +1,12 @@
 //! A home in a database on a PostgreSQL server, at the command line. `scripts/with-postgres` starts the server.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
-use testkit::postgres::fresh_database;
+use testkit::postgres::{fresh_database, query};
 
 use crate::command_line::run;
-use crate::daemon::{Daemon, Home, Settings, eventually};
+use crate::daemon::{Daemon, Home, Settings, eventually, pause, within};
 use crate::scripts;
 
 /// Settings with an empty database of their own.
@@ -55,6 +57,82 @@ async fn second_daemon_on_one_database_is_refused() {
     let ran = run(&second, &settings, &["run", "--port", "0", "--no-open"]).await;
     assert_ne!(ran.code, 0);
     assert!(ran.err.contains("another EchoVessel has it"), "{}", ran.err);
+}
+
+/// The processes of the server that work for this database.
+fn backends(database: &str) -> Vec<String> {
+    let others =
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    query(database, others).unwrap()
+}
+
+fn send(signal: &str, processes: &[String]) {
+    let sent = std::process::Command::new("kill").arg(format!("-{signal}")).args(processes).status();
+    assert!(sent.unwrap().success());
+}
+
+/// The network takes everything and answers nothing: the server's processes stand still.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn daemon_ends_in_time_while_the_server_is_silent() {
+    let database = fresh_database().unwrap().unwrap();
+    let (home, settings) = (Home::new(), Settings::offline().key("storage.url", &database));
+    let mut daemon = Daemon::start(&home, &settings).await;
+    let silent = backends(&database);
+    assert!(silent.len() > 2, "{silent:?}");
+    send("STOP", &silent);
+    // A write and a read that wait.
+    let waited = tokio::time::timeout(Duration::from_secs(1), daemon.say("self", "hello")).await;
+    let began = Instant::now();
+    daemon.signal("TERM");
+    within(Duration::from_secs(40), "the daemon ends", async || daemon.try_ended()).await;
+    send("CONT", &silent);
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    assert!(waited.is_err(), "the server was not silent");
+    drop(daemon);
+
+    // The next one has the home at once.
+    let daemon = Daemon::start(&home, &settings).await;
+    assert!(daemon.history("self").await.len() <= 1);
+}
+
+/// The server ends all connections again and again while people write: what is acknowledged is stored, once.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn what_is_acknowledged_survives_lost_connections() {
+    let database = fresh_database().unwrap().unwrap();
+    let (home, settings) = (Home::new(), Settings::offline().key("storage.url", &database));
+    let daemon = Daemon::start(&home, &settings).await;
+    let cutting = async {
+        for _ in 0..8 {
+            pause(Duration::from_millis(150)).await;
+            let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                       WHERE datname = current_database() AND pid <> pg_backend_pid()";
+            query(&database, cut).unwrap();
+        }
+    };
+    let door = daemon.door();
+    let writing = futures_util::future::join_all((0..8).map(|caller| {
+        let door = door.clone();
+        async move {
+            let mut acknowledged = Vec::new();
+            for number in 0..12 {
+                let text = format!("caller {caller} says {number}");
+                let body = serde_json::json!({"content": text, "user_id": "self"});
+                if door.try_post("/api/chat/send", &body).await.status == 202 {
+                    acknowledged.push(text);
+                }
+            }
+            acknowledged
+        }
+    }));
+    let ((), acknowledged) = tokio::join!(cutting, writing);
+    let acknowledged: Vec<String> = acknowledged.into_iter().flatten().collect();
+    assert!(acknowledged.len() > 48, "{}", acknowledged.len());
+    let stored = query(&database, "SELECT content FROM recall_messages WHERE role = 'user'").unwrap();
+    for text in &acknowledged {
+        assert_eq!(stored.iter().filter(|stored| *stored == text).count(), 1, "{text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,8 @@ use crate::ports::{
     StatusStore, TraceStore, TurnStore, UserStore, VectorIndexStore,
 };
 
-/// Why storage did not do what was asked. Nothing was half-written.
+/// Why storage did not do what was asked. Nothing was half-written, and nothing was written at all unless it is
+/// [`Unconfirmed`](Self::Unconfirmed).
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StoreError {
     /// No room, read-only, or the device failed: nothing was written, reading goes on.
@@ -15,6 +16,9 @@ pub enum StoreError {
     /// Another process holds it for now.
     #[error("the database is busy: {0}")]
     Busy(String),
+    /// The connection was lost while the server confirmed: the write may have been done.
+    #[error("the write may have been done: {0}. Look at what is there before you try again")]
+    Unconfirmed(String),
     /// It is damaged, foreign, or of another version.
     #[error("the database can't be used: {0}")]
     Unusable(String),

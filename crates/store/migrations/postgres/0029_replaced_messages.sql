@@ -22,3 +22,13 @@ ALTER TABLE message_versions ADD COLUMN taken_from BYTEA;
 -- The version that it follows in a branch, 0 for the message itself. NULL if it could be shown in the message's place.
 ALTER TABLE message_versions ADD COLUMN follows BIGINT;
 CREATE INDEX message_versions_of_import ON message_versions (import_run) WHERE import_run IS NOT NULL;
+-- The program that writes into this home, one at a time. Each of its transactions notes its number here: a program that lost the
+-- confirmation of a commit finds out whether it was done. `process` names it among the processes of its machine.
+CREATE TABLE writer (
+    number  BIGINT      NOT NULL PRIMARY KEY CHECK (number = 1),
+    program UUID,
+    process TEXT,
+    seen_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
+    commits BIGINT      NOT NULL DEFAULT 0
+);
+INSERT INTO writer (number) VALUES (1);

@@ -1323,3 +1323,14 @@ CREATE TABLE hub_exchanges (
 
 -- Erasing a name finds the messages of its bearer.
 CREATE INDEX recall_messages_of_others ON recall_messages (scope) WHERE speaker IS NOT NULL;
+
+-- The program that writes into this home, one at a time. Each of its transactions notes its number here: a program that lost the
+-- confirmation of a commit finds out whether it was done. `process` names it among the processes of its machine.
+CREATE TABLE writer (
+    number  BIGINT      NOT NULL PRIMARY KEY CHECK (number = 1),
+    program UUID,
+    process TEXT,
+    seen_at TIMESTAMPTZ NOT NULL DEFAULT '-infinity',
+    commits BIGINT      NOT NULL DEFAULT 0
+);
+INSERT INTO writer (number) VALUES (1);

@@ -1,8 +1,8 @@
 //! From what an engine says to what the memory is told.
 
 use memory::ports::StoreError;
-use postgres::error::SqlState;
 use rusqlite::ErrorCode;
+use tokio_postgres::error::SqlState;
 
 use crate::engine::sql::Error;
 
@@ -40,6 +40,12 @@ impl Failure {
         if matches!(error, Error::InUse) {
             return StoreError::Unusable(format!("{error}; nothing was written"));
         }
+        if matches!(error, Error::MaybeCommitted) {
+            return StoreError::Unconfirmed(error.to_string());
+        }
+        if error.is_lost_connection() {
+            return StoreError::Busy(format!("the connection to the database server was lost ({error})"));
+        }
         if let Error::Postgres(failure) = &error {
             return of_server(failure, &error);
         }
@@ -59,9 +65,17 @@ impl Failure {
         }
     }
 
+    /// True if the connection to a server was lost before anything was committed.
+    pub(crate) fn is_lost_connection(&self) -> bool {
+        matches!(self, Self::Statement(error) if error.is_lost_connection())
+    }
+
     /// True if the engine may have given up the whole transaction, so that a savepoint can't save the others.
     pub(crate) fn spoils_transaction(&self) -> bool {
         let Self::Statement(error) = self else { return false };
+        if error.is_lost_connection() {
+            return true;
+        }
         if let Error::Postgres(failure) = error {
             return failure.code().is_none_or(|state| GIVEN_UP.contains(state));
         }
@@ -79,20 +93,12 @@ impl Failure {
 }
 
 /// States in which a server has ended a transaction, or can't go on with it.
-const GIVEN_UP: &[SqlState] = &[
-    SqlState::T_R_SERIALIZATION_FAILURE,
-    SqlState::T_R_DEADLOCK_DETECTED,
-    SqlState::DISK_FULL,
-    SqlState::ADMIN_SHUTDOWN,
-    SqlState::CRASH_SHUTDOWN,
-];
+const GIVEN_UP: &[SqlState] =
+    &[SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::DISK_FULL];
 
 /// The error of a statement on a server; without a state, the connection is lost.
-fn of_server(failure: &postgres::Error, error: &Error) -> StoreError {
+fn of_server(failure: &tokio_postgres::Error, error: &Error) -> StoreError {
     match failure.code() {
-        None if failure.as_db_error().is_none() && failure.is_closed() => {
-            StoreError::Busy(format!("the connection to the database server was lost ({error})"))
-        }
         Some(&SqlState::DISK_FULL) => {
             StoreError::Unwritable("the database server has no room left".to_owned())
         }
@@ -102,11 +108,9 @@ fn of_server(failure: &postgres::Error, error: &Error) -> StoreError {
         Some(
             &SqlState::T_R_SERIALIZATION_FAILURE
             | &SqlState::T_R_DEADLOCK_DETECTED
-            | &SqlState::LOCK_NOT_AVAILABLE,
+            | &SqlState::LOCK_NOT_AVAILABLE
+            | &SqlState::QUERY_CANCELED,
         ) => StoreError::Busy(error.to_string()),
-        Some(&SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW) => {
-            StoreError::Busy(format!("the database server is stopping or starting ({error})"))
-        }
         Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => {
             StoreError::Unusable(format!("it is damaged ({error}); a backup may be needed"))
         }

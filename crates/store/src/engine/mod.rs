@@ -18,7 +18,7 @@ pub(crate) mod plans;
 mod statements;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use memory::Scope;
@@ -31,6 +31,7 @@ use crate::scopes;
 pub use backup::{BackupReport, MissedErasures, back_up, examine_backup, put_in_place};
 pub use check::Check;
 use failure::Failure;
+use postgres::PresenceNotes;
 pub use postgres::ServerAddress;
 use readers::Readers;
 use sql::Connection;
@@ -45,11 +46,18 @@ pub struct StoreOptions {
     pub busy_timeout: Duration,
     /// Most memory that each connection caches pages in, in KiB.
     pub cache_kib: u32,
+    /// Longest wait for an answer of a database server. A network that swallows everything says nothing.
+    pub answer_limit: Duration,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { readers: 2, busy_timeout: Duration::from_secs(5), cache_kib: 8 * 1024 }
+        Self {
+            readers: 2,
+            busy_timeout: Duration::from_secs(5),
+            cache_kib: 8 * 1024,
+            answer_limit: Duration::from_secs(60),
+        }
     }
 }
 
@@ -65,6 +73,8 @@ pub struct SqliteStore {
     options: StoreOptions,
     pub(crate) writer: Writer,
     readers: Readers,
+    /// Of a home on a server that this program writes.
+    presence: Mutex<Option<PresenceNotes>>,
     pub(crate) frequencies: Arc<Frequencies>,
     pub(crate) changes_by_word: Arc<ChangesByWord>,
 }
@@ -88,6 +98,7 @@ impl SqliteStore {
             address: None,
             writer,
             readers,
+            presence: Mutex::default(),
             options,
             frequencies,
             changes_by_word,
@@ -131,9 +142,19 @@ impl SqliteStore {
         options: StoreOptions,
         writing: postgres::Server,
     ) -> Result<Self, StoreError> {
-        let connect = |_| address.connect().map(|server| Connection::Postgres(Box::new(server)));
+        let limited = |server: postgres::Server| match server.limit_answers(options.answer_limit) {
+            Ok(()) => Ok(server),
+            Err(error) => Err(Failure::from(error).of_read()),
+        };
+        let connect = |_| Ok(Connection::Postgres(Box::new(limited(address.connect()?)?)));
+        let writing = limited(writing)?;
+        let presence = writing.program().map(|program| {
+            let server = limited(address.connect()?)?;
+            PresenceNotes::start(server, &program)
+        });
+        let presence = presence.transpose()?;
         let reading = (0..options.readers.max(1)).map(connect);
-        let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
+        let readers = Readers::start(reading.collect::<Result<_, StoreError>>()?)?;
         let frequencies = Arc::new(Frequencies::default());
         let writer = Writer::start(Connection::Postgres(Box::new(writing)), Arc::clone(&frequencies))?;
         Ok(Self {
@@ -141,6 +162,7 @@ impl SqliteStore {
             address: Some(address.clone()),
             writer,
             readers,
+            presence: Mutex::new(presence),
             options,
             frequencies,
             changes_by_word: Arc::default(),
@@ -155,7 +177,10 @@ impl SqliteStore {
     /// Looks for damage and for rows that belong to nothing. Reads the whole database.
     pub async fn check(&self) -> Result<Check, StoreError> {
         if self.is_on_server() {
-            return self.read(|connection| Ok(check::check_on_server(connection)?)).await;
+            let check = |connection: &Connection| {
+                Ok(connection.without_limit(|| check::check_on_server(connection)).and_then(|found| found)?)
+            };
+            return self.read(check).await;
         }
         let (path, options) = (self.path.clone(), self.options.clone());
         blocking(move || check::check(&path, &options)).await
@@ -184,6 +209,7 @@ impl SqliteStore {
     pub async fn close(&self) -> Result<(), StoreError> {
         self.readers.stop();
         self.readers.finished().await;
+        *self.presence.lock().unwrap_or_else(PoisonError::into_inner) = None;
         // The last connection to close: it takes the log and its index away.
         self.writer.stop();
         self.writer.finished().await

@@ -14,7 +14,7 @@ pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>> {
         }
         Connection::Postgres(_) => {
             "SELECT CAST(tablename AS TEXT) AS name FROM pg_tables WHERE schemaname = current_schema()
-                 AND tablename NOT LIKE '%\\_words' AND tablename <> 'schema_migrations' ORDER BY name"
+                 AND tablename NOT LIKE '%\\_words' AND tablename NOT IN ('schema_migrations', 'writer') ORDER BY name"
         }
     };
     let mut tables: Vec<String> =

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use memory::ports::{Corpus, StoreError};
 use tokio::sync::oneshot;
@@ -14,6 +15,10 @@ use crate::index::words::{self, Frequencies};
 
 /// Most commands in one transaction: bounds how long the first of them waits for the last.
 const GROUP_MAX: usize = 1_024;
+/// Time for which writes wait for a database server that went away: a restart or a failover takes seconds.
+const RECONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// Time between two attempts to reach it.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
 
 /// The connection and the pending index updates of a command. Words wait until the end of the group: the full-text index is
 /// flushed whenever a savepoint begins, and each flush is a segment to be merged later.
@@ -208,7 +213,8 @@ fn take_in_order(connection: &Connection, commands: Vec<Command>, commits: &Comm
             continue;
         }
         commit_all(connection, std::mem::take(&mut group), commits);
-        let outcome = (command.work)(&mut UnitOfWork { connection, words: Vec::new() });
+        let work = || (command.work)(&mut UnitOfWork { connection, words: Vec::new() });
+        let outcome = connection.without_limit(work).map_err(Failure::from).and_then(|outcome| outcome);
         command.answer(outcome.map_err(Failure::of_write));
     }
     commit_all(connection, group, commits);
@@ -219,10 +225,12 @@ fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commit
     if group.is_empty() {
         return;
     }
-    let outcomes = match commit(connection, &mut group, commits) {
+    let outcomes = match commit_again_if_lost(connection, &mut group, commits) {
         Ok(outcomes) => outcomes,
         Err(failure) => match failure.of_write() {
-            error if group.len() > 1 && !matches!(error, StoreError::Busy(_)) => {
+            error
+                if group.len() > 1 && !matches!(error, StoreError::Busy(_) | StoreError::Unconfirmed(_)) =>
+            {
                 tracing::warn!("{} writes failed as a group, each is tried by itself: {error}", group.len());
                 group.iter_mut().map(|command| commit_one(connection, command, commits)).collect()
             }
@@ -232,6 +240,27 @@ fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commit
     };
     for (command, outcome) in group.into_iter().zip(outcomes) {
         command.answer(outcome);
+    }
+}
+
+/// Commits the group. If the connection to a server is lost before anything was committed, tries again until the server is back.
+fn commit_again_if_lost(
+    connection: &Connection,
+    group: &mut [Command],
+    commits: &Commits,
+) -> Result<Vec<Result<(), StoreError>>, Failure> {
+    let began = Instant::now();
+    loop {
+        match commit(connection, group, commits) {
+            Err(failure) if failure.is_lost_connection() && began.elapsed() < RECONNECT_LIMIT => {
+                tracing::warn!(
+                    "the database server is not there, {} writes wait for it: {failure}",
+                    group.len()
+                );
+                thread::park_timeout(RECONNECT_PAUSE);
+            }
+            outcome => return outcome,
+        }
     }
 }
 
@@ -246,9 +275,9 @@ fn commit(
     group: &mut [Command],
     commits: &Commits,
 ) -> Result<Vec<Result<(), StoreError>>, Failure> {
-    execute(connection, "BEGIN IMMEDIATE")?;
+    connection.begin_write()?;
     let outcome = run_all(connection, group).and_then(|(outcomes, words_went)| {
-        execute(connection, "COMMIT")?;
+        connection.commit_write()?;
         if words_went {
             commits.frequencies.clear();
         }
@@ -258,7 +287,7 @@ fn commit(
         Ok(_) => _ = commits.count.fetch_add(1, Ordering::Relaxed),
         // SQLite rolls some failures back by itself.
         Err(_) if !connection.is_in_transaction() => {}
-        Err(_) => execute(connection, "ROLLBACK")?,
+        Err(_) => connection.roll_back()?,
     }
     outcome
 }

@@ -116,7 +116,7 @@ pub(crate) fn begin_reading(from: &HomeDatabase, refuses_used: bool) -> Result<C
         }
         HomeDatabase::Server(address) => {
             let server = postgres::open_for_reading(address)?;
-            if refuses_used && !server.lock().map_err(read)? {
+            if refuses_used && postgres::is_held(address)? {
                 return Err(postgres::in_use(address));
             }
             let connection = Connection::Postgres(Box::new(server));

@@ -18,7 +18,7 @@ use crate::rows;
 /// Changes that the pages of a run make to messages of earlier imports.
 pub(super) struct Replacing {
     texts: ChangedTexts,
-    /// The last message of the page that is in the memory now, and its channel.
+    /// The message before in the page, if the memory had it, and its channel.
     previous: Option<(i64, String)>,
 }
 
@@ -76,7 +76,8 @@ impl Replacing {
             follow(unit.connection, &mut numbers, version, other)?;
             self.take_out(unit, seq, version, (imported, other))?;
         }
-        self.previous = Some((seq, imported.message.channel_id.clone()));
+        // What this import brings is followed by nothing of an earlier one.
+        self.previous = None;
         Ok(())
     }
 

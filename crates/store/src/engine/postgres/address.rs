@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use memory::ports::StoreError;
-use postgres::config::{Config, Host, SslMode};
-use postgres::error::SqlState;
+use tokio_postgres::config::{Config, Host, SslMode};
+use tokio_postgres::error::SqlState;
 
 use super::Server;
 use crate::engine::sql::Error;
 
 /// Time that a server has to accept a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Silence after which a connection counts as lost.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
 
@@ -57,6 +57,10 @@ impl ServerAddress {
             ));
         }
         config.ssl_mode(SslMode::Disable).connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVES_IDLE);
+        config
+            .keepalives_interval(KEEPALIVES_IDLE / 2)
+            .keepalives_retries(3)
+            .tcp_user_timeout(KEEPALIVES_IDLE * 3);
         config.application_name("echovessel");
         if let Some(password) = password {
             config.password(password);
@@ -68,7 +72,7 @@ impl ServerAddress {
         Server::connect(&self.config).map_err(|error| self.refusal(&error))
     }
 
-    fn refusal(&self, error: &Error) -> StoreError {
+    pub(super) fn refusal(&self, error: &Error) -> StoreError {
         let state = match error {
             Error::Postgres(error) => error.code(),
             _ => None,

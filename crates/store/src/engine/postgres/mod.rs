@@ -2,21 +2,26 @@
 
 mod address;
 mod dialect;
+mod holder;
 mod open;
 mod streams;
 mod values;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use postgres::error::SqlState;
-use postgres::types::ToSql;
-use postgres::{Client, Config, NoTls, Statement};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 
-use crate::engine::sql::{Error, Parameters, Result, WordDialect};
+use crate::engine::sql::{Error, Parameters, Result, Row, WordDialect};
 
 pub use address::ServerAddress;
-pub(crate) use open::{begin_home, in_use, is_empty, open_for_reading, open_for_writing};
+pub(crate) use holder::PresenceNotes;
+pub(crate) use open::{begin_home, in_use, is_empty, is_held, open_for_reading, open_for_writing};
 use values::Owned;
 pub(crate) use values::ServerRow;
 
@@ -37,56 +42,107 @@ pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
     and: " & ",
 };
 
-/// A connection to a home's database on a server.
+/// Time for which a transaction may stand still, as when its process is stopped, before the server ends it: others wait for its
+/// locks.
+const STANDSTILL_LIMIT: Duration = Duration::from_secs(10);
+/// Time for which a program looks for a commit that the server has not confirmed.
+const CONFIRMATION_LIMIT: Duration = Duration::from_secs(30);
+/// Time between two attempts to reach a server that does not answer.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
+
+/// A connection to a home's database on a server. Its thread waits for each answer.
 pub(crate) struct Server {
     configuration: Config,
+    /// Drives the connection while its thread waits.
+    runtime: Runtime,
     client: RefCell<Client>,
+    driver: RefCell<JoinHandle<()>>,
     /// By the text that the store wrote, not by the server's.
     statements: RefCell<HashMap<String, Statement>>,
     in_transaction: Cell<bool>,
-    /// True if the connection holds the database for one program, also after a reconnect.
-    is_exclusive: Cell<bool>,
+    /// `None`: as long as it takes.
+    answer_limit: Cell<Option<Duration>>,
+    /// The program that holds the home, if this connection writes for it.
+    program: RefCell<Option<String>>,
+    /// Number of the last transaction that began for the program.
+    commits: Cell<i64>,
 }
-
-/// Any number that no other program is likely to lock: `EVsl` and `home`.
-const HOME_LOCK: i64 = 0x4556_736C_686F_6D65;
 
 impl Server {
     pub(crate) fn connect(configuration: &Config) -> Result<Self> {
-        let client = configuration.connect(NoTls)?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
+        let (client, driver) = runtime.block_on(reach(configuration))?;
         Ok(Self {
             configuration: configuration.clone(),
+            runtime,
             client: RefCell::new(client),
+            driver: RefCell::new(driver),
             statements: RefCell::default(),
             in_transaction: Cell::new(false),
-            is_exclusive: Cell::new(false),
+            answer_limit: Cell::new(None),
+            program: RefCell::default(),
+            commits: Cell::new(0),
         })
+    }
+
+    /// Waits for an answer. One that does not come in time ends the connection: nobody knows what would come later.
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
+        let Some(limit) = self.answer_limit.get() else { return Ok(self.runtime.block_on(answer)?) };
+        match self.runtime.block_on(async { tokio::time::timeout(limit, answer).await }) {
+            Ok(answered) => Ok(answered?),
+            Err(_) => {
+                self.driver.borrow().abort();
+                // Lets the aborted task go, and the socket with it.
+                self.runtime.block_on(tokio::task::yield_now());
+                Err(Error::NoAnswer(limit))
+            }
+        }
+    }
+
+    /// Limits how long answers may take from now on, also after a reconnect.
+    pub(crate) fn limit_answers(&self, limit: Duration) -> Result<()> {
+        self.answer_limit.set(Some(limit));
+        self.execute_script(&limits(limit))
+    }
+
+    /// Does something that may take as long as it takes, as what reads or rewrites everything does.
+    pub(crate) fn without_limit<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        let limit = self.answer_limit.take();
+        self.execute_script("SET statement_timeout = 0")?;
+        let done = work();
+        self.answer_limit.set(limit);
+        if let Some(limit) = limit
+            && !self.is_lost()
+        {
+            self.execute_script(&limits(limit))?;
+        }
+        Ok(done)
     }
 
     pub(crate) fn prepare(&self, statement: &str) -> Result<Statement> {
         if let Some(known) = self.statements.borrow().get(statement) {
             return Ok(known.clone());
         }
-        let prepared = self.client.borrow_mut().prepare(&dialect::translate(statement))?;
+        let prepared = self.wait(self.client.borrow().prepare(&dialect::translate(statement)))?;
         self.statements.borrow_mut().insert(statement.to_owned(), prepared.clone());
         Ok(prepared)
     }
 
     pub(crate) fn execute(&self, statement: &Statement, parameters: impl Parameters) -> Result<usize> {
         let values = owned(parameters)?;
-        let changed = self.client.borrow_mut().execute(statement, &borrowed(&values))?;
+        let changed = self.wait(self.client.borrow().execute(statement, &borrowed(&values)))?;
         usize::try_from(changed).map_err(|_| Error::OutOfRange(changed.to_string()))
     }
 
     pub(crate) fn query(&self, statement: &Statement, parameters: impl Parameters) -> Result<Vec<ServerRow>> {
         let values = owned(parameters)?;
-        let rows = self.client.borrow_mut().query(statement, &borrowed(&values))?;
+        let rows = self.wait(self.client.borrow().query(statement, &borrowed(&values)))?;
         Ok(rows.into_iter().map(ServerRow::from).collect())
     }
 
     /// The number that the last insert in this session was given.
     pub(crate) fn last_number(&self) -> Result<i64> {
-        Ok(self.client.borrow_mut().query_one("SELECT lastval()", &[])?.try_get(0)?)
+        Ok(self.wait(self.client.borrow().query_one("SELECT lastval()", &[]))?.try_get(0)?)
     }
 
     /// Runs statements of the store, separated by semicolons.
@@ -96,7 +152,17 @@ impl Server {
 
     /// Runs statements that are written for PostgreSQL.
     pub(crate) fn execute_script(&self, statements: &str) -> Result<()> {
-        Ok(self.client.borrow_mut().batch_execute(statements)?)
+        self.wait(self.client.borrow().batch_execute(statements))
+    }
+
+    /// Runs statements that are written for PostgreSQL; returns the number of rows that the last one changed.
+    fn change(&self, statements: &str) -> Result<u64> {
+        let answers = self.wait(self.client.borrow().simple_query(statements))?;
+        let changed = answers.iter().rev().find_map(|answer| match answer {
+            SimpleQueryMessage::CommandComplete(changed) => Some(*changed),
+            _ => None,
+        });
+        Ok(changed.unwrap_or(0))
     }
 
     /// Notes what a statement does to the transaction, which the protocol's client does not say. Where one begins, a
@@ -104,15 +170,7 @@ impl Server {
     pub(crate) fn note(&self, statement: &str) -> Result<()> {
         match statement.split_ascii_whitespace().next() {
             Some("BEGIN") => {
-                if self.client.borrow().is_closed() {
-                    self.statements.borrow_mut().clear();
-                    let mut client = self.configuration.connect(NoTls)?;
-                    if self.is_exclusive.get() && !lock(&mut client)? {
-                        return Err(Error::InUse);
-                    }
-                    *self.client.borrow_mut() = client;
-                    tracing::info!("connected to the database again");
-                }
+                self.reconnect_if_lost()?;
                 self.in_transaction.set(true);
             }
             Some("COMMIT") => self.in_transaction.set(false),
@@ -126,27 +184,126 @@ impl Server {
         self.in_transaction.get()
     }
 
-    /// Holds the database for this program as long as the connection lasts; false if another program has it.
-    pub(crate) fn lock(&self) -> Result<bool> {
-        self.is_exclusive.set(true);
-        lock(&mut self.client.borrow_mut())
+    /// True if the connection has ended, from either side.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.client.borrow().is_closed()
+    }
+
+    fn reconnect_if_lost(&self) -> Result<()> {
+        if !self.is_lost() {
+            return Ok(());
+        }
+        self.statements.borrow_mut().clear();
+        self.in_transaction.set(false);
+        let (client, driver) = self.runtime.block_on(reach(&self.configuration))?;
+        *self.client.borrow_mut() = client;
+        *self.driver.borrow_mut() = driver;
+        if let Some(limit) = self.answer_limit.get() {
+            self.limit_answers(limit)?;
+        }
+        tracing::info!("connected to the database again");
+        Ok(())
+    }
+
+    /// Writes for this program from now on.
+    pub(super) fn write_for(&self, program: String) {
+        *self.program.borrow_mut() = Some(program);
+        self.commits.set(0);
+    }
+
+    pub(crate) fn program(&self) -> Option<String> {
+        self.program.borrow().clone()
+    }
+
+    /// Begins a transaction that writes, and notes its number. [`Error::InUse`] if another program has taken the home.
+    pub(crate) fn begin_write(&self) -> Result<()> {
+        self.note("BEGIN")?;
+        let Some(program) = self.program() else { return self.execute_script("BEGIN") };
+        let number = self.commits.get() + 1;
+        let noted = self.change(&format!(
+            "BEGIN; UPDATE writer SET commits = {number}, seen_at = clock_timestamp() WHERE program = '{program}'"
+        ))?;
+        if noted != 1 {
+            self.roll_back()?;
+            return Err(Error::InUse);
+        }
+        self.commits.set(number);
+        Ok(())
+    }
+
+    /// Commits what was written. If the server did not confirm it, looks for it.
+    ///
+    /// # Errors
+    /// [`Error::NotCommitted`] if nothing was written and the work may be done again, [`Error::MaybeCommitted`] if the server
+    /// could not be asked.
+    pub(crate) fn commit_write(&self) -> Result<()> {
+        self.in_transaction.set(false);
+        match self.execute_script("COMMIT") {
+            Err(error) if error.leaves_open() && self.program.borrow().is_some() => self.find_commit(),
+            outcome => outcome,
+        }
+    }
+
+    fn find_commit(&self) -> Result<()> {
+        let began = Instant::now();
+        loop {
+            match self.last_commit() {
+                Ok(Some(number)) if number == self.commits.get() => {
+                    tracing::info!("a commit whose confirmation was lost was found");
+                    return Ok(());
+                }
+                Ok(Some(_)) => return Err(Error::NotCommitted),
+                // Another program has the home by now.
+                Ok(None) => return Err(Error::MaybeCommitted),
+                Err(_) if began.elapsed() < CONFIRMATION_LIMIT => thread::park_timeout(RETRY_PAUSE),
+                Err(_) => return Err(Error::MaybeCommitted),
+            }
+        }
+    }
+
+    /// Number of the program's last transaction that was committed. Waits for one that the server is still at.
+    fn last_commit(&self) -> Result<Option<i64>> {
+        self.reconnect_if_lost()?;
+        let program = self.program().unwrap_or_default();
+        let last = "SELECT commits FROM writer WHERE CAST(program AS TEXT) = ?1 FOR UPDATE";
+        let rows = self.query(&self.prepare(last)?, [program])?;
+        rows.first().map(|row| Row::Postgres(row).get(0)).transpose()
+    }
+
+    /// Gives up what was written. A connection that was lost has done so by itself.
+    pub(crate) fn roll_back(&self) -> Result<()> {
+        self.in_transaction.set(false);
+        match self.execute_script("ROLLBACK") {
+            Err(_) if self.is_lost() => Ok(()),
+            outcome => outcome,
+        }
     }
 
     pub(crate) fn close(self) -> Result<()> {
-        Ok(self.client.into_inner().close()?)
+        let program = self.program();
+        program.map_or(Ok(()), |program| self.release(&program))
     }
 }
 
-/// Waits a moment: the server may not have noticed yet that the program before was killed.
-fn lock(client: &mut Client) -> Result<bool> {
-    client.batch_execute("SET lock_timeout = '5s'")?;
-    let locked = client.query_one("SELECT pg_advisory_lock($1)", &[&HOME_LOCK]);
-    client.batch_execute("SET lock_timeout = 0")?;
-    match locked {
-        Ok(_) => Ok(true),
-        Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+/// Connects, and has a task drive the connection.
+async fn reach(configuration: &Config) -> Result<(Client, JoinHandle<()>)> {
+    let limit = address::CONNECT_TIMEOUT;
+    let connected = tokio::time::timeout(limit, configuration.connect(NoTls)).await;
+    let (client, connection) = connected.map_err(|_| Error::NoAnswer(limit))??;
+    let driver = tokio::spawn(async move {
+        // Whoever waits for an answer is told of its end.
+        let _ended = connection.await;
+    });
+    Ok((client, driver))
+}
+
+/// The server gives a statement up by itself before nobody waits for it any more, so that the connection stays.
+fn limits(answer: Duration) -> String {
+    format!(
+        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+        (answer * 5 / 6).as_millis(),
+        STANDSTILL_LIMIT.as_millis()
+    )
 }
 
 fn owned(parameters: impl Parameters) -> Result<Vec<Owned>> {

@@ -1,7 +1,10 @@
 //! Opens a database for writing: creates or migrates its schema, and refuses what is not ours before anything is changed.
 
+use std::time::Duration;
+
 use memory::ports::StoreError;
 
+use super::holder::{Holder, holder, take};
 use super::{Server, ServerAddress};
 use crate::engine::failure::Failure;
 use crate::engine::migrate::Migration;
@@ -98,19 +101,67 @@ const MIGRATIONS: &[Migration] = &[
 const OLDEST_SERVER: i64 = 150_000;
 /// Any number that no other program is likely to lock: `EVsl` and `sche`.
 const MIGRATION_LOCK: i64 = 0x4556_736C_7363_6865;
+/// Time for which a program waits for another that opens, migrates or copies the home.
+const LOCK_LIMIT: Duration = Duration::from_secs(5);
+/// Time between two looks at a program that has the home.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// The connection that writes, to a database whose schema is up to date and that no other program has.
+/// The connection that writes, to a database whose schema is up to date and that this program has taken. Waits until it is clear
+/// whether another program that has it is alive.
 pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
-    let server = address.connect()?;
     let failed = |error: Error| Failure::from(error).of_write();
-    let connection = begin(server, address)?;
-    let outcome = prepare(&connection, address);
-    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    let ended = connection.execute_batch(end).map_err(failed);
-    outcome.and(ended)?;
+    let mut connection = Connection::Postgres(Box::new(address.connect()?));
+    let mut first_seen = None;
+    loop {
+        begin(&connection, address)?;
+        let found = holder_of(&connection).map_err(failed)?;
+        let taken = match found {
+            Holder::None => {
+                Some(prepare(&connection, address).and_then(|()| take(&connection).map_err(failed)))
+            }
+            Holder::Program { .. } => None,
+        };
+        let end = if matches!(taken, Some(Ok(_))) { "COMMIT" } else { "ROLLBACK" };
+        let ended = connection.execute_batch(end).map_err(failed);
+        if let Some(taken) = taken {
+            let program = taken?;
+            ended?;
+            let Connection::Postgres(server) = connection else { return Err(not_a_server()) };
+            server.write_for(program);
+            return Ok(*server);
+        }
+        ended?;
+        // It was there a moment ago, and may have ended since.
+        if *first_seen.get_or_insert(found) != found {
+            return Err(in_use(address));
+        }
+        std::thread::park_timeout(LOOK_AGAIN);
+        connection = reconnected(connection, address)?;
+    }
+}
+
+fn reconnected(
+    connection: Connection,
+    address: &ServerAddress,
+) -> std::result::Result<Connection, StoreError> {
     match connection {
-        Connection::Postgres(server) => Ok(*server),
-        Connection::Sqlite(_) => Err(StoreError::Failed("the connection is to a file".to_owned())),
+        Connection::Postgres(server) if server.is_lost() => {
+            Ok(Connection::Postgres(Box::new(address.connect()?)))
+        }
+        connection => Ok(connection),
+    }
+}
+
+fn not_a_server() -> StoreError {
+    StoreError::Failed("the connection is to a file".to_owned())
+}
+
+/// The program that holds the home; its row is locked until the transaction ends. Nobody does where its table is not there yet.
+fn holder_of(connection: &Connection) -> Result<Holder> {
+    let has_table = "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'writer')";
+    match connection.query_row(has_table, [], |row| row.get(0))? {
+        true => holder(connection),
+        false => Ok(Holder::None),
     }
 }
 
@@ -123,8 +174,13 @@ pub(crate) fn begin_home(
     address: &ServerAddress,
     replaces: bool,
 ) -> std::result::Result<Connection, StoreError> {
-    let connection = begin(address.connect()?, address)?;
-    let found = version(&connection).map_err(|error| Failure::from(error).of_write())?;
+    let failed = |error: Error| Failure::from(error).of_write();
+    let connection = Connection::Postgres(Box::new(address.connect()?));
+    begin(&connection, address)?;
+    if holder_of(&connection).map_err(failed)? != Holder::None {
+        return Err(in_use(address));
+    }
+    let found = version(&connection).map_err(failed)?;
     if let (Schema::Version(_), false) = (found, replaces) {
         return Err(StoreError::Unusable(format!(
             "{address}: it holds a home already; choose an empty database. Nothing was changed"
@@ -134,21 +190,33 @@ pub(crate) fn begin_home(
     Ok(connection)
 }
 
-/// Begins a transaction on a database that no other program has.
-fn begin(server: Server, address: &ServerAddress) -> std::result::Result<Connection, StoreError> {
+/// Begins a transaction in which no other program opens or migrates the home.
+fn begin(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
     let failed = |error: Error| Failure::from(error).of_write();
-    if !server.lock().map_err(failed)? {
-        return Err(in_use(address));
-    }
-    let connection = Connection::Postgres(Box::new(server));
-    if check_server(&connection, address)? {
+    if check_server(connection, address)? {
         return Err(StoreError::Unwritable(format!(
             "{address}: the server only reads, as a replica does; give the address of the primary server. Nothing was \
              changed"
         )));
     }
     connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-    Ok(connection)
+    connection
+        .execute_batch(&format!("SET LOCAL lock_timeout = {}", LOCK_LIMIT.as_millis()))
+        .map_err(failed)?;
+    let locked =
+        connection.query_row("SELECT pg_advisory_xact_lock(?1) IS NULL", [MIGRATION_LOCK], |_| Ok(()));
+    match locked.map_err(failed) {
+        Err(StoreError::Busy(_)) => Err(in_use(address)),
+        locked => locked,
+    }
+}
+
+/// True if a program has the home and is alive.
+pub(crate) fn is_held(address: &ServerAddress) -> std::result::Result<bool, StoreError> {
+    let connection = Connection::Postgres(Box::new(address.connect()?));
+    begin(&connection, address)?;
+    let found = holder_of(&connection).map_err(|error| Failure::from(error).of_read())?;
+    Ok(found != Holder::None)
 }
 
 /// True if the database has no tables yet.
@@ -187,7 +255,7 @@ pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<S
     }
     match connection {
         Connection::Postgres(server) => Ok(*server),
-        Connection::Sqlite(_) => Err(StoreError::Failed("the connection is to a file".to_owned())),
+        Connection::Sqlite(_) => Err(not_a_server()),
     }
 }
 
@@ -219,12 +287,9 @@ fn check_server(connection: &Connection, address: &ServerAddress) -> std::result
     Ok(reads_only)
 }
 
-/// In one transaction: waits for another program that migrates, looks whose database it is, and migrates it.
+/// Looks whose database it is, and migrates it.
 fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
     let failed = |error: Error| Failure::from(error).of_write();
-    connection
-        .query_row("SELECT pg_advisory_xact_lock(?1) IS NULL", [MIGRATION_LOCK], |_| Ok(()))
-        .map_err(failed)?;
     let found = version(connection).map_err(failed)?;
     let unusable =
         |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));

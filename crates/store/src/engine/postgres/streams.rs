@@ -1,7 +1,7 @@
 //! Many rows at once, in either direction.
 
-use postgres::binary_copy::BinaryCopyInWriter;
-use postgres::types::Type;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::Type;
 
 use super::values::Owned;
 use super::{Server, ServerRow, borrowed, dialect, owned};
@@ -17,10 +17,9 @@ impl Server {
     ) -> std::result::Result<(), E> {
         let declare = format!("DECLARE each_row NO SCROLL CURSOR FOR {}", dialect::translate(query));
         let values = owned(parameters)?;
-        self.client.borrow_mut().execute(&declare, &borrowed(&values)).map_err(Error::from)?;
+        self.wait(self.client.borrow().execute(&declare, &borrowed(&values)))?;
         loop {
-            let fetched = self.client.borrow_mut().query("FETCH 500 FROM each_row", &[]);
-            let rows = fetched.map_err(Error::from)?;
+            let rows = self.wait(self.client.borrow().query("FETCH 500 FROM each_row", &[]))?;
             if rows.is_empty() {
                 break;
             }
@@ -39,18 +38,19 @@ impl Server {
         failed: fn(Error) -> E,
         produce: impl FnOnce(&mut dyn FnMut(&[ValueRef<'_>]) -> Result<()>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let failure = |error: postgres::Error| failed(error.into());
         let names: Vec<String> = columns.iter().map(|column| format!("\"{column}\"")).collect();
         let names = names.join(", ");
-        let mut client = self.client.borrow_mut();
-        let described = client.prepare(&format!("SELECT {names} FROM \"{table}\"")).map_err(failure)?;
+        let client = self.client.borrow();
+        let select = format!("SELECT {names} FROM \"{table}\"");
+        let described = self.wait(client.prepare(&select)).map_err(failed)?;
         let types: Vec<Type> = described.columns().iter().map(|column| column.type_().clone()).collect();
         let copy = format!("COPY \"{table}\" ({names}) FROM STDIN BINARY");
-        let mut writer = BinaryCopyInWriter::new(client.copy_in(&copy).map_err(failure)?, &types);
+        let sink = self.wait(client.copy_in(&copy)).map_err(failed)?;
+        let mut writer = Box::pin(BinaryCopyInWriter::new(sink, &types));
         produce(&mut |values| {
             let values: Vec<Owned> = values.iter().map(|value| Owned::from(*value)).collect();
-            Ok(writer.write(&borrowed(&values))?)
+            self.wait(writer.as_mut().write(&borrowed(&values)))
         })?;
-        writer.finish().map(|_| ()).map_err(failure)
+        self.wait(writer.as_mut().finish()).map(|_| ()).map_err(failed)
     }
 }

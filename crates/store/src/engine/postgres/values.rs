@@ -2,9 +2,9 @@
 
 use std::error::Error as StdError;
 
-use postgres::Row;
-use postgres::types::private::BytesMut;
-use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::Row;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use crate::engine::sql::{Error, Result, ValueRef};
 

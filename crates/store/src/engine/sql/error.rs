@@ -1,14 +1,26 @@
 //! What goes wrong with a statement.
 
+use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+
 /// Why a statement did not succeed, or its result could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
     #[error("{}", describe(.0))]
-    Postgres(#[from] postgres::Error),
+    Postgres(#[from] tokio_postgres::Error),
     #[error("another EchoVessel has the database")]
     InUse,
+    #[error("the database server gave no answer for {} s", .0.as_secs())]
+    NoAnswer(Duration),
+    #[error("the connection was lost before the commit")]
+    NotCommitted,
+    #[error("the connection was lost while the server confirmed the write, and it can't be asked")]
+    MaybeCommitted,
+    #[error("nothing can wait for the database server: {0}")]
+    Thread(std::io::Error),
     #[error("the query returned no rows")]
     QueryReturnedNoRows,
     #[error("the statement changed {0} rows instead of one")]
@@ -25,7 +37,33 @@ pub(crate) enum Error {
     Unstorable(Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// States in which a server ends a connection, or has not begun to serve.
+const GOING_AWAY: &[SqlState] = &[
+    SqlState::ADMIN_SHUTDOWN,
+    SqlState::CRASH_SHUTDOWN,
+    SqlState::CANNOT_CONNECT_NOW,
+    SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+];
+
 impl Error {
+    /// True if the connection to a server was lost, or the server is away: what was not committed is not written, and may be
+    /// done again.
+    pub(crate) fn is_lost_connection(&self) -> bool {
+        match self {
+            Self::NoAnswer(_) | Self::NotCommitted => true,
+            Self::Postgres(error) => match error.code() {
+                Some(state) => GOING_AWAY.contains(state) || state.code().starts_with("08"),
+                None => error.is_closed() || is_about_the_network(error),
+            },
+            _ => false,
+        }
+    }
+
+    /// True if a commit that ends in this way may have been done.
+    pub(crate) fn leaves_open(&self) -> bool {
+        self.is_lost_connection()
+    }
+
     /// The same error, with the column that was read.
     pub(crate) fn at(self, column: usize) -> Self {
         Self::Unreadable { column, reason: Box::new(self) }
@@ -33,10 +71,14 @@ impl Error {
 }
 
 /// The server's own words, which the client's display leaves out.
-fn describe(error: &postgres::Error) -> String {
+fn describe(error: &tokio_postgres::Error) -> String {
     error
         .as_db_error()
         .map_or_else(|| error.to_string(), |error| format!("{} ({})", error.message(), error.code().code()))
+}
+
+fn is_about_the_network(error: &tokio_postgres::Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;

@@ -127,6 +127,39 @@ impl Connection {
         }
     }
 
+    /// Begins a transaction that writes.
+    pub(crate) fn begin_write(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)?),
+            Self::Postgres(server) => server.begin_write(),
+        }
+    }
+
+    /// Commits a transaction that writes. On a server, [`Error::NotCommitted`] and [`Error::MaybeCommitted`] say what became of
+    /// one whose confirmation was lost.
+    pub(crate) fn commit_write(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("COMMIT")?.execute([]).map(drop)?),
+            Self::Postgres(server) => server.commit_write(),
+        }
+    }
+
+    /// Gives up a transaction that writes.
+    pub(crate) fn roll_back(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("ROLLBACK")?.execute([]).map(drop)?),
+            Self::Postgres(server) => server.roll_back(),
+        }
+    }
+
+    /// Does something that may take as long as it takes, as what reads or rewrites everything does.
+    pub(crate) fn without_limit<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        match self {
+            Self::Sqlite(_) => Ok(work()),
+            Self::Postgres(server) => server.without_limit(work),
+        }
+    }
+
     pub(crate) fn close(self) -> Result<()> {
         match self {
             Self::Sqlite(sqlite) => sqlite.close().map_err(|(_, error)| error.into()),
@@ -154,7 +187,7 @@ const FULL_TEXT: WordDialect = WordDialect {
 /// A prepared statement of a [`Connection`].
 pub(crate) enum Statement<'c> {
     Sqlite { connection: &'c rusqlite::Connection, prepared: rusqlite::CachedStatement<'c> },
-    Postgres { server: &'c Server, prepared: postgres::Statement, rows: Vec<ServerRow> },
+    Postgres { server: &'c Server, prepared: tokio_postgres::Statement, rows: Vec<ServerRow> },
 }
 
 impl Statement<'_> {

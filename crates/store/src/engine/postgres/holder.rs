@@ -1,0 +1,151 @@
+//! The program that holds a home on a server: one at a time. It is named in the table `writer` and says every few seconds that it
+//! is still there. No lock of a session is held, so that a connection that died without a word does not keep others out.
+//!
+//! Every transaction that writes begins by noting its number in that row. A program that another one has replaced can't write
+//! any more, and one that lost the confirmation of a commit finds out whether it was done.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use memory::ports::StoreError;
+
+use super::Server;
+use crate::engine::sql::{Connection, OptionalExtension as _, Result};
+use crate::engine::writer::no_thread;
+
+/// Time between two notes that the program is still there.
+const NOTED_EVERY: Duration = Duration::from_secs(5);
+/// Silence after which another program may take the home: three notes may be late.
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(20);
+
+/// State of the row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// Nobody: a new home, a program that closed it or has ended, or one that was silent for too long.
+    None,
+    /// A program that was there at this time, in microseconds of the server's clock.
+    Program { seen_at: i64 },
+}
+
+/// Reads the row and locks it until the transaction ends. The table must be there.
+pub(super) fn holder(connection: &Connection) -> Result<Holder> {
+    let row: Option<(bool, i64, Option<String>)> = connection
+        .query_row(
+            "SELECT seen_at > clock_timestamp() - make_interval(secs => ?1),
+                 CAST(extract(epoch FROM seen_at) * 1000000 AS BIGINT), process
+             FROM writer WHERE number = 1 AND program IS NOT NULL FOR UPDATE",
+            [SILENCE_MAX.as_secs_f64()],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .optional()?;
+    Ok(match row {
+        Some((true, seen_at, process)) if !process.as_deref().is_some_and(has_ended) => {
+            Holder::Program { seen_at }
+        }
+        _ => Holder::None,
+    })
+}
+
+/// Takes the home for this program, in a transaction that has found that nobody holds it. Returns the program's id.
+pub(super) fn take(connection: &Connection) -> Result<String> {
+    connection.query_row(
+        "UPDATE writer SET program = gen_random_uuid(), process = ?1, seen_at = clock_timestamp(), commits = 0
+         WHERE number = 1 RETURNING CAST(program AS TEXT)",
+        [own_process()],
+        |row| row.get(0),
+    )
+}
+
+/// Notes that a program is there until it is dropped. On a connection of its own: a long statement does not delay it.
+pub(crate) struct PresenceNotes {
+    _ended: Sender<()>,
+}
+
+impl PresenceNotes {
+    /// Begins for the program that has taken the home.
+    pub(crate) fn start(server: Server, program: &str) -> Result<Self, StoreError> {
+        let note = format!("UPDATE writer SET seen_at = clock_timestamp() WHERE program = '{program}'");
+        let (ended, is_ended) = channel::<()>();
+        let body = move || {
+            while is_ended.recv_timeout(NOTED_EVERY) == Err(RecvTimeoutError::Timeout) {
+                // A failure is tried again at the next time; whoever writes is told of it.
+                match server.reconnect_if_lost().and_then(|()| server.change(&note)) {
+                    Ok(0) => {
+                        tracing::error!(
+                            "another EchoVessel has taken the database over; this one can't write any more"
+                        );
+                        break;
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!("the database server did not answer: {error}"),
+                }
+            }
+        };
+        thread::Builder::new().name("store-presence".to_owned()).spawn(body).map_err(no_thread)?;
+        Ok(Self { _ended: ended })
+    }
+}
+
+impl Server {
+    /// Lets another program take the home.
+    pub(super) fn release(&self, program: &str) -> Result<()> {
+        self.change(&format!("UPDATE writer SET program = NULL WHERE program = '{program}'")).map(drop)
+    }
+}
+
+/// Names this process among those that may run on this machine and the machines beside it: start of the machine, namespace of
+/// process numbers, number, start of the process. `None` where the system does not say.
+fn own_process() -> Option<String> {
+    let number = std::process::id();
+    Some(format!("{} {number} {}", machine()?, started_at(number)?))
+}
+
+/// True if the process was one of this machine and is not there any more.
+fn has_ended(process: &str) -> bool {
+    let Some((of_machine, started)) = process.rsplit_once(' ') else { return false };
+    let Some((of_machine, number)) = of_machine.rsplit_once(' ') else { return false };
+    machine().is_some_and(|machine| machine == of_machine)
+        && number.parse().is_ok_and(|number| started_at(number).is_none_or(|now| now != started))
+}
+
+fn machine() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.display()))
+}
+
+/// Start of a process in ticks since that of the machine: a number that is used again has another one.
+fn started_at(number: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    // The name is in parentheses and may hold blanks; the state follows it, and the start is the 20th after that.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    // One that has ended and waits for its parent is still listed.
+    let is_running = fields.next()? != "Z";
+    fields.nth(18).filter(|_| is_running).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn processes_of_this_machine_are_known_when_they_have_ended() {
+        let own = own_process().unwrap();
+        assert!(!has_ended(&own));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let process = format!("{} {} {}", machine().unwrap(), child.id(), started_at(child.id()).unwrap());
+        assert!(!has_ended(&process));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(has_ended(&process));
+        // The number is in use again, by a process that started later.
+        let (before, _) = own.rsplit_once(' ').unwrap();
+        assert!(has_ended(&format!("{before} 1")));
+        for of_another_machine in ["0b3e pid:[1] 7 12", "", "7"] {
+            assert!(!has_ended(of_another_machine));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! A connection to the server that is cut or falls silent: what was acknowledged is stored, once.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use memory::identifiers::{MessageId, SessionId};
+use memory::messages::Role;
+use memory::ports::{CaptureStore as _, NewMessage, PersonaStore as _, StoreError, UserStore as _};
+use memory::sessions::SessionPolicy;
+use memory::{PersonaId, Scope, UserId};
+use store::{ServerAddress, SqliteStore, StoreOptions};
+use tempfile::TempDir;
+use testkit::postgres::{fresh_home, query};
+use uuid::Uuid;
+
+use super::Outcome;
+
+/// A moment at which the next connection that writes is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// The server gets the commit, and the program never hears of it.
+    AfterCommit,
+    /// The commit does not arrive.
+    BeforeCommit,
+    /// This many messages of the program arrive, of those that follow the beginning of a transaction.
+    AfterMessages(usize),
+    /// Nothing passes any more, and nobody is told.
+    Silence,
+}
+
+/// A socket before that of the server.
+struct Proxy {
+    folder: TempDir,
+    next: Arc<Mutex<Option<Fault>>>,
+    happened: Arc<AtomicUsize>,
+}
+
+impl Proxy {
+    fn start() -> Outcome<Self> {
+        let server = format!("{}/.s.PGSQL.5432", std::env::var("ECHOVESSEL_TEST_POSTGRES")?);
+        let folder = TempDir::new()?;
+        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432"))?;
+        let (next, happened) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
+        let proxy = Self { folder, next: Arc::clone(&next), happened: Arc::clone(&happened) };
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (next, happened) = (Arc::clone(&next), Arc::clone(&happened));
+                let Ok(server) = UnixStream::connect(&server) else { continue };
+                thread::spawn(move || forward(&client, &server, &next, &happened));
+            }
+        });
+        Ok(proxy)
+    }
+
+    fn address(&self, database: &str) -> Outcome<ServerAddress> {
+        let name = database.trim_start_matches("postgres:///").split('?').next().unwrap_or_default();
+        let folder = self.folder.path().display();
+        Ok(ServerAddress::parse(&format!("postgres:///{name}?host={folder}&user=echovessel"), None)?)
+    }
+
+    fn plan(&self, fault: Fault) {
+        *self.next.lock().unwrap() = Some(fault);
+    }
+}
+
+/// Passes everything on, until the planned fault: it waits for the next transaction that notes its number.
+fn forward(
+    client: &UnixStream,
+    server: &UnixStream,
+    next: &Mutex<Option<Fault>>,
+    happened: &AtomicUsize,
+) -> Option<()> {
+    let (mut answers, mut to_client) = (server.try_clone().ok()?, client.try_clone().ok()?);
+    let is_silent = Arc::new(AtomicUsize::new(0));
+    let silent = Arc::clone(&is_silent);
+    thread::spawn(move || {
+        let mut bytes = [0; 16 * 1024];
+        while let Ok(read @ 1..) = answers.read(&mut bytes) {
+            if silent.load(Ordering::SeqCst) == 0 && to_client.write_all(&bytes[..read]).is_err() {
+                break;
+            }
+        }
+        let _ended = to_client.shutdown(Shutdown::Both);
+    });
+    let (mut from_client, mut to_server) = (client, server);
+    let mut bytes = [0; 16 * 1024];
+    let mut in_transaction: Option<usize> = None;
+    while let Ok(read @ 1..) = from_client.read(&mut bytes) {
+        let sent = &bytes[..read];
+        let has = |words: &[u8]| sent.windows(words.len()).any(|window| window == words);
+        let planned = *next.lock().unwrap();
+        if has(b"UPDATE writer SET commits") {
+            in_transaction = planned.is_some().then_some(0);
+        }
+        let count = in_transaction.as_mut().map(|count| {
+            *count += 1;
+            *count - 1
+        });
+        let cut = match (planned, count) {
+            (Some(Fault::AfterCommit), Some(_)) if has(b"COMMIT") => {
+                is_silent.store(1, Ordering::SeqCst);
+                to_server.write_all(sent).ok()?;
+                // The server does it before it notices that nobody listens.
+                thread::park_timeout(Duration::from_millis(100));
+                true
+            }
+            (Some(Fault::BeforeCommit), Some(_)) => has(b"COMMIT"),
+            (Some(Fault::AfterMessages(wanted)), Some(count)) => count >= wanted,
+            (Some(Fault::Silence), Some(1..)) => {
+                is_silent.store(1, Ordering::SeqCst);
+                *next.lock().unwrap() = None;
+                happened.fetch_add(1, Ordering::SeqCst);
+                continue;
+            }
+            _ => false,
+        };
+        if cut {
+            *next.lock().unwrap() = None;
+            happened.fetch_add(1, Ordering::SeqCst);
+            let _cut = (client.shutdown(Shutdown::Both), server.shutdown(Shutdown::Both));
+            return None;
+        }
+        if is_silent.load(Ordering::SeqCst) == 0 {
+            to_server.write_all(sent).ok()?;
+        }
+    }
+    let _ended = server.shutdown(Shutdown::Both);
+    None
+}
+
+async fn open(address: &ServerAddress, options: StoreOptions) -> Outcome<(SqliteStore, Scope)> {
+    let store = SqliteStore::open_on_server(address, options)?;
+    let scope = Scope::new(PersonaId::new("luna")?, UserId::new("self")?);
+    store.ensure_persona(&scope.persona, "Luna", Timestamp::UNIX_EPOCH).await?;
+    store.ensure_user(&scope.user, Timestamp::UNIX_EPOCH).await?;
+    Ok((store, scope))
+}
+
+/// A second time it would be refused, because its id is there.
+fn message(scope: &Scope, number: u128) -> NewMessage {
+    let at = Timestamp::from_second(1_700_000_000).unwrap_or_default();
+    NewMessage {
+        id: MessageId(Uuid::from_u128(number)),
+        session_id_if_new: SessionId(Uuid::from_u128(1_000_000 + number)),
+        scope: scope.clone(),
+        channel_id: "web".to_owned(),
+        turn_id: None,
+        role: Role::User,
+        speaker: None,
+        content: format!("message {number}"),
+        token_count: 1,
+        terms: format!("message {number}"),
+        day: jiff::civil::date(2024, 10, 4),
+        created_at: at,
+        incomplete: false,
+        external_ref: None,
+        channel_write: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn what_is_acknowledged_is_stored_once_wherever_the_connection_is_cut() -> Outcome {
+    let database = fresh_home()?.ok_or("run this test by scripts/with-postgres")?;
+    let proxy = Proxy::start()?;
+    let (store, scope) = open(&proxy.address(&database)?, StoreOptions::default()).await?;
+    let faults = [Fault::AfterCommit, Fault::BeforeCommit].into_iter();
+    let faults: Vec<Fault> = faults.chain((0..16).map(Fault::AfterMessages)).collect();
+    for (number, fault) in (1_u128..).zip(&faults) {
+        proxy.plan(*fault);
+        let stored = store.capture(message(&scope, number), SessionPolicy::default(), None).await;
+        stored.map_err(|error| format!("{fault:?}: {error}"))?;
+    }
+    assert!(proxy.happened.load(Ordering::SeqCst) >= 10, "{}", proxy.happened.load(Ordering::SeqCst));
+    let stored = query(&database, "SELECT count(*), count(DISTINCT id) FROM recall_messages")?;
+    assert_eq!(stored, [format!("{0}|{0}", faults.len())]);
+
+    // Many at once, in one group.
+    proxy.plan(Fault::AfterCommit);
+    let many =
+        (100..150).map(|number| store.capture(message(&scope, number), SessionPolicy::default(), None));
+    for stored in futures_util::future::join_all(many).await {
+        stored?;
+    }
+    let stored = query(&database, "SELECT count(*) FROM recall_messages")?;
+    assert_eq!(stored, [(faults.len() + 50).to_string()]);
+    store.close().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn silence_of_the_network_holds_nobody_up_for_long() -> Outcome {
+    let database = fresh_home()?.ok_or("run this test by scripts/with-postgres")?;
+    let proxy = Proxy::start()?;
+    let options = StoreOptions { answer_limit: Duration::from_secs(1), ..StoreOptions::default() };
+    let (store, scope) = open(&proxy.address(&database)?, options).await?;
+    let began = Instant::now();
+    proxy.plan(Fault::Silence);
+    store.capture(message(&scope, 1), SessionPolicy::default(), None).await?;
+    // The silent transaction holds the row that the next one needs, until the server ends it.
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+    assert_eq!(query(&database, "SELECT count(*) FROM recall_messages")?, ["1"]);
+    store.close().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn one_program_writes_at_a_time() -> Outcome {
+    let database = fresh_home()?.ok_or("run this test by scripts/with-postgres")?;
+    let address = ServerAddress::parse(&database, None)?;
+    let (first, scope) = open(&address, StoreOptions::default()).await?;
+    let refused = SqliteStore::open_on_server(&address, StoreOptions::default());
+    assert!(matches!(&refused, Err(StoreError::Unusable(reason)) if reason.contains("another EchoVessel")));
+    first.close().await?;
+    let began = Instant::now();
+    let (second, _) = open(&address, StoreOptions::default()).await?;
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+
+    // One that is replaced, as after a pause that was too long, writes nothing any more.
+    query(&database, "UPDATE writer SET program = gen_random_uuid()")?;
+    let refused = second.capture(message(&scope, 1), SessionPolicy::default(), None).await;
+    assert!(matches!(&refused, Err(StoreError::Unusable(reason)) if reason.contains("another EchoVessel")));
+    assert_eq!(query(&database, "SELECT count(*) FROM recall_messages")?, ["0"]);
+    second.close().await?;
+
+    // One that says nothing for long enough is replaced.
+    query(&database, "UPDATE writer SET seen_at = now() - interval '21 seconds', process = NULL")?;
+    let (third, _) = open(&address, StoreOptions::default()).await?;
+    third.capture(message(&scope, 2), SessionPolicy::default(), None).await?;
+    third.close().await?;
+    Ok(())
+}
