@@ -11,7 +11,7 @@ use crate::ports::{
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StoreError {
     /// No room, read-only, or the device failed: nothing was written, reading goes on.
-    #[error("the database can't be written: {0}. Nothing was half-written; free some space and try again")]
+    #[error("the database can't be written: {0}. Nothing was half-written")]
     Unwritable(String),
     /// Another process holds it for now.
     #[error("the database is busy: {0}")]

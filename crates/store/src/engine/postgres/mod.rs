@@ -5,6 +5,7 @@ mod dialect;
 mod holder;
 mod open;
 mod streams;
+mod tls;
 mod values;
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage, Statement};
 
 use crate::engine::sql::{Error, Parameters, Result, Row, WordDialect};
 
@@ -52,7 +53,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// A connection to a home's database on a server. Its thread waits for each answer.
 pub(crate) struct Server {
-    configuration: Config,
+    address: ServerAddress,
     /// Drives the connection while its thread waits.
     runtime: Runtime,
     client: RefCell<Client>,
@@ -69,11 +70,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn connect(configuration: &Config) -> Result<Self> {
+    pub(crate) fn connect(address: &ServerAddress) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
-        let (client, driver) = runtime.block_on(reach(configuration))?;
+        let (client, driver) = runtime.block_on(reach(address))?;
         Ok(Self {
-            configuration: configuration.clone(),
+            address: address.clone(),
             runtime,
             client: RefCell::new(client),
             driver: RefCell::new(driver),
@@ -195,7 +196,7 @@ impl Server {
         }
         self.statements.borrow_mut().clear();
         self.in_transaction.set(false);
-        let (client, driver) = self.runtime.block_on(reach(&self.configuration))?;
+        let (client, driver) = self.runtime.block_on(reach(&self.address))?;
         *self.client.borrow_mut() = client;
         *self.driver.borrow_mut() = driver;
         if let Some(limit) = self.answer_limit.get() {
@@ -286,15 +287,22 @@ impl Server {
 }
 
 /// Connects, and has a task drive the connection.
-async fn reach(configuration: &Config) -> Result<(Client, JoinHandle<()>)> {
+async fn reach(address: &ServerAddress) -> Result<(Client, JoinHandle<()>)> {
     let limit = address::CONNECT_TIMEOUT;
-    let connected = tokio::time::timeout(limit, configuration.connect(NoTls)).await;
-    let (client, connection) = connected.map_err(|_| Error::NoAnswer(limit))??;
-    let driver = tokio::spawn(async move {
-        // Whoever waits for an answer is told of its end.
-        let _ended = connection.await;
-    });
-    Ok((client, driver))
+    // Whoever waits for an answer is told of the connection's end.
+    let connecting = async {
+        Ok::<_, tokio_postgres::Error>(match &address.tls {
+            Some(tls) => {
+                let (client, connection) = address.config.connect(tls.clone()).await?;
+                (client, tokio::spawn(async move { drop(connection.await) }))
+            }
+            None => {
+                let (client, connection) = address.config.connect(NoTls).await?;
+                (client, tokio::spawn(async move { drop(connection.await) }))
+            }
+        })
+    };
+    Ok(tokio::time::timeout(limit, connecting).await.map_err(|_| Error::NoAnswer(limit))??)
 }
 
 /// The server gives a statement up by itself before nobody waits for it any more, so that the connection stays.
