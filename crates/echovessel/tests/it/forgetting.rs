@@ -76,6 +76,13 @@ async fn erase_text(daemon: &Daemon, text: &str) -> Value {
     daemon.post("/api/admin/memory/erase", &confirmed).await
 }
 
+/// A server's freed blocks, log and copies are its operator's, and the receipt says so.
+fn assert_overwritten(home: &Home, receipt: &Value) {
+    assert_eq!(receipt["overwritten_at"].is_string(), !home.is_on_server(), "{receipt}");
+    let of_server = receipt["not_reached"].as_array().unwrap().iter().filter(|left| left["what"] == "server");
+    assert_eq!(of_server.count(), usize::from(home.is_on_server()), "{receipt}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_erased_is_in_no_file_and_no_answer() {
     let (home, settings, daemon, _model) = told().await;
@@ -91,7 +98,7 @@ async fn what_is_erased_is_in_no_file_and_no_answer() {
     let receipt = erase_text(&daemon, "蓝色海豚").await;
     assert!(receipt["counts"]["messages"].as_u64().unwrap() >= 4, "{receipt}");
     assert_eq!(receipt["counts"]["entities"], 1, "{receipt}");
-    assert!(receipt["overwritten_at"].is_string(), "{receipt}");
+    assert_overwritten(&home, &receipt);
     let told = watcher.until("memory.forgotten", |_| true).await;
     assert_eq!((&told["receipt_id"], &told["message_ids"]), (&receipt["id"], &receipt["erased"]["messages"]));
 
@@ -210,7 +217,7 @@ async fn the_command_line_forgets_with_and_without_a_daemon() {
     assert!(listed.contains("蓝色海豚"), "{listed}");
     let receipt =
         run(&home, &settings, &["memory", "forget", "--text", "海豚", "--yes", "--json"]).await.json();
-    assert!(receipt["overwritten_at"].is_string(), "{receipt}");
+    assert_overwritten(&home, &receipt);
     assert_eq!(holding(&home, "海豚"), [] as [String; 0]);
     let receipts = run(&home, &settings, &["memory", "list", "receipts", "--json"]).await.json();
     assert_eq!(receipts["receipts"].as_array().unwrap().len(), 2, "{receipts}");

@@ -135,6 +135,43 @@ async fn what_is_acknowledged_survives_lost_connections() {
     }
 }
 
+/// Files of the database that hold these bytes, of relations that this query names.
+fn files_with(database: &str, words: &str, relations: &str) -> Vec<String> {
+    query(database, "CHECKPOINT").unwrap();
+    let data = std::path::Path::new(&std::env::var("ECHOVESSEL_TEST_POSTGRES").unwrap()).join("data");
+    let names =
+        format!("SELECT oid::regclass || '|' || pg_relation_filepath(oid) FROM pg_class WHERE {relations}");
+    let holds = |line: &String| {
+        let bytes = std::fs::read(data.join(line.split_once('|').unwrap().1)).unwrap();
+        bytes.windows(words.len()).any(|window| window == words.as_bytes())
+    };
+    query(database, &names).unwrap().into_iter().filter(holds).collect()
+}
+
+/// Freed blocks of tables are the operator's. Keys of indexes and the planner's statistics are not free: they are in use.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn erased_words_are_in_no_index_and_no_statistics() {
+    const INDEXES: &str = "relkind = 'i' AND relnamespace = current_schema()::regnamespace";
+    const STATISTICS: &str = "relname IN ('pg_statistic', 'pg_statistic_ext_data') OR oid =
+        (SELECT reltoastrelid FROM pg_class WHERE relname = 'pg_statistic')";
+    let database = fresh_database().unwrap().unwrap();
+    let (home, settings) = (Home::new(), Settings::offline().key("storage.url", &database));
+    let daemon = Daemon::start(&home, &settings).await;
+    for number in 0..40 {
+        daemon.say("self", &format!("the xylophonist plays again, evening {number}")).await;
+    }
+    query(&database, "ANALYZE").unwrap();
+    assert!(!files_with(&database, "xylophonist", INDEXES).is_empty(), "the words were never in an index");
+    assert_eq!(files_with(&database, "xylophonist", STATISTICS), [""; 0]);
+    let forget = ["memory", "forget", "--text", "xylophonist", "--with-messages", "--yes"];
+    run(&home, &settings, &forget).await.well();
+    query(&database, "ANALYZE").unwrap();
+    assert_eq!(files_with(&database, "xylophonist", INDEXES), [""; 0]);
+    assert_eq!(files_with(&database, "xylophonist", STATISTICS), [""; 0]);
+    daemon.say("self", "and the writing goes on").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn variable_without_password_is_named() {

@@ -336,6 +336,7 @@ async fn erase_with_receipt(home: &Home, text: &str) {
         created_at: at,
         selected_by: Vec::new(),
         copies: Vec::new(),
+        server: None,
         taken: Default::default(),
         overwritten_at: None,
         instances: Vec::new(),

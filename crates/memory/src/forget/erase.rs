@@ -262,13 +262,15 @@ impl Eraser<'_> {
         request: &ErasureRequest,
         act: &ForgetRequest,
     ) -> Result<ErasureReceipt, StoreError> {
+        let copies = self.store.copies().await?;
         Ok(ErasureReceipt {
             id: ErasureId(self.ids.next(act.at)),
             scope: request.scope.clone(),
             created_at: act.at,
             selected_by: request.selected_by.clone(),
             taken: super::ForgetSummary::default(),
-            copies: self.store.copies().await?,
+            copies: copies.files,
+            server: copies.server,
             overwritten_at: None,
             instances: Vec::new(),
         })

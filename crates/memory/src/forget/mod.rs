@@ -287,11 +287,23 @@ pub struct ErasureReceipt {
     pub taken: ForgetSummary,
     /// Copies of the database that were there and were not touched: names of files beside it.
     pub copies: Vec<String>,
-    /// Time at which the freed pages and the log were overwritten too; none while that waits.
+    /// Name of the database on a server: its log, replicas, backups and freed blocks are its operator's.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// Time at which the freed pages and the log were overwritten too; none while that waits, and none on a server.
     pub overwritten_at: Option<Timestamp>,
     /// Instances that had pulled what went, and which of them know that it is gone.
     #[serde(default)]
     pub instances: Vec<InstanceReach>,
+}
+
+/// Copies of the database that an erasure does not reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnreachedCopies {
+    /// Names of files beside the database.
+    pub files: Vec<String>,
+    /// Name of the database, if it is on a server.
+    pub server: Option<String>,
 }
 
 /// An instance that holds a copy of erased documents, and when it learned of the erasure.

@@ -7,7 +7,7 @@ use super::StoreError;
 use crate::core_blocks::CoreBlockLabel;
 use crate::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetSummary, ForgetTarget,
-    ForgottenSpan, ResetCounts,
+    ForgottenSpan, ResetCounts, UnreachedCopies,
 };
 use crate::identifiers::{ErasureId, NodeId, SessionId};
 use crate::scope::{PersonaId, Scope};
@@ -55,7 +55,7 @@ pub trait ForgetStore: Send + Sync {
     /// nothing is left to overwrite; if not, it is to be tried again.
     async fn overwrite_freed(&self, at: Timestamp) -> Result<bool, StoreError>;
     /// Copies of the database beside it, which forgetting does not reach: names of files.
-    async fn copies(&self) -> Result<Vec<String>, StoreError>;
+    async fn copies(&self) -> Result<UnreachedCopies, StoreError>;
     /// Audit rows of a core block, newest first.
     async fn core_block_appends(
         &self,

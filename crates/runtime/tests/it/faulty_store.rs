@@ -16,7 +16,7 @@ use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUnd
 use memory::facts::{Fact, Facts};
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetSummary, ForgetTarget,
-    ForgottenSpan, ResetCounts, ThoughtPolicy, Withdrawal,
+    ForgottenSpan, ResetCounts, ThoughtPolicy, UnreachedCopies, Withdrawal,
 };
 use memory::identifiers::{
     CycleId, DecisionId, EntityId, ErasureId, MessageId, NodeId, RejectedId, SessionId, TurnId,
@@ -403,7 +403,7 @@ passing_on!(ForgetStore:
     erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
     erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
     overwrite_freed(at: Timestamp) -> bool;
-    copies() -> Vec<String>;
+    copies() -> UnreachedCopies;
     core_block_appends(scope: &Scope, label: CoreBlockLabel, limit: u32) -> Vec<CoreBlockAppend>;
     forget_core_block_append(scope: &Scope, label: CoreBlockLabel, id: i64) -> bool;
     reset_persona(persona: &PersonaId, name: &str, at: Timestamp) -> Option<ResetCounts>;

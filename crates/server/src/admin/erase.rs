@@ -99,6 +99,7 @@ pub(crate) struct ErasureReceiptBody {
     not_reached: Vec<NotReached>,
     /// Instances that held a copy of a document from which something went, and have received the erasure since.
     reached: Vec<InstanceReach>,
+    /// Time at which freed pages and the log were overwritten, too. Null while that waits, and always on a server.
     overwritten_at: Option<Timestamp>,
 }
 
@@ -140,7 +141,7 @@ struct LeftTraces {
 /// A copy of the data that an erasure does not change, or did not reach yet.
 #[derive(Serialize, JsonSchema)]
 struct NotReached {
-    /// `backup`, `core_block`, `shared`: a document of all users, which a token of one user does not change, or `instance`: one that holds a copy of a document and receives the deletion with its next pull.
+    /// `backup`, `server`: what the operator of the database server holds, `core_block`, `shared`: a document of all users, which a token of one user does not change, or `instance`: one that holds a copy of a document and receives the deletion with its next pull.
     what: &'static str,
     name: String,
 }
@@ -332,13 +333,17 @@ impl From<ErasureReceipt> for ErasureReceiptBody {
     fn from(receipt: ErasureReceipt) -> Self {
         let taken = receipt.taken;
         let backups = receipt.copies.into_iter().map(|name| NotReached { what: "backup", name });
+        let server = receipt.server.map(|database| NotReached {
+            what: "server",
+            name: format!("log, replicas, backups and freed blocks of the {database}"),
+        });
         let blocks = taken.left_core_blocks.iter();
         let blocks = blocks.map(|label| NotReached { what: "core_block", name: label.as_str().to_owned() });
         let shared = taken.left_documents.iter();
         let shared = shared.map(|name| NotReached { what: "shared", name: name.clone() });
         let waiting = receipt.instances.iter().filter(|instance| instance.reached_at.is_none());
         let waiting = waiting.map(|instance| NotReached { what: "instance", name: instance.id.clone() });
-        let not_reached = backups.chain(blocks).chain(shared).chain(waiting).collect();
+        let not_reached = backups.chain(server).chain(blocks).chain(shared).chain(waiting).collect();
         let (reached, _): (Vec<_>, Vec<_>) =
             receipt.instances.into_iter().partition(|instance| instance.reached_at.is_some());
         Self {

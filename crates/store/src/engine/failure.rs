@@ -50,7 +50,9 @@ impl Failure {
             return of_server(failure, &error);
         }
         match error_code(&error) {
-            Some(ErrorCode::DiskFull) => StoreError::Unwritable("there is no room left; free some space and try again".to_owned()),
+            Some(ErrorCode::DiskFull) => {
+                StoreError::Unwritable("there is no room left; free some space and try again".to_owned())
+            }
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 StoreError::Unwritable(format!("the file or its folder is read-only ({error})"))
             }
@@ -99,9 +101,9 @@ const GIVEN_UP: &[SqlState] =
 /// The error of a statement on a server; without a state, the connection is lost.
 fn of_server(failure: &tokio_postgres::Error, error: &Error) -> StoreError {
     match failure.code() {
-        Some(&SqlState::DISK_FULL) => {
-            StoreError::Unwritable("the database server has no room left; make room there and try again".to_owned())
-        }
+        Some(&SqlState::DISK_FULL) => StoreError::Unwritable(
+            "the database server has no room left; make room there and try again".to_owned(),
+        ),
         Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {
             StoreError::Unwritable(format!("the database server only reads ({error})"))
         }

@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use memory::core_blocks::CoreBlockLabel;
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetResult, ForgetSummary,
-    ForgetTarget, ForgottenSpan, InstanceReach, LossReason, ResetCounts,
+    ForgetTarget, ForgottenSpan, InstanceReach, LossReason, ResetCounts, UnreachedCopies,
 };
 use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
@@ -112,15 +112,22 @@ impl ForgetStore for SqliteStore {
         if !self.read(|connection| Ok(overwrite::is_due(connection)?)).await? {
             return Ok(true);
         }
-        self.writer.run_alone(move |unit| Ok(overwrite::overwrite(unit.connection, at)?)).await
+        let Some(address) = self.address.clone() else {
+            return self.writer.run_alone(move |unit| Ok(overwrite::overwrite(unit.connection, at)?)).await;
+        };
+        // On a connection of its own: it may take minutes, and nobody has to wait for it.
+        blocking(move || overwrite::clear_on_server(&address)).await?;
+        self.write(|unit| Ok(overwrite::note_cleared(unit.connection)?)).await?;
+        Ok(true)
     }
 
-    async fn copies(&self) -> Result<Vec<String>, StoreError> {
-        if self.is_on_server() {
-            return Ok(Vec::new());
+    async fn copies(&self) -> Result<UnreachedCopies, StoreError> {
+        if let Some(address) = &self.address {
+            return Ok(UnreachedCopies { files: Vec::new(), server: Some(address.to_string()) });
         }
         let path = self.path.clone();
-        blocking(move || overwrite::copies(&path)).await
+        let files = blocking(move || overwrite::copies(&path)).await?;
+        Ok(UnreachedCopies { files, server: None })
     }
 
     async fn core_block_appends(

@@ -2,7 +2,7 @@
 
 use memory::forget::{
     CoreBlockAppend, Dependents, ErasureReceipt, ForgetOutcome, ForgetRequest, ForgetSummary, ForgetTarget,
-    ForgottenSpan, ResetCounts,
+    ForgottenSpan, ResetCounts, UnreachedCopies,
 };
 use memory::identifiers::ErasureId;
 use memory::ports::ForgetStore;
@@ -48,7 +48,7 @@ impl ForgetStore for FakeStore {
     async fn overwrite_freed(&self, _at: Timestamp) -> Result<bool, StoreError> {
         refused()
     }
-    async fn copies(&self) -> Result<Vec<String>, StoreError> {
+    async fn copies(&self) -> Result<UnreachedCopies, StoreError> {
         refused()
     }
     async fn core_block_appends(
