@@ -17,6 +17,7 @@ mod whatsapp;
 mod telegram;
 mod discord;
 mod facebook;
+mod messengers;
 mod ordering;
 mod openclaw;
 mod openclaw_session;

@@ -258,6 +258,92 @@ async fn taking_an_import_back_does_not_bring_back_what_was_erased() {
     assert!(!is_anywhere(&home, "Purple"));
 }
 
+/// A message that arrived late stands before another of the same minute.
+#[tokio::test(flavor = "multi_thread")]
+async fn message_that_comes_between_replaces_nothing() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let import = async |lines: &[&str]| {
+        let lines: Vec<String> =
+            lines.iter().map(|text| format!("01/03/2024, 14:03 - Milo: {text}")).collect();
+        let text = format!("01/03/2024, 14:02 - Nora: hello\n{}\n", lines.join("\n"));
+        let file = write(&home, "chat.txt", &text);
+        let arguments =
+            ["import", &file, "--format", "whatsapp", "--me", "Nora", "--them", "Milo", "--yes", "--json"];
+        run(&home, &settings, &arguments).await.json()
+    };
+    import(&["one", "three"]).await;
+    let ran = import(&["one", "two", "three"]).await;
+    assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(3)), "{ran}");
+    let texts = shown(&home, &settings).await;
+    assert!(["one", "two", "three"].iter().all(|text| texts.contains(&(*text).to_owned())), "{texts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_that_were_replaced_twice_are_taken_back_one_by_one() {
+    let telegram = |text: &str| {
+        json!({"name": "Milo", "type": "personal_chat", "id": 7, "messages": [
+            {"id": 1, "type": "message", "date": "2024-05-01T10:00:00", "date_unixtime": "1714557600", "from": "Nora",
+             "from_id": "user1", "text": text, "text_entities": [{"type": "plain", "text": text}]},
+            {"id": 2, "type": "message", "date": "2024-05-01T10:01:00", "date_unixtime": "1714557660", "from": "Milo",
+             "from_id": "user7", "text": "Yes", "text_entities": [{"type": "plain", "text": "Yes"}]}]})
+        .to_string()
+    };
+    let import = async |home: &Home, settings: &Settings, text: &str| {
+        let file = write(home, "result.json", &telegram(text));
+        let arguments = ["import", &file, "--me", "Nora", "--them", "Milo", "--yes", "--json"];
+        run(home, settings, &arguments).await.json()["run_id"].clone()
+    };
+    // The second of three imports is taken back: the third one's text stays.
+    let (home, settings) = (Home::new(), Settings::offline());
+    import(&home, &settings, "We meet at six").await;
+    let second = import(&home, &settings, "We meet at seven").await;
+    let third = import(&home, &settings, "We meet at eight").await;
+    assert_eq!(versions(&home, &settings, 0).await, ["We meet at six", "We meet at seven"]);
+    undo(&home, &settings, &second).await;
+    assert_eq!(shown(&home, &settings).await, ["We meet at eight", "Yes"]);
+    assert_eq!(versions(&home, &settings, 0).await, ["We meet at six"]);
+    assert!(!is_anywhere(&home, "at seven"));
+    undo(&home, &settings, &third).await;
+    assert_eq!(shown(&home, &settings).await, ["We meet at six", "Yes"]);
+    assert!(!is_anywhere(&home, "at eight"));
+
+    // A person changed it here since: their words stay.
+    let second = import(&home, &settings, "We meet at seven").await;
+    let daemon = Daemon::start(&home, &settings).await;
+    let history = daemon.get("/api/chat/history").await;
+    let id = history["messages"][1]["id"].as_str().unwrap();
+    let edit = daemon
+        .request(reqwest::Method::PATCH, &format!("/api/chat/messages/{id}"))
+        .json(&json!({"content": "We meet at noon"}));
+    edit.send().await.unwrap().error_for_status().unwrap();
+    run(&home, &settings, &["stop"]).await.well();
+    drop(daemon);
+    undo(&home, &settings, &second).await;
+    assert_eq!(shown(&home, &settings).await, ["We meet at noon", "Yes"]);
+    assert_eq!(versions(&home, &settings, 0).await, ["We meet at six"]);
+    assert!(!is_anywhere(&home, "at seven"));
+}
+
+/// The same chat, exported with its pictures and without them.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_names_of_files_are_no_other_text() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let import = async |photo: &str| {
+        let chat = json!({"name": "Milo", "type": "personal_chat", "id": 7, "messages": [
+            {"id": 1, "type": "message", "date": "2024-05-01T10:00:00", "date_unixtime": "1714557600", "from": "Milo",
+             "from_id": "user7", "photo": photo, "text": "Look", "text_entities": [{"type": "plain", "text": "Look"}]},
+            {"id": 2, "type": "message", "date": "2024-05-01T10:01:00", "date_unixtime": "1714557660", "from": "Nora",
+             "from_id": "user1", "text": "Yes", "text_entities": [{"type": "plain", "text": "Yes"}]}]});
+        let file = write(&home, "result.json", &chat.to_string());
+        let arguments = ["import", &file, "--me", "Nora", "--them", "Milo", "--yes", "--json"];
+        run(&home, &settings, &arguments).await.json()
+    };
+    import("photos/photo_1.jpg").await;
+    let ran = import("(File not included. Change data exporting settings to download.)").await;
+    assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(0), &json!(2)), "{ran}");
+    assert!(versions(&home, &settings, 0).await.is_empty());
+}
+
 /// A branch of an old chat is a copy of its file up to there, with a date of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn old_branch_of_a_chat_does_not_double_what_they_share() {

@@ -1,4 +1,5 @@
-//! Generic talk as text or Markdown: `Ann: hello`, `**Ann:** hello`, `[2026-01-05 10:00] Ann: hello`, with further lines.
+//! Generic talk as text or Markdown: `Ann: hello`, `**Ann:** hello`, `[2026-01-05 10:00] Ann: hello`, with further lines. Also the
+//! texts that LINE, KakaoTalk and programs for iMessage write ([`super::messengers`]).
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -8,6 +9,7 @@ use jiff::civil::Date;
 use super::building::{checked, conversation, message, role_of, speaker_name};
 use super::dates::{DateOrder, OrderEvidence, WrittenTime};
 use super::digests::{DigestIds, stable_id};
+use super::messengers::{self, LineTime, MessengerLine};
 use super::{Context, Format, Reader, Step, stepped};
 use crate::error::ImportError;
 use crate::item::{Item, Role, Skip};
@@ -38,6 +40,9 @@ fn is_transcript(context: &Context<'_>) -> bool {
     if context.head.json.is_some() || context.head.bytes.contains(&0) && !is_utf16(&context.head.bytes) {
         return false;
     }
+    if messengers::has_messages(context.head.lines()) {
+        return true;
+    }
     let lines = context.head.lines().filter(|line| !line.trim().is_empty()).take(DETECTION_LINES);
     let (mut all, mut starts) = (0usize, 0usize);
     let mut speakers = BTreeSet::new();
@@ -66,8 +71,10 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
         order,
         lines: Lines::new(context.source.open_text()?, LINE_BYTES_MAX),
         name: context.source.name().to_owned(),
+        is_of_messenger: messengers::has_messages(context.head.lines()),
         conversation: None,
         day: None,
+        awaits_speaker: None,
         ids: DigestIds::default(),
         open_message: None,
     }))
@@ -97,9 +104,13 @@ struct Transcript {
     order: DateOrder,
     lines: Lines<Decoded>,
     name: String,
+    /// True if only lines of [`messengers`] begin a message: `Note: buy milk` goes on with one then.
+    is_of_messenger: bool,
     conversation: Option<String>,
     /// From a heading that is a day.
     day: Option<Date>,
+    /// Time of a message whose speaker is in the next line.
+    awaits_speaker: Option<MessageTime>,
     ids: DigestIds,
     open_message: Option<Open>,
 }
@@ -132,6 +143,9 @@ impl Step for Transcript {
 impl Transcript {
     fn line(&mut self, line: &str, number: u64, is_cleaned: bool, items: &mut VecDeque<Item>) {
         let place = format!("{}, line {number}", self.name);
+        if self.is_of_messenger {
+            return self.messenger_line(line, place, is_cleaned, items);
+        }
         if let Some(start) = start_of(line) {
             self.close(items);
             let day = self.day.map_or(MessageTime::Unknown, |day| MessageTime::Local(day.at(12, 0, 0, 0)));
@@ -149,6 +163,47 @@ impl Transcript {
             self.day = Some(day);
             return;
         }
+        self.further_line(line, place, is_cleaned, items);
+    }
+
+    fn messenger_line(&mut self, line: &str, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
+        if !line.trim().is_empty()
+            && let Some(time) = self.awaits_speaker.take()
+        {
+            let speaker = speaker_name(line.trim());
+            self.open_message = Some(Open { speaker, time, text: String::new(), is_cleaned, place });
+            return;
+        }
+        match messengers::read_line(line) {
+            None => self.further_line(line, place, is_cleaned, items),
+            Some(read) => {
+                self.close(items);
+                match read {
+                    MessengerLine::Day(day) => self.day = Some(day),
+                    MessengerLine::Time(time) => self.awaits_speaker = Some(time),
+                    MessengerLine::Notice => {
+                        items.push_back(Item::Skip(Skip::new(
+                            place,
+                            "it is a notice of the program, not talk",
+                        )));
+                    }
+                    MessengerLine::Message { time, speaker, text } => {
+                        let time = match time {
+                            LineTime::Whole(time) => time.resolve(None),
+                            LineTime::OfDay(time) => self.day.map_or(MessageTime::Unknown, |day| {
+                                MessageTime::Local(day.to_datetime(time))
+                            }),
+                        };
+                        let (speaker, text) = (speaker_name(speaker), text.to_owned());
+                        self.open_message = Some(Open { speaker, time, text, is_cleaned, place });
+                    }
+                }
+            }
+        }
+    }
+
+    /// A line that begins nothing: it goes on with the message, if one has begun.
+    fn further_line(&mut self, line: &str, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
         match &mut self.open_message {
             Some(message) if message.text.len() + line.len() > MESSAGE_BYTES_MAX => {
                 items.push_back(Item::Skip(Skip::new(&message.place, "the message is too long")));
@@ -168,7 +223,11 @@ impl Transcript {
 
     fn close(&mut self, items: &mut VecDeque<Item>) {
         let Some(open) = self.open_message.take() else { return };
-        let text = open.text.trim_end().to_owned();
+        let text = open.text.trim_start_matches('\n').trim_end();
+        // LINE quotes texts of several lines.
+        let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let text =
+            quoted.filter(|text| self.is_of_messenger && text.contains('\n')).unwrap_or(text).to_owned();
         let id = match &self.conversation {
             Some(id) => id.clone(),
             None => {

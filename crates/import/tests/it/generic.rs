@@ -19,6 +19,72 @@ pub(crate) const TRANSCRIPT: &str =
     "# Talk\n\n## 2024-01-05\n\n**Ann:** Hello\nhow are you?\n\n**Mira:** Fine: thanks\n\n**Ann:** Good\n";
 
 #[test]
+fn texts_of_line_are_read() {
+    let text = "[LINE] Chat history with Mira\nSaved on: 2024/03/06 10:00\n\n2024/03/05(Tue)\n14:03\tAnn\tHello Mira\n\
+        14:04\tMira\t\"Hi!\nNote: it rains\"\n14:05\tMira unsent a message.\n\n2024/03/06(Wed)\n09:00\tMira\tGood morning\n";
+    let read = items("[LINE] Chat with Mira.txt", text);
+    assert_eq!(talk(&read), ["Ann: Hello Mira", "Mira: Hi!\nNote: it rains", "Mira: Good morning"]);
+    assert_eq!(times(&read), ["2024-03-05T14:03:00", "2024-03-05T14:04:00", "2024-03-06T09:00:00"]);
+    assert!(skips(&read).iter().any(|skip| skip.reason.contains("notice")), "{:?}", skips(&read));
+
+    let japanese = "[LINE] Miraとのトーク履歴\n保存日時：2024/03/06 10:00\n\n2024/03/05(火)\n午後2:03\tAnn\tこんにちは\n午後2:04\tMira\tこんにちは！\n";
+    let read = items("line.txt", japanese);
+    assert_eq!(talk(&read), ["Ann: こんにちは", "Mira: こんにちは！"]);
+    assert_eq!(times(&read)[0], "2024-03-05T14:03:00");
+
+    let american = "Chat history with Mira\n\nTue, 03/05/2024\n02:03PM\tAnn\tHello\n02:04PM\tMira\tHi\n";
+    assert_eq!(times(&items("line.txt", american)), ["2024-03-05T14:03:00", "2024-03-05T14:04:00"]);
+}
+
+#[test]
+fn texts_of_kakaotalk_are_read() {
+    let computer = "Mira 님과 카카오톡 대화\n저장한 날짜 : 2024-03-06 10:00:00\n\n--------------- 2024년 3월 5일 화요일 ---------------\n\
+        [Ann] [오후 2:03] 안녕하세요\n[Mira] [오후 2:04] 네\n둘째 줄\n--------------- 2024년 3월 6일 수요일 ---------------\n\
+        [Ann] [오전 9:00] 좋은 아침\n";
+    let read = items("KakaoTalk.txt", computer);
+    assert_eq!(talk(&read), ["Ann: 안녕하세요", "Mira: 네\n둘째 줄", "Ann: 좋은 아침"]);
+    assert_eq!(times(&read), ["2024-03-05T14:03:00", "2024-03-05T14:04:00", "2024-03-06T09:00:00"]);
+
+    let phone = "Mira 님과 카카오톡 대화\n저장한 날짜 : 2024년 3월 6일 오전 10:00\n\n2024년 3월 5일 오후 2:03\n\
+        2024년 3월 5일 오후 2:03, Ann : 안녕하세요\n2024년 3월 5일 오후 2:04, Mira : 네: 둘\n\
+        2024년 3월 5일 오후 2:05: Theo님이 들어왔습니다.\n";
+    let read = items("KakaoTalk.txt", phone);
+    assert_eq!(talk(&read), ["Ann: 안녕하세요", "Mira: 네: 둘"]);
+    assert_eq!(times(&read), ["2024-03-05T14:03:00", "2024-03-05T14:04:00"]);
+
+    let english = "--------------- Tuesday, March 5, 2024 ---------------\n[Ann] [2:03 PM] Hello\n[Mira] [2:04 PM] Hi\n";
+    assert_eq!(times(&items("KakaoTalk.txt", english)), ["2024-03-05T14:03:00", "2024-03-05T14:04:00"]);
+    let english = "March 5, 2024 at 2:03 PM, Ann : Hello\nMarch 5, 2024 at 2:04 PM, Mira : Hi\n";
+    assert_eq!(times(&items("KakaoTalk.txt", english)), ["2024-03-05T14:03:00", "2024-03-05T14:04:00"]);
+}
+
+#[test]
+fn texts_of_imessage_are_read() {
+    let text = "Mar 05, 2024  2:03:05 PM\nMe\nHello Mira\nNote: it rains\n\n\
+        Mar 05, 2024  2:04:10 PM (Read by you after 5 seconds)\n+1 555 0100\nHi! How are you?\n\n";
+    let read = items("+15550100.txt", text);
+    assert_eq!(talk(&read), ["Me: Hello Mira\nNote: it rains", "+1 555 0100: Hi! How are you?"]);
+    assert_eq!(times(&read), ["2024-03-05T14:03:05", "2024-03-05T14:04:10"]);
+    assert_eq!(messages(&read)[0].role, Role::User);
+}
+
+/// Words of talk that look like a heading or a line of a messenger now and then.
+#[test]
+fn other_talk_is_read_as_before() {
+    let text =
+        "Ann: Tuesday, March 5, 2024\nMarch 5, 2024\nMira: at 14:03\tthen\nAnn: [Mira] [2:03 PM] was when?\n";
+    let read = items("talk.txt", text);
+    assert_eq!(
+        talk(&read),
+        [
+            "Ann: Tuesday, March 5, 2024\nMarch 5, 2024",
+            "Mira: at 14:03\tthen",
+            "Ann: [Mira] [2:03 PM] was when?"
+        ]
+    );
+}
+
+#[test]
 fn files_that_no_reader_knows_are_read_by_the_names_of_their_fields() {
     let csv = "Wann;Wer;Nachricht\n05.01.2024 10:00;Ann;Hallo\n05.01.2024 10:01;Mira;Na du\n";
     assert!(messages(&items("talk.csv", csv)).is_empty(), "nobody guesses German columns");

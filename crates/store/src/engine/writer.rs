@@ -302,9 +302,12 @@ fn run_all(connection: &Connection, group: &mut [Command]) -> Result<Outcomes, F
         return Ok((vec![Ok(())], unit.write_words()?));
     }
     let mut outcomes = Vec::with_capacity(group.len());
-    for command in group {
+    execute(connection, "SAVEPOINT command")?;
+    for (index, command) in group.iter_mut().enumerate() {
         let words_before = unit.words.len();
-        execute(connection, "SAVEPOINT command")?;
+        if index > 0 {
+            connection.renew_savepoint()?;
+        }
         let outcome = (command.work)(&mut unit);
         match outcome {
             Err(failure) if failure.spoils_transaction() || !connection.is_in_transaction() => {
@@ -317,8 +320,8 @@ fn run_all(connection: &Connection, group: &mut [Command]) -> Result<Outcomes, F
             }
             Ok(()) => outcomes.push(Ok(())),
         }
-        execute(connection, "RELEASE command")?;
     }
+    execute(connection, "RELEASE command")?;
     Ok((outcomes, unit.write_words()?))
 }
 

@@ -31,6 +31,7 @@ use memory::ports::{ForgetStore, StoreError};
 use memory::{PersonaId, Scope};
 
 use crate::engine::failure::Failure;
+use crate::engine::postgres::clear_erased_words;
 use crate::engine::writer::UnitOfWork;
 use crate::engine::{SqliteStore, blocking};
 use crate::hub::{self, HubForgetting};
@@ -116,7 +117,7 @@ impl ForgetStore for SqliteStore {
             return self.writer.run_alone(move |unit| Ok(overwrite::overwrite(unit.connection, at)?)).await;
         };
         // On a connection of its own: it may take minutes, and nobody has to wait for it.
-        blocking(move || overwrite::clear_on_server(&address)).await?;
+        blocking(move || clear_erased_words(&address)).await?;
         self.write(|unit| Ok(overwrite::note_cleared(unit.connection)?)).await?;
         Ok(true)
     }

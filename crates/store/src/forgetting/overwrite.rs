@@ -12,8 +12,6 @@ use jiff::Timestamp;
 use memory::ports::StoreError;
 
 use crate::engine::connection::{MAGIC, empty_log};
-use crate::engine::failure::Failure;
-use crate::engine::postgres::ServerAddress;
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::microseconds;
 
@@ -70,36 +68,6 @@ fn note(connection: &Connection, whole: bool, at: Timestamp) -> Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// Indexes over words, of the tables whose words are kept out of statistics: a key stays in an index after its row is gone, as a
-/// separator or as an entry without rows.
-const WORD_INDEXES: &str = "
-    SELECT DISTINCT CAST(i.indexrelid::regclass AS TEXT), i.indisvalid
-    FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid JOIN pg_attribute k ON k.attrelid = i.indexrelid
-    WHERE t.relnamespace = CAST(CAST(current_schema() AS TEXT) AS regnamespace)
-        AND k.atttypid IN ('text'::regtype, 'tsvector'::regtype)
-        AND EXISTS (SELECT 1 FROM pg_attribute c WHERE c.attrelid = t.oid AND c.attstattarget = 0)
-    ORDER BY 1";
-
-/// Removes deleted rows on a server, and builds indexes over words again, while others read and write. The server's log, replicas,
-/// backups and freed blocks are its operator's.
-pub(super) fn clear_on_server(address: &ServerAddress) -> std::result::Result<(), StoreError> {
-    let connection = Connection::Postgres(Box::new(address.connect()?));
-    let cleared = || -> Result<()> {
-        connection.execute_batch("VACUUM")?;
-        let indexes: Vec<(String, bool)> = connection
-            .prepare_cached(WORD_INDEXES)?
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_>>()?;
-        for (index, is_valid) in indexes {
-            // An invalid one was left by a rebuilding that was cut off.
-            let statement = if is_valid { "REINDEX INDEX CONCURRENTLY" } else { "DROP INDEX CONCURRENTLY" };
-            connection.execute_batch(&format!("{statement} {index}"))?;
-        }
-        Ok(())
-    };
-    cleared().map_err(|error| Failure::from(error).of_write())
 }
 
 /// Notes that freed rows are cleared on a server. Receipts stay open: freed blocks are not overwritten there.

@@ -9,7 +9,7 @@ use super::recorded::{
     RecordedMessage, ReplacedText, message_by_seq, set_time_and_model, texts_replaced_by, texts_replaced_in,
 };
 use crate::engine::failure::Failure;
-use crate::engine::sql::{OptionalExtension, Result, params};
+use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::forgetting::message_edits::MessageChanges;
 use crate::messages::versions;
@@ -186,17 +186,16 @@ impl ChangedTexts {
             return Ok(());
         };
         let version = &replaced.version;
-        let terms = text::index_terms(&version.content);
-        let tokens = text::estimate_tokens(&version.content);
-        self.changes.reword(unit, message.id, &version.content, &terms, tokens)?;
-        let said_at = version.said_at.unwrap_or(message.created_at);
-        set_time_and_model(
-            connection,
-            replaced.message_seq,
-            said_at,
-            replaced.day,
-            version.model.as_deref(),
-        )?;
+        let is_replaced_again = why == Restored::ByUndo
+            && pass_on(connection, replaced, version.said_at.unwrap_or(message.created_at))?;
+        if !is_replaced_again {
+            let terms = text::index_terms(&version.content);
+            let tokens = text::estimate_tokens(&version.content);
+            self.changes.reword(unit, message.id, &version.content, &terms, tokens)?;
+            let said_at = version.said_at.unwrap_or(message.created_at);
+            let model = version.model.as_deref();
+            set_time_and_model(connection, replaced.message_seq, said_at, replaced.day, model)?;
+        }
         if let (Some(digest), Restored::ByUndo) = (replaced.digest, why) {
             connection
                 .prepare_cached("DELETE FROM imported_messages WHERE scope = ?1 AND digest = ?2")?
@@ -261,6 +260,30 @@ impl ChangedTexts {
         self.reworded.push(id);
         Ok(())
     }
+}
+
+/// If the text that replaced this one was replaced in its turn, by a later import or by a person here, this one takes its place
+/// among the versions, and what is shown stays. False if it is shown.
+fn pass_on(connection: &Connection, replaced: &ReplacedText, said_at: Timestamp) -> Result<bool> {
+    let later: Option<i64> = connection
+        .prepare_cached(
+            "SELECT v.number FROM message_versions v LEFT JOIN replaced_messages r ON r.version = v.number
+             WHERE v.message_seq = ?1 AND v.number > ?2 AND v.taken_from IS NULL
+                 AND (v.role IS NULL OR r.version IS NOT NULL AND r.message_id IS NULL)
+             ORDER BY v.number LIMIT 1",
+        )?
+        .query_row([replaced.message_seq, replaced.number], |row| row.get(0))
+        .optional()?;
+    let Some(later) = later else { return Ok(false) };
+    connection
+        .prepare_cached(
+            "UPDATE message_versions SET content = ?2, said_at = ?3, model = ?4 WHERE number = ?1",
+        )?
+        .execute(params![later, replaced.version.content, microseconds(said_at), replaced.version.model])?;
+    connection
+        .prepare_cached("UPDATE replaced_messages SET day = ?2 WHERE version = ?1")?
+        .execute(params![later, replaced.day.to_string()])?;
+    Ok(true)
 }
 
 /// Brings back what a run replaced, at most `limit` texts. `None` if nothing is left to bring back.

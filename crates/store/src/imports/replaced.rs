@@ -37,7 +37,7 @@ impl Replacing {
         let connection = unit.connection;
         let known = self.of_digest(connection, &imported.digest)?;
         let (shown, is_new) = match known {
-            Some(shown) if shown.message.content == imported.message.content => (shown, false),
+            Some(shown) if is_same_text(&shown.message.content, &imported.message.content) => (shown, false),
             Some(shown) if self.shows_alternative(connection, &shown, imported)? => {
                 if !self.texts.put_back(unit, &shown, imported)? {
                     self.texts.reword(unit, &shown, imported, None)?;
@@ -192,7 +192,9 @@ impl Replacing {
         let is_same_place = next.message.role == new.role
             && next.message.speaker == new.speaker
             && (imported.alternatives().any(|other| next.shows(other))
-                || !imported.has_id && next.message.created_at == rows::as_stored(new.created_at));
+                || !imported.has_id
+                    && is_finer_than_a_minute(new.created_at)
+                    && next.message.created_at == rows::as_stored(new.created_at));
         Ok(Some(next)
             .filter(|_| is_same_place)
             .filter(|next| self.is_open(connection, next, new).unwrap_or(false)))
@@ -223,6 +225,28 @@ impl Replacing {
             .optional()?;
         seq.map_or(Ok(None), |seq| message_by_seq(connection, seq))
     }
+}
+
+/// True if the words are the same. Lines that name files differ with what the other program was told to export.
+fn is_same_text(one: &str, other: &str) -> bool {
+    fn words(text: &str) -> &str {
+        let mut words = text;
+        while let Some((before, last)) = words.rsplit_once('\n')
+            && last.starts_with('[')
+            && last.ends_with(']')
+        {
+            words = before;
+        }
+        let is_file = words.starts_with('[') && words.ends_with(']') && !words.contains('\n');
+        if is_file { "" } else { words }
+    }
+    one == other || words(one) == words(other)
+}
+
+/// True if a time is exact enough to tell messages apart. Several messages of a minute have the time of that minute in formats
+/// that know no seconds.
+fn is_finer_than_a_minute(at: Timestamp) -> bool {
+    at.as_second() % 60 != 0 || at.subsec_nanosecond() != 0
 }
 
 /// Stores what a version follows, and the version's number under its digest.

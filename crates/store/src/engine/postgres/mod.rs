@@ -2,6 +2,7 @@
 
 mod address;
 mod dialect;
+mod erased_words;
 mod holder;
 mod open;
 mod streams;
@@ -21,6 +22,7 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage, Statement};
 use crate::engine::sql::{Error, Parameters, Result, Row, WordDialect};
 
 pub use address::ServerAddress;
+pub(crate) use erased_words::clear_erased_words;
 pub(crate) use holder::PresenceNotes;
 pub(crate) use open::{begin_home, in_use, is_empty, is_held, open_for_reading, open_for_writing};
 use values::Owned;
@@ -141,9 +143,17 @@ impl Server {
         Ok(rows.into_iter().map(ServerRow::from).collect())
     }
 
-    /// The number that the last insert in this session was given.
-    pub(crate) fn last_number(&self) -> Result<i64> {
-        Ok(self.wait(self.client.borrow().query_one("SELECT lastval()", &[]))?.try_get(0)?)
+    /// Inserts rows; returns how many, and the number that the last one was given. Both questions are sent at once.
+    pub(crate) fn insert(&self, statement: &Statement, parameters: impl Parameters) -> Result<(usize, i64)> {
+        let values = owned(parameters)?;
+        let values = borrowed(&values);
+        let last_number = self.prepare("SELECT lastval()")?;
+        let client = self.client.borrow();
+        let (changed, row) = self.wait(async {
+            tokio::try_join!(client.execute(statement, &values), client.query_one(&last_number, &[]))
+        })?;
+        let changed = usize::try_from(changed).map_err(|_| Error::OutOfRange(changed.to_string()))?;
+        Ok((changed, row.try_get(0)?))
     }
 
     /// Runs statements of the store, separated by semicolons.

@@ -144,6 +144,18 @@ impl Connection {
         }
     }
 
+    /// Releases the savepoint `command` and makes it again. A server is asked once.
+    pub(crate) fn renew_savepoint(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(sqlite) => {
+                sqlite.prepare_cached("RELEASE command")?.execute([])?;
+                sqlite.prepare_cached("SAVEPOINT command")?.execute([])?;
+                Ok(())
+            }
+            Self::Postgres(server) => server.execute_script("RELEASE command; SAVEPOINT command"),
+        }
+    }
+
     /// Gives up a transaction that writes.
     pub(crate) fn roll_back(&self) -> Result<()> {
         match self {
@@ -204,10 +216,16 @@ impl Statement<'_> {
 
     /// Inserts one row; returns its number.
     pub(crate) fn insert(&mut self, parameters: impl Parameters) -> Result<i64> {
-        match (self.execute(parameters)?, self) {
-            (1, Self::Sqlite { connection, .. }) => Ok(connection.last_insert_rowid()),
-            (1, Self::Postgres { server, .. }) => server.last_number(),
-            (changed, _) => Err(Error::ChangedRows(changed)),
+        let (changed, number) = match self {
+            Self::Sqlite { connection, prepared } => {
+                bind(prepared, parameters)?;
+                (prepared.raw_execute()?, connection.last_insert_rowid())
+            }
+            Self::Postgres { server, prepared, .. } => server.insert(prepared, parameters)?,
+        };
+        match changed {
+            1 => Ok(number),
+            changed => Err(Error::ChangedRows(changed)),
         }
     }
 
