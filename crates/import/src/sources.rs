@@ -110,7 +110,10 @@ impl Sources {
         let metadata = path.metadata().map_err(ImportError::io(name))?;
         if !metadata.is_file() {
             // A pipe would be waited for.
-            let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a file");
+            let error = std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                "it is a pipe or a device; save what it gives to a file first",
+            );
             return Err(ImportError::io(name)(error));
         }
         let size = metadata.len();

@@ -27,6 +27,19 @@ pub(crate) struct Home {
     database: Option<String>,
 }
 
+/// Everything in a database on a server. A dump fails while an erasure exchanges an index that it had just found.
+fn dumped(database: &str) -> Vec<u8> {
+    let mut said = String::new();
+    for _ in 0..20 {
+        let dump = Command::new("pg_dump").arg(database).output().unwrap();
+        if dump.status.success() {
+            return dump.stdout;
+        }
+        said = String::from_utf8_lossy(&dump.stderr).into_owned();
+    }
+    panic!("{said}")
+}
+
 impl Home {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), database: postgres::fresh_home().unwrap() }
@@ -35,7 +48,7 @@ impl Home {
     /// Whether its memory holds these bytes anywhere, as far as its database can be asked.
     pub(crate) fn holds(&self, part: &str) -> bool {
         let bytes = match &self.database {
-            Some(database) => Command::new("pg_dump").arg(database).output().unwrap().stdout,
+            Some(database) => dumped(database),
             None => std::fs::read(self.file("echovessel.db")).unwrap(),
         };
         assert!(!bytes.is_empty());

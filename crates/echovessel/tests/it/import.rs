@@ -96,6 +96,19 @@ async fn look_says_what_is_in_a_file_and_writes_nothing() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn pipe_is_refused_instead_of_waited_for() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let pipe = home.path().parent().unwrap().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for more in [&["--look"][..], &["--character"], &["--yes"]] {
+        let arguments = [&["import", pipe.to_str().unwrap()], more].concat();
+        let refused = run(&home, &settings, &arguments).await;
+        assert!(refused.code == 1 && refused.err.contains("a pipe or a device"), "{more:?}: {}", refused.err);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn imported_messages_keep_words_speakers_dates_and_order() {
     let (home, settings) = (Home::new(), Settings::offline());

@@ -26,6 +26,10 @@ pub(super) enum WholeHome {
 impl WholeHome {
     /// The home at this path, if there is one.
     pub(super) fn find(path: &Path) -> Option<Self> {
+        // A pipe would be waited for.
+        if !path.is_file() && !path.is_dir() {
+            return None;
+        }
         if let Some(found) = store::look_at_archive(path) {
             return Some(Self::Archive(path.to_owned(), found));
         }
