@@ -1,15 +1,23 @@
 //! What a server still holds of erased words, as far as this program can reach it.
 
+use std::time::Duration;
+
 use memory::ports::StoreError;
 
 use super::ServerAddress;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, Result};
 
+/// Size up to which an index is built at once: others wait for milliseconds. A larger one is built beside its old form, which
+/// takes longer.
+const AT_ONCE_MAX: u64 = 8 << 20;
+/// Time for which building at once waits for those who read.
+const LOCK_LIMIT: Duration = Duration::from_secs(1);
+
 /// Indexes over words, of the tables whose words are kept out of statistics: a key stays in an index after its row is gone, as a
 /// separator or as an entry without rows.
 const WORD_INDEXES: &str = "
-    SELECT DISTINCT CAST(i.indexrelid::regclass AS TEXT), i.indisvalid
+    SELECT DISTINCT CAST(i.indexrelid::regclass AS TEXT), i.indisvalid, pg_relation_size(i.indexrelid)
     FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid JOIN pg_attribute k ON k.attrelid = i.indexrelid
     WHERE t.relnamespace = CAST(CAST(current_schema() AS TEXT) AS regnamespace)
         AND k.atttypid IN ('text'::regtype, 'tsvector'::regtype)
@@ -22,14 +30,23 @@ pub(crate) fn clear_erased_words(address: &ServerAddress) -> std::result::Result
     let connection = Connection::Postgres(Box::new(address.connect()?));
     let cleared = || -> Result<()> {
         connection.execute_batch("VACUUM")?;
-        let indexes: Vec<(String, bool)> = connection
+        let indexes: Vec<(String, bool, u64)> = connection
             .prepare_cached(WORD_INDEXES)?
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_>>()?;
-        for (index, is_valid) in indexes {
-            // An invalid one was left by a rebuilding that was cut off.
-            let statement = if is_valid { "REINDEX INDEX CONCURRENTLY" } else { "DROP INDEX CONCURRENTLY" };
-            connection.execute_batch(&format!("{statement} {index}"))?;
+        for (index, is_valid, bytes) in indexes {
+            if !is_valid {
+                // It was left by a rebuilding that was cut off.
+                connection.execute_batch(&format!("DROP INDEX CONCURRENTLY {index}"))?;
+                continue;
+            }
+            let limit = LOCK_LIMIT.as_millis();
+            let at_once = format!("SET lock_timeout = {limit}; REINDEX INDEX {index}");
+            if bytes <= AT_ONCE_MAX && connection.execute_batch(&at_once).is_ok() {
+                continue;
+            }
+            connection.execute_batch("SET lock_timeout = 0")?;
+            connection.execute_batch(&format!("REINDEX INDEX CONCURRENTLY {index}"))?;
         }
         Ok(())
     };
