@@ -167,7 +167,7 @@ async fn killed_backups_leave_no_words_and_no_half_of_a_file() {
     assert!(left.is_empty(), "{left:?}");
     run(&home, &settings, &["stop"]).await.well();
 
-    // What was left is gone with the next start, too; other files in the folder stay.
+    // A start removes unfinished backups, too. Other files in the folder stay.
     for name in ["echovessel-20260101T000000Z.new", "echovessel-20260101T000000Z.db.bak"] {
         fs::write(home.file("backups").join(name), KEPT).unwrap();
     }

@@ -219,7 +219,7 @@ impl Daemon {
         status.success()
     }
 
-    /// How it ended, if it has.
+    /// The exit status; `None` while it runs.
     pub(crate) fn try_ended(&mut self) -> Option<std::process::ExitStatus> {
         self.process.try_wait().unwrap()
     }

@@ -107,7 +107,7 @@ fn month_and_clock(text: &str) -> Option<DateTime> {
 
 /// A time of day and nothing else.
 fn time_of_day(text: &str) -> Option<Time> {
-    // What is before a clock may name the half of the day.
+    // `clock_after` expects text before the digits, where the half of the day may be named.
     let text = format!(" {}", text.trim());
     let (clock, rest) = clock_after(&text)?;
     rest.trim().is_empty().then(|| clock.time())

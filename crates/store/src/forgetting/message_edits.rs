@@ -48,7 +48,7 @@ impl MessageChanges {
         self.going.changed.contains_key(&seq) || self.going.messages.contains_key(&seq)
     }
 
-    /// Gives a message another text. Its earlier text is kept by whoever calls.
+    /// Gives a message another text. The caller stores the earlier one as a version.
     pub(crate) fn reword(
         &mut self,
         unit: &mut UnitOfWork<'_>,

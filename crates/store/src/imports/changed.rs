@@ -84,8 +84,7 @@ impl ChangedTexts {
         Ok(())
     }
 
-    /// Gives a message the text back that an earlier import replaced, with the branch that followed it. False if none replaced
-    /// this text.
+    /// Restores the text that an earlier import replaced, and the branch that followed it. False if no import replaced this text.
     pub(super) fn put_back(
         &mut self,
         unit: &mut UnitOfWork<'_>,

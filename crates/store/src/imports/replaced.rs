@@ -27,8 +27,8 @@ impl Replacing {
         Self { texts: ChangedTexts::new(run, scope, at), previous: None }
     }
 
-    /// Settles a message that the memory has in some form. Returns whether its text is new to the memory; `None` if it is to be
-    /// inserted.
+    /// Compares a message with what earlier imports recorded of it, and changes that if need be. Returns whether its text is new;
+    /// `None` if no earlier import has the message, so that it must be inserted.
     pub(super) fn settle(
         &mut self,
         unit: &mut UnitOfWork<'_>,
@@ -76,7 +76,7 @@ impl Replacing {
             follow(unit.connection, &mut numbers, version, other)?;
             self.take_out(unit, seq, version, (imported, other))?;
         }
-        // What this import brings is followed by nothing of an earlier one.
+        // No message of an earlier import follows one that this import inserted.
         self.previous = None;
         Ok(())
     }

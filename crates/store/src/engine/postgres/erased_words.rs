@@ -8,8 +8,8 @@ use super::ServerAddress;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, Result};
 
-/// Size up to which an index is built at once: others wait for milliseconds. A larger one is built beside its old form, which
-/// takes longer.
+/// Size in bytes up to which an index is rebuilt under a lock, which blocks others for milliseconds. A larger index is rebuilt
+/// concurrently, which is slower.
 const AT_ONCE_MAX: u64 = 8 << 20;
 /// Time for which building at once waits for those who read.
 const LOCK_LIMIT: Duration = Duration::from_secs(1);

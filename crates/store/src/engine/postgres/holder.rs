@@ -69,7 +69,7 @@ impl PresenceNotes {
         let (ended, is_ended) = channel::<()>();
         let body = move || {
             while is_ended.recv_timeout(NOTED_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // A failure is tried again at the next time; whoever writes is told of it.
+                // The next note tries again. Writes report the failure to their callers.
                 match server.reconnect_if_lost().and_then(|()| server.change(&note)) {
                     Ok(0) => {
                         tracing::error!(

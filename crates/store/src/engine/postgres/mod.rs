@@ -45,8 +45,8 @@ pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
     and: " & ",
 };
 
-/// Time for which a transaction may stand still, as when its process is stopped, before the server ends it: others wait for its
-/// locks.
+/// Time after which the server ends a transaction that does nothing, for instance because its process is stopped. Others wait for
+/// its locks meanwhile.
 const STANDSTILL_LIMIT: Duration = Duration::from_secs(10);
 /// Time for which a program looks for a commit that the server has not confirmed.
 const CONFIRMATION_LIMIT: Duration = Duration::from_secs(30);
@@ -250,7 +250,7 @@ impl Server {
     pub(crate) fn commit_write(&self) -> Result<()> {
         self.in_transaction.set(false);
         match self.execute_script("COMMIT") {
-            Err(error) if error.leaves_open() && self.program.borrow().is_some() => self.find_commit(),
+            Err(error) if error.is_lost_connection() && self.program.borrow().is_some() => self.find_commit(),
             outcome => outcome,
         }
     }
@@ -299,7 +299,7 @@ impl Server {
 /// Connects, and has a task drive the connection.
 async fn reach(address: &ServerAddress) -> Result<(Client, JoinHandle<()>)> {
     let limit = address::CONNECT_TIMEOUT;
-    // Whoever waits for an answer is told of the connection's end.
+    // When the connection ends, each pending answer fails; the task's own result says nothing more.
     let connecting = async {
         Ok::<_, tokio_postgres::Error>(match &address.tls {
             Some(tls) => {

@@ -114,7 +114,7 @@ pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<S
     let mut first_seen = None;
     loop {
         begin(&connection, address)?;
-        let found = holder_of(&connection).map_err(failed)?;
+        let found = holder_of(&connection, address)?;
         let taken = match found {
             Holder::None => {
                 Some(prepare(&connection, address).and_then(|()| take(&connection).map_err(failed)))
@@ -157,11 +157,22 @@ fn not_a_server() -> StoreError {
 }
 
 /// The program that holds the home; its row is locked until the transaction ends. Nobody does where its table is not there yet.
-fn holder_of(connection: &Connection) -> Result<Holder> {
+fn holder_of(connection: &Connection, address: &ServerAddress) -> std::result::Result<Holder, StoreError> {
     let has_table = "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'writer')";
-    match connection.query_row(has_table, [], |row| row.get(0))? {
-        true => holder(connection),
-        false => Ok(Holder::None),
+    let found = match connection.query_row(has_table, [], |row| row.get(0)) {
+        Ok(true) => holder(connection),
+        Ok(false) => Ok(Holder::None),
+        Err(error) => Err(error),
+    };
+    // Its holder may be in a transaction that takes longer than the wait for the row.
+    found.map_err(|error| refused(error, address))
+}
+
+/// The error of a wait for another program, or of the server.
+fn refused(error: Error, address: &ServerAddress) -> StoreError {
+    match error.is_lock_timeout() {
+        true => in_use(address),
+        false => Failure::from(error).of_write(),
     }
 }
 
@@ -177,7 +188,7 @@ pub(crate) fn begin_home(
     let failed = |error: Error| Failure::from(error).of_write();
     let connection = Connection::Postgres(Box::new(address.connect()?));
     begin(&connection, address)?;
-    if holder_of(&connection).map_err(failed)? != Holder::None {
+    if holder_of(&connection, address)? != Holder::None {
         return Err(in_use(address));
     }
     let found = version(&connection).map_err(failed)?;
@@ -205,17 +216,14 @@ fn begin(connection: &Connection, address: &ServerAddress) -> std::result::Resul
         .map_err(failed)?;
     let locked =
         connection.query_row("SELECT pg_advisory_xact_lock(?1) IS NULL", [MIGRATION_LOCK], |_| Ok(()));
-    match locked.map_err(failed) {
-        Err(StoreError::Busy(_)) => Err(in_use(address)),
-        locked => locked,
-    }
+    locked.map_err(|error| refused(error, address))
 }
 
 /// True if a program has the home and is alive.
 pub(crate) fn is_held(address: &ServerAddress) -> std::result::Result<bool, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
     begin(&connection, address)?;
-    let found = holder_of(&connection).map_err(|error| Failure::from(error).of_read())?;
+    let found = holder_of(&connection, address)?;
     Ok(found != Holder::None)
 }
 

@@ -40,7 +40,7 @@ impl Tls {
         Ok(Self { config: Arc::new(config.with_no_client_auth()) })
     }
 
-    /// Encrypts, and takes any certificate: whoever can answer in the server's place can read and change everything.
+    /// Encrypts and accepts any certificate. This protects from listeners, not from somebody who poses as the server.
     pub(super) fn unverified() -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))

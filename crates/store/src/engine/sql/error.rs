@@ -46,8 +46,13 @@ const GOING_AWAY: &[SqlState] = &[
 ];
 
 impl Error {
-    /// True if the connection to a server was lost, or the server is away: what was not committed is not written, and may be
-    /// done again.
+    /// True if the wait for a lock took longer than its limit.
+    pub(crate) fn is_lock_timeout(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
+    }
+
+    /// True if the connection to a server was lost, or the server is away. Work that was not committed can be run again; a
+    /// commit that fails so may have been done.
     pub(crate) fn is_lost_connection(&self) -> bool {
         match self {
             Self::NoAnswer(_) | Self::NotCommitted => true,
@@ -57,11 +62,6 @@ impl Error {
             },
             _ => false,
         }
-    }
-
-    /// True if a commit that ends in this way may have been done.
-    pub(crate) fn leaves_open(&self) -> bool {
-        self.is_lost_connection()
     }
 
     /// The same error, with the column that was read.

@@ -219,6 +219,20 @@ async fn one_program_writes_at_a_time() -> Outcome {
     let (first, scope) = open(&address, StoreOptions::default()).await?;
     let refused = SqliteStore::open_on_server(&address, StoreOptions::default());
     assert!(matches!(&refused, Err(StoreError::Unusable(reason)) if reason.contains("another EchoVessel")));
+    // Also while it is in a transaction that takes long.
+    let lock = "BEGIN; SELECT 1 FROM writer FOR UPDATE; SELECT pg_sleep(30)";
+    let mut locking = std::process::Command::new("psql").args(["-qAt", "-c", lock, &database]).spawn()?;
+    let locked =
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND pid <> pg_backend_pid()";
+    while query(&database, locked)? != ["1"] {}
+    let refused = SqliteStore::open_on_server(&address, StoreOptions::default());
+    locking.kill()?;
+    locking.wait()?;
+    query(
+        &database,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND pid <> pg_backend_pid()",
+    )?;
+    assert!(matches!(&refused, Err(StoreError::Unusable(reason)) if reason.contains("another EchoVessel")));
     first.close().await?;
     let began = Instant::now();
     let (second, _) = open(&address, StoreOptions::default()).await?;
