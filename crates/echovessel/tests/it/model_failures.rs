@@ -161,7 +161,7 @@ async fn a_model_that_is_not_there() {
     let model = scripts::model().await;
     let home = Home::new();
     let settings = Settings::talking_to(&model);
-    drop(model);
+    model.stop().await;
     let daemon = Daemon::start(&home, &settings).await;
     let mut watcher = Watcher::open(&daemon).await;
     let said = daemon.say("self", LINE).await;

@@ -341,7 +341,7 @@ async fn check_asks_the_endpoint_and_doctor_says_the_same() {
     assert!(doctor.code == 1 && doctor.out.contains("does not offer the model scripted"), "{}", doctor.out);
     let status = run(&home, &settings, &["status"]).await.well();
     assert!(status.contains("does not offer the model scripted"), "{status}");
-    drop(model);
+    model.stop().await;
     let gone = check().await;
     assert!(gone["ok"] == false && gone["detail"].as_str().unwrap().contains("cannot be reached"), "{gone}");
 }
@@ -353,7 +353,7 @@ async fn server_that_was_found_and_went_away_is_missed_and_found_again() {
     let daemon = Daemon::start(&home, &offline().key("llm.base_url", model.base_url())).await;
     let check = async || daemon.post("/api/admin/model/check", &json!({})).await;
     assert_eq!(check().await["llm"]["provider"], "openai", "`auto` looks at llm.base_url first");
-    drop(model);
+    model.stop().await;
     let gone = check().await;
     assert!(
         gone["ok"] == false && gone["detail"].as_str().unwrap().contains("does not answer any more"),

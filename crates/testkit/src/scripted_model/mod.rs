@@ -36,7 +36,7 @@ pub const EMBEDDINGS: &str = "embeddings";
 /// fits; else `"reply"` when it is streamed, else [`UNNAMED`]. It is answered by the next reply queued for the task,
 /// else by the task's function, else with 404 and a message that names the task.
 ///
-/// Dropping it stops the server and closes its connections.
+/// Dropping it stops the server and closes its connections soon after; [`stop`](Self::stop) waits until that is done.
 pub struct ScriptedModel {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -47,6 +47,7 @@ pub struct ScriptedModel {
 struct Shared {
     script: Mutex<Script>,
     changed: Notify,
+    stopping: Notify,
 }
 
 #[derive(Default)]
@@ -127,6 +128,13 @@ impl ScriptedModel {
     /// From now on answers 401 to every request without this key, and repeats what it got instead, as some endpoints do.
     pub fn require_key(&self, key: &str) {
         self.shared.lock().key = Some(key.to_owned());
+    }
+
+    /// Stops the server. From now on its address refuses connections, until [`start_on`](Self::start_on) takes it.
+    pub async fn stop(mut self) {
+        self.shared.stopping.notify_one();
+        // Fails only if the accepting task panicked; then its listener is closed all the same.
+        let _ = (&mut self.accepting).await;
     }
 
     /// Everything that was asked, in order.

@@ -15,13 +15,20 @@ use super::request::RecordedRequest;
 use super::{EMBEDDINGS, Shared};
 use platforms::http::{HttpRequest, HttpResponse, begin_chunked, read_request, write_chunk, write_response};
 
-/// Serves every connection; ends them all when it is dropped.
+/// Serves every connection until the server is stopped; ends them all then, or when it is dropped.
 pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
-    while let Ok((connection, _)) = listener.accept().await {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = shared.stopping.notified() => break,
+        };
+        let Ok((connection, _)) = accepted else { break };
         connections.spawn(serve(connection, Arc::clone(&shared)));
         while connections.try_join_next().is_some() {}
     }
+    drop(listener);
+    connections.shutdown().await;
 }
 
 /// Use of a connection after a response.

@@ -296,7 +296,7 @@ async fn it_stops_when_dropped() {
     let model = ScriptedModel::start().await.unwrap();
     model.on("reply", |_| Reply::text("hi"));
     let request = completion(&model, &streamed());
-    drop(model);
+    model.stop().await;
     assert!(request.send().await.is_err());
 }
 
