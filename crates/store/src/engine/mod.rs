@@ -75,6 +75,8 @@ pub struct SqliteStore {
     readers: Readers,
     /// Of a home on a server that this program writes.
     presence: Mutex<Option<PresenceNotes>>,
+    /// Held while a server removes what it still holds of erased words.
+    pub(crate) clearing: tokio::sync::Mutex<()>,
     pub(crate) frequencies: Arc<Frequencies>,
     pub(crate) changes_by_word: Arc<ChangesByWord>,
 }
@@ -99,6 +101,7 @@ impl SqliteStore {
             writer,
             readers,
             presence: Mutex::default(),
+            clearing: tokio::sync::Mutex::default(),
             options,
             frequencies,
             changes_by_word,
@@ -163,6 +166,7 @@ impl SqliteStore {
             writer,
             readers,
             presence: Mutex::new(presence),
+            clearing: tokio::sync::Mutex::default(),
             options,
             frequencies,
             changes_by_word: Arc::default(),

@@ -31,7 +31,7 @@ use memory::ports::{ForgetStore, StoreError};
 use memory::{PersonaId, Scope};
 
 use crate::engine::failure::Failure;
-use crate::engine::postgres::clear_erased_words;
+use crate::engine::postgres::{clear_erased_words, note_cleared};
 use crate::engine::writer::UnitOfWork;
 use crate::engine::{SqliteStore, blocking};
 use crate::hub::{self, HubForgetting};
@@ -116,9 +116,12 @@ impl ForgetStore for SqliteStore {
         let Some(address) = self.address.clone() else {
             return self.writer.run_alone(move |unit| Ok(overwrite::overwrite(unit.connection, at)?)).await;
         };
+        // Two would wait for each other at every table. The second finds nothing left to do.
+        let _alone = self.clearing.lock().await;
         // On a connection of its own: it may take minutes, and nobody has to wait for it.
-        blocking(move || clear_erased_words(&address)).await?;
-        self.write(|unit| Ok(overwrite::note_cleared(unit.connection)?)).await?;
+        let cleared = blocking(move || clear_erased_words(&address)).await?;
+        // Receipts stay open: freed blocks are not overwritten on a server.
+        self.write(move |unit| Ok(note_cleared(unit.connection, cleared)?)).await?;
         Ok(true)
     }
 

@@ -24,7 +24,10 @@ const FREE_SHARE: u64 = 4;
 /// Notes that something was forgotten since pages were last overwritten.
 pub(crate) fn make_due(connection: &Connection) -> Result<()> {
     connection
-        .prepare_cached("INSERT INTO overwriting_due (number) VALUES (1) ON CONFLICT DO NOTHING")?
+        .prepare_cached(
+            // Written again where it is due already: a server then knows that its last clearing began too early.
+            "INSERT INTO overwriting_due (number) VALUES (1) ON CONFLICT (number) DO UPDATE SET number = 1",
+        )?
         .execute([])?;
     Ok(())
 }
@@ -68,11 +71,6 @@ fn note(connection: &Connection, whole: bool, at: Timestamp) -> Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// Notes that freed rows are cleared on a server. Receipts stay open: freed blocks are not overwritten there.
-pub(super) fn note_cleared(connection: &Connection) -> Result<()> {
-    note(connection, false, Timestamp::UNIX_EPOCH)
 }
 
 /// Other databases beside this one, and in folders beside it that hold backups: by what is in them, not by their names.

@@ -1,6 +1,7 @@
 //! Homes on a PostgreSQL server: what is refused, and that the schema is that of a file. `scripts/with-postgres` starts the
 //! server.
 
+mod clearing;
 mod faults;
 mod tls;
 

@@ -6,7 +6,7 @@ use memory::ports::StoreError;
 
 use super::ServerAddress;
 use crate::engine::failure::Failure;
-use crate::engine::sql::{Connection, Result};
+use crate::engine::sql::{Connection, OptionalExtension as _, Result};
 
 /// Size in bytes up to which an index is rebuilt under a lock, which blocks others for milliseconds. A larger index is rebuilt
 /// concurrently, which is slower.
@@ -24,12 +24,40 @@ const WORD_INDEXES: &str = "
         AND EXISTS (SELECT 1 FROM pg_attribute c WHERE c.attrelid = t.oid AND c.attstattarget = 0)
     ORDER BY 1";
 
+/// The tables of the home, and of nobody else who uses the database.
+const TABLES: &str = "
+    SELECT CAST(oid::regclass AS TEXT) FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = CAST(CAST(current_schema() AS TEXT) AS regnamespace) ORDER BY 1";
+
+/// Number of the transaction that last erased something which is not cleared yet.
+const DUE: &str = "SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) FROM overwriting_due";
+
+/// Erasures whose words are cleared, by the transaction of the last one. None if nothing was due.
+#[derive(Clone, Copy)]
+pub(crate) struct Cleared(Option<i64>);
+
+/// Notes that these erasures are cleared. One that ended meanwhile stays due.
+pub(crate) fn note_cleared(connection: &Connection, Cleared(last): Cleared) -> Result<()> {
+    if let Some(last) = last {
+        connection
+            .prepare_cached("DELETE FROM overwriting_due WHERE CAST(CAST(xmin AS TEXT) AS BIGINT) = ?1")?
+            .execute([last])?;
+    }
+    Ok(())
+}
+
 /// Removes deleted rows on a server, and builds indexes over words again, while others read and write. The server's log, replicas,
 /// backups and freed blocks are its operator's.
-pub(crate) fn clear_erased_words(address: &ServerAddress) -> std::result::Result<(), StoreError> {
+pub(crate) fn clear_erased_words(address: &ServerAddress) -> std::result::Result<Cleared, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
-    let cleared = || -> Result<()> {
-        connection.execute_batch("VACUUM")?;
+    let cleared = || -> Result<Cleared> {
+        let last: Option<i64> = connection.prepare_cached(DUE)?.query_row([], |row| row.get(0)).optional()?;
+        if last.is_none() {
+            return Ok(Cleared(None));
+        }
+        let tables: Vec<String> =
+            connection.prepare_cached(TABLES)?.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
+        connection.execute_batch(&format!("VACUUM {}", tables.join(", ")))?;
         let indexes: Vec<(String, bool, u64)> = connection
             .prepare_cached(WORD_INDEXES)?
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
@@ -48,7 +76,7 @@ pub(crate) fn clear_erased_words(address: &ServerAddress) -> std::result::Result
             connection.execute_batch("SET lock_timeout = 0")?;
             connection.execute_batch(&format!("REINDEX INDEX CONCURRENTLY {index}"))?;
         }
-        Ok(())
+        Ok(Cleared(last))
     };
     cleared().map_err(|error| Failure::from(error).of_write())
 }

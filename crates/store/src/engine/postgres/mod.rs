@@ -22,7 +22,7 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage, Statement};
 use crate::engine::sql::{Error, Parameters, Result, Row, WordDialect};
 
 pub use address::ServerAddress;
-pub(crate) use erased_words::clear_erased_words;
+pub(crate) use erased_words::{clear_erased_words, note_cleared};
 pub(crate) use holder::PresenceNotes;
 pub(crate) use open::{begin_home, in_use, is_empty, is_held, open_for_reading, open_for_writing};
 use values::Owned;
