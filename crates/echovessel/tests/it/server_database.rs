@@ -3,7 +3,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::postgres::{fresh_database, query};
+use tempfile::TempDir;
+use testkit::postgres::{fresh_database, fresh_home, query};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, eventually, pause, within};
@@ -59,40 +63,68 @@ async fn second_daemon_on_one_database_is_refused() {
     assert!(ran.err.contains("another EchoVessel has it"), "{}", ran.err);
 }
 
-/// The processes of the server that work for this database.
-fn backends(database: &str) -> Vec<String> {
-    let others =
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    query(database, others).unwrap()
+/// A socket before that of the server.
+struct Proxy {
+    folder: TempDir,
+    silenced: watch::Sender<bool>,
+    /// Ends with the proxy, and its connections with it.
+    _forwarding: JoinSet<()>,
 }
 
-fn send(signal: &str, processes: &[String]) {
-    let sent = std::process::Command::new("kill").arg(format!("-{signal}")).args(processes).status();
-    assert!(sent.unwrap().success());
+impl Proxy {
+    fn start() -> Self {
+        let server = format!("{}/.s.PGSQL.5432", std::env::var("ECHOVESSEL_TEST_POSTGRES").unwrap());
+        let folder = TempDir::new().unwrap();
+        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+        let (silenced, is_silenced) = watch::channel(false);
+        let mut forwarding = JoinSet::new();
+        forwarding.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((mut client, _)) = listener.accept().await {
+                let mut server = UnixStream::connect(&server).await.unwrap();
+                let mut is_silenced = is_silenced.clone();
+                connections.spawn(async move {
+                    tokio::select! {
+                        _ended = tokio::io::copy_bidirectional(&mut client, &mut server) => return,
+                        _silenced = is_silenced.changed() => {}
+                    }
+                    std::future::pending::<()>().await;
+                });
+            }
+        });
+        Self { folder, silenced, _forwarding: forwarding }
+    }
+
+    /// The address of this database through the proxy.
+    fn address(&self, database: &str) -> String {
+        let name = database.trim_start_matches("postgres:///").split('?').next().unwrap();
+        format!("postgres:///{name}?host={}&user=echovessel", self.folder.path().display())
+    }
+
+    /// From now on everything is taken and nothing passes.
+    fn fall_silent(&self) {
+        self.silenced.send_replace(true);
+    }
 }
 
-/// The network takes everything and answers nothing: the server's processes stand still.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn daemon_ends_in_time_while_the_server_is_silent() {
-    let database = fresh_database().unwrap().unwrap();
-    let (home, settings) = (Home::new(), Settings::offline().key("storage.url", &database));
+    let (database, proxy) = (fresh_home().unwrap().unwrap(), Proxy::start());
+    let (home, settings) = (Home::new(), Settings::offline().key("storage.url", proxy.address(&database)));
     let mut daemon = Daemon::start(&home, &settings).await;
-    let silent = backends(&database);
-    assert!(silent.len() > 2, "{silent:?}");
-    send("STOP", &silent);
+    proxy.fall_silent();
     // A write and a read that wait.
     let waited = tokio::time::timeout(Duration::from_secs(1), daemon.say("self", "hello")).await;
     let began = Instant::now();
     daemon.signal("TERM");
     within(Duration::from_secs(40), "the daemon ends", async || daemon.try_ended()).await;
-    send("CONT", &silent);
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     assert!(waited.is_err(), "the server was not silent");
-    drop(daemon);
+    drop((daemon, proxy));
 
     // The next one has the home at once.
-    let daemon = Daemon::start(&home, &settings).await;
+    let daemon = Daemon::start(&home, &Settings::offline().key("storage.url", &database)).await;
     assert!(daemon.history("self").await.len() <= 1);
 }
 
