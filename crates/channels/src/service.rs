@@ -32,11 +32,8 @@ pub struct ChannelSettings {
 
 /// The dependencies of the channels.
 pub struct ChannelsParts {
-    /// The persona's life. It knows the channels, and takes what they receive.
-    pub runtime: Runtime,
     pub store: Arc<dyn ChannelStore>,
-    /// The channels with their settings.
-    pub channels: Vec<(Arc<dyn Channel>, ChannelSettings)>,
+    pub clock: Arc<dyn Clock>,
     pub random: Box<dyn Fn() -> [u8; 32] + Send + Sync>,
 }
 
@@ -70,24 +67,39 @@ pub(crate) struct Connection {
 }
 
 impl Channels {
-    /// Puts the channels together and makes the runtime know them. To be called before the runtime starts.
-    pub fn new(parts: ChannelsParts) -> (Self, Runtime) {
-        let stop = CancellationToken::new();
-        let connection = |(channel, settings)| Arc::new(Connection::new(channel, settings, &stop));
+    /// No channel yet; [`Channels::add`] adds those of the start.
+    pub fn new(parts: ChannelsParts) -> Self {
         let shared = Arc::new(Shared {
             store: parts.store,
-            clock: parts.runtime.shared_clock(),
+            clock: parts.clock,
             random: parts.random,
-            connections: ArcSwap::from_pointee(parts.channels.into_iter().map(connection).collect()),
+            connections: ArcSwap::default(),
             changing: tokio::sync::Mutex::default(),
             codes: Mutex::default(),
-            stop,
+            stop: CancellationToken::new(),
         });
-        parts.runtime.attach_channels(shared.clone());
-        (Self { shared }, parts.runtime)
+        Self { shared }
     }
 
-    /// Connects all channels: each receives and delivers until [`Channels::stop`].
+    /// The channels as the runtime knows them.
+    pub fn outbound(&self) -> Arc<dyn OutboundChannels> {
+        self.shared.clone()
+    }
+
+    /// Adds a channel before the runtime starts, so that what waits from before is delivered by it. [`Channels::start`] connects it.
+    pub fn add(&self, channel: Arc<dyn Channel>, settings: ChannelSettings) {
+        self.push(channel, settings);
+    }
+
+    fn push(&self, channel: Arc<dyn Channel>, settings: ChannelSettings) -> Arc<Connection> {
+        let connection = Arc::new(Connection::new(channel, settings, &self.shared.stop));
+        let mut connections = self.shared.connections.load().to_vec();
+        connections.push(connection.clone());
+        self.shared.connections.store(Arc::new(connections));
+        connection
+    }
+
+    /// Connects all channels: each receives and delivers until [`Channels::stop`]. The runtime has started.
     pub fn start(&self, runtime: &Runtime) {
         for connection in &**self.shared.connections.load() {
             self.run(connection.clone(), runtime);
@@ -98,10 +110,7 @@ impl Channels {
     pub async fn connect(&self, runtime: &Runtime, channel: Arc<dyn Channel>, settings: ChannelSettings) {
         let _changing = self.shared.changing.lock().await;
         self.close(channel.id()).await;
-        let connection = Arc::new(Connection::new(channel, settings, &self.shared.stop));
-        let mut connections = self.shared.connections.load().to_vec();
-        connections.push(connection.clone());
-        self.shared.connections.store(Arc::new(connections));
+        let connection = self.push(channel, settings);
         self.run(connection, runtime);
     }
 

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use channels::{
-    ChannelSettings, Channels, ChannelsParts, DISCORD_API, Discord, DiscordSettings, TELEGRAM_API, Telegram,
-    TelegramSettings,
+    ChannelSettings, DISCORD_API, Discord, DiscordSettings, TELEGRAM_API, Telegram, TelegramSettings,
 };
 use memory::ports::Clock;
 use reqwest::Url;
@@ -16,16 +15,7 @@ use crate::config::{Config, ConfigError};
 use crate::home::Home;
 use crate::language_model::{EndpointKey, environment_key};
 use crate::secrets::Secrets;
-use crate::system::random_bytes;
 use crate::wiring::Services;
-
-/// The channels, and the hosts that they speak with.
-pub(crate) struct Outbound {
-    /// The channels; none is started yet.
-    pub(crate) channels: Channels,
-    /// For the start line: `api.telegram.org for Telegram`.
-    pub(crate) hosts: Vec<String>,
-}
 
 /// A platform on which a bot can talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +28,7 @@ pub(crate) enum Bot {
 pub(crate) struct BotChannel {
     pub(crate) channel: Arc<dyn channels::Channel>,
     pub(crate) settings: ChannelSettings,
-    /// Hosts that it connects to, in the form of [`Outbound::hosts`].
+    /// Hosts that it connects to, as `api.telegram.org for Telegram`.
     hosts: String,
 }
 
@@ -130,12 +120,13 @@ impl Bot {
     }
 }
 
-/// Sets up what is enabled and makes the runtime know it. To be called before the runtime starts.
+/// Adds the channels that are enabled, and returns the hosts that they speak with, as `api.telegram.org for Telegram`. To be called
+/// before the runtime starts.
 ///
 /// # Errors
 /// When an enabled channel can't work: its token is missing, or its address would send the token in the open.
-pub(crate) fn open(config: &Config, home: &Home, services: &Services) -> anyhow::Result<Outbound> {
-    open_with_tokens(config, services, &|bot| {
+pub(crate) fn add_channels(config: &Config, home: &Home, services: &Services) -> anyhow::Result<Vec<String>> {
+    add_with_tokens(config, services, &|bot| {
         let found = bot.token(config, home)?;
         let (id, variable) = (bot.id(), &found.variable);
         found.key.ok_or_else(|| {
@@ -148,27 +139,20 @@ pub(crate) fn open(config: &Config, home: &Home, services: &Services) -> anyhow:
     })
 }
 
-/// Like [`open`], with tokens from elsewhere.
+/// Like [`add_channels`], with tokens from elsewhere.
 ///
 /// # Errors
-/// As [`open`], and those of `token`.
-pub(crate) fn open_with_tokens(
+/// As [`add_channels`], and those of `token`.
+pub(crate) fn add_with_tokens(
     config: &Config,
     services: &Services,
     token: &dyn Fn(Bot) -> anyhow::Result<SecretString>,
-) -> anyhow::Result<Outbound> {
-    let mut enabled = Vec::new();
+) -> anyhow::Result<Vec<String>> {
     let mut hosts = Vec::new();
     for bot in Bot::ALL.into_iter().filter(|bot| bot.is_enabled(config)) {
         let found = bot.channel(config, token(bot)?, services.runtime.shared_clock())?;
         hosts.push(found.hosts);
-        enabled.push((found.channel, found.settings));
+        services.channels.add(found.channel, found.settings);
     }
-    let (channels, _) = Channels::new(ChannelsParts {
-        runtime: services.runtime.clone(),
-        store: services.database.clone(),
-        channels: enabled,
-        random: Box::new(random_bytes),
-    });
-    Ok(Outbound { channels, hosts })
+    Ok(hosts)
 }

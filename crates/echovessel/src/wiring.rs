@@ -7,22 +7,23 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use arc_swap::ArcSwap;
+use channels::{Channels, ChannelsParts};
 use hub::graph::Graph;
-use hub::{Hub, HubParts, HubSettings, InstanceId, Summariser, WorkingHours};
+use hub::{Hub, HubParts, HubSettings, InstanceId, WorkingHours};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use llm::Provider;
 use memory::consolidate::{ConsolidateSettings, SlowCycleSettings};
 use memory::ledger::{Price, Prices};
-use memory::ports::{Clock, Embedder, IdGenerator, Store};
+use memory::ports::{Clock, IdGenerator, Store};
 use memory::recall::{RecallSettings, Signal};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
 use runtime::{
-    Broadcast, ImportParts, Ledger, Metrics, ProactiveSettings, ReloadableModel, Runtime, RuntimeParts,
-    RuntimeSettings, TraceSettings, VoiceParts,
+    Broadcast, ImportParts, Ledger, Metrics, OptionalParts, ProactiveSettings, ReloadableModel, Runtime,
+    RuntimeCore, RuntimeParts, RuntimeSettings, TraceSettings, VoiceParts,
 };
 use server::ServerSettings;
 use server::mcp::ToolContext;
@@ -55,6 +56,8 @@ pub(crate) struct Services {
     pub(crate) hub: Hub,
     /// The shared self: people, places, topics.
     pub(crate) graph: Graph,
+    /// Channels beyond this program; none is connected yet.
+    pub(crate) channels: Channels,
     /// The life of the persona.
     pub(crate) runtime: Runtime,
     /// The language model with its reloads.
@@ -119,8 +122,9 @@ pub(crate) async fn wire(
     let run = hex::encode(&random_bytes()[..4]);
     let embedding = EmbeddingSetup::new(config, home, clock.clone())?;
     let previous = embedding.previous(&*store, home).await;
-    let parts = RuntimeParts {
+    let core = RuntimeCore::new(RuntimeParts {
         store,
+        proactive: database.clone(),
         embedder: embedding.embedder(),
         index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
         mind: Arc::new(mind),
@@ -129,67 +133,74 @@ pub(crate) async fn wire(
         broadcast: Broadcast::new(run),
         metrics,
         settings: runtime_settings(config, model.context_tokens())?,
-    };
-    let runtime = Runtime::new(parts);
-    let hub = hub(
-        config,
-        home,
-        &database,
+    });
+    let graph = Graph::new(
+        database.clone(),
+        database.clone(),
+        database.clone(),
         embedding.embedder(),
-        Some(runtime.summariser()),
         clock.clone(),
         ids.clone(),
-    )?;
-    let shared_clock = clock.clone();
-    let graph = graph(&database, embedding.embedder(), clock, ids);
-    hub.link(Arc::new(graph.clone()));
-    runtime.attach_hub(hub.clone(), working_hours(config)?);
-    runtime.follow_hub(followed_hub(config, home)?, own_instance(config)?).await?;
-    runtime.attach_proactive(database.clone());
-    if config.hub.graph_facts {
-        runtime.draw_graph(graph.clone());
-    }
-    let voice = voice_settings(config, home, &shared_clock)
-        .map_err(|error| ConfigError::BadValue(error.to_string()))?;
-    let voice_hosts = voice_hosts(&voice);
-    runtime.attach_voice(VoiceParts { folder: home.voice(), ledger: ledger.clone(), settings: voice });
-    runtime.attach_imports(ImportParts {
-        store: database.clone(),
-        folder: home.imports(),
-        prices: prices.clone(),
+    );
+    let hub = Hub::new(HubParts {
+        embedder: embedding.embedder(),
+        summariser: Some(core.summariser()),
+        links: Some(Arc::new(graph.clone())),
+        listener: Some(core.hub_listener()),
+        ..hub_parts(config, home, &database, clock.clone(), ids)?
     });
-    if let Some(previous) = previous {
-        runtime.serve_meanwhile(previous);
-    }
+    let channels = Channels::new(ChannelsParts {
+        store: database.clone(),
+        clock: clock.clone(),
+        random: Box::new(random_bytes),
+    });
+    let voice =
+        voice_settings(config, home, &clock).map_err(|error| ConfigError::BadValue(error.to_string()))?;
+    let voice_hosts = voice_hosts(&voice);
+    let optional = OptionalParts {
+        hub: Some((hub.clone(), working_hours(config)?)),
+        graph: config.hub.graph_facts.then(|| graph.clone()),
+        channels: Some(channels.outbound()),
+        voice: Some(VoiceParts { folder: home.voice(), ledger: ledger.clone(), settings: voice }),
+        imports: Some(ImportParts {
+            store: database.clone(),
+            folder: home.imports(),
+            prices: prices.clone(),
+        }),
+        previous_embedder: previous,
+    };
+    let runtime = Runtime::new(core, optional);
+    runtime.follow_hub(followed_hub(config, home)?, own_instance(config)?).await?;
     crate::former_peers::mention(home, &database).await?;
-    Ok(Services { database, ledger, hub, graph, runtime, model, prices, embedding, voice_hosts })
+    Ok(Services { database, ledger, hub, graph, channels, runtime, model, prices, embedding, voice_hosts })
 }
 
 /// The shared self of a home that no daemon holds: without vectors and without roll-ups, which the daemon makes.
 pub(crate) fn bare_hub(config: &Config, home: &Home, database: &Arc<SqliteStore>) -> anyhow::Result<Hub> {
-    hub(config, home, database, None, None, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default()))
+    let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIdGenerator::default()));
+    Ok(Hub::new(hub_parts(config, home, database, clock, ids)?))
 }
 
-/// The shared self on the home's database, with its files in the home.
-fn hub(
+/// The shared self on the home's database, with its files in the home, and without what only a daemon gives it.
+fn hub_parts(
     config: &Config,
     home: &Home,
     database: &Arc<SqliteStore>,
-    embedder: Option<Arc<dyn Embedder>>,
-    summariser: Option<Arc<dyn Summariser>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
-) -> anyhow::Result<Hub> {
+) -> anyhow::Result<HubParts> {
     let persona = PersonaId::new(config.persona.id.clone())?;
     let priority: Result<Vec<InstanceId>, _> =
         config.sync.instance_priority.iter().map(|instance| instance.parse()).collect();
-    Ok(Hub::new(HubParts {
+    Ok(HubParts {
         store: database.clone(),
         personas: database.clone(),
         corrections: database.clone(),
         users: database.clone(),
-        embedder,
-        summariser,
+        embedder: None,
+        summariser: None,
+        links: None,
+        listener: None,
         clock,
         ids,
         settings: HubSettings {
@@ -201,17 +212,7 @@ fn hub(
             users_read_custom: config.hub.users_read_custom,
             mirror: Some(home.folder().to_owned()),
         },
-    }))
-}
-
-/// The graph on the home's database.
-fn graph(
-    database: &Arc<SqliteStore>,
-    embedder: Option<Arc<dyn Embedder>>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdGenerator>,
-) -> Graph {
-    Graph::new(database.clone(), database.clone(), database.clone(), embedder, clock, ids)
+    })
 }
 
 /// The instance that this program is: as configured, else the name of this machine, made safe.

@@ -29,6 +29,26 @@ struct LastRuns {
     last_correction: Option<Timestamp>,
 }
 
+/// Reads edited files, writes diaries and roll-ups.
+pub struct HubWork {
+    hub: Hub,
+    rollup_at: Time,
+    progress: LastRuns,
+}
+
+impl HubWork {
+    /// Does what is due, and returns the time until more is. What fails is logged and tried again.
+    pub async fn run_once(&mut self) -> Duration {
+        if let Err(error) = self.hub.work_once(&mut self.progress, self.rollup_at).await {
+            tracing::warn!(%error, "the hub's work is tried again");
+        }
+        let until = |at: Timestamp| at.duration_since(self.hub.now());
+        let retry = self.hub.inner().failures.next().map_or(SignedDuration::MAX, until);
+        let due = until(self.progress.next_roll_up).min(retry).max(SignedDuration::from_secs(1));
+        Duration::try_from(due).unwrap_or(READ_EVERY).min(READ_EVERY)
+    }
+}
+
 impl Hub {
     /// Makes the database and the tree agree, and lets old snapshots go. To be called before anything else at the start.
     ///
@@ -56,23 +76,16 @@ impl Hub {
         }
     }
 
-    /// Works until it is dropped. What fails is logged and tried again.
-    pub async fn work(&self, hours: WorkingHours) {
+    /// The background work by this schedule.
+    pub async fn background_work(&self, hours: WorkingHours) -> HubWork {
         let next_roll_up = if hours.catch_up { self.now() } else { self.next(hours.rollup_at).await };
-        let mut progress = LastRuns { next_roll_up, last_read: self.now(), last_correction: None };
-        loop {
-            if let Err(error) = self.work_once(&mut progress, hours.rollup_at).await {
-                tracing::warn!(%error, "the hub's work is tried again");
-            }
-            let until = |at: Timestamp| at.duration_since(self.now());
-            let retry = self.inner().failures.next().map_or(SignedDuration::MAX, until);
-            let due = until(progress.next_roll_up).min(retry).max(SignedDuration::from_secs(1));
-            let wait = Duration::try_from(due).unwrap_or(READ_EVERY).min(READ_EVERY);
-            tokio::select! {
-                () = self.inner().written.notified() => {}
-                () = self.inner().parts.clock.sleep(wait) => {}
-            }
-        }
+        let progress = LastRuns { next_roll_up, last_read: self.now(), last_correction: None };
+        HubWork { hub: self.clone(), rollup_at: hours.rollup_at, progress }
+    }
+
+    /// Returns when there may be background work before it is due.
+    pub async fn background_work_waits(&self) {
+        self.inner().written.notified().await;
     }
 
     /// Wakes the background work: a session has become memory.

@@ -26,7 +26,7 @@ impl Hub {
 
     /// Tells of those that were kept: two versions have at most one open conflict.
     pub(crate) async fn publish_opened(&self, scope: &Scope, ids: &BTreeSet<Uuid>) {
-        let Some(listener) = self.inner().listener.get().filter(|_| !ids.is_empty()) else { return };
+        let Some(listener) = self.inner().parts.listener.as_ref().filter(|_| !ids.is_empty()) else { return };
         match self.inner().parts.store.conflicts(scope, true).await {
             Ok(open) => open
                 .iter()

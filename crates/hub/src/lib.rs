@@ -41,7 +41,7 @@ mod prompt;
 pub mod lore;
 
 pub use archive::ARCHIVE_BYTES_MAX;
-pub use background::WorkingHours;
+pub use background::{HubWork, WorkingHours};
 pub use document_editing::EditOutcome;
 pub use documents::{Document, Version};
 pub use error::HubError;

@@ -61,11 +61,11 @@ impl Hub {
         let sentences = self.sentences(&input.query, input.query_embedding.as_ref()).await;
         let has_vectors = sentences.iter().any(|sentence| sentence.vector.is_some());
         let method = if has_vectors { SearchMethod::Vector } else { SearchMethod::Text };
-        let links = match self.inner().links.get() {
+        let links = match &self.inner().parts.links {
             Some(links) => links.linked_memories(&caller.scope, &input.query).await?,
             None => HashMap::new(),
         };
-        let named = match self.inner().links.get() {
+        let named = match &self.inner().parts.links {
             Some(links) => links.names_in(&caller.scope, &input.query).await?,
             None => Vec::new(),
         };

@@ -1,7 +1,7 @@
 //! The door.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -64,7 +64,12 @@ pub struct HubParts {
     pub corrections: Arc<dyn memory::ports::CorrectionStore>,
     /// Without it, documents are found by their words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// Without it, weeks, months and years are not summarised.
     pub summariser: Option<Arc<dyn Summariser>>,
+    /// Without it, a search does not follow links between memories.
+    pub links: Option<Arc<dyn DiaryLinks>>,
+    /// Is told what other homes change here.
+    pub listener: Option<Arc<dyn HubListener>>,
     pub clock: Arc<dyn Clock>,
     /// Ids of what is written.
     pub ids: Arc<dyn IdGenerator>,
@@ -87,8 +92,6 @@ pub(crate) struct Inner {
     pub(crate) unembedded: Notify,
     /// A document was changed here: the hub of this home has not seen that.
     pub(crate) unsent: Notify,
-    pub(crate) links: OnceLock<Arc<dyn DiaryLinks>>,
-    pub(crate) listener: OnceLock<Arc<dyn HubListener>>,
     pub(crate) extraction: ExtractionLog,
     pub(crate) vectors: ChunkVectorCache,
     pub(crate) embedded: EmbeddingWatermark,
@@ -125,8 +128,6 @@ impl Hub {
                 written: Notify::new(),
                 unembedded: Notify::new(),
                 unsent: Notify::new(),
-                links: OnceLock::new(),
-                listener: OnceLock::new(),
                 extraction: ExtractionLog::default(),
                 vectors: ChunkVectorCache::default(),
                 embedded: EmbeddingWatermark::default(),
@@ -134,18 +135,6 @@ impl Hub {
                 failures: Retries::default(),
             }),
         }
-    }
-
-    /// Lets the graph tell which memories are linked to what a query names. The first call counts.
-    pub fn link(&self, links: Arc<dyn DiaryLinks>) {
-        // A second one is passed over, as said.
-        let _ = self.inner.links.set(links);
-    }
-
-    /// Tells of what other homes change here. The first call counts.
-    pub fn tell(&self, listener: Arc<dyn HubListener>) {
-        // A second one is passed over, as said.
-        let _ = self.inner.listener.set(listener);
     }
 
     /// State of extracting facts from memories: the extractor updates it, `sync_status` reports it.

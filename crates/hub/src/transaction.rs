@@ -232,7 +232,7 @@ impl HubTransaction<'_> {
             self.commit.documents.iter().map(|write| &write.name).chain(restored).cloned().collect();
         let is_change_here = self.commit.exchange.is_none() && !self.commit.documents.is_empty();
         let opened: BTreeSet<uuid::Uuid> = self.commit.opened.iter().map(|conflict| conflict.id).collect();
-        let listener = self.hub.inner().listener.get().filter(|_| !self.commit.erasures.is_empty());
+        let listener = self.hub.inner().parts.listener.as_ref().filter(|_| !self.commit.erasures.is_empty());
         let erasing = listener.map(|listener| listener.begin_erasing(scope));
         let committed = store.commit_hub(scope, self.commit).await;
         drop(erasing);

@@ -25,7 +25,6 @@ pub struct VectorState {
 }
 
 /// The model before the present one, as long as it serves.
-#[derive(Default)]
 pub(crate) struct Changeover {
     state: Mutex<State>,
 }
@@ -47,9 +46,9 @@ enum Waiting {
 }
 
 impl Changeover {
-    /// From now on `previous` serves, until scopes are known to be complete.
-    pub(crate) fn serve_meanwhile(&self, previous: Arc<dyn Embedder>) {
-        self.lock().previous = Some(previous);
+    /// `previous` serves until scopes are known to be complete.
+    pub(crate) fn new(previous: Option<Arc<dyn Embedder>>) -> Self {
+        Self { state: Mutex::new(State { previous, ..State::default() }) }
     }
 
     /// The model before, as long as it serves at all.

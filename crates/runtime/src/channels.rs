@@ -108,14 +108,9 @@ pub(crate) struct Arrival {
 }
 
 impl Runtime {
-    /// Lets messages leave through these channels. To be called before [`Runtime::start`].
-    pub fn attach_channels(&self, channels: Arc<dyn OutboundChannels>) {
-        let _ = self.runtime.channels.set(channels);
-    }
-
     /// The channels beyond this program.
     pub fn channels(&self) -> Option<&Arc<dyn OutboundChannels>> {
-        self.runtime.channels.get()
+        self.runtime.channels.as_ref()
     }
 
     /// Like [`Runtime::accept_and_subscribe`] for a message of a channel beyond this program: it and the channel's new
@@ -152,14 +147,14 @@ impl Runtime {
 impl RuntimeInner {
     /// The outbox write for a reply, with the platform's id of the message that it answers.
     pub(crate) fn delivery_of(&self, channel_id: &str, in_reply_to: Option<&str>) -> Option<ChannelWrite> {
-        self.channels.get().filter(|channels| channels.is_outbound(channel_id))?;
+        self.channels.as_ref().filter(|channels| channels.is_outbound(channel_id))?;
         let external = ExternalMessage::parse(in_reply_to?)?;
         Some(ChannelWrite::Deliver { conversation: external.conversation })
     }
 
     /// Tells the channel that a message waits for it.
     pub(crate) fn wake_channel(&self, channel_id: &str) {
-        if let Some(channels) = self.channels.get() {
+        if let Some(channels) = self.channels.as_ref() {
             channels.wake(channel_id);
         }
     }

@@ -8,21 +8,26 @@ use memory::ports::StoreError;
 
 use crate::events::{ServerEvent, scope_of};
 use crate::runtime::RuntimeInner;
+use crate::worker::{Cause, Next, Worker};
 
-/// Works until the program stops. A session that is under way then is finished or given back, and resumed.
-pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
-    let mut claim_is_held = false;
-    loop {
-        while !runtime.stopping.is_cancelled() {
-            if !runtime.may_spend().await {
-                break;
+/// Consolidates every session that waits. One that is under way when the program stops is finished or given back, and resumed.
+#[derive(Default)]
+pub(crate) struct ConsolidationWorker {
+    claim_is_held: bool,
+}
+
+impl Worker for ConsolidationWorker {
+    const NAME: &str = "consolidation";
+
+    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, _: Cause) -> Next {
+        let next = Next::Within(runtime.settings().poll_every);
+        while !runtime.stopping.is_cancelled() && runtime.may_spend().await {
+            if self.claim_is_held && !was_released(runtime).await {
+                return next;
             }
-            if claim_is_held && !was_released(&runtime).await {
-                break;
-            }
-            claim_is_held = false;
+            self.claim_is_held = false;
             let mut ended_on = None;
-            match consolidate_next(&runtime, &mut ended_on).await {
+            match consolidate_next(runtime, &mut ended_on).await {
                 Ok(true) => {
                     if let Some(channel_id) = ended_on {
                         runtime.publish_remembering(&channel_id).await;
@@ -30,21 +35,19 @@ pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
                     runtime.written.notify_one();
                     runtime.wake_hub();
                 }
-                Ok(false) => break,
+                Ok(false) => return next,
                 Err(error) => {
                     tracing::error!("consolidation can't go on for now: {error}");
-                    claim_is_held = !was_released(&runtime).await;
-                    break;
+                    self.claim_is_held = !was_released(runtime).await;
+                    return next;
                 }
             }
         }
-        let changed = runtime.settings_changed.notified();
-        tokio::select! {
-            () = changed => {}
-            () = runtime.session_ended.notified() => {}
-            () = runtime.clock().sleep(runtime.settings().poll_every) => {}
-            () = runtime.stopping.cancelled() => return,
-        }
+        next
+    }
+
+    async fn woken(&self, runtime: &RuntimeInner) {
+        runtime.session_ended.notified().await;
     }
 }
 

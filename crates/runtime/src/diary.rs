@@ -1,9 +1,10 @@
 //! The shared self beside the life: what sessions leave goes into its diary, and what is forgotten goes from its documents.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
 
 use hub::documents::Conflict;
-use hub::{Hub, HubError, HubListener, PromptDocuments, WorkingHours};
+use hub::{Hub, HubError, HubListener, HubWork, PromptDocuments, WorkingHours};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,14 +13,15 @@ use memory::ports::StoreError;
 use memory::text::named_times;
 use memory::{PersonaId, Scope};
 
-use crate::broadcast::Broadcast;
+use crate::core::RuntimeCore;
 use crate::events::ServerEvent;
 use crate::forget::Forgetting;
 use crate::runtime::{Runtime, RuntimeInner};
+use crate::worker::{Cause, Next, Worker};
 
 /// Lets the database and the tree of documents agree, before anything else moves.
 pub(crate) async fn start(runtime: &RuntimeInner) -> Result<(), StoreError> {
-    let Some((hub, _)) = runtime.hub.get() else { return Ok(()) };
+    let Some((hub, _)) = runtime.hub.as_ref() else { return Ok(()) };
     match hub.start().await {
         Ok(()) => Ok(()),
         Err(HubError::Store(error)) => Err(error),
@@ -30,19 +32,46 @@ pub(crate) async fn start(runtime: &RuntimeInner) -> Result<(), StoreError> {
     }
 }
 
-/// Works until the program stops. What is under way then is done again at the next start.
-pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
-    let Some((hub, hours)) = runtime.hub.get() else { return };
-    tokio::select! {
-        () = hub.work(*hours) => {}
-        () = runtime.stopping.cancelled() => {}
+/// Lets the hub work. What is under way when the program stops is done again at the next start.
+pub(crate) struct HubWorker {
+    hub: Hub,
+    hours: WorkingHours,
+    work: Option<HubWork>,
+}
+
+impl HubWorker {
+    pub(crate) fn new((hub, hours): (Hub, WorkingHours)) -> Self {
+        Self { hub, hours, work: None }
+    }
+
+    async fn work(&mut self) -> Duration {
+        let work = match self.work.take() {
+            Some(work) => work,
+            None => self.hub.background_work(self.hours).await,
+        };
+        self.work.insert(work).run_once().await
+    }
+}
+
+impl Worker for HubWorker {
+    const NAME: &str = "hub";
+
+    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, _: Cause) -> Next {
+        tokio::select! {
+            pause = self.work() => Next::Within(pause),
+            () = runtime.stopping.cancelled() => Next::WhenWoken,
+        }
+    }
+
+    async fn woken(&self, _: &RuntimeInner) {
+        self.hub.background_work_waits().await;
     }
 }
 
 impl RuntimeInner {
     /// The shared self, where there is one.
     pub(crate) fn attached_hub(&self) -> Option<&Hub> {
-        self.hub.get().map(|(hub, _)| hub)
+        self.hub.as_ref().map(|(hub, _)| hub)
     }
 
     /// The documents of the shared self, the weeks, months or years that `text` asks about, what other programs wrote about
@@ -56,7 +85,7 @@ impl RuntimeInner {
         now: Timestamp,
         zone: &TimeZone,
     ) -> PromptDocuments {
-        let Some((hub, _)) = self.hub.get() else { return PromptDocuments::default() };
+        let Some((hub, _)) = self.hub.as_ref() else { return PromptDocuments::default() };
         let week_start = self.settings().recall.week_start;
         let day = |moment: Timestamp| moment.to_zoned(zone.clone()).date();
         let spans: Vec<(Date, Date)> = named_times(text, now, zone, week_start)
@@ -85,14 +114,14 @@ impl RuntimeInner {
     /// Says that a session has become memory, or that documents have changed.
     pub(crate) fn wake_hub(&self) {
         self.remembered.notify_one();
-        if let Some((hub, _)) = self.hub.get() {
+        if let Some((hub, _)) = self.hub.as_ref() {
             hub.wake();
         }
     }
 
     /// Takes from the files what was taken from the documents.
     pub(crate) async fn forget_in_files(&self, scope: &Scope) {
-        let Some((hub, _)) = self.hub.get() else { return };
+        let Some((hub, _)) = self.hub.as_ref() else { return };
         if let Err(error) = hub.follow_forgetting(scope).await {
             tracing::error!(%error, "what was forgotten may still stand in files; they follow when the folder can be used");
         }
@@ -100,19 +129,15 @@ impl RuntimeInner {
 
     /// Takes all files of a persona away.
     pub(crate) async fn forget_files_of(&self, persona: &PersonaId) {
-        let Some((hub, _)) = self.hub.get() else { return };
+        let Some((hub, _)) = self.hub.as_ref() else { return };
         if let Err(error) = hub.forget_files(persona).await {
             tracing::error!(%error, "files of the persona may still be there; take them away by hand");
         }
     }
 }
 
-/// Tells watchers of what other homes change here.
-struct HubWatch {
-    broadcast: Broadcast,
-    /// The runtime holds the hub.
-    runtime: Weak<RuntimeInner>,
-}
+/// Tells watchers of what other homes change here, and turns of what they erase.
+struct HubWatch(Arc<RuntimeCore>);
 
 impl HubListener for HubWatch {
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict) {
@@ -122,25 +147,24 @@ impl HubListener for HubWatch {
             filename: format!("{}.md", conflict.name.stem()),
             at: conflict.opened_at,
         };
-        self.broadcast.publish(event.into_wire(scope.clone()));
+        self.0.publish(scope, event);
     }
 
     fn begin_erasing(&self, scope: &Scope) -> Box<dyn Send> {
-        Box::new(self.runtime.upgrade().map(|runtime| Forgetting::begin(runtime, scope.clone())))
+        Box::new(Forgetting::begin(self.0.clone(), scope.clone()))
+    }
+}
+
+impl RuntimeCore {
+    /// The listener of the hub that the life is given.
+    pub fn hub_listener(self: &Arc<Self>) -> Arc<dyn HubListener> {
+        Arc::new(HubWatch(self.clone()))
     }
 }
 
 impl Runtime {
-    /// Gives the life its shared self. To be called before [`Runtime::start`]; the first call counts.
-    pub fn attach_hub(&self, hub: Hub, hours: WorkingHours) {
-        let broadcast = self.runtime.broadcast().clone();
-        hub.tell(Arc::new(HubWatch { broadcast, runtime: Arc::downgrade(&self.runtime) }));
-        // A second one is passed over, as said.
-        let _ = self.runtime.hub.set((hub, hours));
-    }
-
     /// The shared self, where there is one.
     pub fn hub(&self) -> Option<&Hub> {
-        self.runtime.hub.get().map(|(hub, _)| hub)
+        self.runtime.hub.as_ref().map(|(hub, _)| hub)
     }
 }

@@ -14,6 +14,7 @@ use memory::ports::StoreError;
 use tokio::sync::Notify;
 
 use crate::runtime::{Runtime, RuntimeInner};
+use crate::worker::{Cause, Next, Worker};
 
 /// Time for which changes are collected before they are sent.
 const AFTER_CHANGE: Duration = Duration::from_secs(2);
@@ -92,31 +93,33 @@ impl Embodiment {
     }
 }
 
-/// Exchanges until the program stops.
-pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
-    let embodiment = &runtime.embodiment;
-    let mut failures = 0;
-    loop {
-        let Some(followed) = embodiment.followed.load_full() else {
-            tokio::select! {
-                () = runtime.stopping.cancelled() => return,
-                () = embodiment.changed.notified() => continue,
-            }
-        };
+/// Exchanges documents with the hub, while one is followed.
+#[derive(Default)]
+pub(crate) struct EmbodimentWorker {
+    failures: u32,
+}
+
+impl Worker for EmbodimentWorker {
+    const NAME: &str = "embodiment";
+
+    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, cause: Cause) -> Next {
+        let Some(followed) = runtime.embodiment.followed.load_full() else { return Next::WhenWoken };
+        if cause == Cause::Woken {
+            self.failures = 0;
+        }
         let exchanged = tokio::select! {
-            exchanged = exchange(&runtime) => exchanged,
+            exchanged = exchange(runtime) => exchanged,
             // What is committed stays; the last exchange at the stop goes on from there.
-            () = runtime.stopping.cancelled() => return,
+            () = runtime.stopping.cancelled() => return Next::WhenWoken,
         };
-        failures = match exchanged {
-            Ok(_) => 0,
-            Err(_) => failures + 1,
-        };
+        self.failures = if exchanged.is_ok() { 0 } else { self.failures + 1 };
+        Next::Within(wait(runtime, &followed, self.failures))
+    }
+
+    async fn woken(&self, runtime: &RuntimeInner) {
         tokio::select! {
-            () = runtime.stopping.cancelled() => return,
-            () = embodiment.changed.notified() => failures = 0,
-            () = runtime.clock().sleep(wait(&runtime, &followed, failures)) => {}
-            () = changed(&runtime), if failures == 0 => {}
+            () = runtime.embodiment.changed.notified() => {}
+            () = changed(runtime), if self.failures == 0 && runtime.embodiment.is_following() => {}
         }
     }
 }

@@ -16,6 +16,7 @@ use memory::ports::StoreError;
 use memory::{PersonaId, Scope};
 use tokio::sync::{RwLock, RwLockReadGuard};
 
+use crate::core::RuntimeCore;
 use crate::events::ServerEvent;
 use crate::runtime::{Runtime, RuntimeInner};
 
@@ -87,21 +88,21 @@ impl ForgetEpochs {
 /// It takes no lock. Forgetting here holds the lock of [`ForgetEpochs`] and then waits for the documents, which are locked while
 /// an erasure comes in: waiting for the first with the second held would never end.
 pub(crate) struct Forgetting {
-    runtime: Arc<RuntimeInner>,
+    core: Arc<RuntimeCore>,
     scope: Scope,
 }
 
 impl Forgetting {
-    pub(crate) fn begin(runtime: Arc<RuntimeInner>, scope: Scope) -> Self {
-        runtime.forget_epochs.count(&scope);
-        Self { runtime, scope }
+    pub(crate) fn begin(core: Arc<RuntimeCore>, scope: Scope) -> Self {
+        core.forget_epochs.count(&scope);
+        Self { core, scope }
     }
 }
 
 impl Drop for Forgetting {
     fn drop(&mut self) {
-        self.runtime.forget_epochs.count(&self.scope);
-        self.runtime.broadcast().withdraw(&self.scope);
+        self.core.forget_epochs.count(&self.scope);
+        self.core.broadcast().withdraw(&self.scope);
     }
 }
 

@@ -6,22 +6,25 @@ use memory::sessions::CloseTrigger;
 
 use crate::housekeeping::Housekeeping;
 use crate::runtime::RuntimeInner;
+use crate::worker::{Cause, Next, Worker};
 
 /// Looks at once for what went stale while the program was away, then again after each interval.
-pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
-    let mut trigger = CloseTrigger::Catchup;
-    let mut housekeeping = Housekeeping::default();
-    loop {
-        end_quiet(&runtime, trigger).await;
-        housekeeping.look(&runtime).await;
-        trigger = CloseTrigger::Idle;
+#[derive(Default)]
+pub(crate) struct IdleWorker {
+    housekeeping: Housekeeping,
+    has_caught_up: bool,
+}
+
+impl Worker for IdleWorker {
+    const NAME: &str = "idle";
+
+    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, _: Cause) -> Next {
+        let trigger = if self.has_caught_up { CloseTrigger::Idle } else { CloseTrigger::Catchup };
+        self.has_caught_up = true;
+        end_quiet(runtime, trigger).await;
+        self.housekeeping.look(runtime).await;
         runtime.overwrite_freed().await;
-        let changed = runtime.settings_changed.notified();
-        tokio::select! {
-            () = changed => {}
-            () = runtime.clock().sleep(runtime.settings().scan_every) => {}
-            () = runtime.stopping.cancelled() => return,
-        }
+        Next::Within(runtime.settings().scan_every)
     }
 }
 

@@ -169,7 +169,7 @@ impl RuntimeInner {
         };
         let writing = async {
             // Before the message: a crash between the two must not lose where its words are.
-            if let (Some(note), Some(voice)) = (&voice_note, self.voice.get()) {
+            if let (Some(note), Some(voice)) = (&voice_note, self.voice.as_ref()) {
                 let unwritten =
                     |error| StoreError::Failed(format!("a voice message can't be noted: {error}"));
                 voice.files.keep_note(id, note).await.map_err(unwritten)?;

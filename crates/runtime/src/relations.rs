@@ -8,54 +8,54 @@ use hub::graph::{ExtractionStep, Graph, RelationExtractor as _};
 use jiff::Timestamp;
 use memory::ports::Backoff;
 
-use crate::runtime::{Runtime, RuntimeInner};
+use crate::runtime::RuntimeInner;
+use crate::worker::{Cause, Next, Worker};
 
 /// Failures in a row after which the model is left alone for a while, whichever talks they were about.
 const FAILURES_MAX: u32 = 3;
 /// Pause after failures of the model; then one session is tried.
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(30), longest: Duration::from_secs(3_600) };
 
-/// Time of the next work.
-enum Next {
-    /// At the end of a consolidation, or when a failed session is due again, if there is one.
-    Session(Option<Timestamp>),
-    /// After the pause that follows a failure of the model.
-    AfterRest(Duration),
+/// Draws the graph. What is under way when the program stops is asked about again at the next start.
+pub(crate) struct GraphWorker {
+    graph: Graph,
+    failures: u32,
 }
 
-/// Works until the program stops. What is under way then is asked about again at the next start.
-pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
-    let Some(graph) = runtime.graph.get() else { return };
-    let mut failures = 0;
-    loop {
-        // Before the work, so that a change during it is heard too.
-        let changed = runtime.settings_changed.notified();
-        let next = tokio::select! {
-            next = draw(&runtime, graph, &mut failures) => next,
-            () = runtime.stopping.cancelled() => return,
-        };
-        let (wait, rests) = match next {
-            Next::Session(due) => (until(&runtime, due).min(runtime.settings().poll_every), false),
-            Next::AfterRest(rest) => (rest, true),
-        };
-        tokio::select! {
-            // Another model may have been chosen.
-            () = changed => failures = 0,
-            () = runtime.remembered.notified(), if !rests => {}
-            () = runtime.clock().sleep(wait.max(Duration::from_secs(1))) => {}
-            () = runtime.stopping.cancelled() => return,
-        }
+impl GraphWorker {
+    pub(crate) fn new(graph: Graph) -> Self {
+        Self { graph, failures: 0 }
     }
 }
 
-fn until(runtime: &RuntimeInner, due: Option<Timestamp>) -> Duration {
+impl Worker for GraphWorker {
+    const NAME: &str = "graph";
+
+    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, cause: Cause) -> Next {
+        if cause == Cause::SettingsChanged {
+            self.failures = 0;
+        }
+        tokio::select! {
+            next = draw(runtime, &self.graph, &mut self.failures) => next,
+            () = runtime.stopping.cancelled() => Next::WhenWoken,
+        }
+    }
+
+    async fn woken(&self, runtime: &RuntimeInner) {
+        runtime.remembered.notified().await;
+    }
+}
+
+/// At the end of a consolidation, or when a failed session is `due` again, if there is one.
+fn next_session(runtime: &RuntimeInner, due: Option<Timestamp>) -> Next {
     let wait = due.and_then(|due| Duration::try_from(due.duration_since(runtime.clock().now())).ok());
-    wait.unwrap_or(Duration::MAX)
+    let wait = wait.unwrap_or(Duration::MAX).min(runtime.settings().poll_every);
+    Next::Within(wait.max(Duration::from_secs(1)))
 }
 
 /// Draws from every session that is ready and then from documents, until `failures` in a row are too many.
 async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next {
-    let hub = runtime.hub.get().map(|(hub, _)| hub);
+    let hub = runtime.hub.as_ref().map(|(hub, _)| hub);
     if let Some(hub) = hub {
         hub.extraction().set_available(runtime.mind().can_find_facts());
     }
@@ -75,7 +75,7 @@ async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next
                 (are_sessions_read, retry_of_sessions) = (true, retry_at);
             }
             Ok(ExtractionStep::Nothing { retry_at }) => {
-                return Next::Session(retry_at.into_iter().chain(retry_of_sessions).min());
+                return next_session(runtime, retry_at.into_iter().chain(retry_of_sessions).min());
             }
             Ok(ExtractionStep::Read { nodes, edges }) => {
                 *failures = 0;
@@ -91,22 +91,14 @@ async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next
                 }
                 tracing::warn!("the graph could not be drawn and is tried again: {reason}");
                 if let Some(more) = failures.checked_sub(FAILURES_MAX) {
-                    return Next::AfterRest(BACKOFF.wait_after(more));
+                    return Next::After(BACKOFF.wait_after(more));
                 }
             }
             Err(error) => {
                 tracing::warn!("the graph can't be drawn for now: {error}");
-                return Next::Session(None);
+                return next_session(runtime, None);
             }
         }
     }
-    Next::Session(None)
-}
-
-impl Runtime {
-    /// Lets the graph be drawn from new memories. To be called before [`Runtime::start`]; the first call counts.
-    pub fn draw_graph(&self, graph: Graph) {
-        // A second one is passed over, as said.
-        let _ = self.runtime.graph.set(graph);
-    }
+    next_session(runtime, None)
 }

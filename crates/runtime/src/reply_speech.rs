@@ -42,7 +42,7 @@ pub(crate) async fn begin(
     runtime: &Arc<RuntimeInner>,
     turn: &ReadyTurn,
 ) -> Option<(ReplySpeech, oneshot::Receiver<Value>)> {
-    if turn.channel_id != CHANNEL || runtime.voice.get()?.settings().speaker.is_none() {
+    if turn.channel_id != CHANNEL || runtime.voice.as_ref()?.settings().speaker.is_none() {
         return None;
     }
     let appearance = runtime.store().appearance(&turn.scope.persona).await.ok()?;
@@ -99,7 +99,7 @@ impl Speaking {
         mut sentences: mpsc::UnboundedReceiver<String>,
         message: oneshot::Receiver<Message>,
     ) -> Value {
-        let Some(voice) = self.runtime.voice.get() else { return Value::Null };
+        let Some(voice) = self.runtime.voice.as_ref() else { return Value::Null };
         let mut sound = Sound::new(Vec::new(), 0);
         let (mut spoken, mut error) = (0_u32, None);
         while let Some(sentence) = sentences.recv().await {

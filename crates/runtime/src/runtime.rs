@@ -1,25 +1,18 @@
 //! A persona's life as one thing: its parts, its start, its end, and the door that channels and pages use.
 
 use std::collections::{HashMap, HashSet};
-use std::panic::AssertUnwindSafe;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
-use futures_util::FutureExt as _;
 use hub::graph::Graph;
 use hub::ports::ChunkCoverage;
 use hub::{Hub, HubError, WorkingHours};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use memory::identifiers::{SessionId, TurnId};
 use memory::messages::Turn;
-use memory::ports::{
-    Clock, Embedder, IdGenerator, PersonaRecord, ProactiveStore, Store, StoreError, UserRecord,
-};
+use memory::ports::{Clock, Embedder, PersonaRecord, Store, StoreError};
 use memory::sessions::{CloseTrigger, Session};
-use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::LanguageMind;
 use tokio::sync::{Notify, mpsc};
@@ -29,36 +22,41 @@ use tokio_util::task::TaskTracker;
 use crate::broadcast::Broadcast;
 use crate::changeover::{Changeover, VectorState};
 use crate::channels::OutboundChannels;
-use crate::embodiment::{Embodiment, LAST_EXCHANGE};
+use crate::consolidator::ConsolidationWorker;
+use crate::core::RuntimeCore;
+use crate::diary::HubWorker;
+use crate::embodiment::{Embodiment, EmbodimentWorker, LAST_EXCHANGE};
 use crate::events::ServerEvent;
-use crate::forget::ForgetEpochs;
-use crate::imports::Imports;
+use crate::idle::IdleWorker;
+use crate::imports::{ImportParts, Imports};
 use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
 use crate::metrics::Metrics;
+use crate::proactive::ProactiveWorker;
+use crate::relations::GraphWorker;
 use crate::said_corrections::SaidCorrections;
 use crate::settings::RuntimeSettings;
 use crate::spending::Spending;
 use crate::turn::TurnEvent;
-use crate::voice::Voice;
+use crate::vectors::VectorWorker;
+use crate::voice::{Voice, VoiceParts};
 
 /// Time that running turns may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
-/// The dependencies of a [`Runtime`].
-pub struct RuntimeParts {
-    pub store: Arc<dyn Store>,
-    /// Without it, memories are found by their words alone.
-    pub embedder: Option<Arc<dyn Embedder>>,
-    /// Vectors of active scopes.
-    pub index: Arc<VectorIndex>,
-    pub mind: Arc<LanguageMind>,
-    pub clock: Arc<dyn Clock>,
-    /// Ids of what is written.
-    pub ids: Arc<dyn IdGenerator>,
-    pub broadcast: Broadcast,
-    pub metrics: Metrics,
-    /// The settings at the start.
-    pub settings: RuntimeSettings,
+/// Parts that a [`Runtime`] can do without.
+#[derive(Default)]
+pub struct OptionalParts {
+    /// The shared self, and when it works.
+    pub hub: Option<(Hub, WorkingHours)>,
+    /// The graph, if it is to be drawn from new memories.
+    pub graph: Option<Graph>,
+    /// Channels beyond this program.
+    pub channels: Option<Arc<dyn OutboundChannels>>,
+    pub voice: Option<VoiceParts>,
+    /// Files that are imported.
+    pub imports: Option<ImportParts>,
+    /// The embedding model before the present one. It serves until the vectors of the present one are complete.
+    pub previous_embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// A persona's life, seen from outside. Cheap to clone.
@@ -68,15 +66,14 @@ pub struct Runtime {
 }
 
 pub(crate) struct RuntimeInner {
-    parts: RuntimeParts,
-    settings: ArcSwap<RuntimeSettings>,
+    core: Arc<RuntimeCore>,
     conversations: Mutex<HashMap<Scope, ScopeQueue>>,
     known: Mutex<HashSet<Scope>>,
     pub(crate) said_corrections: SaidCorrections,
     numbers: AtomicU64,
     pub(crate) stopping: CancellationToken,
     /// Part of the background work is no more.
-    died: CancellationToken,
+    pub(crate) died: CancellationToken,
     pub(crate) tasks: TaskTracker,
     /// A session ended: there may be work for the consolidation worker.
     pub(crate) session_ended: Notify,
@@ -86,39 +83,31 @@ pub(crate) struct RuntimeInner {
     pub(crate) settings_changed: Notify,
     /// The embedding model before the present one, as long as it serves.
     pub(crate) changeover: Changeover,
-    /// Acts of forgetting, and what must not outlive them.
-    pub(crate) forget_epochs: ForgetEpochs,
     /// The shared self, where there is one, and when it works.
-    pub(crate) hub: OnceLock<(Hub, WorkingHours)>,
+    pub(crate) hub: Option<(Hub, WorkingHours)>,
     /// The hub that this home is an embodiment of.
     pub(crate) embodiment: Embodiment,
     /// The graph, where it is drawn from new memories.
-    pub(crate) graph: OnceLock<Graph>,
+    pub(crate) graph: Option<Graph>,
     /// Channels beyond this program.
-    pub(crate) channels: OnceLock<Arc<dyn OutboundChannels>>,
-    /// Decisions about messages that nobody asked for, where they are kept.
-    pub(crate) proactive: OnceLock<Arc<dyn ProactiveStore>>,
+    pub(crate) channels: Option<Arc<dyn OutboundChannels>>,
     /// A session became memory: there may be facts to draw.
     pub(crate) remembered: Notify,
     /// One recall at a time may be told apart from background embedding: turns go first.
     pub(crate) turns_running: AtomicU64,
-    /// Up to when it has been told that work in the background waits at the daily spend cap.
-    pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
     /// Turns that a person may stop: those that run, and those that shall not even begin.
     stops: Mutex<HashMap<TurnId, CancellationToken>>,
     /// Speech and transcription, with the stored sound.
-    pub(crate) voice: OnceLock<Voice>,
+    pub(crate) voice: Option<Voice>,
     /// Files that are imported, where they are kept.
-    pub(crate) imports: OnceLock<Imports>,
+    pub(crate) imports: Option<Imports>,
 }
 
 impl Runtime {
     /// Puts the parts together. Nothing moves before [`Runtime::start`].
-    pub fn new(parts: RuntimeParts) -> Self {
-        let settings = ArcSwap::from_pointee(parts.settings.clone());
+    pub fn new(core: Arc<RuntimeCore>, optional: OptionalParts) -> Self {
         let runtime = RuntimeInner {
-            parts,
-            settings,
+            core,
             conversations: Mutex::default(),
             known: Mutex::default(),
             said_corrections: SaidCorrections::default(),
@@ -129,19 +118,16 @@ impl Runtime {
             session_ended: Notify::new(),
             written: Notify::new(),
             settings_changed: Notify::new(),
-            changeover: Changeover::default(),
-            forget_epochs: ForgetEpochs::default(),
-            hub: OnceLock::new(),
+            changeover: Changeover::new(optional.previous_embedder),
+            hub: optional.hub,
             embodiment: Embodiment::default(),
-            graph: OnceLock::new(),
-            channels: OnceLock::new(),
-            proactive: OnceLock::new(),
+            graph: optional.graph,
+            channels: optional.channels,
             remembered: Notify::new(),
             turns_running: AtomicU64::new(0),
-            told_of_cap_until: Mutex::default(),
             stops: Mutex::default(),
-            voice: OnceLock::new(),
-            imports: OnceLock::new(),
+            voice: optional.voice.map(Voice::new),
+            imports: optional.imports.map(Imports::new),
         };
         Self { runtime: Arc::new(runtime) }
     }
@@ -166,13 +152,19 @@ impl Runtime {
         if let Err(error) = runtime.resume_imports().await {
             tracing::error!("imports that were cut off can't be resumed: {error}");
         }
-        runtime.keep_running("idle", crate::idle::run(runtime.clone()));
-        runtime.keep_running("consolidation", crate::consolidator::run(runtime.clone()));
-        runtime.keep_running("vectors", crate::vectors::run(runtime.clone()));
-        runtime.keep_running("hub", crate::diary::run(runtime.clone()));
-        runtime.keep_running("embodiment", crate::embodiment::run(runtime.clone()));
-        runtime.keep_running("graph", crate::relations::run(runtime.clone()));
-        runtime.keep_running("proactive", crate::proactive::run(runtime.clone()));
+        runtime.spawn_worker(IdleWorker::default());
+        runtime.spawn_worker(ConsolidationWorker::default());
+        if let Some(embedder) = runtime.parts.embedder.clone() {
+            runtime.spawn_worker(VectorWorker::new(runtime.clone(), embedder));
+        }
+        if let Some(hub) = runtime.hub.clone() {
+            runtime.spawn_worker(HubWorker::new(hub));
+            runtime.spawn_worker(EmbodimentWorker::default());
+        }
+        if let Some(graph) = runtime.graph.clone() {
+            runtime.spawn_worker(GraphWorker::new(graph));
+        }
+        runtime.spawn_worker(ProactiveWorker::default());
         Ok(())
     }
 
@@ -272,18 +264,12 @@ impl Runtime {
     }
 
     pub fn mind(&self) -> &LanguageMind {
-        &self.runtime.parts.mind
+        self.runtime.mind()
     }
 
     /// The embedder; `None` if memories are found by their words alone.
     pub fn embedder(&self) -> Option<&dyn Embedder> {
         self.runtime.embedder()
-    }
-
-    /// Lets the model before the present one serve until the vectors of the present one are complete. To be called before
-    /// [`Runtime::start`].
-    pub fn serve_meanwhile(&self, previous: Arc<dyn Embedder>) {
-        self.runtime.changeover.serve_meanwhile(previous);
     }
 
     /// State of the vectors; none if there is no embedder by choice.
@@ -314,7 +300,7 @@ impl Runtime {
     }
 
     pub fn broadcast(&self) -> &Broadcast {
-        &self.runtime.parts.broadcast
+        self.runtime.broadcast()
     }
 
     pub fn clock(&self) -> &dyn Clock {
@@ -328,7 +314,7 @@ impl Runtime {
 
     /// The time, to keep.
     pub fn shared_clock(&self) -> Arc<dyn Clock> {
-        self.runtime.parts.clock.clone()
+        self.runtime.core.parts.clock.clone()
     }
 
     /// The settings in force. They stay as they are for as long as the caller holds them.
@@ -339,13 +325,7 @@ impl Runtime {
     /// Puts new settings in force. The persona, its first name and the zone stay as they were at the start; a turn or a
     /// session that is under way may end with the settings that it began with.
     pub fn change_settings(&self, settings: RuntimeSettings) {
-        let current = self.settings();
-        self.runtime.settings.store(Arc::new(RuntimeSettings {
-            persona: current.persona.clone(),
-            persona_name: current.persona_name.clone(),
-            zone: current.zone.clone(),
-            ..settings
-        }));
+        self.runtime.core.change_settings(settings);
         self.runtime.settings_changed.notify_waiters();
     }
 
@@ -367,7 +347,7 @@ impl Runtime {
     }
 
     pub fn metrics(&self) -> &Metrics {
-        &self.runtime.parts.metrics
+        self.runtime.metrics()
     }
 
     /// Lines that wait for their turn, and turns that run.
@@ -382,60 +362,15 @@ impl Runtime {
     }
 }
 
+impl Deref for RuntimeInner {
+    type Target = RuntimeCore;
+
+    fn deref(&self) -> &RuntimeCore {
+        &self.core
+    }
+}
+
 impl RuntimeInner {
-    pub(crate) fn settings(&self) -> Arc<RuntimeSettings> {
-        self.settings.load_full()
-    }
-
-    pub(crate) fn store(&self) -> &dyn Store {
-        &*self.parts.store
-    }
-
-    pub(crate) fn embedder(&self) -> Option<&dyn Embedder> {
-        self.parts.embedder.as_deref()
-    }
-
-    pub(crate) fn index(&self) -> &VectorIndex {
-        &self.parts.index
-    }
-
-    pub(crate) fn mind(&self) -> &LanguageMind {
-        &self.parts.mind
-    }
-
-    pub(crate) fn clock(&self) -> &dyn Clock {
-        &*self.parts.clock
-    }
-
-    pub(crate) fn ids(&self) -> &dyn IdGenerator {
-        &*self.parts.ids
-    }
-
-    pub(crate) fn metrics(&self) -> &Metrics {
-        &self.parts.metrics
-    }
-
-    pub(crate) fn broadcast(&self) -> &Broadcast {
-        &self.parts.broadcast
-    }
-
-    pub(crate) fn publish(&self, scope: &Scope, event: ServerEvent) {
-        let compatible = event.legacy_event();
-        for event in std::iter::once(event).chain(compatible) {
-            self.parts.broadcast.publish(event.into_wire(scope.clone()));
-        }
-    }
-
-    fn keep_running(self: &Arc<Self>, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
-        let runtime = self.clone();
-        self.tasks.spawn(async move {
-            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
-                tracing::error!(work = name, "background work panicked; every message is stored");
-                runtime.died.cancel();
-            }
-        });
-    }
-
     /// The token that cancels a turn when a person stops it.
     pub(crate) fn stop_of(&self, turn: TurnId) -> CancellationToken {
         self.stops.lock().unwrap_or_else(PoisonError::into_inner).entry(turn).or_default().clone()
@@ -469,22 +404,6 @@ impl RuntimeInner {
         self.store().ensure_user(&scope.user, now).await?;
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.clone());
         Ok(())
-    }
-
-    pub(crate) async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
-        let now = self.clock().now();
-        self.store().ensure_persona(&scope.persona, &self.settings().persona_name, now).await
-    }
-
-    /// The user's zone, or the daemon's where it is not known or no longer exists.
-    pub(crate) async fn zone_of(&self, user: &UserId) -> Result<TimeZone, StoreError> {
-        Ok(self.zone_in(&self.store().known_user(user).await?))
-    }
-
-    /// The same of a user who is available.
-    pub(crate) fn zone_in(&self, user: &UserRecord) -> TimeZone {
-        let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
-        zone.unwrap_or_else(|| self.settings().zone.clone())
     }
 
     /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.

@@ -1,6 +1,6 @@
 //! The daily spend cap: what the models have cost since midnight, and whether work in the background waits.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
 use hub::Summariser;
@@ -9,8 +9,9 @@ use jiff::Timestamp;
 use memory::ports::StoreError;
 use memory::{Scope, UserId};
 
+use crate::core::RuntimeCore;
 use crate::events::ServerEvent;
-use crate::runtime::{Runtime, RuntimeInner};
+use crate::runtime::Runtime;
 
 /// State of spending against its caps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +41,7 @@ impl Spending {
     }
 }
 
-impl RuntimeInner {
+impl RuntimeCore {
     /// Spending against the caps, now.
     pub(crate) async fn spending(&self) -> Result<Spending, StoreError> {
         let (midnight, resumes_at) = self.day();
@@ -85,24 +86,28 @@ impl RuntimeInner {
     }
 }
 
+impl RuntimeCore {
+    /// The writer of roll-ups: the model, while the day's spend cap allows it.
+    pub fn summariser(self: &Arc<Self>) -> Arc<dyn Summariser> {
+        Arc::new(CappedSummariser(self.clone()))
+    }
+}
+
 /// Lets the mind tell weeks, months and years as long as the day's cap allows it.
-struct CappedSummariser(Weak<RuntimeInner>);
+struct CappedSummariser(Arc<RuntimeCore>);
 
 #[async_trait]
 impl Summariser for CappedSummariser {
     async fn summarise(&self, request: SummaryRequest) -> Result<Vec<String>, SummaryError> {
-        let Some(runtime) = self.0.upgrade() else {
-            return Err(SummaryError("EchoVessel is stopping".to_owned()));
-        };
-        if !runtime.may_spend().await {
+        if !self.0.may_spend().await {
             let reason = "what was spent today is not known, or has reached the cap (llm.daily_spend_cap)";
             return Err(SummaryError(reason.to_owned()));
         }
-        runtime.mind().summarise(request).await
+        self.0.mind().summarise(request).await
     }
 
     fn source_tokens_max(&self) -> u32 {
-        self.0.upgrade().map_or(0, |runtime| runtime.mind().source_tokens_max())
+        self.0.mind().source_tokens_max()
     }
 }
 
@@ -110,11 +115,5 @@ impl Runtime {
     /// The last and the next midnight in the daemon's zone: limits of a day begin again there.
     pub fn day(&self) -> (Timestamp, Timestamp) {
         self.runtime.day()
-    }
-
-    /// The writer of roll-ups: the model of this runtime, while the day's spend cap allows it.
-    pub fn summariser(&self) -> Arc<dyn Summariser> {
-        // The hub is part of the life: it must not keep it alive.
-        Arc::new(CappedSummariser(Arc::downgrade(&self.runtime)))
     }
 }

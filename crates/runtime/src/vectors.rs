@@ -14,6 +14,7 @@ use memory::entities::embedded_text;
 use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntity};
 
 use crate::runtime::RuntimeInner;
+use crate::worker::{Cause, Next, Worker};
 
 /// Texts embedded at once.
 const BATCH: usize = 32;
@@ -41,54 +42,47 @@ enum BackfillError {
     Hub(#[from] HubError),
 }
 
-/// Works until the program stops; without an embedder there is nothing to do.
-pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
-    let Some(embedder) = runtime.embedder() else { return };
-    let mut work = Work { runtime: &runtime, embedder, prepared: false, others: false };
-    let mut told = None;
-    loop {
-        let outcome = work.fill_all().await;
-        let failure = outcome.err().map(|error| error.to_string());
-        // Each cause once: it is tried again for as long as it takes, and `status` shows that it waits.
-        if let Some(error) = failure.as_ref().filter(|_| told != failure) {
-            tracing::warn!("vectors wait; words still find every message: {error}");
-        }
-        told.clone_from(&failure);
-        let pause = failure.is_some().then_some(REST_AFTER_FAILURE);
-        runtime.changeover.note_failure(failure);
-        let wait = async {
-            match pause {
-                Some(pause) => runtime.clock().sleep(pause).await,
-                None => wait_for_rows(&runtime).await,
-            }
-        };
-        tokio::select! {
-            () = wait => {}
-            () = runtime.stopping.cancelled() => return,
-        }
-    }
-}
-
-/// Returns when there may be something to embed.
-async fn wait_for_rows(runtime: &RuntimeInner) {
-    let Some(hub) = runtime.attached_hub() else { return runtime.written.notified().await };
-    tokio::select! {
-        () = runtime.written.notified() => {}
-        // Documents often come one after the other: together they cost less, and the next one is not kept waiting by the model.
-        () = hub.documents_written() => runtime.clock().sleep(DOCUMENTS_GATHERED_FOR).await,
-    }
-}
-
-struct Work<'a> {
-    runtime: &'a RuntimeInner,
-    embedder: &'a dyn Embedder,
+/// Makes vectors of everything that has none. Without an embedder nobody needs it.
+pub(crate) struct VectorWorker {
+    runtime: Arc<RuntimeInner>,
+    embedder: Arc<dyn Embedder>,
     /// True if the model is noted and what it left earlier is resumed.
     prepared: bool,
     /// True if there are vectors of other models.
     others: bool,
+    logged: Option<String>,
 }
 
-impl Work<'_> {
+impl Worker for VectorWorker {
+    const NAME: &str = "vectors";
+
+    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, _: Cause) -> Next {
+        let failure = self.fill_all().await.err().map(|error| error.to_string());
+        // Each cause once: it is tried again for as long as it takes, and `status` shows that it waits.
+        if let Some(error) = failure.as_ref().filter(|_| self.logged != failure) {
+            tracing::warn!("vectors wait; words still find every message: {error}");
+        }
+        self.logged.clone_from(&failure);
+        let next = if failure.is_some() { Next::After(REST_AFTER_FAILURE) } else { Next::WhenWoken };
+        runtime.changeover.note_failure(failure);
+        next
+    }
+
+    async fn woken(&self, runtime: &RuntimeInner) {
+        let Some(hub) = runtime.attached_hub() else { return runtime.written.notified().await };
+        tokio::select! {
+            () = runtime.written.notified() => {}
+            // Documents often come one after the other: together they cost less, and the next one is not kept waiting by the model.
+            () = hub.documents_written() => runtime.clock().sleep(DOCUMENTS_GATHERED_FOR).await,
+        }
+    }
+}
+
+impl VectorWorker {
+    pub(crate) fn new(runtime: Arc<RuntimeInner>, embedder: Arc<dyn Embedder>) -> Self {
+        Self { runtime, embedder, prepared: false, others: false, logged: None }
+    }
+
     async fn fill_all(&mut self) -> Result<(), BackfillError> {
         let fingerprint = self.embedder.identify().await?;
         if !self.prepared {

@@ -249,11 +249,6 @@ impl VoiceSettings {
 }
 
 impl Runtime {
-    /// Gives the persona a voice. To be called before [`Runtime::start`].
-    pub fn attach_voice(&self, parts: VoiceParts) {
-        let _ = self.runtime.voice.set(Voice::new(parts));
-    }
-
     /// Puts other providers and voices in force. What is being said ends as it began.
     pub fn change_voice(&self, settings: VoiceSettings) {
         if let Ok(voice) = self.voice() {
@@ -274,7 +269,7 @@ impl Runtime {
     }
 
     pub(crate) fn voice(&self) -> Result<&Voice, SpeechError> {
-        self.runtime.voice.get().ok_or(SpeechError::Off("voice is off; enable it in Settings, Voice"))
+        self.runtime.voice.as_ref().ok_or(SpeechError::Off("voice is off; enable it in Settings, Voice"))
     }
 
     /// A sentence of a reply, with the scope that it is in; none when it is not there any more.
@@ -386,7 +381,7 @@ impl Runtime {
 impl RuntimeInner {
     /// Deletes the sound of messages that are gone. What can't be deleted now is found at the next start.
     pub(crate) async fn forget_sound(&self, scope: &Scope, messages: &BTreeSet<MessageId>) {
-        let Some(voice) = self.voice.get() else { return };
+        let Some(voice) = self.voice.as_ref() else { return };
         voice.forget_live(|other| other == scope);
         if let Err(error) = voice.files.forget(messages).await {
             tracing::error!(
@@ -397,7 +392,7 @@ impl RuntimeInner {
 
     /// Deletes a persona's samples, and the sound of messages that are gone.
     pub(crate) async fn forget_sound_of(&self, persona: &memory::PersonaId) {
-        let Some(voice) = self.voice.get() else { return };
+        let Some(voice) = self.voice.as_ref() else { return };
         voice.forget_live(|scope| scope.persona == *persona);
         if let Err(error) = voice.files.forget_samples(persona).await {
             tracing::error!("samples of a voice could not be deleted: {error}");
@@ -407,7 +402,7 @@ impl RuntimeInner {
 
     /// Deletes what the last run left: unfinished files, unsent recordings, sound of messages that are gone.
     pub(crate) async fn clean_sound_at_start(&self) {
-        let Some(voice) = self.voice.get() else { return };
+        let Some(voice) = self.voice.as_ref() else { return };
         if let Err(error) = voice.files.clean().await {
             tracing::warn!("unfinished sound could not be deleted: {error}");
         }
@@ -416,7 +411,7 @@ impl RuntimeInner {
 
     /// Deletes sound whose message is gone: a crash may have come between the two.
     pub(crate) async fn clean_sound(&self) {
-        let Some(voice) = self.voice.get() else { return };
+        let Some(voice) = self.voice.as_ref() else { return };
         let clean = async {
             let mut gone = BTreeSet::new();
             for id in voice.files.messages().await? {

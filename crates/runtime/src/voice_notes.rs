@@ -97,7 +97,7 @@ impl Runtime {
 
 impl RuntimeInner {
     fn speaks(&self) -> bool {
-        self.voice.get().is_some_and(|voice| voice.settings().speaker.is_some())
+        self.voice.as_ref().is_some_and(|voice| voice.settings().speaker.is_some())
     }
 
     /// True if a message of the persona is to be heard.
@@ -112,7 +112,7 @@ impl RuntimeInner {
     /// Speaks a message that is shown by its event stream, and tells that it can be heard. A channel beyond this program speaks
     /// for itself, when it delivers.
     pub(crate) fn speak_beside(self: &Arc<Self>, message: Message) {
-        if self.channels.get().is_some_and(|channels| channels.is_outbound(&message.channel_id)) {
+        if self.channels.as_ref().is_some_and(|channels| channels.is_outbound(&message.channel_id)) {
             return;
         }
         let runtime = Runtime { runtime: self.clone() };
@@ -146,7 +146,7 @@ impl RuntimeInner {
 
     /// The voice, where somebody listens.
     pub(crate) fn listening_voice(&self) -> Option<&Voice> {
-        self.voice.get().filter(|voice| voice.settings().listener.is_some())
+        self.voice.as_ref().filter(|voice| voice.settings().listener.is_some())
     }
 
     /// Understands a voice message and puts its words into the message. What is not understood is named so.
@@ -171,7 +171,7 @@ impl RuntimeInner {
                 () = self.stopping.cancelled() => return Err(Interrupted),
             }
         }
-        if let Some(voice) = self.voice.get()
+        if let Some(voice) = self.voice.as_ref()
             && let Err(error) = voice.files.forget_note(id).await
         {
             tracing::warn!(message = %id, "a voice message that was heard is heard again at the next start: {error}");
@@ -180,7 +180,7 @@ impl RuntimeInner {
     }
 
     async fn transcript_of(&self, runtime: &Runtime, note: &VoiceNote) -> Result<Transcript, String> {
-        let channels = self.channels.get().ok_or("its channel is off")?;
+        let channels = self.channels.as_ref().ok_or("its channel is off")?;
         let voice = runtime.voice().map_err(|error| error.to_string())?;
         let _place = voice.hearing.acquire().await.map_err(|error| error.to_string())?;
         for attempt in 0.. {
@@ -205,7 +205,7 @@ impl RuntimeInner {
 
     /// Listens to what the last run did not get to, then resumes its turns, which waited for it.
     pub(crate) async fn hear_unfinished(self: &Arc<Self>, turns: Vec<Turn>) -> Result<Vec<Turn>, StoreError> {
-        let Some(voice) = self.voice.get() else { return Ok(turns) };
+        let Some(voice) = self.voice.as_ref() else { return Ok(turns) };
         let notes = voice.files.notes().await;
         let mut notes =
             notes.map_err(|error| StoreError::Failed(format!("voice messages can't be read: {error}")))?;

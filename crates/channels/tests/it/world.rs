@@ -25,8 +25,8 @@ use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
-    Broadcast, ChannelStatus, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings,
-    TraceSettings, VoiceParts, VoiceSettings,
+    Broadcast, ChannelStatus, Metrics, OptionalParts, ProactiveSettings, Runtime, RuntimeCore, RuntimeParts,
+    RuntimeSettings, TraceSettings, VoiceParts, VoiceSettings,
 };
 use serde_json::json;
 use store::{SqliteStore, StoreOptions};
@@ -327,8 +327,20 @@ async fn live(
     let shared = Arc::new(clock.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(listener.clone(), shared.clone(), Arc::new(Deaf), prompts);
-    let runtime = Runtime::new(RuntimeParts {
+    let numbers = AtomicU64::new(life);
+    let random = move || {
+        let mut bytes = [0_u8; 32];
+        bytes[..8].copy_from_slice(&numbers.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+        bytes
+    };
+    let channels = Channels::new(ChannelsParts {
         store: store.clone(),
+        clock: shared.clone(),
+        random: Box::new(random),
+    });
+    let core = RuntimeCore::new(RuntimeParts {
+        store: store.clone(),
+        proactive: store.clone(),
         embedder: None,
         index: Arc::new(VectorIndex::default()),
         mind: Arc::new(mind),
@@ -338,9 +350,10 @@ async fn live(
         metrics: Metrics::default(),
         settings: settings(),
     });
-    runtime.attach_proactive(store.clone());
-    let folder = voice_folder(path);
-    runtime.attach_voice(VoiceParts { folder, ledger: Arc::new(Deaf), settings: voice.clone() });
+    let voice = VoiceParts { folder: voice_folder(path), ledger: Arc::new(Deaf), settings: voice.clone() };
+    let optional =
+        OptionalParts { channels: Some(channels.outbound()), voice: Some(voice), ..OptionalParts::default() };
+    let runtime = Runtime::new(core, optional);
     let telegram =
         Telegram::new(TelegramSettings { api_base: platform.api_base(), token: TOKEN.to_owned().into() });
     let discord = Discord::new(DiscordSettings {
@@ -350,21 +363,8 @@ async fn live(
         clock: Arc::new(clock.clone()),
     });
     let settings = ChannelSettings { allowed_user_ids: allowed.to_vec() };
-    let numbers = AtomicU64::new(life);
-    let random = move || {
-        let mut bytes = [0_u8; 32];
-        bytes[..8].copy_from_slice(&numbers.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-        bytes
-    };
-    let (channels, runtime) = Channels::new(ChannelsParts {
-        runtime,
-        store: store.clone(),
-        channels: vec![
-            (Arc::new(telegram.unwrap()), settings.clone()),
-            (Arc::new(discord.unwrap()), settings),
-        ],
-        random: Box::new(random),
-    });
+    channels.add(Arc::new(telegram.unwrap()), settings.clone());
+    channels.add(Arc::new(discord.unwrap()), settings);
     runtime.start().await.unwrap();
     channels.start(&runtime);
     (store, runtime, channels)

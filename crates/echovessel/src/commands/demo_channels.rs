@@ -59,9 +59,9 @@ pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<(
     config.channels.telegram.api_base = telegram.api_base();
     config.channels.telegram.debounce.0 = Duration::ZERO;
     let services = wire(&config, &home, clock.clone(), Arc::new(SystemIdGenerator::default())).await?;
-    let outbound = outbound::open_with_tokens(&config, &services, &|_| Ok(SecretString::from(TOKEN)))?;
+    outbound::add_with_tokens(&config, &services, &|_| Ok(SecretString::from(TOKEN)))?;
     services.runtime.start().await?;
-    outbound.channels.start(&services.runtime);
+    services.channels.start(&services.runtime);
     let scope = services.runtime.scope(None, UserId::owner());
     let story = Story { language, services, clock, scope, discord, telegram };
     println!(
@@ -71,7 +71,7 @@ pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<(
     story.talk().await?;
     story.lose_the_gateway().await?;
     story.delete().await?;
-    outbound.channels.stop().await;
+    story.services.channels.stop().await;
     story.services.runtime.stop().await;
     story.services.close().await?;
     println!(

@@ -20,7 +20,7 @@ use crate::cli::Mcp;
 use crate::config::Config;
 use crate::home::{Home, HomeInUse, HomeLock};
 use crate::lifecycle;
-use crate::outbound::{self, Outbound};
+use crate::outbound;
 use crate::relay::{Client, ConnectionEnd};
 use crate::system::{SystemClock, SystemIdGenerator};
 use crate::wiring::{Services, wire};
@@ -101,7 +101,6 @@ async fn join(
 struct HostHome {
     desk: Arc<ToolContext>,
     socket: Option<HubSocket>,
-    outbound: Outbound,
     wired: Services,
     serving: std::sync::Mutex<Vec<JoinHandle<()>>>,
     abandon: CancellationToken,
@@ -111,13 +110,13 @@ struct HostHome {
 impl HostHome {
     async fn open(config: &Config, home: &Home, lock: HomeLock) -> anyhow::Result<Self> {
         let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
-        let outbound = outbound::open(config, home, &wired)?;
+        outbound::add_channels(config, home, &wired)?;
         wired.runtime.start().await?;
-        outbound.channels.start(&wired.runtime);
+        wired.channels.start(&wired.runtime);
         let desk = wired.tool_context();
         let socket = open_hub_socket(home, desk.clone());
         let (abandon, serving) = (CancellationToken::new(), std::sync::Mutex::default());
-        Ok(Self { desk: Arc::new(desk), socket, outbound, wired, serving, abandon, _lock: lock })
+        Ok(Self { desk: Arc::new(desk), socket, wired, serving, abandon, _lock: lock })
     }
 
     /// A connection within the process.
@@ -146,7 +145,7 @@ impl HostHome {
             // A panic in it has been told already and must not keep the database open.
             let _ = connection.await;
         }
-        self.outbound.channels.stop().await;
+        self.wired.channels.stop().await;
         self.wired.runtime.stop().await;
         let closed = self.wired.close().await;
         closed.context("the database could not be closed in order; nothing is lost")

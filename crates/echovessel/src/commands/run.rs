@@ -46,12 +46,11 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     let scheme = if tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
     let shutdown = CancellationToken::new();
-    let outbound = outbound::open(config, home, &wired)?;
+    let hosts = outbound::add_channels(config, home, &wired)?;
     wired.runtime.start().await?;
-    outbound.channels.start(&wired.runtime);
+    wired.channels.start(&wired.runtime);
     let socket = open_hub_socket(home, wired.tool_context());
-    let parts =
-        server_parts(config, home, &wired, Some(outbound.channels.clone()), owner.tokens()?, &url, tls)?;
+    let parts = server_parts(config, home, &wired, Some(wired.channels.clone()), owner.tokens()?, &url, tls)?;
     let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
     let backups = config.backup_every()?.map(|every| {
         let clock = Arc::new(SystemClock);
@@ -64,7 +63,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     if asked.open {
         open_page(home, &login);
     }
-    print_address(shared, home, &wired, &outbound.hosts, &url, &login);
+    print_address(shared, home, &wired, &hosts, &url, &login);
     let outcome = tokio::select! {
         // An order to stop over the API ends the server as well, which is no failure then.
         biased;
@@ -84,7 +83,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     if let Some(socket) = socket {
         socket.close().await;
     }
-    outbound.channels.stop().await;
+    wired.channels.stop().await;
     stop(wired, outcome.is_ok().then_some(serving)).await?;
     outcome
 }

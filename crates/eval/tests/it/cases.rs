@@ -18,7 +18,8 @@ use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
-    Broadcast, Ledger, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings, TraceSettings,
+    Broadcast, Ledger, Metrics, OptionalParts, ProactiveSettings, Runtime, RuntimeCore, RuntimeParts,
+    RuntimeSettings, TraceSettings,
 };
 use store::{SqliteStore, StoreOptions};
 use testkit::SequentialIds;
@@ -62,8 +63,9 @@ async fn stage(folder: &std::path::Path) -> Stage {
         proactive: ProactiveSettings::default(),
         daily_spend_cap: None,
     };
-    let runtime = Runtime::new(RuntimeParts {
-        store,
+    let core = RuntimeCore::new(RuntimeParts {
+        store: store.clone(),
+        proactive: store,
         embedder: None,
         index: Arc::new(VectorIndex::default()),
         mind: Arc::new(mind),
@@ -73,7 +75,7 @@ async fn stage(folder: &std::path::Path) -> Stage {
         metrics: Metrics::default(),
         settings,
     });
-    Stage::new(runtime, clock).await.unwrap()
+    Stage::new(Runtime::new(core, OptionalParts::default()), clock).await.unwrap()
 }
 
 async fn outcome(name: &str, case: &eval::cases::Case) -> Outcome {

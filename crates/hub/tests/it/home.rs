@@ -89,6 +89,8 @@ impl Home {
             users: store.clone(),
             embedder: Some(Arc::new(WordHashEmbedder::new())),
             summariser: Some(scribe.clone()),
+            links: None,
+            listener: None,
             clock: Arc::new(clock.clone()),
             ids: Arc::new(SequentialIds::new(seed)),
             settings: HubSettings {
@@ -123,6 +125,8 @@ impl Home {
             users: self.store.clone(),
             embedder: Some(embedder),
             summariser: Some(self.scribe.clone()),
+            links: None,
+            listener: None,
             clock,
             ids: Arc::new(SequentialIds::new(8)),
             settings: self.hub.settings().clone(),

@@ -103,7 +103,17 @@ async fn a_period_that_failed_before_it_was_over_does_not_keep_the_hub_awake() {
     let week: DiaryName = DiaryName::parse(Granularity::Weekly, "2026-W29").unwrap();
     assert!(matches!(hub.rewrite_rollup(&home.caller.scope, &week).await.unwrap(), RollupOutcome::Failed(_)));
     let hours = WorkingHours { rollup_at: jiff::civil::time(5, 0, 0, 0), catch_up: false };
-    let working = tokio::spawn(async move { hub.work(hours).await });
+    let ticking = clock.clone();
+    let working = tokio::spawn(async move {
+        let mut work = hub.background_work(hours).await;
+        loop {
+            let pause = work.run_once().await;
+            tokio::select! {
+                () = hub.background_work_waits() => {}
+                () = ticking.sleep(pause) => {}
+            }
+        }
+    });
     for _ in 0..600 {
         home.clock.asleep(1).await;
         home.clock.advance(Duration::from_secs(1)).await;

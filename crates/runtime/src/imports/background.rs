@@ -24,12 +24,12 @@ const PROGRESS_EVERY: SignedDuration = SignedDuration::from_millis(250);
 
 impl RuntimeInner {
     pub(crate) fn imports(&self) -> Result<&Imports, ImportError> {
-        self.imports.get().ok_or(ImportError::Unavailable)
+        self.imports.as_ref().ok_or(ImportError::Unavailable)
     }
 
     /// Resumes runs that a stop cut off; deletes uploads that nobody started.
     pub(crate) async fn resume_imports(self: &Arc<Self>) -> Result<(), ImportError> {
-        let Some(imports) = self.imports.get() else { return Ok(()) };
+        let Some(imports) = self.imports.as_ref() else { return Ok(()) };
         for run in imports.store.import_runs().await? {
             imports.running().waiting.insert(run.run_id, run.sessions_waiting);
         }
@@ -52,7 +52,7 @@ impl RuntimeInner {
 
     /// Deletes uploads that waited for their mapping long enough.
     pub(crate) async fn delete_old_uploads(&self) -> Result<(), ImportError> {
-        let Some(imports) = self.imports.get() else { return Ok(()) };
+        let Some(imports) = self.imports.as_ref() else { return Ok(()) };
         let _one_change_at_a_time = imports.change.lock().await;
         for id in imports.uploads.ids().await? {
             let upload = imports.uploads.find(id).await?;
@@ -170,7 +170,7 @@ impl RuntimeInner {
 
     fn import_recorder<'a>(&'a self, imports: &'a Imports) -> ImportRecorder<'a> {
         let (store, policy) = (&*imports.store, self.settings().session);
-        let hub = self.hub.get().map(|(hub, _)| hub);
+        let hub = self.hub.as_ref().map(|(hub, _)| hub);
         ImportRecorder { store, hub, clock: self.clock(), ids: self.ids(), policy }
     }
 
@@ -184,7 +184,7 @@ impl RuntimeInner {
 
     /// Publishes how many sessions still wait, after one on this channel was consolidated.
     pub(crate) async fn publish_remembering(&self, channel_id: &str) {
-        let Some(imports) = self.imports.get().filter(|_| channel_id.starts_with(IMPORT_CHANNEL_PREFIX))
+        let Some(imports) = self.imports.as_ref().filter(|_| channel_id.starts_with(IMPORT_CHANNEL_PREFIX))
         else {
             return;
         };

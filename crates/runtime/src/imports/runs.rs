@@ -153,6 +153,18 @@ pub(crate) struct Imports {
     pub(super) change: tokio::sync::Mutex<()>,
 }
 
+impl Imports {
+    pub(crate) fn new(parts: ImportParts) -> Self {
+        Self {
+            store: parts.store,
+            uploads: UploadFolder::new(parts.folder),
+            prices: parts.prices,
+            state: Mutex::default(),
+            change: tokio::sync::Mutex::default(),
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Running {
     /// Those that record, and those that were recorded to the end since the start of the program.
@@ -240,18 +252,6 @@ impl Runtime {
     /// As there.
     pub async fn check_is_known(&self, scope: &Scope) -> Result<(), ImportError> {
         check_is_known(self.runtime.store(), scope, &self.runtime.settings().persona).await
-    }
-
-    /// Keeps imports there. To be called before [`Runtime::start`].
-    pub fn attach_imports(&self, parts: ImportParts) {
-        let imports = Imports {
-            store: parts.store,
-            uploads: UploadFolder::new(parts.folder),
-            prices: parts.prices,
-            state: Mutex::default(),
-            change: tokio::sync::Mutex::default(),
-        };
-        let _ = self.runtime.imports.set(imports);
     }
 
     /// A folder for files that are about to arrive.

@@ -20,6 +20,7 @@ use memory::recall::outdated_nodes;
 use memory::{Scope, UserId};
 
 use crate::runtime::{Runtime, RuntimeInner};
+use crate::worker::{Cause, Next, Worker};
 use gates::Moment;
 pub(crate) use message::day_after;
 use message::{hold_back, write_and_send};
@@ -39,39 +40,36 @@ const UNFINISHED: &str = "EchoVessel ended before it was written; nothing was se
 type Standing = HashMap<Scope, ProactiveDecision>;
 
 impl Runtime {
-    /// Keeps decisions about messages that nobody asked for in this store. To be called before [`Runtime::start`].
-    pub fn attach_proactive(&self, store: Arc<dyn ProactiveStore>) {
-        let _ = self.runtime.proactive.set(store);
-    }
-
-    /// Decisions about messages that nobody asked for, where they are kept.
-    pub fn proactive(&self) -> Option<&Arc<dyn ProactiveStore>> {
-        self.runtime.proactive.get()
+    /// Decisions about messages that nobody asked for.
+    pub fn proactive(&self) -> &dyn ProactiveStore {
+        self.runtime.proactive()
     }
 }
 
-/// Looks around at each tick until the program stops. While it is disabled nothing is read.
-pub(crate) async fn run(runtime: Arc<RuntimeInner>) {
-    let Some(store) = runtime.proactive.get().cloned() else { return };
-    settle_unfinished(&*store).await;
-    let mut standing = Standing::new();
-    let mut swept: Option<Timestamp> = None;
-    loop {
-        let changed = runtime.settings_changed.notified();
+/// Looks around at each tick. While it is disabled nothing is read.
+#[derive(Default)]
+pub(crate) struct ProactiveWorker {
+    has_settled_unfinished: bool,
+    standing: Standing,
+    swept: Option<Timestamp>,
+}
+
+impl Worker for ProactiveWorker {
+    const NAME: &str = "proactive";
+
+    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, _: Cause) -> Next {
+        let store = runtime.proactive();
+        if !self.has_settled_unfinished {
+            settle_unfinished(store).await;
+            self.has_settled_unfinished = true;
+        }
         let settings = runtime.settings();
         if !settings.proactive.enabled {
-            tokio::select! {
-                () = changed => continue,
-                () = runtime.stopping.cancelled() => return,
-            }
+            return Next::WhenWoken;
         }
-        look_around(&runtime, &*store, &mut standing).await;
-        sweep(&runtime, &*store, &mut swept).await;
-        tokio::select! {
-            () = changed => {}
-            () = runtime.clock().sleep(settings.proactive.tick) => {}
-            () = runtime.stopping.cancelled() => return,
-        }
+        look_around(runtime, store, &mut self.standing).await;
+        sweep(runtime, store, &mut self.swept).await;
+        Next::Within(settings.proactive.tick)
     }
 }
 
@@ -262,7 +260,7 @@ impl RuntimeInner {
             if channel_id == WEB {
                 break;
             }
-            let channels = self.channels.get();
+            let channels = self.channels.as_ref();
             let Some(channels) = channels.filter(|channels| channels.can_deliver(&channel_id)) else {
                 continue;
             };
@@ -275,15 +273,13 @@ impl RuntimeInner {
 
     /// Until when the user wants no messages that were not asked for; none if that is over.
     pub(crate) async fn muted_until(&self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
-        let Some(store) = self.proactive.get() else { return Ok(None) };
-        let until = store.muted_until(user).await?;
+        let until = self.proactive().muted_until(user).await?;
         Ok(until.filter(|until| self.clock().now() < *until))
     }
 
     /// Keeps quiet towards a user who has asked for it with a message. The message is stored already.
     pub(crate) async fn mute_for_a_day(&self, user: &UserId) {
-        let Some(store) = self.proactive.get() else { return };
-        if let Err(error) = store.mute(user, Some(day_after(self.clock().now()))).await {
+        if let Err(error) = self.proactive().mute(user, Some(day_after(self.clock().now()))).await {
             tracing::error!("the user's wish for quiet could not be kept: {error}");
         }
     }

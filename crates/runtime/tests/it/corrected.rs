@@ -1,6 +1,5 @@
 //! What was corrected is never given as current: one test for each path into a prompt.
 
-use hub::WorkingHours;
 use memory::nodes::{Node, NodeKind};
 use memory::ports::{EntityStore, LedgerStore, NodeStore, PersonaStore};
 use memory::recall::HeldBackValue;
@@ -320,14 +319,9 @@ async fn diary_line_of_a_replaced_event_is_dated_and_undo_takes_the_date_away() 
 #[tokio::test]
 async fn corrections_in_a_row_rewrite_the_day_of_the_diary_once_a_minute() {
     let mut world = World::with(short_window(), None).await;
-    let hub = hub_of(&world).await;
+    let hub = world.add_hub().await;
     let berlin = live(&mut world, BERLIN_SAID, BERLIN, None).await;
     hub.write_diary().await.unwrap();
-    let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
-    let working = tokio::spawn({
-        let hub = hub.clone();
-        async move { hub.work(hours).await }
-    });
     let versions = async || hub.document_list(&scope("ann")).await.unwrap()[0].version;
     let before = versions().await;
     for number in 0..40 {
@@ -341,7 +335,6 @@ async fn corrections_in_a_row_rewrite_the_day_of_the_diary_once_a_minute() {
     let last = "The user has 39 small flats";
     world.until("the last correction", || async { diary(&world).contains(last) }).await;
     assert!(versions().await <= before + 2);
-    working.abort();
 }
 
 #[tokio::test]

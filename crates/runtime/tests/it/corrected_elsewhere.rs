@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use hub::Caller;
 use hub::api::identity::IdentityText;
 use hub::api::memories::{MemoryCreate, MemorySearch};
-use hub::{Caller, WorkingHours};
 use memory::nodes::NodeKind;
 use memory::ports::{Clock, NodeStore as _, PersonaStore as _};
 use runtime::{ProactiveSettings, RuntimeSettings};
@@ -20,8 +20,6 @@ use crate::plans::{Plan, commit_plan};
 use crate::world::{HOUR, WEB, World, scope, section};
 
 const ASKED: &str = "do you know my flat by the river?";
-
-const HOURS: WorkingHours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
 
 fn notebook() -> Caller {
     Caller {
@@ -121,8 +119,7 @@ async fn search_in_documents_says_what_a_correction_replaced_since() {
 #[tokio::test]
 async fn roll_up_loses_the_sentence_though_the_past_is_asked_for() {
     let mut world = World::with(short_window(), None).await;
-    let hub = hub_of(&world).await;
-    world.runtime.attach_hub(hub.clone(), HOURS);
+    let hub = world.add_hub().await;
     moved(&mut world).await;
     let week = "# Week\nIt rained on most days. They love the flat in Berlin.";
     let week =
@@ -138,8 +135,7 @@ async fn roll_up_loses_the_sentence_though_the_past_is_asked_for() {
 #[tokio::test]
 async fn document_of_a_person_stays_and_the_prompt_says_what_is_out_of_date() {
     let mut world = World::with(short_window(), None).await;
-    let hub = hub_of(&world).await;
-    world.runtime.attach_hub(hub.clone(), HOURS);
+    let hub = world.add_hub().await;
     let text = "They live in Berlin and they paint.";
     let identity = json!({"category": "relationship", "filename": "their_home.md", "content": text, "instanceId": "notebook"});
     let identity: IdentityText = serde_json::from_value(identity).unwrap();

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use hub::api::identity::IdentityText;
 use hub::api::memories::MemoryCreate;
-use hub::{Caller, Hub, HubParts, HubSettings, Summariser, WorkingHours};
+use hub::{Caller, Hub, HubParts, HubSettings};
 use jiff::tz::TimeZone;
 use memory::forget::{ForgetMode, Selection};
-use memory::ports::Embedder;
+use runtime::RuntimeCore;
 use serde_json::json;
 use store::{SqliteStore, StoreOptions};
 use testkit::{Reply, SequentialIds};
@@ -19,22 +19,21 @@ use crate::world::{HOUR, WEB, World, scope, section, settings};
 const CAT: &str = "我养了只白猫,叫小黑";
 
 pub(crate) async fn hub_of(world: &World) -> Hub {
-    hub_with(world, None, None).await
+    open_hub(world, None).await
 }
 
-pub(crate) async fn hub_with(
-    world: &World,
-    embedder: Option<Arc<dyn Embedder>>,
-    summariser: Option<Arc<dyn Summariser>>,
-) -> Hub {
+/// The shared self over a connection of its own, as part of the life with this core if there is one.
+pub(crate) async fn open_hub(world: &World, core: Option<&Arc<RuntimeCore>>) -> Hub {
     let store = Arc::new(SqliteStore::open(&world.path, StoreOptions::default()).unwrap());
     let hub = Hub::new(HubParts {
         store: store.clone(),
         personas: store.clone(),
         corrections: store.clone(),
         users: store,
-        embedder,
-        summariser,
+        embedder: None,
+        summariser: core.map(RuntimeCore::summariser),
+        links: None,
+        listener: core.map(RuntimeCore::hub_listener),
         clock: Arc::new(world.clock.clone()),
         ids: Arc::new(SequentialIds::new(9)),
         settings: HubSettings {
@@ -82,9 +81,7 @@ async fn every_event_has_its_line_once() {
 #[tokio::test]
 async fn a_broad_question_brings_the_period_that_it_asks_about() {
     let mut world = World::new().await;
-    let hub = hub_of(&world).await;
-    let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
-    world.runtime.attach_hub(hub.clone(), hours);
+    let hub = world.add_hub().await;
     world.talk(WEB, "hello").await;
     let caller = Caller {
         scope: scope("ann"),
@@ -139,7 +136,7 @@ async fn weeks_wait_to_be_told_at_the_cap_of_the_day() {
     settings.daily_spend_cap = Some(1.5);
     let mut world = World::with(settings, None).await;
     world.model.on("rollup", |_| Reply::json(json!({"bullets": ["We rowed."]})));
-    let hub = hub_with(&world, None, Some(world.runtime.summariser())).await;
+    let hub = open_hub(&world, Some(&world.core)).await;
     let caller = Caller {
         scope: scope("ann"),
         instance: "laptop".parse().unwrap(),

@@ -1,13 +1,12 @@
 //! The graph that grows with the talk.
 
+use hub::Caller;
 use hub::graph::{EdgeGet, GraphEdge};
-use hub::{Caller, WorkingHours};
 use memory::forget::{ForgetMode, Selection};
 use memory::ports::LedgerStore as _;
 use serde_json::{Value, json};
 use testkit::Reply;
 
-use crate::diary::hub_of;
 use crate::world::{HOUR, MINUTE, SECOND, WEB, World, scope, settings};
 
 const CAT: &str = "我养了只白猫,叫小黑";
@@ -129,9 +128,7 @@ async fn facts_wait_at_the_cap_of_the_day() {
 #[tokio::test]
 async fn the_hub_says_how_the_drawing_fares() {
     let mut world = World::with_graph(settings()).await;
-    let hub = hub_of(&world).await;
-    let hours = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
-    world.runtime.attach_hub(hub.clone(), hours);
+    let hub = world.add_hub().await;
     let caller = Caller {
         scope: scope("ann"),
         instance: "laptop".parse().unwrap(),
@@ -152,8 +149,9 @@ async fn the_hub_says_how_the_drawing_fares() {
     assert!(!failed.last_error.unwrap().contains("小黑"));
     world.model.on("graph", |_| Reply::json(has_a_cat()));
     world.pass(10 * MINUTE).await;
-    world.until("a fact", || async { status().await.successes_total == 1 }).await;
+    world.until("a fact", || async { status().await.edges_created_total == 1 }).await;
     let drawn = status().await;
-    assert_eq!((drawn.nodes_created_total, drawn.edges_created_total), (2, 1), "{drawn:?}");
-    assert_eq!(drawn.attempts_total, failed.attempts_total + 1);
+    // The diary of that day may be read by then; a name in it is a node.
+    assert!(drawn.nodes_created_total >= 2 && drawn.last_success.is_some(), "{drawn:?}");
+    assert!(drawn.attempts_total > failed.attempts_total, "{drawn:?}");
 }

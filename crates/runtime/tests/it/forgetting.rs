@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hub::api::sync::SyncPush;
-use hub::{Caller, DocumentName, WorkingHours};
+use hub::{Caller, DocumentName};
 use memory::forget::{EraseError, ErasureReceipt, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{MessageId, TurnId};
 use memory::messages::{Role, TurnStatus};
@@ -15,7 +15,6 @@ use serde_json::json;
 use testkit::{Reply, WordHashEmbedder};
 use tokio::sync::Notify;
 
-use crate::diary::hub_of;
 use crate::faulty_store::Fault;
 use crate::world::{MINUTE, SECOND, WEB, World, scope, settings, soon};
 
@@ -129,9 +128,7 @@ async fn a_reply_that_may_hold_erased_words_is_not_kept() {
 #[tokio::test]
 async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
     let mut world = World::new().await;
-    let hub = hub_of(&world).await;
-    let midnight = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
-    world.runtime.attach_hub(hub.clone(), midnight);
+    let hub = world.add_hub().await;
     let kitchen = Caller {
         scope: scope("ann"),
         instance: "kitchen".parse().unwrap(),
@@ -168,10 +165,8 @@ async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
 /// Each of the two locks what the other needs.
 #[tokio::test]
 async fn erasing_here_and_an_erasure_from_elsewhere_do_not_wait_for_each_other() {
-    let world = World::new().await;
-    let hub = hub_of(&world).await;
-    let midnight = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
-    world.runtime.attach_hub(hub.clone(), midnight);
+    let mut world = World::new().await;
+    let hub = world.add_hub().await;
     let kitchen = Caller {
         scope: scope("ann"),
         instance: "kitchen".parse().unwrap(),

@@ -27,7 +27,8 @@ use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
-    Broadcast, IncomingMessage, Ledger, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings,
+    Broadcast, IncomingMessage, Ledger, Metrics, OptionalParts, OutboundChannels, ProactiveSettings, Runtime,
+    RuntimeCore, RuntimeParts, RuntimeSettings,
 };
 use serde_json::json;
 use store::{SqliteStore, StoreOptions};
@@ -122,8 +123,10 @@ impl Year {
         let proactive = ProactiveSettings { enabled: true, tick: TICK, ..ProactiveSettings::default() };
         let settings =
             RuntimeSettings { proactive, scan_every: 12 * HOUR, poll_every: 12 * HOUR, ..settings() };
-        let runtime = Runtime::new(RuntimeParts {
+        let phone = Phone::new(store.clone(), clock.now());
+        let core = RuntimeCore::new(RuntimeParts {
             store: store.clone(),
+            proactive: store.clone(),
             embedder: None,
             index: Arc::new(VectorIndex::default()),
             mind: Arc::new(mind),
@@ -133,9 +136,8 @@ impl Year {
             metrics: Metrics::default(),
             settings,
         });
-        runtime.attach_proactive(store.clone());
-        let phone = Phone::new(store.clone(), clock.now());
-        runtime.attach_channels(phone.clone());
+        let channels: Option<Arc<dyn OutboundChannels>> = Some(phone.clone());
+        let runtime = Runtime::new(core, OptionalParts { channels, ..OptionalParts::default() });
         runtime.start().await.unwrap();
         let (zones, promises, event) = (HashMap::new(), BTreeMap::new(), HashMap::new());
         let dice = Dice::new(seed);

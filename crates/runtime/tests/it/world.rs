@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::BoxStream;
 use hub::graph::Graph;
+use hub::{Hub, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use llm::{Completion, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier};
@@ -26,8 +27,9 @@ use memory::{PersonaId, Scope, UserId};
 use mind::{LanguageMind, Prompts};
 use offline::OfflineProvider;
 use runtime::{
-    AcceptError, AcceptedMessage, Broadcast, Delivery, IncomingMessage, Ledger, Metrics, ProactiveSettings,
-    Runtime, RuntimeParts, RuntimeSettings, Subscription, TraceSettings, WireEvent,
+    AcceptError, AcceptedMessage, Broadcast, Delivery, IncomingMessage, Ledger, Metrics, OptionalParts,
+    ProactiveSettings, Runtime, RuntimeCore, RuntimeParts, RuntimeSettings, Subscription, TraceSettings,
+    WireEvent,
 };
 use serde_json::{Value, json};
 use store::{SqliteStore, StoreOptions};
@@ -35,6 +37,7 @@ use tempfile::TempDir;
 use testkit::scripted_model::{Pace, answer_plausibly};
 use testkit::{ScriptedModel, SequentialIds, SimulatedClock};
 
+use crate::diary::{hub_of, open_hub};
 use crate::faulty_store::FaultyStore;
 
 /// Loops of the runtime that sleep while nothing happens: idle and consolidation.
@@ -64,6 +67,9 @@ pub(crate) struct World {
     lives: u64,
     /// Whether the graph is drawn, by a loop of its own.
     draws_graph: bool,
+    /// The shared self, with a loop of its own.
+    hub: Option<Hub>,
+    pub(crate) core: Arc<RuntimeCore>,
     /// Whether all but replies is answered by rules, as without a model.
     by_rules: bool,
     _folder: TempDir,
@@ -138,8 +144,8 @@ impl World {
         let clock = SimulatedClock::new(start());
         let store = Arc::new(FaultyStore::open(&path));
         let mind = mind(&store, &clock, &model, by_rules).await;
-        let runtime = runtime(&store, &clock, mind, embedder.clone(), settings.clone(), 1);
-        runtime.attach_proactive(store.clone());
+        let core = core(&store, &clock, mind, embedder.clone(), settings.clone(), 1);
+        let runtime = Runtime::new(core.clone(), OptionalParts::default());
         let watcher = runtime.broadcast().subscribe();
         runtime.start().await.unwrap();
         let world = Self {
@@ -153,6 +159,8 @@ impl World {
             embedder,
             lives: 1,
             draws_graph: false,
+            hub: None,
+            core,
             by_rules,
             _folder: folder,
         };
@@ -167,6 +175,14 @@ impl World {
         world.live_again(SECOND, None).await;
         world.settle().await;
         world
+    }
+
+    /// Gives the life a shared self, by starting it again.
+    pub(crate) async fn add_hub(&mut self) -> Hub {
+        self.hub = Some(hub_of(self).await);
+        self.live_again(SECOND, None).await;
+        self.settle().await;
+        self.hub.clone().unwrap()
     }
 
     /// The graph over a connection of its own.
@@ -198,14 +214,19 @@ impl World {
         self.store = Arc::new(FaultyStore::open(&self.path));
         let (settings, embedder) = (self.settings.clone(), self.embedder.clone());
         let mind = mind(&self.store, &self.clock, &self.model, self.by_rules).await;
-        self.runtime = runtime(&self.store, &self.clock, mind, embedder, settings, self.lives);
-        if let Some(previous) = previous {
-            self.runtime.serve_meanwhile(previous);
+        let core = core(&self.store, &self.clock, mind, embedder, settings, self.lives);
+        if self.hub.is_some() {
+            self.hub = Some(open_hub(self, Some(&core)).await);
         }
-        if self.draws_graph {
-            self.runtime.draw_graph(self.graph());
-        }
-        self.runtime.attach_proactive(self.store.clone());
+        let at_midnight = WorkingHours { rollup_at: jiff::civil::Time::midnight(), catch_up: false };
+        let optional = OptionalParts {
+            hub: self.hub.clone().map(|hub| (hub, at_midnight)),
+            graph: self.draws_graph.then(|| self.graph()),
+            previous_embedder: previous,
+            ..OptionalParts::default()
+        };
+        self.runtime = Runtime::new(core.clone(), optional);
+        self.core = core;
         self.watcher = self.runtime.broadcast().subscribe();
         self.runtime.start().await.unwrap();
     }
@@ -292,8 +313,8 @@ impl World {
             for _ in 0..2 {
                 self.clock.advance(Duration::ZERO).await;
                 let proactive = self.settings.proactive.enabled;
-                let more = usize::from(self.draws_graph) + usize::from(proactive);
-                self.clock.asleep(LOOPS + more).await;
+                let more = [self.draws_graph, self.hub.is_some(), proactive].map(usize::from);
+                self.clock.asleep(LOOPS + more.into_iter().sum::<usize>()).await;
             }
         })
         .await;
@@ -432,16 +453,17 @@ async fn mind(
     )
 }
 
-fn runtime(
+fn core(
     store: &Arc<FaultyStore>,
     clock: &SimulatedClock,
     mind: LanguageMind,
     embedder: Option<Arc<dyn Embedder>>,
     settings: RuntimeSettings,
     life: u64,
-) -> Runtime {
-    Runtime::new(RuntimeParts {
+) -> Arc<RuntimeCore> {
+    RuntimeCore::new(RuntimeParts {
         store: store.clone(),
+        proactive: store.clone(),
         embedder,
         index: Arc::new(VectorIndex::default()),
         mind: Arc::new(mind),

@@ -1,12 +1,9 @@
 //! Why the persona wrote by itself, and why it was quiet.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::{Extension, Json};
 use jiff::Timestamp;
 use memory::identifiers::{DecisionId, MessageId, NodeId};
-use memory::ports::ProactiveStore;
 use memory::proactive::{ListedDecision, ProactiveGate, ProactiveOutcome, ProactiveTrigger};
 use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
@@ -71,7 +68,7 @@ pub(crate) async fn list(
     let last = query.cursor.as_deref().map(Cursor::<(Timestamp, DecisionId)>::read).transpose()?;
     let is_named = query.user_id.is_some();
     let user = user_of(&app, &principal, query.user_id).await?;
-    let store = store(&app)?;
+    let store = app.runtime().proactive();
     let muted_until = store.muted_until(&user).await?.filter(|until| *until > app.now());
     let only = is_named.then_some(&user);
     let found = store.decisions(only, last.map(|Cursor(place)| place), limit + 1).await?;
@@ -101,7 +98,7 @@ pub(crate) async fn mute(
     extract::Json(wanted): extract::Json<MuteRequest>,
 ) -> Result<(Extension<AuditObject>, Json<MuteResponse>), Problem> {
     let user = user_of(&app, &principal, Some(wanted.user_id)).await?;
-    if !store(&app)?.mute(&user, wanted.until).await? {
+    if !app.runtime().proactive().mute(&user, wanted.until).await? {
         return Err(Problem::not_found("user_id not found"));
     }
     let object = AuditObject(user.to_string());
@@ -110,10 +107,6 @@ pub(crate) async fn mute(
 
 async fn user_of(app: &App, principal: &Principal, user: Option<String>) -> Result<UserId, Problem> {
     app.scope(principal, None, user).await.map(|scope| scope.user)
-}
-
-fn store(app: &App) -> Result<&Arc<dyn ProactiveStore>, Problem> {
-    app.runtime().proactive().ok_or_else(|| Problem::internal(&"proactive messages are not wired"))
 }
 
 impl From<ListedDecision> for DecisionBody {

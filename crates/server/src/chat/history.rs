@@ -92,9 +92,9 @@ pub(crate) async fn history(
     let has_more = next_cursor.is_some();
     let unasked: Vec<i64> =
         messages.iter().filter(|message| is_unasked(message)).map(|message| message.seq).collect();
-    let mut decisions = match app.runtime().proactive() {
-        Some(proactive) if !unasked.is_empty() => proactive.decisions_behind(&unasked).await?,
-        _ => BTreeMap::new(),
+    let mut decisions = match unasked.is_empty() {
+        true => BTreeMap::new(),
+        false => app.runtime().proactive().decisions_behind(&unasked).await?,
     };
     let body = |message: Message| {
         let decision_id = decisions.remove(&message.seq);

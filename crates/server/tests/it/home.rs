@@ -24,8 +24,8 @@ use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use mind::{CallObserver, LanguageMind, Prompts};
 use runtime::{
-    Broadcast, Delivery, ImportParts, Metrics, ProactiveSettings, Runtime, RuntimeParts, RuntimeSettings,
-    Subscription, TraceSettings, WireEvent,
+    Broadcast, Delivery, ImportParts, Metrics, OptionalParts, ProactiveSettings, Runtime, RuntimeCore,
+    RuntimeParts, RuntimeSettings, Subscription, TraceSettings, WireEvent,
 };
 use serde_json::Value;
 use server::{ActiveModels, EmbeddingState, LlmState, ServerParts, ServerSettings, Tokens};
@@ -91,24 +91,23 @@ impl Home {
     }
 
     pub(crate) async fn new() -> Self {
-        Self::with_imports(|store| store).await
+        Self::with_parts(|_, _| OptionalParts::default()).await
     }
 
-    /// A home whose imports are recorded through another store.
-    pub(crate) async fn with_imports(imports: impl FnOnce(Arc<SqliteStore>) -> Arc<dyn ImportStore>) -> Self {
+    /// A home with these parts; a hub and imports are added where there are none.
+    pub(crate) async fn with_parts(
+        optional: impl FnOnce(&Arc<SqliteStore>, &SimulatedClock) -> OptionalParts,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store =
             Arc::new(SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
         let clock = SimulatedClock::new(start());
         let talker = Arc::new(Talker::default());
-        let runtime = runtime(&store, &clock, &talker);
-        attach_hub(&runtime, &store, &clock, folder.path());
-        runtime.attach_proactive(store.clone());
-        runtime.attach_imports(ImportParts {
-            store: imports(store.clone()),
-            folder: folder.path().join("imports"),
-            prices: Arc::default(),
-        });
+        let core = core(&store, &clock, &talker);
+        let mut optional = optional(&store, &clock);
+        optional.hub = Some(hub(&core, &store, &clock, folder.path()));
+        optional.imports.get_or_insert_with(|| imports(store.clone(), folder.path()));
+        let runtime = Runtime::new(core, optional);
         runtime.start().await.unwrap();
         let numbers = AtomicU64::new(1);
         let random = move || {
@@ -231,12 +230,17 @@ pub(crate) async fn until(watcher: &mut Subscription, names: &[&str]) -> Arc<Wir
     }
 }
 
-fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker>) -> Runtime {
+pub(crate) fn imports(store: Arc<dyn ImportStore>, home: &Path) -> ImportParts {
+    ImportParts { store, folder: home.join("imports"), prices: Arc::default() }
+}
+
+fn core(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker>) -> Arc<RuntimeCore> {
     let clock = Arc::new(clock.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(talker.clone(), clock.clone(), Arc::new(Deaf), prompts);
-    Runtime::new(RuntimeParts {
+    RuntimeCore::new(RuntimeParts {
         store: store.clone(),
+        proactive: store.clone(),
         embedder: None,
         index: Arc::new(VectorIndex::default()),
         mind: Arc::new(mind),
@@ -265,7 +269,12 @@ fn runtime(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker
     })
 }
 
-fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedClock, folder: &Path) {
+fn hub(
+    core: &Arc<RuntimeCore>,
+    store: &Arc<SqliteStore>,
+    clock: &SimulatedClock,
+    folder: &Path,
+) -> (Hub, WorkingHours) {
     let hub = Hub::new(HubParts {
         store: store.clone(),
         personas: store.clone(),
@@ -273,6 +282,8 @@ fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedCloc
         users: store.clone(),
         embedder: None,
         summariser: None,
+        links: None,
+        listener: Some(core.hub_listener()),
         clock: Arc::new(clock.clone()),
         ids: Arc::new(SequentialIds::new(8)),
         settings: HubSettings {
@@ -286,7 +297,7 @@ fn attach_hub(runtime: &Runtime, store: &Arc<SqliteStore>, clock: &SimulatedCloc
         },
     });
     let rollup_at = jiff::civil::time(5, 0, 0, 0);
-    runtime.attach_hub(hub, WorkingHours { rollup_at, catch_up: false });
+    (hub, WorkingHours { rollup_at, catch_up: false })
 }
 
 pub(crate) fn llm() -> LlmState {

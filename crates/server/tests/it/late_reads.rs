@@ -11,11 +11,12 @@ use memory::ports::{
     ImportedSession, NewImport, RecordedPage, Remembering, ReplacedMessages, StoreError,
 };
 use memory::sessions::SessionPolicy;
+use runtime::OptionalParts;
 use serde_json::json;
 use store::SqliteStore;
 use tokio::sync::Notify;
 
-use crate::home::{Home, until};
+use crate::home::{Home, imports, until};
 use crate::imports::{CHAT, path, upload, who};
 
 /// A store whose answers about a run that records arrive after it has ended.
@@ -128,11 +129,15 @@ impl ImportStore for LateReads {
 
 #[tokio::test]
 async fn import_that_ends_while_it_is_read_is_not_shown_as_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
     let has_ended = Arc::new(Notify::new());
     let told = has_ended.clone();
-    let home =
-        Home::with_imports(|store| Arc::new(LateReads { store, was_read: Notify::new(), has_ended: told }))
-            .await;
+    let home = Home::with_parts(|store, _| {
+        let store = LateReads { store: store.clone(), was_read: Notify::new(), has_ended: told };
+        let imports = imports(Arc::new(store), folder.path());
+        OptionalParts { imports: Some(imports), ..OptionalParts::default() }
+    })
+    .await;
     let seen = upload(&home, &[("_chat.txt", CHAT)]).await;
     let mut watcher = home.runtime.broadcast().subscribe();
     let end = async {

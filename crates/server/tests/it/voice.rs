@@ -1,6 +1,6 @@
 //! Speaking and hearing over HTTP: espeak-ng speaks for real, a scripted provider fails on demand.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RANGE};
 use axum::http::{Method, Request, Response};
-use runtime::{Ledger, Runtime, VoiceParts, VoiceSettings, WireEvent};
+use runtime::{Ledger, OptionalParts, VoiceParts, VoiceSettings, WireEvent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{ScriptedVoice, VoiceFault};
+use testkit::{ScriptedVoice, SimulatedClock, VoiceFault};
 use voice::{
     CommandSpeaker, EndpointSettings, FishSpeaker, LengthTrust, OpenAiListener, OpenAiSpeaker, Sound,
 };
@@ -26,21 +26,25 @@ struct Stage {
 }
 
 impl Stage {
-    async fn new(settings: impl FnOnce(&Home) -> VoiceSettings) -> Self {
-        let home = Home::new().await;
+    async fn new(settings: impl FnOnce(&SimulatedClock) -> VoiceSettings) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::start(home.store.clone());
-        let settings = settings(&home);
-        attach(&home.runtime, folder.path(), &ledger, settings);
+        let mut ledger = None;
+        let home = Home::with_parts(|store, clock| {
+            let ledger = ledger.insert(Ledger::start(store.clone())).clone();
+            let voice = VoiceParts { folder: folder.path().to_owned(), ledger, settings: settings(clock) };
+            OptionalParts { voice: Some(voice), ..OptionalParts::default() }
+        })
+        .await;
+        let ledger = ledger.unwrap();
         home.post("/api/admin/persona/voice-toggle", json!({"enabled": true})).await;
         Self { home, folder, ledger }
     }
 
     async fn espeak() -> Self {
-        Self::new(|home| {
+        Self::new(|clock| {
             let command = ["espeak-ng", "--stdout", "-v", "{voice}"].map(str::to_owned).into();
             VoiceSettings {
-                speaker: Some(Arc::new(CommandSpeaker::new(command, Arc::new(home.clock.clone())))),
+                speaker: Some(Arc::new(CommandSpeaker::new(command, Arc::new(clock.clone())))),
                 voice: "en-us".to_owned(),
                 chinese_voice: "cmn".to_owned(),
                 ..VoiceSettings::default()
@@ -50,9 +54,9 @@ impl Stage {
     }
 
     async fn scripted(server: &ScriptedVoice) -> Self {
-        Self::new(|home| VoiceSettings {
-            speaker: Some(Arc::new(OpenAiSpeaker::new(&endpoint(home, server.base_url())).unwrap())),
-            listener: Some(Arc::new(OpenAiListener::new(&endpoint(home, server.base_url())).unwrap())),
+        Self::new(|clock| VoiceSettings {
+            speaker: Some(Arc::new(OpenAiSpeaker::new(&endpoint(clock, server.base_url())).unwrap())),
+            listener: Some(Arc::new(OpenAiListener::new(&endpoint(clock, server.base_url())).unwrap())),
             keep_recordings: true,
             ..VoiceSettings::default()
         })
@@ -92,12 +96,8 @@ impl Stage {
     }
 }
 
-fn attach(runtime: &Runtime, folder: &Path, ledger: &Arc<Ledger>, settings: VoiceSettings) {
-    runtime.attach_voice(VoiceParts { folder: folder.to_owned(), ledger: ledger.clone(), settings });
-}
-
-fn endpoint(home: &Home, base_url: String) -> EndpointSettings {
-    EndpointSettings { base_url, model: String::new(), api_key: None, clock: Arc::new(home.clock.clone()) }
+fn endpoint(clock: &SimulatedClock, base_url: String) -> EndpointSettings {
+    EndpointSettings { base_url, model: String::new(), api_key: None, clock: Arc::new(clock.clone()) }
 }
 
 async fn get(home: &Home, path: &str, range: Option<&str>) -> Response<Body> {
@@ -288,8 +288,8 @@ async fn bad_recordings_and_samples_are_refused_with_a_reason() {
 #[tokio::test(flavor = "multi_thread")]
 async fn samples_become_a_voice_that_speaks() {
     let server = ScriptedVoice::start().await.unwrap();
-    let stage = Stage::new(|home| VoiceSettings {
-        speaker: Some(Arc::new(FishSpeaker::new(&endpoint(home, server.origin())).unwrap())),
+    let stage = Stage::new(|clock| VoiceSettings {
+        speaker: Some(Arc::new(FishSpeaker::new(&endpoint(clock, server.origin())).unwrap())),
         ..VoiceSettings::default()
     })
     .await;

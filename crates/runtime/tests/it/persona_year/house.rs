@@ -12,7 +12,9 @@ use memory::ports::{Clock as _, Embedder, PersonaStore as _, UserStore as _};
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use mind::{LanguageMind, Prompts};
-use runtime::{Broadcast, Ledger, Metrics, Runtime, RuntimeParts, RuntimeSettings};
+use runtime::{
+    Broadcast, Ledger, Metrics, OptionalParts, Runtime, RuntimeCore, RuntimeParts, RuntimeSettings,
+};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock, WordHashEmbedder};
 
@@ -207,8 +209,9 @@ fn live(
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(model.clone(), clock.clone(), ledger, prompts);
-    Runtime::new(RuntimeParts {
+    let core = RuntimeCore::new(RuntimeParts {
         store: store.clone(),
+        proactive: store.clone(),
         embedder: Some(embedder.clone()),
         index: index.clone(),
         mind: Arc::new(mind),
@@ -217,7 +220,8 @@ fn live(
         broadcast: Broadcast::new(format!("life{life}")),
         metrics: Metrics::default(),
         settings: how_to_live(),
-    })
+    });
+    Runtime::new(core, OptionalParts::default())
 }
 
 /// As long as a look around takes to come.

@@ -1,0 +1,134 @@
+//! What every part of the life is given: storage, model, clock, settings, and those who watch. It is made before the parts, so that
+//! each has from the beginning what it needs.
+
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use memory::ports::{
+    Clock, Embedder, IdGenerator, PersonaRecord, ProactiveStore, Store, StoreError, UserRecord,
+};
+use memory::vector_index::VectorIndex;
+use memory::{Scope, UserId};
+use mind::LanguageMind;
+
+use crate::broadcast::Broadcast;
+use crate::events::ServerEvent;
+use crate::forget::ForgetEpochs;
+use crate::metrics::Metrics;
+use crate::settings::RuntimeSettings;
+
+/// The dependencies of a [`RuntimeCore`].
+pub struct RuntimeParts {
+    pub store: Arc<dyn Store>,
+    /// Decisions about messages that nobody asked for.
+    pub proactive: Arc<dyn ProactiveStore>,
+    /// Without it, memories are found by their words alone.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Vectors of active scopes.
+    pub index: Arc<VectorIndex>,
+    pub mind: Arc<LanguageMind>,
+    pub clock: Arc<dyn Clock>,
+    /// Ids of what is written.
+    pub ids: Arc<dyn IdGenerator>,
+    pub broadcast: Broadcast,
+    pub metrics: Metrics,
+    /// The settings at the start.
+    pub settings: RuntimeSettings,
+}
+
+/// Everything that the parts of a [`Runtime`](crate::Runtime) share. Its hub is made with it.
+pub struct RuntimeCore {
+    pub(crate) parts: RuntimeParts,
+    settings: ArcSwap<RuntimeSettings>,
+    /// Acts of forgetting, and what must not outlive them.
+    pub(crate) forget_epochs: ForgetEpochs,
+    /// Up to when it has been told that work in the background waits at the daily spend cap.
+    pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
+}
+
+impl RuntimeCore {
+    pub fn new(parts: RuntimeParts) -> Arc<Self> {
+        Arc::new(Self {
+            settings: ArcSwap::from_pointee(parts.settings.clone()),
+            parts,
+            forget_epochs: ForgetEpochs::default(),
+            told_of_cap_until: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn settings(&self) -> Arc<RuntimeSettings> {
+        self.settings.load_full()
+    }
+
+    /// Puts new settings in force. The persona, its first name and the zone stay as they were at the start.
+    pub(crate) fn change_settings(&self, settings: RuntimeSettings) {
+        let current = self.settings();
+        self.settings.store(Arc::new(RuntimeSettings {
+            persona: current.persona.clone(),
+            persona_name: current.persona_name.clone(),
+            zone: current.zone.clone(),
+            ..settings
+        }));
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.parts.store
+    }
+
+    pub(crate) fn proactive(&self) -> &dyn ProactiveStore {
+        &*self.parts.proactive
+    }
+
+    pub(crate) fn embedder(&self) -> Option<&dyn Embedder> {
+        self.parts.embedder.as_deref()
+    }
+
+    pub(crate) fn index(&self) -> &VectorIndex {
+        &self.parts.index
+    }
+
+    pub(crate) fn mind(&self) -> &LanguageMind {
+        &self.parts.mind
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.parts.clock
+    }
+
+    pub(crate) fn ids(&self) -> &dyn IdGenerator {
+        &*self.parts.ids
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.parts.metrics
+    }
+
+    pub(crate) fn broadcast(&self) -> &Broadcast {
+        &self.parts.broadcast
+    }
+
+    pub(crate) fn publish(&self, scope: &Scope, event: ServerEvent) {
+        let compatible = event.legacy_event();
+        for event in std::iter::once(event).chain(compatible) {
+            self.parts.broadcast.publish(event.into_wire(scope.clone()));
+        }
+    }
+
+    pub(crate) async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
+        let now = self.clock().now();
+        self.store().ensure_persona(&scope.persona, &self.settings().persona_name, now).await
+    }
+
+    /// The user's zone, or the daemon's where it is not known or no longer exists.
+    pub(crate) async fn zone_of(&self, user: &UserId) -> Result<TimeZone, StoreError> {
+        Ok(self.zone_in(&self.store().known_user(user).await?))
+    }
+
+    /// The same of a user who is available.
+    pub(crate) fn zone_in(&self, user: &UserRecord) -> TimeZone {
+        let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
+        zone.unwrap_or_else(|| self.settings().zone.clone())
+    }
+}

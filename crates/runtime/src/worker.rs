@@ -1,0 +1,79 @@
+//! The loop of all work in the background.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+
+use crate::runtime::RuntimeInner;
+
+/// Work that is done again and again in the background.
+pub(crate) trait Worker: Send + 'static {
+    /// Identifies the worker in the log.
+    const NAME: &str;
+
+    /// Does what is due. A stop of the program waits for it; what may take long ends early at [`RuntimeInner::stopping`].
+    fn run_once(&mut self, runtime: &Arc<RuntimeInner>, cause: Cause) -> impl Future<Output = Next> + Send;
+
+    /// Completes when there may be work before the pause is over.
+    fn woken(&self, runtime: &RuntimeInner) -> impl Future<Output = ()> + Send {
+        let _ = runtime;
+        std::future::pending()
+    }
+}
+
+/// Why work is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The program has started, or the pause is over.
+    Due,
+    Woken,
+    /// A person has changed the settings: another model may have been chosen.
+    SettingsChanged,
+}
+
+/// Time of the next work, if the settings don't change before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// After this time, or as soon as the worker is woken.
+    Within(Duration),
+    /// After this time, even if the worker is woken.
+    After(Duration),
+    /// As soon as the worker is woken, however long that takes.
+    WhenWoken,
+}
+
+impl RuntimeInner {
+    /// Lets the worker work until the program stops. If it panics, the program is told so by [`Self::died`].
+    pub(crate) fn spawn_worker<W: Worker>(self: &Arc<Self>, worker: W) {
+        let runtime = self.clone();
+        self.tasks.spawn(async move {
+            if AssertUnwindSafe(run(&runtime, worker)).catch_unwind().await.is_err() {
+                tracing::error!(work = W::NAME, "background work panicked; every message is stored");
+                runtime.died.cancel();
+            }
+        });
+    }
+}
+
+async fn run(runtime: &Arc<RuntimeInner>, mut worker: impl Worker) {
+    let mut cause = Cause::Due;
+    loop {
+        // Before the work, so that a change during it is heard too.
+        let changed = runtime.settings_changed.notified();
+        let next = worker.run_once(runtime, cause).await;
+        let pause = async {
+            match next {
+                Next::Within(pause) | Next::After(pause) => runtime.clock().sleep(pause).await,
+                Next::WhenWoken => std::future::pending().await,
+            }
+        };
+        cause = tokio::select! {
+            () = runtime.stopping.cancelled() => return,
+            () = changed => Cause::SettingsChanged,
+            () = worker.woken(runtime), if !matches!(next, Next::After(_)) => Cause::Woken,
+            () = pause => Cause::Due,
+        };
+    }
+}
