@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use store::{HomeDatabase, ServerAddress, SqliteStore, StoreOptions};
+use memory::ports::StoreError;
+use store::{BackupReport, CopySettings, HomeDatabase, ServerAddress, SqliteStore, StoreOptions};
 
 use crate::config::{Config, is_server_url};
 use crate::home::Home;
@@ -49,4 +50,23 @@ fn password(config: &Config) -> anyhow::Result<Option<String>> {
             format!("storage.password_env names {variable}, which is not set in the environment; set it, or unset the key")
         }),
     }
+}
+
+/// A backup is a file, whichever database it is made of.
+pub(crate) async fn copy_to_file(database: HomeDatabase, target: PathBuf) -> anyhow::Result<BackupReport> {
+    let copy = tokio::task::spawn_blocking(move || match &database {
+        HomeDatabase::File(path) => store::back_up(path, &target),
+        HomeDatabase::Server(_) => {
+            let fresh = target.with_extension("copied");
+            // Of a copy that was cut off; there is seldom one.
+            let _removed = std::fs::remove_file(&fresh);
+            let file = HomeDatabase::File(fresh.clone());
+            store::copy_home(&database, &file, CopySettings::default(), &mut |_| {})?;
+            let report = store::examine_backup(&fresh)?;
+            store::put_in_place(&fresh, &target)
+                .map_err(|error| StoreError::Unwritable(format!("{}: {error}", target.display())))?;
+            Ok(report)
+        }
+    });
+    Ok(copy.await.context("the copy did not end")??)
 }

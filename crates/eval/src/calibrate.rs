@@ -9,7 +9,8 @@ use memory::ports::Embedder;
 use memory::vector_index::cosine;
 use serde::Serialize;
 
-use crate::data::{self, DataSet};
+use crate::data::DataSet;
+use crate::loading;
 
 /// Most units that are taken of a data set, evenly spaced.
 const UNITS_MAX: usize = 1000;
@@ -65,7 +66,7 @@ pub fn read_sets(folder: &Path) -> anyhow::Result<Vec<(String, DataSet)>> {
     for path in folders {
         let format = if path.join("units.jsonl").is_file() { "jsonl" } else { "locomo" };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        sets.push((name, data::read(format, &path)?));
+        sets.push((name, loading::read(format, &path)?));
     }
     if sets.len() < 2 {
         bail!("{} needs at least two data sets in folders of their own", folder.display());

@@ -6,6 +6,7 @@
 //! own.
 
 pub mod data;
+pub mod loading;
 pub mod replay;
 pub mod measure;
 pub mod passages;

@@ -12,9 +12,9 @@ use crate::api::conflicts::{
 use crate::documents::{Conflict, Version};
 use crate::error::HubError;
 use crate::names::DocumentName;
-use crate::rollup::ROLL_UP_EDITOR;
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
+use crate::versions::ROLL_UP_EDITOR;
 
 impl Hub {
     /// Conflicts, the newest first.

@@ -68,7 +68,7 @@ impl Document {
 
     /// All that its live versions have seen.
     pub fn seen_by_heads(&self) -> VersionVector {
-        crate::versions::seen_by(&self.heads)
+        seen_by(&self.heads)
     }
 }
 
@@ -101,4 +101,13 @@ pub fn core_block_document(label: CoreBlockLabel, user: &UserId) -> DocumentName
 /// The core block that a document is, in this scope.
 pub fn core_block_of(name: &DocumentName, scope: &Scope) -> Option<CoreBlockLabel> {
     CoreBlockLabel::ALL.into_iter().find(|label| core_block_document(*label, &scope.user) == *name)
+}
+
+/// All that these versions have seen together.
+pub fn seen_by(versions: &[Version]) -> VersionVector {
+    let mut seen = VersionVector::default();
+    for version in versions {
+        seen.join(&version.vector);
+    }
+    seen
 }

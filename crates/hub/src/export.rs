@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::documents::Version;
 use crate::graph::{GraphEdge, GraphNode};
 use crate::names::DocumentName;
-use crate::ports::{Instance, Snapshot};
+use crate::records::{Instance, Snapshot};
 use crate::version_vector::VersionVector;
 
 /// Position of a version among those of its document.

@@ -16,6 +16,7 @@ pub mod versions;
 pub mod sections;
 pub mod daily;
 pub mod erasure;
+mod records;
 pub mod ports;
 pub mod export;
 pub mod error;

@@ -4,20 +4,22 @@
 
 mod entry;
 mod matching;
+pub(crate) mod cache;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use memory::Scope;
 use memory::ledger::UsedDocument;
-use memory::{PersonaId, Scope};
 use sha2::{Digest as _, Sha256};
 
 use crate::documents::Document;
 use crate::error::HubError;
 use crate::names::{Category, DocumentName, InstanceId, InvalidName, LORE_FOLDER, PROMPT_LABEL_LENGTH_MAX};
-use crate::ports::{LoreDocument, LoreState};
+use crate::ports::LoreDocument;
 use crate::service::{Caller, Hub};
 
+use cache::Lorebook;
 pub use entry::{KeyLogic, LoreEntry};
 use matching::LoreIndex;
 
@@ -37,32 +39,6 @@ pub struct NamedLore {
     /// The label of the entry in the prompt.
     pub label: String,
     pub text: String,
-}
-
-/// The entries of each persona as they were read last. They are read again when one of them has changed.
-#[derive(Default)]
-pub(crate) struct LoreCache(Mutex<HashMap<PersonaId, (LoreState, Arc<Lorebook>)>>);
-
-/// The entries of a persona.
-struct Lorebook {
-    documents: Vec<(DocumentName, InstanceId)>,
-    /// In the order of `documents`.
-    index: LoreIndex,
-}
-
-impl LoreCache {
-    fn of(&self, persona: &PersonaId) -> Option<(LoreState, Arc<Lorebook>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(persona).cloned()
-    }
-
-    fn set(&self, persona: &PersonaId, state: LoreState, book: Arc<Lorebook>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(persona.clone(), (state, book));
-    }
-
-    /// Drops the texts that are held of this persona.
-    pub(crate) fn forget(&self, persona: &PersonaId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(persona);
-    }
 }
 
 impl Hub {

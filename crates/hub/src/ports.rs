@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use memory::ports::{Embedding, Phrase, StoreError};
 use memory::text::QueryGram;
 use memory::{PersonaId, Scope};
-use serde::{Deserialize, Serialize};
 
 pub use chunks::{ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, UnembeddedChunk};
 pub use remote::{
@@ -18,11 +17,11 @@ pub use remote::{
     RemoteStatus, RemoteToken,
 };
 
-use crate::client_base::ClientBase;
 use crate::documents::{Conflict, Document, Version};
 use crate::erasure::ErasedLine;
 use crate::export::HubExport;
 use crate::names::{Category, DiaryName, DocumentName, Granularity, InstanceId};
+pub use crate::records::{Instance, Snapshot};
 use crate::version_vector::VersionVector;
 
 /// Selects documents to read.
@@ -119,24 +118,6 @@ pub struct LoreDocument {
     pub text: String,
 }
 
-/// An instance that has spoken with this hub.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Instance {
-    pub id: InstanceId,
-    /// The kind of program: `psycheros`, `sillytavern`, …
-    pub kind: String,
-    pub name: Option<String>,
-    /// Time at which it last pulled or pushed.
-    pub last_sync: Timestamp,
-    /// Changes that it has seen of each document: the base of what it sends without version vectors.
-    pub base: ClientBase,
-    /// The counters of the last whole answer to a pull without `since`: its next such pull shows that it arrived. Empty where it
-    /// pulls with `since`, which shows that itself.
-    #[serde(default, skip_serializing_if = "VersionVector::is_empty")]
-    pub sent: VersionVector,
-}
-
 /// The new state of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentWrite {
@@ -189,19 +170,6 @@ pub struct OutdatedLine {
     pub line: DiaryLine,
     /// The present text of the event.
     pub description: String,
-}
-
-/// A copy of an identity document, kept for a while.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Snapshot {
-    pub id: String,
-    pub name: DocumentName,
-    pub content: String,
-    /// Time at which it was made.
-    pub created_at: Timestamp,
-    /// Why: `manual`, `scheduled`, `pre-replace`.
-    pub reason: String,
-    pub source: String,
 }
 
 /// All that one act changes; committed together or not at all.

@@ -17,10 +17,8 @@ use crate::names::{DiaryName, DocumentName, Granularity};
 use crate::ports::{SummaryError, SummaryRequest};
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
+use crate::versions::ROLL_UP_EDITOR;
 use crate::versions::merge_version;
-
-/// The author of roll-ups, as their versions name it.
-pub const ROLL_UP_EDITOR: &str = "rollup";
 
 /// Result of summarising a period.
 pub(crate) type RollupResult = Result<(), String>;

@@ -1,7 +1,8 @@
 //! Memories about a text, and memories that hold words.
 
 mod candidates;
-mod vectors;
+pub(crate) mod vectors;
+pub(crate) mod watermark;
 mod chunks;
 mod embedding;
 mod excerpt;
@@ -26,9 +27,7 @@ use crate::ports::DiaryChunk;
 use crate::service::{Caller, Hub};
 
 pub use chunks::split_into_chunks;
-pub(crate) use embedding::EmbeddingWatermark;
 pub use related::RelatedMemory;
-pub(crate) use vectors::ChunkVectorCache;
 
 /// Sentences of a query that are looked for apart.
 const SENTENCES_MAX: usize = 5;

@@ -13,11 +13,12 @@ use tokio::sync::{Mutex, Notify};
 
 use crate::error::HubError;
 use crate::extraction::ExtractionLog;
-use crate::lore::LoreCache;
+use crate::lore::cache::LoreCache;
 use crate::names::{DiaryName, InstanceId};
 use crate::ports::{DiaryLinks, HubListener, HubStore, Summariser};
 use crate::retries::Retries;
-use crate::search::{ChunkVectorCache, EmbeddingWatermark};
+use crate::search::vectors::ChunkVectorCache;
+use crate::search::watermark::EmbeddingWatermark;
 
 /// The author of a request, and the memory it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]

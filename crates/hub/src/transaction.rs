@@ -8,13 +8,13 @@ use memory::core_blocks::{CORE_BLOCK_LENGTH_MAX, check_length};
 use tokio::sync::MutexGuard;
 
 use crate::daily;
-use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of};
+use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of, seen_by};
 use crate::error::HubError;
 use crate::names::{Category, DocumentName, InstanceId};
 use crate::ports::{DocumentWrite, HubCommit, HubCommitOutcome, HubState};
 use crate::service::{Caller, Hub, HubParts};
 use crate::version_vector::VersionVector;
-use crate::versions::{in_order, seen_by, written_at};
+use crate::versions::{in_order, written_at};
 
 /// The basis of one transaction: the state of the hub when it began, and the counters that it has used since.
 pub(crate) struct HubTransaction<'a> {

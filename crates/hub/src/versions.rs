@@ -4,10 +4,12 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use crate::documents::Version;
+use crate::documents::{Version, seen_by};
 use crate::names::InstanceId;
-use crate::rollup::ROLL_UP_EDITOR;
 use crate::version_vector::VersionVector;
+
+/// The author of roll-ups, as their versions name it.
+pub const ROLL_UP_EDITOR: &str = "rollup";
 
 /// The result of merging a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,15 +81,6 @@ pub fn vector_as_shown(heads: &[Version]) -> VersionVector {
         vector.join(&head.vector);
     }
     vector
-}
-
-/// All that these versions have seen together.
-pub fn seen_by(versions: &[Version]) -> VersionVector {
-    let mut seen = VersionVector::default();
-    for version in versions {
-        seen.join(&version.vector);
-    }
-    seen
 }
 
 /// True if the live versions say different things.

@@ -11,6 +11,7 @@ mod chatgpt;
 mod claude;
 mod sillytavern;
 mod statements;
+mod card_json;
 mod character_card;
 mod lorebook;
 mod whatsapp;

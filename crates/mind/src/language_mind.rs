@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::answer::Malformed;
 use crate::contract::{self, ExtractionAnswer, ReconciliationAnswer, ReflectionAnswer, SlowCycleAnswer};
 use crate::observer::{CallInFlight, CallObserver, MALFORMED, OK, Purpose};
+use crate::parsed::Parsed;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::reply::{self, RenderedReply, ReplyBudget, ReplyInput, ReplyStream};
 use crate::{extraction, persona_draft, reconciliation, reflection, slow_cycle};
@@ -51,14 +52,6 @@ pub struct LanguageMind {
     reconciliation_schema: Value,
     reflection_schema: Value,
     slow_cycle_schema: Value,
-}
-
-/// An answer as read. When it is not `whole`, more was meant to follow.
-pub(crate) struct Parsed<T> {
-    pub(crate) value: T,
-    pub(crate) whole: bool,
-    /// A missing part of an otherwise complete answer, as a message to the model for its second attempt.
-    pub(crate) missing: Option<&'static str>,
 }
 
 impl LanguageMind {

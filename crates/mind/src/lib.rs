@@ -13,6 +13,7 @@
 //! - the ledger is told of every call, failed and abandoned ones included.
 
 mod extraction;
+mod parsed;
 mod language_mind;
 mod reconciliation;
 mod reflection;
@@ -29,6 +30,7 @@ mod handles;
 
 mod calendar;
 mod prompts;
+mod prompt_samples;
 mod quoted;
 mod vocabulary;
 

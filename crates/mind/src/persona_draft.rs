@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::answer::{self, Malformed, Member, Notes, snippet};
-use crate::language_mind::Parsed;
+use crate::parsed::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 
 /// Longest `persona_block` of a draft, in characters.

@@ -10,16 +10,6 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::extraction::ExtractionContext;
-use crate::persona_draft::PersonaDraftContext;
-use crate::proactive::ProactiveContext;
-use crate::reconciliation::ReconciliationContext;
-use crate::reflection::ReflectionContext;
-use crate::relations::RelationContext;
-use crate::reply::{SystemContext, UserContext};
-use crate::rollup::RollUpContext;
-use crate::slow_cycle::SlowCycleContext;
-
 /// Why a prompt can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
@@ -154,28 +144,6 @@ impl PromptName {
                 | Self::Proactive
         )
     }
-
-    /// Inputs that a rehearsal renders it with: everything filled, and everything empty.
-    fn sample_inputs(self) -> [Value; 2] {
-        match self {
-            Self::Extraction => pair(ExtractionContext::sample_input(), ExtractionContext::default()),
-            Self::Reconciliation => {
-                pair(ReconciliationContext::rehearsal(), ReconciliationContext::default())
-            }
-            Self::Reflection => pair(ReflectionContext::rehearsal(), ReflectionContext::default()),
-            Self::SlowCycle => pair(SlowCycleContext::rehearsal(), SlowCycleContext::default()),
-            Self::PersonaDraft => pair(PersonaDraftContext::rehearsal(), PersonaDraftContext::default()),
-            Self::RollUp => pair(RollUpContext::rehearsal(), RollUpContext::default()),
-            Self::Graph => pair(RelationContext::rehearsal(), RelationContext::default()),
-            Self::Proactive => pair(ProactiveContext::rehearsal(), ProactiveContext::default()),
-            Self::ReplySystem => pair(SystemContext::rehearsal(), SystemContext::default()),
-            Self::ReplyUser => pair(UserContext::rehearsal(), UserContext::default()),
-        }
-    }
-}
-
-fn pair(full: impl Serialize, empty: impl Serialize) -> [Value; 2] {
-    [Value::from(Serde(full)), Value::from(Serde(empty))]
 }
 
 /// The front matter of a template.
@@ -201,12 +169,11 @@ struct Entry {
 }
 
 impl Prompts {
-    /// Reads the built-in templates and those that `overrides` (a folder of `NAME.md`) puts in their place.
-    /// Each one is rendered once with sample inputs, so that a mistake shows now and not in the night.
-    ///
-    /// # Errors
-    /// [`PromptError`] for the first file that is unreadable or broken.
-    pub fn load(overrides: Option<&Path>) -> Result<Self, PromptError> {
+    /// [`Prompts::load`], with the inputs that each template is tried with.
+    pub(crate) fn load_and_try(
+        overrides: Option<&Path>,
+        sample_inputs: fn(PromptName) -> [Value; 2],
+    ) -> Result<Self, PromptError> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         let mut prompts = Self { environment, entries: Vec::new() };
@@ -216,7 +183,7 @@ impl Prompts {
             .environment
             .set_syntax(syntax.map_err(|error| prompts.broken(PromptName::Extraction, &error))?);
         for name in PromptName::ALL {
-            prompts.add(name, overrides)?;
+            prompts.add(name, overrides, &sample_inputs(name))?;
         }
         Ok(prompts)
     }
@@ -245,7 +212,12 @@ impl Prompts {
         self.render_blocks(name, Value::from(Serde(context)))
     }
 
-    fn add(&mut self, name: PromptName, overrides: Option<&Path>) -> Result<(), PromptError> {
+    fn add(
+        &mut self,
+        name: PromptName,
+        overrides: Option<&Path>,
+        samples: &[Value; 2],
+    ) -> Result<(), PromptError> {
         let (file, source) = source(name, overrides)?;
         let (front_matter, line_offset) = front_matter(name, &file, &source)?;
         let body: String = source.split_inclusive('\n').skip(line_offset).collect();
@@ -254,8 +226,8 @@ impl Prompts {
         self.environment
             .add_template_owned(name.as_str(), body)
             .map_err(|error| self.broken(name, &error))?;
-        self.check_inputs(name, &source)?;
-        for context in name.sample_inputs() {
+        self.check_inputs(name, &source, &samples[0])?;
+        for context in samples.clone() {
             if name.has_blocks() {
                 self.render_blocks(name, context)?;
             } else {
@@ -266,9 +238,8 @@ impl Prompts {
     }
 
     /// Checks that the front matter announces every value that the template uses, and only existing ones.
-    fn check_inputs(&self, name: PromptName, source: &str) -> Result<(), PromptError> {
+    fn check_inputs(&self, name: PromptName, source: &str, full: &Value) -> Result<(), PromptError> {
         let Some(entry) = self.find_entry(name) else { return Ok(()) };
-        let [full, _] = name.sample_inputs();
         let existing: BTreeSet<String> =
             full.try_iter().map(|keys| keys.map(|key| key.to_string()).collect()).unwrap_or_default();
         let wrong = |word: &str, reason: String| {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::answer::{self, List, Malformed, Notes, snippet};
 use crate::calendar;
 use crate::contract::{PairAnswer, ReconciliationAnswer};
-use crate::language_mind::Parsed;
+use crate::parsed::Parsed;
 use crate::quoted::{as_written, one_line};
 
 /// Longest quote, in characters.

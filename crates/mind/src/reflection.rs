@@ -14,7 +14,7 @@ use crate::contract::{
     subject_word,
 };
 use crate::handles::Handles;
-use crate::language_mind::Parsed;
+use crate::parsed::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
 

@@ -17,7 +17,8 @@ use crate::contract::{
     RelationshipAnswer, TIE_NAME_LENGTH_MAX,
 };
 use crate::handles::Handles;
-use crate::language_mind::{LanguageMind, Parsed};
+use crate::language_mind::LanguageMind;
+use crate::parsed::Parsed;
 use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::answer::{self, List, Malformed, Notes};
 use crate::contract::{self, RollUpAnswer};
-use crate::language_mind::{LanguageMind, Parsed};
+use crate::language_mind::LanguageMind;
+use crate::parsed::Parsed;
 use crate::prompts::PromptName;
 use crate::quoted::{behind_gutter, one_line};
 

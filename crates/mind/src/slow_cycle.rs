@@ -16,7 +16,7 @@ use crate::contract::{
 };
 use crate::extraction::event_time;
 use crate::handles::Handles;
-use crate::language_mind::Parsed;
+use crate::parsed::Parsed;
 use crate::quoted::{behind_gutter, one_line};
 use crate::reflection::{settled_impact, when};
 use crate::vocabulary::Vocabulary;

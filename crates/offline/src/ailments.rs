@@ -2,7 +2,7 @@
 
 use super::entities::{mentions, named_things};
 use super::lexicon::{self, Words};
-use super::reply::ReplyInputs;
+use super::reply_inputs::ReplyInputs;
 use super::sentences::{clauses, has_part, has_phrase, seems_to_ask, sentences, words};
 
 /// A question for what ails someone of the user's.

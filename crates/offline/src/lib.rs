@@ -8,6 +8,7 @@
 //! relations: those that rules would guess are worse than none.
 //! It knows Chinese and English; words in other languages are kept as quotes.
 
+mod reply_inputs;
 mod reply;
 mod small_talk;
 mod self_questions;

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
 use text::is_han;
 
 use super::ailments::AilmentQuestion;
 use super::lexicon;
 use super::peaks::{Peak, peak};
+use super::reply_inputs::{Memory, Passage, Period, ReplyInputs};
 use super::rewrite::second_person;
 use super::rollup;
 use super::self_questions::SelfQuestion;
@@ -21,52 +21,6 @@ const MOST_RESTATED: usize = 3;
 const LONGEST_RESTATED: usize = 160;
 /// The line that stands where a period was shortened for the prompt.
 const SHORTENED: &str = "… (it goes on)";
-
-#[derive(Default, Deserialize)]
-pub(super) struct ReplyInputs {
-    user_text: String,
-    #[serde(default)]
-    language: Option<String>,
-    /// Weeks, months or years that the text asks about, as they were told.
-    #[serde(default)]
-    periods: Vec<Period>,
-    #[serde(default)]
-    pub(super) memories: Vec<Memory>,
-    #[serde(default)]
-    pub(super) passages: Vec<Passage>,
-    /// The user's messages shortly before, newest first.
-    #[serde(default)]
-    pub(super) recent: Vec<Passage>,
-    #[serde(default)]
-    persona_name: Option<String>,
-    /// True if memories and passages are merely the nearest, and none is about the text.
-    #[serde(default)]
-    nothing_found: bool,
-}
-
-#[derive(Deserialize)]
-struct Period {
-    text: String,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Memory {
-    pub(super) description: String,
-    #[serde(default)]
-    kind: String,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Passage {
-    #[serde(default)]
-    speaker: String,
-    /// The name of somebody else who said it.
-    #[serde(default)]
-    name: Option<String>,
-    pub(super) text: String,
-    #[serde(default)]
-    date: Option<String>,
-}
 
 /// Writes the reply. Only facts of the inputs are presented as remembered.
 pub(super) fn reply(inputs: &ReplyInputs) -> String {

@@ -13,9 +13,9 @@ use memory::vector_index::VectorIndex;
 use memory::{Scope, UserId};
 use mind::LanguageMind;
 
-use crate::broadcast::Broadcast;
-use crate::events::ServerEvent;
-use crate::forget::ForgetEpochs;
+use crate::changes::forget::ForgetEpochs;
+use crate::events::broadcast::Broadcast;
+use crate::events::server_event::ServerEvent;
 use crate::metrics::Metrics;
 use crate::settings::RuntimeSettings;
 

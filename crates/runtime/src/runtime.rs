@@ -19,26 +19,26 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::broadcast::Broadcast;
-use crate::changeover::{Changeover, VectorState};
-use crate::channels::OutboundChannels;
-use crate::consolidator::ConsolidationWorker;
 use crate::core::RuntimeCore;
-use crate::diary::HubWorker;
-use crate::embodiment::{Embodiment, EmbodimentWorker, LAST_EXCHANGE};
-use crate::events::ServerEvent;
-use crate::idle::IdleWorker;
+use crate::events::broadcast::Broadcast;
+use crate::events::server_event::ServerEvent;
+use crate::hub_work::diary::HubWorker;
+use crate::hub_work::embodiment::{Embodiment, EmbodimentWorker, LAST_EXCHANGE};
+use crate::hub_work::relations::GraphWorker;
 use crate::imports::{ImportParts, Imports};
-use crate::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
 use crate::metrics::Metrics;
 use crate::proactive::ProactiveWorker;
-use crate::relations::GraphWorker;
-use crate::said_corrections::SaidCorrections;
+use crate::sessions::consolidator::ConsolidationWorker;
+use crate::sessions::idle::IdleWorker;
 use crate::settings::RuntimeSettings;
 use crate::spending::Spending;
-use crate::turn::TurnEvent;
-use crate::vectors::VectorWorker;
-use crate::voice::{Voice, VoiceParts};
+use crate::turns::channels::OutboundChannels;
+use crate::turns::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
+use crate::turns::said_corrections::SaidCorrections;
+use crate::turns::turn::TurnEvent;
+use crate::vectors::backfill::VectorWorker;
+use crate::vectors::changeover::{Changeover, VectorState};
+use crate::voice::speech::{Voice, VoiceParts};
 
 /// Time that running turns may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
@@ -147,7 +147,7 @@ impl Runtime {
             tracing::info!(sessions = released, "resuming interrupted consolidations");
         }
         runtime.clean_sound_at_start().await;
-        crate::diary::start(runtime).await?;
+        crate::hub_work::diary::start(runtime).await?;
         runtime.recover_turns().await?;
         if let Err(error) = runtime.resume_imports().await {
             tracing::error!("imports that were cut off can't be resumed: {error}");

@@ -10,7 +10,7 @@ use memory::ports::StoreError;
 use memory::{Scope, UserId};
 
 use crate::core::RuntimeCore;
-use crate::events::ServerEvent;
+use crate::events::server_event::ServerEvent;
 use crate::runtime::Runtime;
 
 /// State of spending against its caps.

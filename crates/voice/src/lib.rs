@@ -7,6 +7,8 @@
 //! that this machine has.
 
 mod provider;
+mod duration;
+mod sound_error;
 mod sound;
 mod wav;
 mod ogg_opus;
@@ -19,15 +21,14 @@ mod fishaudio;
 mod installed;
 
 pub use command::{CommandListener, CommandSpeaker, VOICE_PLACEHOLDER, child_environment};
+pub use duration::{estimated_duration, longest_plausible_duration};
 pub use endpoint::{EndpointSettings, is_secure_url};
 pub use fishaudio::FishSpeaker;
 pub use installed::{InstalledProgram, find_program, installed_programs};
 pub use openai::{OpenAiListener, OpenAiSpeaker};
-pub use provider::{
-    Listener, Recording, Speaker, SpeechRequest, VoiceError, VoiceSample, estimated_duration, language_code,
-    longest_plausible_duration,
-};
+pub use provider::{Listener, Recording, Speaker, SpeechRequest, VoiceError, VoiceSample, language_code};
 pub use quality::{Quality, QualityProblem};
 pub use sentence_feed::SentenceFeed;
-pub use sound::{Sound, SoundError};
+pub use sound::Sound;
+pub use sound_error::SoundError;
 pub use wav::{LengthTrust, wav_duration};

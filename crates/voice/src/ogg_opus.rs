@@ -6,12 +6,12 @@ use std::io::Cursor;
 use ogg::{PacketReader, PacketWriteEndInfo, PacketWriter};
 use rusty_opus::{Application, OpusDecoder, OpusEncoder};
 
-use crate::sound::{Sound, SoundError};
+use crate::sound_error::SoundError;
 
 /// Samples a second that are written.
 pub(crate) const WRITTEN_RATE: u32 = 48_000;
 /// Samples a second that are read: speech needs no more.
-const READ_RATE: u32 = 16_000;
+pub(crate) const READ_RATE: u32 = 16_000;
 /// Positions in the file count samples at 48,000 a second.
 const POSITIONS_PER_SAMPLE: u64 = 3;
 /// Samples of one written packet: 20 ms.
@@ -34,7 +34,7 @@ pub(crate) fn is_ogg(bytes: &[u8]) -> bool {
 }
 
 /// Reads the first stream of a file; channels become one.
-pub(crate) fn read(bytes: &[u8], seconds_max: u64) -> Result<Sound, SoundError> {
+pub(crate) fn read(bytes: &[u8], seconds_max: u64) -> Result<Vec<i16>, SoundError> {
     let damaged = |_| SoundError::Damaged("a page or a packet can't be read");
     let mut reader = PacketReader::new(Cursor::new(bytes));
     let head = reader.read_packet().map_err(damaged)?.ok_or(SoundError::Empty)?;
@@ -60,7 +60,7 @@ pub(crate) fn read(bytes: &[u8], seconds_max: u64) -> Result<Sound, SoundError> 
     // The last page says where the sound ends in its last packet.
     samples.truncate(usize::try_from(end).unwrap_or(usize::MAX));
     samples.drain(..samples.len().min(usize::from(delay) / POSITIONS_PER_SAMPLE as usize));
-    if samples.is_empty() { Err(SoundError::Empty) } else { Ok(Sound::new(samples, READ_RATE)) }
+    if samples.is_empty() { Err(SoundError::Empty) } else { Ok(samples) }
 }
 
 /// Number of samples at 48,000 a second to skip, by the head of the stream.
@@ -138,6 +138,7 @@ fn coding(error: &rusty_opus::Error) -> SoundError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sound::Sound;
     use crate::wav::LengthTrust;
 
     /// A tone of 440 Hz that grows louder.

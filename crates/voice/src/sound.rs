@@ -1,43 +1,13 @@
 //! Sound in memory: one channel of 16-bit samples.
 
+use crate::duration::longest_plausible_duration;
 use crate::ogg_opus;
-use crate::provider::longest_plausible_duration;
 use crate::quality::Quality;
+use crate::sound_error::SoundError;
 use crate::wav::{self, LengthTrust};
 
 /// Bytes of the header that [`Sound::to_wav`] writes.
 const HEADER_BYTES: usize = 44;
-
-/// Why bytes are not sound that can be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SoundError {
-    /// There are no bytes, or no samples.
-    #[error("it is empty")]
-    Empty,
-    /// It holds nothing but silence.
-    #[error("it is silent")]
-    Silent,
-    /// The bytes are of another format.
-    #[error("it is neither a WAV nor an Ogg Opus file")]
-    UnknownFormat,
-    /// Header and content disagree.
-    #[error("its header says {claimed} bytes of sound, and it holds {held}")]
-    LengthLies {
-        /// Bytes by the header.
-        claimed: u64,
-        /// Bytes that are there.
-        held: u64,
-    },
-    /// The header makes no sense.
-    #[error("its header is damaged: {0}")]
-    Damaged(&'static str),
-    /// A coding that is not read.
-    #[error("its coding is not read here: {0}; use PCM of 8 to 32 bits, 32-bit floats, or Opus")]
-    Coding(String),
-    /// It lasts too long.
-    #[error("it lasts {seconds} s, and at most {seconds_max} s are taken")]
-    TooLong { seconds: u64, seconds_max: u64 },
-}
 
 /// One channel of sound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +28,7 @@ impl Sound {
     /// When it is neither, its header does not fit its content, or it is longer. No more is decoded than may be kept.
     pub fn read(bytes: &[u8], trust: LengthTrust, seconds_max: u64) -> Result<Self, SoundError> {
         if ogg_opus::is_ogg(bytes) {
-            return ogg_opus::read(bytes, seconds_max);
+            return Ok(Self::new(ogg_opus::read(bytes, seconds_max)?, ogg_opus::READ_RATE));
         }
         let format = wav::format(bytes, trust)?;
         if format.seconds() > seconds_max as f64 {

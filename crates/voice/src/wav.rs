@@ -1,6 +1,6 @@
 //! Reading WAV: the header is checked before a sample is decoded, so that memory is bounded by the file.
 
-use crate::sound::SoundError;
+use crate::sound_error::SoundError;
 
 /// Lowest and highest samples a second.
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;

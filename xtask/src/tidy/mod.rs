@@ -3,6 +3,7 @@
 mod banned_words;
 mod boundaries;
 mod commit_subjects;
+mod file_circles;
 mod sizes;
 mod names;
 pub(crate) mod draw;
@@ -62,6 +63,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let mut findings: Vec<Finding> = [
         boundaries::findings(&project.members),
         sizes::findings(&project.files),
+        file_circles::findings(&project.files),
         names::findings(&project.files),
         migrations::findings(&project.files),
         contents::findings(&project.files),

@@ -27,20 +27,27 @@ pub(super) fn code_lines(source: &str) -> Vec<String> {
     lines
 }
 
-/// Number of lines with code, without modules for tests.
-pub(super) fn count_code(source: &str) -> usize {
+/// [`code_lines`] that are not empty, without modules for tests.
+pub(super) fn lines_without_tests(source: &str) -> Vec<String> {
     let lines = code_lines(source);
-    let mut count = 0;
+    let mut kept = Vec::new();
     let mut index = 0;
     while index < lines.len() {
         if let Some(after) = end_of_test_module(&lines, index) {
             index = after;
             continue;
         }
-        count += usize::from(!lines[index].trim().is_empty());
+        if !lines[index].trim().is_empty() {
+            kept.push(lines[index].clone());
+        }
         index += 1;
     }
-    count
+    kept
+}
+
+/// Number of lines with code, without modules for tests.
+pub(super) fn count_code(source: &str) -> usize {
+    lines_without_tests(source).len()
 }
 
 /// The line after the module that `#[cfg(test)]` at `start` introduces; none if there is no such module.

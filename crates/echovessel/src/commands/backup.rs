@@ -9,16 +9,16 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use memory::ports::{Clock, StoreError};
+use memory::ports::Clock;
 use secrecy::SecretString;
 use serde_json::json;
 use server::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
-use store::{BackupReport, CopySettings, HomeDatabase};
+use store::{BackupReport, HomeDatabase};
 
 use super::encrypted_backup;
 use crate::cli::{Backup, Shared};
 use crate::config::Config;
-use crate::database::home_database;
+use crate::database::{copy_to_file, home_database};
 use crate::home::{Home, create_private_folder, private};
 use crate::system::SystemClock;
 
@@ -173,27 +173,8 @@ async fn back_up(
 ) -> anyhow::Result<BackupReport> {
     match passphrase {
         Some(passphrase) => encrypted_backup::back_up_encrypted(home, database, target, passphrase).await,
-        None => copied(database, target.to_owned()).await,
+        None => copy_to_file(database, target.to_owned()).await,
     }
-}
-
-/// A backup is a file, whichever database it is made of.
-pub(super) async fn copied(database: HomeDatabase, target: PathBuf) -> anyhow::Result<BackupReport> {
-    let copy = tokio::task::spawn_blocking(move || match &database {
-        HomeDatabase::File(path) => store::back_up(path, &target),
-        HomeDatabase::Server(_) => {
-            let fresh = target.with_extension("copied");
-            // Of a copy that was cut off; there is seldom one.
-            let _removed = std::fs::remove_file(&fresh);
-            let file = HomeDatabase::File(fresh.clone());
-            store::copy_home(&database, &file, CopySettings::default(), &mut |_| {})?;
-            let report = store::examine_backup(&fresh)?;
-            store::put_in_place(&fresh, &target)
-                .map_err(|error| StoreError::Unwritable(format!("{}: {error}", target.display())))?;
-            Ok(report)
-        }
-    });
-    Ok(copy.await.context("the copy did not end")??)
 }
 
 /// Removes what backups that were killed left in the folder, unless one is being made.

@@ -8,8 +8,8 @@ use anyhow::{Context as _, bail};
 use secrecy::SecretString;
 use store::{BackupReport, HomeDatabase, put_in_place};
 
-use super::backup::copied;
 use crate::age_file::{decrypt, encrypt, is_encrypted};
+use crate::database::copy_to_file;
 use crate::home::{Home, create_private_folder, private};
 use crate::system::random_bytes;
 
@@ -39,7 +39,7 @@ pub(super) async fn back_up_encrypted(
     passphrase: SecretString,
 ) -> anyhow::Result<BackupReport> {
     let plain = PlainCopy::at(home)?;
-    let report = copied(database, plain.path.clone()).await?;
+    let report = copy_to_file(database, plain.path.clone()).await?;
     let (target, source) = (target.to_owned(), plain.path.clone());
     let encrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<u64> {
         let fresh = target.with_extension("partial");

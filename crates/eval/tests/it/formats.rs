@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use eval::absence::add_foreign;
-use eval::data::{DataSet, is_role, read};
+use eval::data::{DataSet, is_role};
+use eval::loading::read;
 use eval::replay::{AnsweredQuestion, Replay};
 use eval::report::Report;
 use memory::recall::RecallSettings;

@@ -1,46 +1,14 @@
 //! Names and relations that documents bring which other programs, or people, wrote: each depends on a line of the document.
 
-use memory::Scope;
 use memory::ports::StoreError;
 use serde_json::Map;
 
+use super::extraction::{DocumentFacts, ExtractionStep, RelationError, RelationExtractor, UnreadDocument};
 use super::ports::{GraphWrite, NewGraphNode};
-use super::relations::{
-    ExtractionStep, KnownEntity, Relation, RelationError, RelationExtractor, UnreadEvent,
-};
 use super::service::Graph;
-use crate::names::DiaryName;
 
 /// Confidence of a name that occurs in a line.
 const NAME_CONFIDENCE: f64 = 0.7;
-
-/// A daily or significant memory with lines that the graph was not drawn from yet. Lines that the persona's own memory wrote
-/// are not among them: their events are read themselves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnreadDocument {
-    /// The number of the document.
-    pub number: i64,
-    /// The name of the document.
-    pub name: DiaryName,
-    pub scope: Scope,
-    /// The name of the persona.
-    pub persona: String,
-    /// The name of the user, if it is known.
-    pub user: Option<String>,
-    /// The next unread lines, in their order; empty if all were read.
-    pub lines: Vec<UnreadEvent>,
-    /// Entities that these lines name.
-    pub entities: Vec<KnownEntity>,
-}
-
-/// Facts extracted from the lines of a document.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DocumentFacts {
-    /// Names that stand in the lines and are not known yet, each with its type.
-    pub names: Vec<(String, String)>,
-    /// Relations between entities; `event` is the id of a line.
-    pub relations: Vec<Relation>,
-}
 
 impl Graph {
     /// Draws names and relations of the next lines that wait, in one transaction with the note that they were read. Without a

@@ -9,6 +9,7 @@ mod service;
 mod nodes;
 mod edges;
 mod transaction;
+mod extraction;
 mod relations;
 mod document_facts;
 mod walk;
@@ -17,8 +18,11 @@ mod overview;
 mod responses;
 mod ports;
 
-pub use document_facts::{DocumentFacts, UnreadDocument};
 pub use edges::{EdgeCreate, EdgeGet, EdgeText, EdgeUpdate};
+pub use extraction::{
+    DocumentFacts, ExtractionStep, KnownEntity, Relation, RelationEnd, RelationError, RelationExtractor,
+    UnreadDocument, UnreadEvent, UnreadSession,
+};
 pub use nodes::{NodeCreate, NodeDelete, NodeList, NodeText, NodeUpdate};
 pub use overview::insights;
 pub use ports::{
@@ -26,10 +30,7 @@ pub use ports::{
     NewGraphEdge, NewGraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome, UnembeddedNode, Unresolved,
     Written,
 };
-pub use relations::{
-    ExtractionStep, KnownEntity, Relation, RelationEnd, RelationError, RelationExtractor, UnreadEvent,
-    UnreadSession,
-};
+
 pub use responses::{
     Deleted, EdgeResponse, EdgesResponse, Insight, InsightsResponse, NodeHit, NodeListResponse, NodeResponse,
     NodeSearchResponse, StatsResponse, SubgraphResponse, TransactionResponse, TraverseResponse, Visited,

@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::document_facts::UnreadDocument;
-use super::relations::UnreadSession;
+use super::extraction::{UnreadDocument, UnreadSession};
 
 /// A node, as stored and as on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,5 @@
 //! How memories come by their vectors.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
-use jiff::{SignedDuration, Timestamp};
 use memory::Scope;
 use memory::ports::{Embedder, Embedding};
 
@@ -15,54 +11,8 @@ use crate::service::{Caller, Hub};
 
 /// Pieces that are asked for at once.
 const PIECES_ASKED_FOR: u32 = 32;
-/// Pause after a failure of the model, unless somebody asks for vectors.
-const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
 /// Pieces that are embedded at once.
 const PIECES_AT_ONCE: usize = 16;
-
-/// Up to which revision each scope's memories are known to have their vectors, and whether the model rests: so that not
-/// all are looked through after every write.
-#[derive(Debug, Default)]
-pub(crate) struct EmbeddingWatermark {
-    revisions: Mutex<HashMap<(Scope, String), i64>>,
-    /// Until when a model that failed is let rest; none while it works.
-    rests_until: Mutex<Option<Timestamp>>,
-}
-
-impl EmbeddingWatermark {
-    fn get(&self, scope: &Scope, fingerprint: &str) -> i64 {
-        let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
-        revisions.get(&(scope.clone(), fingerprint.to_owned())).copied().unwrap_or(0)
-    }
-
-    fn set(&self, scope: &Scope, fingerprint: &str, revision: i64) {
-        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
-        revisions.insert((scope.clone(), fingerprint.to_owned()), revision);
-    }
-
-    /// True if the model has failed a moment ago.
-    pub(crate) fn rests(&self, now: Timestamp) -> bool {
-        let until = *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| now < until)
-    }
-
-    /// Notes how the model fared; says whether it fares otherwise than before.
-    fn fared(&self, failed: bool, now: Timestamp) -> bool {
-        let until = failed.then(|| now.saturating_add(MODEL_RESTS).unwrap_or(now));
-        let before =
-            std::mem::replace(&mut *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner), until);
-        before.is_some() != failed
-    }
-
-    pub(crate) fn drop_scope(&self, scope: &Scope) {
-        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
-        revisions.retain(|(known, _), _| known != scope);
-    }
-
-    pub(crate) fn clear(&self) {
-        self.revisions.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-}
 
 impl Hub {
     /// Takes the vectors of memories away. They are made again when they are needed.

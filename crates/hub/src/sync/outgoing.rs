@@ -9,9 +9,9 @@ use crate::erasure::ERASED;
 use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName};
 use crate::ports::{DocumentOutline, PendingErasure};
-use crate::rollup::ROLL_UP_EDITOR;
 use crate::service::Hub;
 use crate::version_vector::VersionVector;
+use crate::versions::ROLL_UP_EDITOR;
 
 /// Versions in one push.
 const PUSHED_AT_ONCE: usize = 200;

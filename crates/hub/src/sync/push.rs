@@ -4,14 +4,14 @@ use memory::core_blocks::check_length;
 
 use crate::api::sync::{ItemStatus, SyncPush, SyncPushed, SyncToken};
 use crate::client_base::ClientBase;
-use crate::documents::{Version, core_block_of};
+use crate::documents::{Version, core_block_of, seen_by};
 use crate::error::HubError;
 use crate::names::{DocumentName, InstanceId};
 use crate::ports::Instance;
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
-use crate::versions::{MergeOutcome, differ, merge_version, seen_by, vector_as_shown};
+use crate::versions::{MergeOutcome, differ, merge_version, vector_as_shown};
 
 use super::items::{self, PushedItem};
 use super::merge::{self, Admission, VERSIONS_LOOKED_AT, merged, stored_versions};

@@ -9,10 +9,10 @@ use crate::erasure::{ERASED, ErasedLine};
 use crate::error::HubError;
 use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::ports::{DocumentErasure, ExchangePosition, RemotePage};
-use crate::rollup::ROLL_UP_EDITOR;
 use crate::service::{Caller, Hub};
 use crate::transaction::HubTransaction;
 use crate::version_vector::{COUNTER_MAX, VersionVector};
+use crate::versions::ROLL_UP_EDITOR;
 use crate::versions::{MergeOutcome, differ, merge_version};
 
 use super::merge::{self, Admission, merged};

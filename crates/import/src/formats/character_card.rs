@@ -5,12 +5,12 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{alphabet, engine::DecodePaddingMode};
 use serde_json::Value;
 
+use super::card_json::{parse, skip};
 use super::listed::text_at;
 use super::{Context, Format, Reader, lorebook, one, png};
 use crate::card::{Card, Picture};
 use crate::error::ImportError;
-use crate::item::{Item, Skip};
-use crate::json::refusal_of;
+use crate::item::Item;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::lines::clean_text;
 
@@ -51,18 +51,6 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
         Ok(card) => one(Item::Card(Box::new(card))),
         Err(reason) => skip(name, reason),
     })
-}
-
-pub(super) fn skip(name: &str, reason: String) -> Reader {
-    one(Item::Skip(Skip::new(name, reason)))
-}
-
-pub(super) fn parse(json: &str) -> Result<Value, String> {
-    if let Some(reason) = refusal_of(json.as_bytes()) {
-        return Err(reason);
-    }
-    serde_json::from_str(json.trim_start_matches('\u{FEFF}'))
-        .map_err(|error| format!("its JSON is not valid: {error}"))
 }
 
 fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {

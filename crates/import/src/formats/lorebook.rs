@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::character_card::{parse, skip};
+use super::card_json::{parse, skip};
 use super::listed::{id_at, text_at};
 use super::{Context, Format, Reader, one};
 use crate::card::{LoreEntry, Lorebook};

@@ -18,6 +18,7 @@ mod gate;
 mod merge;
 mod pairs;
 mod patterns;
+mod decisions;
 mod reflect;
 mod reask;
 mod reconcile;
@@ -27,12 +28,13 @@ mod slow_cycle_answer;
 mod slow_cycle_input;
 mod trace;
 
+pub use decisions::{ReflectionDecision, SlowCycleDecision};
 pub use evidence::quote_of;
 pub use gate::{GateDecision, weigh};
 pub use merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 pub use patterns::Patterns;
-pub use reflect::{ReflectionDecision, SHOCK_IMPACT, decide};
-pub use slow_cycle::{SlowCycleDecision, SlowCycleSettings, decide_slow_cycle};
+pub use reflect::{SHOCK_IMPACT, decide};
+pub use slow_cycle::{SlowCycleSettings, decide_slow_cycle};
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;

@@ -3,6 +3,7 @@
 use futures_util::{join, try_join};
 use jiff::{SignedDuration, Timestamp};
 
+use super::decisions::ReflectionDecision;
 use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, trace};
 use crate::identifiers::ReflectionId;
 use crate::nodes::{NewNode, Node, NodeKind};
@@ -18,26 +19,6 @@ const REFLECTION_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 const EVENTS_MAX: u32 = 30;
 /// Newest events among which those of a session are looked for that was extracted more than a day ago.
 const EVENTS_LOOKED_AT: u32 = 200;
-
-/// The decision about a reflection, with its reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReflectionDecision {
-    /// The gate holds: enough reflections in the last 24 hours.
-    HardGate,
-    /// A fresh event shook.
-    Shock,
-    /// The last reflection is long ago, or there was none.
-    Timer,
-    /// Nothing calls for one.
-    NotDue,
-}
-
-impl ReflectionDecision {
-    /// True if a model is asked.
-    pub fn reflects(self) -> bool {
-        matches!(self, Self::Shock | Self::Timer)
-    }
-}
 
 /// Checked in this order: gate, shock, timer. `runs` are the times of reflection runs that stored a thought
 /// in the last 24 hours, `last` the time of the last such run ever.

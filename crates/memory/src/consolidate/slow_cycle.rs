@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::decisions::SlowCycleDecision;
 use super::slow_cycle_answer::{CheckedCycle, sift};
 use super::slow_cycle_input::fit;
 use super::{ConsolidationEvent, Consolidator, Participants, SHOCK_IMPACT, trace, without_panic};
@@ -73,24 +74,6 @@ impl Default for SlowCycleSettings {
             output_tokens_per_cycle: 1_000,
         }
     }
-}
-
-/// The decision about a slow cycle, with the reason against it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlowCycleDecision {
-    Runs,
-    /// It is switched off.
-    Disabled,
-    /// The last one was a moment ago, and nothing waives the rest.
-    CoolingDown,
-    /// The day's cycles are used up.
-    CyclesSpent,
-    /// The day's tokens to send are used up.
-    InputSpent,
-    /// The day's tokens to receive are used up.
-    OutputSpent,
-    /// Every recent event has been thought about.
-    NothingNew,
 }
 
 /// Decides. `urgent`: a fresh shock or correction waives the rest. `fresh`: some event was read by no cycle yet. A cycle

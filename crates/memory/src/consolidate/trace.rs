@@ -3,8 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::reflect::ReflectionDecision;
-use super::slow_cycle::SlowCycleDecision;
+use super::decisions::{ReflectionDecision, SlowCycleDecision};
 use super::slow_cycle_answer::CheckedCycle;
 use super::{GateDecision, NewNode};
 use crate::entities::Entity;

@@ -16,6 +16,7 @@ use super::RecallRequest;
 use super::candidate_sources::{Breadth, CandidateSources, NamedEntities, QueryContext, nearest};
 use super::expectations::is_overdue;
 use super::graph::walk;
+use super::node_candidate::NodeCandidate;
 use super::query::Query;
 use super::score::{PATH_WAIVER, ScoreInputs, score_node, text_vector_relevance, vector_relevance};
 use super::select::{Scored, undecided};
@@ -25,7 +26,6 @@ use super::words::WeighedTerms;
 use crate::entities::Entity;
 use crate::nodes::NodeKind;
 use crate::ports::{Corpus, FillingEdge, IndexedNode, Store, StoreError, StoredVector};
-use crate::text::fold;
 use crate::vector_index::LoadedVectors;
 
 /// Nodes that are shown though they can't enter, the best: so that a person sees what fell.
@@ -34,29 +34,6 @@ const FALLEN_SHOWN: usize = 30;
 const ROWS_AT_ONCE: usize = 64;
 /// Number of times the search for near vectors is repeated when rows that it found turn out to be deleted.
 const SEARCHES_MAX: usize = 3;
-
-/// A node with all that its score needs.
-#[derive(Clone, Debug)]
-pub(super) struct NodeCandidate {
-    pub(super) indexed: IndexedNode,
-    /// Its exact vector; none where it has none, or where nothing turns on it.
-    pub(super) vector: Option<Vec<f32>>,
-    /// Between which values V lies; a single one where it is exact.
-    pub(super) nearness: RangeInclusive<f64>,
-    pub(super) known: ScoreInputs,
-    folded: OnceLock<String>,
-}
-
-impl NodeCandidate {
-    /// Its text in the form in which texts are compared.
-    pub(super) fn folded(&self) -> &str {
-        self.folded.get_or_init(|| fold(&self.indexed.node.description))
-    }
-
-    pub(super) fn is_exact(&self) -> bool {
-        self.nearness.start() == self.nearness.end()
-    }
-}
 
 /// All nodes that recall looks at, and whom the text names.
 #[derive(Clone, Debug, Default)]

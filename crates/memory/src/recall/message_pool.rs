@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::message_query::MessageQuery;
-use super::messages::{BM25_B, BM25_K1};
 use super::signals::{MessageWeights, Signal};
 use super::word_search::WordHits;
 use crate::ports::{MessageOutline, Store, StoreError};
 use crate::scope::Scope;
 
+/// Saturation of repetition, as customary.
+pub(super) const BM25_K1: f64 = 1.2;
+/// Length normalisation of BM25. Messages of a conversation are short and similar in length.
+pub(super) const BM25_B: f64 = 0.5;
 /// Messages with the most of the question's words whose length and time are looked at.
 pub(super) const LOOKED_AT: usize = 600;
 /// The same of those that were said at a time that the question names.

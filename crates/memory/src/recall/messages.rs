@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use super::message_neighbours::{MessageNeighbours, gather};
+use super::message_pool::{BM25_B, BM25_K1};
 use super::query::Query;
 use super::score::vector_relevance;
 use super::settings::RecallSettings;
@@ -48,10 +49,6 @@ const AFTER: f64 = 0.25;
 const SAME_SPEAKER: f64 = 0.3;
 /// Weight of the words of a whole session, relative to those of the messages around.
 const SESSION: f64 = 0.4;
-/// Saturation of repetition, as customary.
-pub(super) const BM25_K1: f64 = 1.2;
-/// Length normalisation of BM25. Messages of a conversation are short and similar in length.
-pub(super) const BM25_B: f64 = 0.5;
 /// Weight of a part of a long word, relative to the whole word.
 const PART_CREDIT: f64 = 0.5;
 /// Share of a user's words that a reply which repeats them holds.

@@ -9,6 +9,7 @@ mod message_query;
 mod speakers;
 mod identity;
 mod candidate_sources;
+mod node_candidate;
 mod candidates;
 mod words;
 mod word_search;

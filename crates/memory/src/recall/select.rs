@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::candidates::NodeCandidate;
+use super::node_candidate::NodeCandidate;
 use super::receipt::{Candidate, CandidateKind};
 use super::score::Score;
 use super::settings::RecallSettings;

@@ -6,7 +6,7 @@ use memory::ports::{Clarification, Extraction, MentionedEntity, MoodSignal};
 use super::ExtractionTask;
 use crate::answer::{self, List, Malformed, Member, Notes, snippet};
 use crate::contract::{ClarificationAnswer, EntityAnswer, ExtractionAnswer, MoodAnswer};
-use crate::language_mind::Parsed;
+use crate::parsed::Parsed;
 
 /// Members without which an answer is of the wrong shape or cut, the decisive one first.
 const REQUIRED: [&str; 2] = ["events", "self_check_notes"];

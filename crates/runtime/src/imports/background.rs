@@ -10,11 +10,12 @@ use memory::ports::{ImportRun, ImportStatus, RecordedPage, Remembering, Replaced
 use memory::sessions::IMPORT_CHANNEL_PREFIX;
 use tokio_util::sync::CancellationToken;
 
-use super::record::{ImportRecorder, ImportRequest, RecordError};
+use super::record::{ImportRecorder, ImportRequest};
+use super::record_error::RecordError;
 use super::runs::{ImportError, ImportStatusReport, Imports, Recording, read_detached};
 use super::uploads::ImportUpload;
-use crate::event_bodies::ImportProgress;
-use crate::events::ServerEvent;
+use crate::events::bodies::ImportProgress;
+use crate::events::server_event::ServerEvent;
 use crate::runtime::RuntimeInner;
 
 /// Period for which an upload waits for its mapping.

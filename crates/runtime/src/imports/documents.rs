@@ -12,7 +12,7 @@ use memory::Scope;
 use memory::identifiers::ImportId;
 use memory::ports::{ImportStore, ImportedDocument, StoreError};
 
-use super::record::RecordError;
+use super::record_error::RecordError;
 
 /// Hexadecimal digits of a document's digest in its name.
 const DIGEST_LENGTH: usize = 8;

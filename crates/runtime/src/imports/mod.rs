@@ -2,6 +2,7 @@
 
 mod documents;
 mod record;
+mod record_error;
 mod uploads;
 mod runs;
 mod background;
@@ -13,7 +14,8 @@ pub use character::SavedCharacter;
 pub use pipeline::{
     PipelineEvent, PipelineOutcome, PipelineStatus, PipelineStep, PipelineWatch, WritesByTarget,
 };
-pub use record::{ImportRecorder, ImportRequest, RecordError};
+pub use record::{ImportRecorder, ImportRequest};
+pub use record_error::RecordError;
 pub use runs::{ImportError, ImportParts, ImportState, ImportStatusReport, UndoneImport, check_is_known};
 pub use uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadedFile};
 

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::runs::{ImportError, ImportState, ImportStatusReport};
 use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport};
-use crate::broadcast::{Delivery, Subscription};
-use crate::events::IMPORT_PROGRESS;
+use crate::events::broadcast::{Delivery, Subscription};
+use crate::events::server_event::IMPORT_PROGRESS;
 use crate::runtime::{Runtime, RuntimeInner};
 
 /// Format of text that no reader knows: its paragraphs are words of the user.

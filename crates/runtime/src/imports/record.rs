@@ -27,6 +27,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
 use super::documents::{ReadDocument, write_documents};
+use super::record_error::RecordError;
 
 /// Most items of a page.
 const PAGE_ITEMS_MAX: usize = 1_000;
@@ -54,24 +55,6 @@ pub struct ImportRequest {
     pub zone: TimeZone,
     /// State that the making of memories starts in.
     pub remembering: Remembering,
-}
-
-/// Why an import did not go on. What was recorded stays, and the same import resumes after it.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// The files can't be read.
-    #[error(transparent)]
-    Read(#[from] import::ImportError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The position that was kept is of another program's version.
-    #[error(
-        "the import {0} was cut off by another version and can't be resumed; take it back with `echovessel import undo {0}`"
-    )]
-    Position(ImportId),
-    /// Another process ended or deleted the run meanwhile.
-    #[error("the import was ended by another process; nothing more was recorded")]
-    Ended,
 }
 
 #[derive(Clone, Copy)]

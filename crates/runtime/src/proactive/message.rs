@@ -13,10 +13,10 @@ use mind::{ProactiveDraft, ProactiveError, ProactiveInput, ReplyBudget, ReplyInp
 
 use super::gates::outcome_of;
 use super::triggers::Occasion;
-use crate::after_turn;
-use crate::recall::{RecalledMemory, add_remembered};
-use crate::receipt::receipt_of;
 use crate::runtime::RuntimeInner;
+use crate::turns::after_turn;
+use crate::turns::recall::{RecalledMemory, add_remembered};
+use crate::turns::receipt::receipt_of;
 
 /// Characters of the last words that are searched for when nothing else led to a message.
 const SEARCHED_MAX: usize = 500;

@@ -177,6 +177,14 @@ impl World {
         world
     }
 
+    /// The same with a shared self. Both begin with the same life: a graph that an earlier one draws has a connection of its own.
+    pub(crate) async fn with_graph_and_hub(settings: RuntimeSettings) -> (Self, Hub) {
+        let mut world = Self::with(settings, None).await;
+        world.draws_graph = true;
+        let hub = world.add_hub().await;
+        (world, hub)
+    }
+
     /// Gives the life a shared self, by starting it again.
     pub(crate) async fn add_hub(&mut self) -> Hub {
         self.hub = Some(hub_of(self).await);

@@ -1,5 +1,6 @@
 //! Every path of the HTTP API, once: the router and the API document are both made of these tables.
 
+mod docs;
 mod route;
 mod signature;
 mod chat;
@@ -10,7 +11,8 @@ mod persona;
 mod program;
 mod work;
 
-pub(crate) use route::{Route, Success};
+pub(crate) use docs::Success;
+pub(crate) use route::Route;
 
 /// All routes in the order of the documentation page. `/login` and `/mcp`, which no API client calls, are in the router.
 pub(crate) fn all() -> Vec<Route> {

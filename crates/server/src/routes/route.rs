@@ -8,42 +8,11 @@ use axum::handler::Handler;
 use axum::response::Response;
 use axum::routing::{self, MethodRouter};
 use futures_util::future::BoxFuture;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, SchemaGenerator};
 
+use super::docs::{Docs, JSON, RequestBody, Success};
 use super::signature::Signature;
 use crate::state::App;
-
-pub(super) const JSON: &str = "application/json";
-
-type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
-
-/// A response that is not an error.
-#[derive(Clone, Copy)]
-pub(crate) struct Success {
-    pub(crate) status: u16,
-    pub(crate) media: &'static str,
-    /// `None` for a body that is not JSON.
-    pub(crate) schema: Option<SchemaOf>,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct RequestBody {
-    pub(crate) media: &'static str,
-    pub(crate) schema: SchemaOf,
-    pub(crate) is_required: bool,
-}
-
-/// Documentation of a handler's input and output. Most of it comes from the handler's signature.
-#[derive(Clone, Default)]
-pub(crate) struct Docs {
-    pub(crate) query: Vec<SchemaOf>,
-    /// True if the query names a scope.
-    pub(crate) is_scoped: bool,
-    pub(crate) body: Option<RequestBody>,
-    pub(crate) successes: Vec<Success>,
-    /// Statuses of errors beside those that follow from the method, path and input.
-    pub(crate) errors: Vec<u16>,
-}
 
 pub(crate) struct Route {
     pub(crate) tag: &'static str,

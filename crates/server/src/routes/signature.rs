@@ -8,7 +8,7 @@ use axum::response::{Html, Response};
 use axum::{Extension, Json};
 use schemars::JsonSchema;
 
-use super::route::Docs;
+use super::docs::Docs;
 use crate::admin::audit::{AuditObject, PreviewOnly};
 use crate::admin::hub::DocumentPath;
 use crate::auth::{Admin, Principal};

@@ -12,7 +12,7 @@ use echovessel::{Installation, ScratchHome, create_private_file};
 use eval::data::DataSet;
 use eval::replay::{AnsweredQuestion, Replay};
 use eval::report::{Report, is_misleading};
-use eval::{absence, calibrate, data, plot, tune};
+use eval::{absence, calibrate, loading, plot, tune};
 use indicatif::{ProgressBar, ProgressStyle};
 use memory::ports::Embedder as _;
 use memory::recall::SAID_MIN;
@@ -100,7 +100,7 @@ async fn measure_set(asked: &Eval) -> anyhow::Result<()> {
         return calibrate(asked, &installation, path).await;
     }
     let format = if asked.set == "tune" { &asked.format } else { &asked.set };
-    let mut data = data::read(format, path)?;
+    let mut data = loading::read(format, path)?;
     if asked.absence {
         if data.conversations.len() < 2 {
             bail!("--absence needs at least two conversations: the questions of one are asked of another");

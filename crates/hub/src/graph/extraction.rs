@@ -1,0 +1,133 @@
+//! Facts to be extracted: from which sessions and documents, and by whom.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::Scope;
+use memory::entities::EntityKind;
+use memory::identifiers::{EntityId, NodeId, SessionId};
+
+use crate::names::DiaryName;
+
+/// An entity that an event is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownEntity {
+    pub id: EntityId,
+    pub name: String,
+    pub aliases: Vec<String>,
+    pub kind: EntityKind,
+}
+
+/// An event that the graph was not drawn from yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadEvent {
+    /// The event; of a line of a document, the beginning of the line's digest.
+    pub node: NodeId,
+    /// The text of the event; of a line, without its bullet.
+    pub description: String,
+    /// Verbatim words that it depends on.
+    pub quotes: Vec<String>,
+}
+
+/// A session whose events the graph was not drawn from yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadSession {
+    pub scope: Scope,
+    pub session: SessionId,
+    pub persona: String,
+    /// The name of the user, if it is known.
+    pub user: Option<String>,
+    /// Its unread events, the oldest first.
+    pub events: Vec<UnreadEvent>,
+    /// Entities that these are about.
+    pub entities: Vec<KnownEntity>,
+}
+
+/// One end of a fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelationEnd {
+    /// The person who talks with the persona.
+    User,
+    Persona,
+    /// An entity that the memory knows.
+    Entity(EntityId),
+    /// Something that the event's words name.
+    Named {
+        /// Its name, as it stands there.
+        label: String,
+        /// The type of the node, as in the graph.
+        node_type: String,
+    },
+}
+
+/// A relation between two entities that an event states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relation {
+    pub from: RelationEnd,
+    pub to: RelationEnd,
+    /// The type of the relation, such as `lives_in`.
+    pub relation: String,
+    /// The event that it depends on.
+    pub event: NodeId,
+    /// The certainty of the relation, from 0 to 1.
+    pub confidence: f64,
+}
+
+/// A daily or significant memory with lines that the graph was not drawn from yet. Lines that the persona's own memory wrote
+/// are not among them: their events are read themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadDocument {
+    /// The number of the document.
+    pub number: i64,
+    /// The name of the document.
+    pub name: DiaryName,
+    pub scope: Scope,
+    /// The name of the persona.
+    pub persona: String,
+    /// The name of the user, if it is known.
+    pub user: Option<String>,
+    /// The next unread lines, in their order; empty if all were read.
+    pub lines: Vec<UnreadEvent>,
+    /// Entities that these lines name.
+    pub entities: Vec<KnownEntity>,
+}
+
+/// Facts extracted from the lines of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DocumentFacts {
+    /// Names that stand in the lines and are not known yet, each with its type.
+    pub names: Vec<(String, String)>,
+    /// Relations between entities; `event` is the id of a line.
+    pub relations: Vec<Relation>,
+}
+
+/// Facts that can't be had for now.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RelationError(pub String);
+
+/// Draws facts from events.
+#[async_trait]
+pub trait RelationExtractor: Send + Sync {
+    /// Facts whose ends are known or stand in the words of their event; may be none.
+    async fn extract_relations(&self, session: &UnreadSession) -> Result<Vec<Relation>, RelationError>;
+
+    /// Names and relations that lines of a document tell; may be empty. Without a model, names that rules find.
+    async fn extract_document(&self, document: &UnreadDocument) -> Result<DocumentFacts, RelationError>;
+
+    /// True if it can find relations; where it can't, nothing is asked, and the events wait for one that can.
+    fn can_find_facts(&self) -> bool;
+}
+
+/// The result of one step of extraction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExtractionStep {
+    /// There is nothing to do until then, or until there are new events.
+    Nothing {
+        /// Time at which what failed is tried again.
+        retry_at: Option<Timestamp>,
+    },
+    /// A session's events were read, and so much is new.
+    Read { nodes: usize, edges: usize },
+    /// The session is tried again later.
+    Failed { reason: String },
+}

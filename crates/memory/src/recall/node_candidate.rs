@@ -1,0 +1,31 @@
+//! A node that recall may choose.
+
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
+
+use super::score::ScoreInputs;
+use crate::ports::IndexedNode;
+use crate::text::fold;
+
+/// A node with all that its score needs.
+#[derive(Clone, Debug)]
+pub(super) struct NodeCandidate {
+    pub(super) indexed: IndexedNode,
+    /// Its exact vector; none where it has none, or where nothing turns on it.
+    pub(super) vector: Option<Vec<f32>>,
+    /// Between which values V lies; a single one where it is exact.
+    pub(super) nearness: RangeInclusive<f64>,
+    pub(super) known: ScoreInputs,
+    pub(super) folded: OnceLock<String>,
+}
+
+impl NodeCandidate {
+    /// Its text in the form in which texts are compared.
+    pub(super) fn folded(&self) -> &str {
+        self.folded.get_or_init(|| fold(&self.indexed.node.description))
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.nearness.start() == self.nearness.end()
+    }
+}

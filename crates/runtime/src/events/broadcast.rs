@@ -1,0 +1,253 @@
+//! Tells every watcher what happened, in the order of its happening, and waits for none of them.
+//!
+//! The last [`BACKLOG_MAX`] events are kept. A watcher reads from its own place in them; one that falls behind loses
+//! its own backlog only, is told so, and may come back with the id of the last event that it saw.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use memory::{PersonaId, Scope};
+use tokio::sync::watch;
+
+use crate::events::server_event::WireEvent;
+
+/// Events kept for watchers that come back.
+pub(crate) const BACKLOG_MAX: usize = 4_096;
+
+/// The next item for a subscriber.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delivery {
+    /// An event with its id, as `<run>-<number>`.
+    Event(String, Arc<WireEvent>),
+    /// Events were lost; refetch what is shown.
+    Lagged,
+}
+
+/// The one place that everything is told to.
+#[derive(Clone)]
+pub struct Broadcast {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    run: String,
+    backlog: Mutex<Backlog>,
+    newest: watch::Sender<u64>,
+}
+
+struct Backlog {
+    /// Number of the first kept event.
+    first: u64,
+    /// None where an event was withdrawn.
+    kept: VecDeque<Option<Arc<WireEvent>>>,
+}
+
+impl Broadcast {
+    /// `run` names this run of the program: ids of another run are not understood as places in this one.
+    pub fn new(run: impl Into<String>) -> Self {
+        let backlog = Mutex::new(Backlog { first: 1, kept: VecDeque::new() });
+        Self { shared: Arc::new(Shared { run: run.into(), backlog, newest: watch::Sender::new(0) }) }
+    }
+
+    /// Tells all watchers. Never waits, never fails.
+    pub fn publish(&self, told: WireEvent) {
+        let newest = {
+            let mut backlog = self.shared.lock();
+            backlog.kept.push_back(Some(Arc::new(told)));
+            if backlog.kept.len() > BACKLOG_MAX {
+                backlog.kept.pop_front();
+                backlog.first += 1;
+            }
+            backlog.first + backlog.kept.len() as u64 - 1
+        };
+        // Watchers read the backlog in order, so it does not matter which of two concurrent tellers comes last.
+        self.shared.newest.send_if_modified(|seen| {
+            let later = newest > *seen;
+            *seen = newest.max(*seen);
+            later
+        });
+    }
+
+    /// Takes back all kept events of a memory: part of forgetting. Whoever has not read them yet is told that events
+    /// were lost.
+    pub fn withdraw(&self, scope: &Scope) {
+        self.withdraw_where(|told| told.scope == *scope);
+    }
+
+    /// Takes back all kept events of a persona, and gives the memories they belonged to.
+    pub fn withdraw_persona(&self, persona: &PersonaId) -> BTreeSet<Scope> {
+        self.withdraw_where(|told| told.scope.persona == *persona)
+    }
+
+    fn withdraw_where(&self, withdrawn: impl Fn(&WireEvent) -> bool) -> BTreeSet<Scope> {
+        let mut scopes = BTreeSet::new();
+        for kept in &mut self.shared.lock().kept {
+            if let Some(told) = kept.take_if(|told| withdrawn(told)) {
+                scopes.insert(told.scope.clone());
+            }
+        }
+        scopes
+    }
+
+    /// Watches from now on.
+    pub fn subscribe(&self) -> Subscription {
+        let mut newest = self.shared.newest.subscribe();
+        let next = {
+            let backlog = self.shared.lock();
+            backlog.first + backlog.kept.len() as u64
+        };
+        newest.mark_unchanged();
+        Subscription { shared: self.shared.clone(), newest, next, lost: false }
+    }
+
+    /// Watches from behind the event of this id. An id of another run, or one whose successors are gone, is told
+    /// [`Delivery::Lagged`] first.
+    pub fn subscribe_after(&self, last_event_id: &str) -> Subscription {
+        let mut subscription = self.subscribe();
+        let number = last_event_id.rsplit_once('-').filter(|(run, _)| *run == self.shared.run);
+        match number.and_then(|(_, number)| number.parse::<u64>().ok()) {
+            Some(seen) if seen < subscription.next => subscription.next = seen + 1,
+            _ => subscription.lost = true,
+        }
+        subscription
+    }
+}
+
+pub struct Subscription {
+    shared: Arc<Shared>,
+    newest: watch::Receiver<u64>,
+    next: u64,
+    lost: bool,
+}
+
+impl Subscription {
+    /// The next delivery; waits for one. None when the broadcast is gone.
+    pub async fn next(&mut self) -> Option<Delivery> {
+        loop {
+            if let Some(delivery) = self.ready() {
+                return Some(delivery);
+            }
+            self.newest.changed().await.ok()?;
+        }
+    }
+
+    /// The id of the last event before the next one: [`Broadcast::subscribe_after`] it comes back to this place.
+    pub fn last_event_id(&self) -> String {
+        format!("{}-{}", self.shared.run, self.next - 1)
+    }
+
+    fn ready(&mut self) -> Option<Delivery> {
+        if std::mem::take(&mut self.lost) {
+            return Some(Delivery::Lagged);
+        }
+        let backlog = self.shared.lock();
+        if self.next < backlog.first {
+            self.next = backlog.first;
+            return Some(Delivery::Lagged);
+        }
+        let place = usize::try_from(self.next - backlog.first).ok()?;
+        let Some(told) = backlog.kept.get(place)?.clone() else {
+            let withdrawn = backlog.kept.iter().skip(place).take_while(|kept| kept.is_none()).count();
+            self.next += withdrawn as u64;
+            return Some(Delivery::Lagged);
+        };
+        let id = format!("{}-{}", self.shared.run, self.next);
+        self.next += 1;
+        Some(Delivery::Event(id, told))
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Backlog> {
+        // A watcher that panicked while it read has changed nothing: broadcast never breaks delivery.
+        self.backlog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memory::UserId;
+    use serde_json::json;
+
+    fn told(number: u64) -> WireEvent {
+        let scope = Scope::new(PersonaId::new("p").unwrap(), UserId::new("u").unwrap());
+        WireEvent { scope, name: "chat.message.token", data: json!({ "n": number }) }
+    }
+
+    async fn number(subscription: &mut Subscription) -> Option<u64> {
+        match subscription.next().await {
+            Some(Delivery::Event(_, told)) => told.data["n"].as_u64(),
+            _ => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_watcher_hears_what_comes_after_it_in_order() {
+        let broadcast = Broadcast::new("a");
+        broadcast.publish(told(1));
+        let mut subscriber = broadcast.subscribe();
+        broadcast.publish(told(2));
+        broadcast.publish(told(3));
+        assert_eq!(number(&mut subscriber).await, Some(2));
+        assert_eq!(number(&mut subscriber).await, Some(3));
+    }
+
+    #[tokio::test]
+    async fn one_that_comes_back_goes_on_where_it_was() {
+        let broadcast = Broadcast::new("a");
+        let mut subscriber = broadcast.subscribe();
+        broadcast.publish(told(1));
+        let Some(Delivery::Event(id, _)) = subscriber.next().await else { panic!("an event was due") };
+        drop(subscriber);
+        broadcast.publish(told(2));
+        let mut back = broadcast.subscribe_after(&id);
+        assert_eq!(number(&mut back).await, Some(2));
+    }
+
+    #[tokio::test]
+    async fn one_that_saw_nothing_yet_has_a_place_too() {
+        let broadcast = Broadcast::new("a");
+        let place = broadcast.subscribe().last_event_id();
+        broadcast.publish(told(1));
+        assert_eq!(number(&mut broadcast.subscribe_after(&place)).await, Some(1));
+    }
+
+    #[tokio::test]
+    async fn a_slow_one_loses_its_own_backlog_and_is_told() {
+        let broadcast = Broadcast::new("a");
+        let mut slow = broadcast.subscribe();
+        for n in 0..=BACKLOG_MAX as u64 {
+            broadcast.publish(told(n));
+        }
+        assert_eq!(slow.next().await, Some(Delivery::Lagged));
+        assert_eq!(number(&mut slow).await, Some(1));
+    }
+
+    #[tokio::test]
+    async fn what_is_withdrawn_is_told_to_nobody_any_more() {
+        let broadcast = Broadcast::new("a");
+        let mut subscriber = broadcast.subscribe();
+        let place = subscriber.last_event_id();
+        let other = Scope::new(PersonaId::new("p").unwrap(), UserId::new("other").unwrap());
+        broadcast.publish(told(1));
+        broadcast.publish(told(2));
+        broadcast.publish(WireEvent { scope: other, ..told(3) });
+        broadcast.withdraw(&told(0).scope);
+        for mut reader in [subscriber, broadcast.subscribe_after(&place)] {
+            assert_eq!(reader.next().await, Some(Delivery::Lagged));
+            assert_eq!(number(&mut reader).await, Some(3));
+        }
+        subscriber = broadcast.subscribe();
+        broadcast.publish(told(4));
+        assert_eq!(number(&mut subscriber).await, Some(4), "one that had read them loses nothing");
+    }
+
+    #[tokio::test]
+    async fn an_id_of_another_run_is_not_a_place_in_this_one() {
+        let broadcast = Broadcast::new("b");
+        broadcast.publish(told(1));
+        assert_eq!(broadcast.subscribe_after("a-1").next().await, Some(Delivery::Lagged));
+        assert_eq!(broadcast.subscribe_after("nonsense").next().await, Some(Delivery::Lagged));
+    }
+}

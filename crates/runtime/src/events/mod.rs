@@ -1,0 +1,6 @@
+//! Events, and the subscribers that they are sent to.
+
+pub(crate) mod bodies;
+pub(crate) mod memory_bodies;
+pub(crate) mod server_event;
+pub(crate) mod broadcast;

@@ -1,0 +1,41 @@
+//! Replies that need no model: to a command, not to words.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use memory::Scope;
+use memory::messages::Message;
+use memory::ports::StoreError;
+
+use crate::events::server_event::ServerEvent;
+use crate::runtime::RuntimeInner;
+use crate::turns::inbox::{ReadyTurn, is_wish_for_quiet};
+use crate::turns::turn::TurnEvent;
+
+/// The reply to a burst that is a command: until when nothing is written that was not asked for. None for words, and where the
+/// wish is not kept.
+pub(crate) async fn to(
+    runtime: &RuntimeInner,
+    scope: &Scope,
+    burst: &[Message],
+    zone: &TimeZone,
+) -> Result<Option<String>, StoreError> {
+    let is_command = matches!(burst, [only] if is_wish_for_quiet(&only.content));
+    let until = if is_command { runtime.muted_until(&scope.user).await? } else { None };
+    Ok(until.map(|until| {
+        let until = until.to_zoned(zone.clone());
+        format!(
+            "Until {} I write only when you write to me. 到{}为止，我只在你找我时才写。",
+            until.strftime("%-d %b, %H:%M"),
+            until.strftime("%-m月%-d日%H:%M"),
+        )
+    }))
+}
+
+/// Tells everybody who listens; returns the text.
+pub(crate) fn publish(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, text: String) -> String {
+    let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
+    runtime.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: text.clone() });
+    turn.notify_channel(TurnEvent::Delta(text.clone()));
+    text
+}

@@ -1,0 +1,98 @@
+//! How a message becomes durable, and what was said elsewhere and is remembered here without a turn.
+
+use memory::Scope;
+use memory::capture::{CaptureError, MessageInput, Recorder};
+use memory::ledger::ReplyReceipt;
+use memory::messages::{Message, Role};
+use memory::ports::CapturedMessage;
+
+use crate::events::server_event::ServerEvent;
+use crate::runtime::{Runtime, RuntimeInner};
+
+impl Runtime {
+    /// Keeps a line verbatim, in the channel's session; returns when it is durable. It becomes memory when the talk
+    /// ends.
+    pub async fn remember(
+        &self,
+        scope: Scope,
+        channel_id: &str,
+        role: Role,
+        content: String,
+    ) -> Result<Message, CaptureError> {
+        let line = MessageInput {
+            id: None,
+            scope,
+            channel_id: channel_id.to_owned(),
+            turn_id: None,
+            role,
+            content,
+            incomplete: false,
+            external_ref: None,
+            channel_write: None,
+        };
+        Ok(self.runtime().record(line, None).await?.message)
+    }
+}
+
+impl RuntimeInner {
+    /// Makes a line durable and tells of the sessions that it began or ended.
+    pub(crate) async fn record(
+        &self,
+        line: MessageInput,
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, CaptureError> {
+        let scope = line.scope.clone();
+        self.ensure_known(&scope).await?;
+        let zone = self.zone_of(&scope.user).await?;
+        let captured = self.recorder().capture(line, &zone, receipt).await?;
+        self.publish_captured(&scope, &captured).await;
+        Ok(captured)
+    }
+
+    pub(crate) fn recorder(&self) -> Recorder<'_> {
+        Recorder {
+            store: self.store(),
+            clock: self.clock(),
+            ids: self.ids(),
+            policy: self.settings().session,
+        }
+    }
+
+    /// Shows a message that the persona sent without being asked.
+    pub(crate) fn publish_unasked(&self, message: &Message) {
+        self.publish(
+            &message.scope,
+            ServerEvent::Done {
+                message_id: message.id,
+                turn_id: None,
+                channel_id: message.channel_id.clone(),
+                content: message.content.clone(),
+                in_reply_to: None,
+                incomplete: false,
+            },
+        );
+    }
+
+    /// Tells of the sessions that a captured message began or ended, and wakes who works with what was written.
+    pub(crate) async fn publish_captured(&self, scope: &Scope, captured: &CapturedMessage) {
+        if let Some(session) = &captured.opened {
+            self.publish(
+                scope,
+                ServerEvent::SessionBoundary {
+                    channel_id: session.channel_id.clone(),
+                    closed: None,
+                    opened: Some(session.id),
+                    at: session.first_message_at,
+                    formed: None,
+                },
+            );
+        }
+        if !captured.ended.is_empty() {
+            self.session_ended.notify_one();
+        }
+        if let Some(withdrawn) = &captured.replaced {
+            self.publish_withdrawn(&captured.message, withdrawn).await;
+        }
+        self.written.notify_one();
+    }
+}

@@ -1,0 +1,451 @@
+//! One turn, top to bottom. The only file that decides the order of its steps:
+//! typing → window → recall → prompt → stream → capture → done.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use futures_util::{FutureExt as _, StreamExt as _};
+use memory::capture::{CaptureError, MessageInput};
+use memory::identifiers::{MessageId, NodeId};
+use memory::ledger::TokenUsage;
+use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
+use memory::ports::StoreError;
+use memory::recall::{CandidateKind, RecallRequest};
+use mind::{LlmError, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tracing::Instrument as _;
+
+use crate::changes::forget::ForgetEpoch;
+use crate::events::server_event::ServerEvent;
+use crate::runtime::RuntimeInner;
+use crate::turns::after_turn;
+use crate::turns::inbox::ReadyTurn;
+use crate::turns::own_line;
+use crate::turns::recall::{RecalledMemory, add_remembered};
+use crate::turns::receipt::receipt_of;
+use crate::turns::turn_trace::TurnRecord;
+use crate::voice::reply_speech::{self, ReplySpeech};
+
+/// Progress of one turn, for the channel that waits for its reply.
+#[derive(Clone, Debug)]
+pub enum TurnEvent {
+    Started,
+    /// A piece of the reply.
+    Delta(String),
+    /// The reply is durable.
+    Done {
+        message: Box<Message>,
+        usage: TokenUsage,
+        model: String,
+        /// True if the model was cut off.
+        incomplete: bool,
+    },
+    /// No reply will come.
+    Failed {
+        /// Why, for a person.
+        reason: String,
+        /// True if it may be asked for again.
+        retryable: bool,
+    },
+    /// No reply will come, because what was to be answered is gone.
+    Withdrawn {
+        /// Why, for a person.
+        reason: String,
+    },
+}
+
+/// Why a turn has no reply. The user's words are safe in each case.
+#[derive(Debug, thiserror::Error)]
+enum TurnError {
+    #[error(transparent)]
+    Model(#[from] LlmError),
+    #[error("the language model said nothing")]
+    Silent,
+    #[error("the turn took longer than allowed (limits.turn_timeout)")]
+    OutOfTime,
+    #[error("it was stopped before the first word; what you said is safe, ask again when you like")]
+    Stopped,
+    #[error("the reply grew beyond {MESSAGE_LENGTH_MAX} characters; what was said up to there is kept")]
+    Endless,
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    #[error(
+        "something that this reply may have rested on was forgotten meanwhile, so it was not kept; ask again"
+    )]
+    Forgotten,
+    #[error("what was to be answered here was deleted")]
+    NothingToAnswer,
+    #[error("a defect of EchoVessel stopped the turn; what you said is safe, ask again")]
+    Defect,
+}
+
+impl TurnError {
+    /// The same without the words of an endpoint, which may quote what a person said.
+    fn for_the_log(&self) -> String {
+        match self {
+            Self::Model(error) => format!("the language model failed ({})", error.kind()),
+            error => error.to_string(),
+        }
+    }
+}
+
+/// The text of the model, with the reason of its end.
+#[derive(Default)]
+struct StreamedReply {
+    text: String,
+    usage: TokenUsage,
+    model: String,
+    /// Why it is not whole.
+    cut: Option<TurnError>,
+}
+
+/// Gives the reason when a turn has to end.
+type Interruption = Pin<Box<dyn Future<Output = TurnError> + Send>>;
+
+/// The input of a turn's reply.
+struct PreparedReply {
+    remembered: RecalledMemory,
+    prompt: RenderedReply,
+    /// The last message of the burst.
+    said: Option<MessageId>,
+    /// Forgetting up to which it holds.
+    forgotten: ForgetEpoch,
+    /// A reply that needs no model.
+    own_line: Option<String>,
+}
+
+/// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
+pub(crate) async fn run(runtime: &Arc<RuntimeInner>, turn: ReadyTurn) {
+    let span = tracing::info_span!("turn", id = %turn.turn_id, channel = %turn.channel_id);
+    run_to_its_end(runtime, &turn).instrument(span).await;
+}
+
+async fn run_to_its_end(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) {
+    let began = Instant::now();
+    runtime.turns_running.fetch_add(1, Ordering::Relaxed);
+    let mut record = TurnRecord::begin(runtime, turn);
+    let work = AssertUnwindSafe(answer(runtime, turn, &mut record)).catch_unwind();
+    let outcome = work.await.unwrap_or(Err(TurnError::Defect));
+    runtime.turns_running.fetch_sub(1, Ordering::Relaxed);
+    runtime.forget_stop_of(turn.turn_id);
+    runtime.metrics().turn_phase("whole", began.elapsed());
+    record.write_in_background(runtime, turn, outcome.as_ref().err().map(ToString::to_string));
+    if let Err(error) = outcome {
+        runtime.metrics().turn("failed");
+        if AssertUnwindSafe(fail(runtime, turn, error)).catch_unwind().await.is_err() {
+            tracing::error!(turn = %turn.turn_id, "the turn is taken up at the next start");
+        }
+    }
+}
+
+async fn answer(
+    runtime: &Arc<RuntimeInner>,
+    turn: &ReadyTurn,
+    record: &mut TurnRecord,
+) -> Result<(), TurnError> {
+    runtime.publish(
+        &turn.scope,
+        ServerEvent::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() },
+    );
+    turn.notify_channel(TurnEvent::Started);
+    let mut interrupted = interruption(runtime, turn);
+    let began = Instant::now();
+    let prepared = tokio::select! {
+        biased;
+        prepared = prepare(runtime, turn, record) => prepared?,
+        error = &mut interrupted => return Err(error),
+    };
+    count_preparation(runtime, &prepared, began.elapsed());
+    let began = Instant::now();
+    let mut speech = reply_speech::begin(runtime, turn).await.map(|(speech, outcome)| {
+        record.speech(outcome);
+        speech
+    });
+    let spoken = match prepared.own_line.clone() {
+        Some(text) => {
+            StreamedReply { text: own_line::publish(runtime, turn, text), ..StreamedReply::default() }
+        }
+        None => generate_reply(runtime, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?,
+    };
+    runtime.metrics().turn_phase("speak", began.elapsed());
+    deliver(runtime, turn, prepared, spoken, record, speech).await
+}
+
+fn count_preparation(runtime: &RuntimeInner, prepared: &PreparedReply, took: Duration) {
+    let (metrics, elapsed) = (runtime.metrics(), &prepared.remembered.recalled.elapsed);
+    metrics.turn_phase("prepare", took);
+    for (phase, ms) in [("embed", elapsed.embed), ("fetch", elapsed.fetch), ("score", elapsed.score)] {
+        metrics.turn_phase(phase, Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default());
+    }
+}
+
+/// Completes when a turn must end early: at its time limit, or when a person stops it. One limit covers the whole turn: if
+/// any part hangs, the next turn still starts.
+fn interruption(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) -> Interruption {
+    let out_of_time = runtime.clock().sleep(runtime.settings().turn_timeout);
+    let stop = runtime.stop_of(turn.turn_id);
+    Box::pin(async move {
+        tokio::select! {
+            () = stop.cancelled() => TurnError::Stopped,
+            () = out_of_time => TurnError::OutOfTime,
+        }
+    })
+}
+
+/// Reads what the reply depends on: window, memories, mood, core blocks; and renders the prompt.
+async fn prepare(
+    runtime: &Arc<RuntimeInner>,
+    turn: &ReadyTurn,
+    record: &mut TurnRecord,
+) -> Result<PreparedReply, TurnError> {
+    let (store, scope) = (runtime.store(), &turn.scope);
+    let forgotten = runtime.forget_epochs.of(scope);
+    let now = runtime.clock().now();
+    let (burst, persona, user) = tokio::try_join!(
+        store.turn_messages(turn.turn_id),
+        runtime.persona_of(scope),
+        store.ensure_user(&scope.user, now),
+    )?;
+    let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
+    if burst.is_empty() {
+        return Err(TurnError::NothingToAnswer);
+    }
+    record.burst(&burst);
+    let wide =
+        runtime.settings().recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
+    let mut window = runtime.latest_messages(scope, wide).await?;
+    let zone = runtime.zone_in(&user);
+    let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
+    seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
+    // A reply that shall be replaced was never said.
+    window.retain(|message| message.role == Role::User || message.turn_id != Some(turn.turn_id));
+    let own_line = own_line::to(runtime, scope, &burst, &zone).await?;
+    let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+    let request =
+        RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
+    record.step(runtime, "recent_window", json!({"messages": window.len()}));
+    let said = runtime.with_corrections(scope, window.iter().chain(&burst).cloned().collect(), now).await?;
+    let (remembered, facts) =
+        tokio::try_join!(runtime.remembered(&persona, &user, request, &said), store.facts(&scope.persona),)?;
+    record.recalled(runtime, &remembered.recalled);
+    record.step(runtime, "l1_load", json!({}));
+    record.mood(runtime, remembered.mood.as_ref());
+    let mut input = ReplyInput::new(persona.display_name, now, zone);
+    input.facts = facts.into();
+    input.user_name = user.display_name;
+    input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
+    input.window = window;
+    input.burst = burst;
+    record.held_back(&remembered.recalled.corrected);
+    add_remembered(&mut input, &remembered);
+    record.documents(&input, &remembered.documents.related);
+    let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
+    let prompt = runtime.mind().render_reply(&input, &budget)?;
+    record.prompt(runtime, &prompt);
+    let said = input.burst.last().map(|message| message.id);
+    Ok(PreparedReply { remembered, prompt, said, forgotten, own_line })
+}
+
+/// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
+async fn generate_reply(
+    runtime: &Arc<RuntimeInner>,
+    turn: &ReadyTurn,
+    prompt: &RenderedReply,
+    mut interrupted: Interruption,
+    record: &mut TurnRecord,
+    mut speech: Option<&mut ReplySpeech>,
+) -> Result<StreamedReply, TurnError> {
+    let mut spoken = StreamedReply { model: runtime.mind().reply_model(), ..StreamedReply::default() };
+    let mut length = 0;
+    let began = Instant::now();
+    let mut stream = tokio::select! {
+        biased;
+        opened = runtime.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
+        error = &mut interrupted => return Err(error),
+    };
+    loop {
+        let event = tokio::select! {
+            // First, or a model that never pauses would never run out of time.
+            biased;
+            error = &mut interrupted => Some(Err(error)),
+            event = stream.next() => event.map(|event| event.map_err(TurnError::from)),
+        };
+        match event {
+            Some(Ok(StreamEvent::Delta(delta))) => {
+                if length == 0 {
+                    runtime.metrics().turn_phase("first_token", began.elapsed());
+                }
+                record.first_word(runtime);
+                let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
+                let whole = delta.chars().count();
+                let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
+                length += whole;
+                spoken.text.push_str(&delta);
+                if let Some(speech) = &mut speech {
+                    speech.push(&delta);
+                }
+                let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
+                runtime
+                    .publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: delta.clone() });
+                turn.notify_channel(TurnEvent::Delta(delta));
+                if whole > room {
+                    spoken.cut = Some(TurnError::Endless);
+                    break;
+                }
+            }
+            Some(Ok(StreamEvent::Finished { usage, model })) => {
+                spoken.usage = TokenUsage {
+                    input_tokens: usage.input_tokens,
+                    output_tokens: usage.output_tokens,
+                    cached_tokens: usage.cached_tokens,
+                };
+                spoken.model = model;
+            }
+            Some(Err(error)) => {
+                spoken.cut = Some(error);
+                break;
+            }
+            None => break,
+        }
+    }
+    let cut = spoken.cut.as_ref().map(ToString::to_string);
+    record.note_model_end(runtime, &spoken.model, spoken.usage, cut.as_deref());
+    match spoken.cut.take() {
+        Some(error) if spoken.text.trim().is_empty() => Err(error),
+        None if spoken.text.trim().is_empty() => Err(TurnError::Silent),
+        cut => Ok(StreamedReply { cut, ..spoken }),
+    }
+}
+
+/// Makes the reply durable, then tells that it is done: nothing is said that is not remembered.
+async fn deliver(
+    runtime: &Arc<RuntimeInner>,
+    turn: &ReadyTurn,
+    prepared: PreparedReply,
+    spoken: StreamedReply,
+    record: &mut TurnRecord,
+    speech: Option<ReplySpeech>,
+) -> Result<(), TurnError> {
+    let incomplete = spoken.cut.is_some();
+    if let Some(error) = &spoken.cut {
+        tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.for_the_log());
+    }
+    let receipt = receipt_of(
+        turn.turn_id,
+        runtime.clock().now(),
+        (spoken.model.clone(), spoken.usage),
+        &prepared.prompt,
+        &prepared.remembered,
+    );
+    let used: Vec<NodeId> = receipt
+        .used
+        .iter()
+        .filter(|candidate| candidate.kind == CandidateKind::Node)
+        .map(|candidate| NodeId(candidate.id))
+        .collect();
+    let in_reply_to = in_reply_to(runtime, turn).await;
+    let line = MessageInput {
+        id: None,
+        scope: turn.scope.clone(),
+        channel_id: turn.channel_id.clone(),
+        turn_id: Some(turn.turn_id),
+        role: Role::Persona,
+        content: spoken.text.clone(),
+        incomplete,
+        external_ref: None,
+        channel_write: runtime.delivery_of(&turn.channel_id, in_reply_to.as_deref()),
+    };
+    // What was forgotten while the model spoke must not come back by its words, nor by an event that is told too late.
+    let nothing_is_forgotten = runtime.forget_epochs.block_forgetting().await;
+    if runtime.forget_epochs.of(&turn.scope) != prepared.forgotten {
+        runtime.broadcast().withdraw(&turn.scope);
+        return Err(TurnError::Forgotten);
+    }
+    let began = Instant::now();
+    let message = runtime.record(line, Some(receipt)).await?.message;
+    runtime.metrics().turn_phase("store", began.elapsed());
+    runtime.metrics().turn(if incomplete { "incomplete" } else { "answered" });
+    record.step(runtime, "ingest_persona", json!({"message_id": message.id}));
+    runtime.publish(
+        &turn.scope,
+        ServerEvent::Done {
+            message_id: message.id,
+            turn_id: Some(turn.turn_id),
+            channel_id: turn.channel_id.clone(),
+            content: message.content.clone(),
+            in_reply_to,
+            incomplete,
+        },
+    );
+    drop(nothing_is_forgotten);
+    runtime.wake_channel(&turn.channel_id);
+    if let Some(speech) = speech {
+        speech.finish(&message);
+    }
+    let (usage, model) = (spoken.usage, spoken.model);
+    turn.notify_channel(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
+    let fulfilled = prepared.remembered.recalled.pinned.fulfilled.iter().map(|node| node.id);
+    let shown: Vec<NodeId> = fulfilled.filter(|id| prepared.prompt.kept_nodes.contains(id)).collect();
+    after_turn::settle_expectations(runtime, &turn.scope, &shown, prepared.said).await;
+    after_turn::count_recalls(runtime, used);
+    Ok(())
+}
+
+/// The client's name for the last line of the burst. A reply is told without it sooner than not at all.
+async fn in_reply_to(runtime: &RuntimeInner, turn: &ReadyTurn) -> Option<String> {
+    runtime.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
+        tracing::warn!(turn = %turn.turn_id, "the reply doesn't name what it answers: {error}");
+        None
+    })
+}
+
+async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
+    let reason = error.to_string();
+    tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
+    let marked =
+        AssertUnwindSafe(after_turn::mark_failed(runtime, turn.turn_id, reason.clone())).catch_unwind();
+    if marked.await.is_err() {
+        // Whoever waits is told all the same.
+        tracing::error!(turn = %turn.turn_id, "the failed turn can't be marked; it is taken up at the next start");
+    }
+    let said = runtime.store().turn_messages(turn.turn_id).await.unwrap_or_default();
+    let user_message_ids: Vec<MessageId> =
+        said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
+    let retryable = match &error {
+        TurnError::Model(error) => error.is_transient(),
+        TurnError::Forgotten => !user_message_ids.is_empty(),
+        TurnError::NothingToAnswer => false,
+        _ => true,
+    };
+    runtime.publish(
+        &turn.scope,
+        ServerEvent::TurnFailed {
+            turn_id: turn.turn_id,
+            channel_id: turn.channel_id.clone(),
+            reason: reason.clone(),
+            retryable,
+            user_message_ids,
+        },
+    );
+    turn.notify_channel(match error {
+        TurnError::NothingToAnswer => TurnEvent::Withdrawn { reason },
+        _ => TurnEvent::Failed { reason, retryable },
+    });
+}
+
+impl ReadyTurn {
+    /// Tells the channels that wait for this turn; one that has gone away does not matter.
+    pub(crate) fn notify_channel(&self, event: TurnEvent) {
+        for subscriber in &self.subscribers {
+            let _: Result<(), mpsc::error::SendError<TurnEvent>> = subscriber.send(event.clone());
+        }
+    }
+}

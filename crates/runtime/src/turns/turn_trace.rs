@@ -1,0 +1,302 @@
+//! How a turn went, kept for the person who asks why: its prompts, its memories, its steps with their times.
+
+use std::sync::Arc;
+
+use futures_util::future::OptionFuture;
+use hub::RelatedMemory;
+use jiff::Timestamp;
+use memory::identifiers::{MessageId, NodeId};
+use memory::ledger::TokenUsage;
+use memory::messages::Message;
+use memory::mood::Mood;
+use memory::nodes::Node;
+use memory::ports::{TurnSummary, TurnTrace};
+use memory::recall::{Candidate, CandidateKind, Corrected, RecallResult};
+use mind::{RenderedReply, ReplyInput};
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+
+use crate::changes::forget::ForgetEpoch;
+use crate::runtime::RuntimeInner;
+use crate::turns::inbox::ReadyTurn;
+
+/// Longest part of a memory's text in a list, in characters.
+const SNIPPET_LENGTH: usize = 80;
+/// Longest part of a pinned thought, in characters.
+const THOUGHT_LENGTH: usize = 120;
+/// Most memories that fell which are listed.
+const FALLEN_MAX: usize = 20;
+
+/// The trace of a turn while it runs.
+pub(crate) struct TurnRecord {
+    enabled: bool,
+    /// The first message, once it is known; until then the moment when the turn was resumed.
+    started_at: Timestamp,
+    /// Time at which the last step ended.
+    last: Timestamp,
+    first_token_ms: Option<i64>,
+    usage: Option<TokenUsage>,
+    model: Option<String>,
+    is_resumed: bool,
+    steps: Vec<Value>,
+    detail: Map<String, Value>,
+    /// The result of speaking the reply, once it is over.
+    speech: Option<oneshot::Receiver<Value>>,
+    /// Forgetting up to which it holds.
+    forgotten: ForgetEpoch,
+}
+
+impl TurnRecord {
+    /// The turn is resumed.
+    pub(crate) fn begin(runtime: &RuntimeInner, turn: &ReadyTurn) -> Self {
+        let now = runtime.clock().now();
+        Self {
+            enabled: runtime.settings().trace.enabled,
+            started_at: now,
+            last: now,
+            first_token_ms: None,
+            usage: None,
+            model: None,
+            is_resumed: turn.is_resumed,
+            steps: Vec::new(),
+            detail: Map::new(),
+            speech: None,
+            forgotten: runtime.forget_epochs.of(&turn.scope),
+        }
+    }
+
+    /// Notes the burst and its waiting time.
+    pub(crate) fn burst(&mut self, burst: &[Message]) {
+        let Some(first) = burst.first() else { return };
+        let taken_up = self.last;
+        // A resumed turn waited for nobody: the age of its messages is not part of its duration.
+        self.started_at = if self.is_resumed { taken_up } else { first.created_at.min(taken_up) };
+        self.last = self.started_at;
+        let channel = json!({"messages": burst.len()});
+        self.push("debounce", taken_up, channel);
+        let ids: Vec<MessageId> = burst.iter().map(|message| message.id).collect();
+        self.push("ingest_user", taken_up, json!({"message_ids": ids}));
+    }
+
+    /// A step has ended now.
+    pub(crate) fn step(&mut self, runtime: &RuntimeInner, stage: &'static str, detail: Value) {
+        self.push(stage, runtime.clock().now(), detail);
+    }
+
+    fn push(&mut self, stage: &'static str, now: Timestamp, detail: Value) {
+        let t_ms = milliseconds(self.started_at, self.last);
+        let duration_ms = milliseconds(self.last, now);
+        self.steps.push(json!({"stage": stage, "t_ms": t_ms, "duration_ms": duration_ms, "detail": detail}));
+        self.last = now;
+    }
+
+    /// Notes the available documents, the periods that the burst asks about, and the related memories of other programs;
+    /// without their texts.
+    pub(crate) fn documents(&mut self, input: &ReplyInput, related: &[RelatedMemory]) {
+        let names =
+            |texts: &[(String, String)]| texts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        self.put("documents", json!(names(&input.documents)));
+        self.put("periods", json!(names(&input.periods)));
+        let related = related.iter().map(|memory| {
+            json!({"kind": memory.kind, "date": memory.name.date(), "source_instance": memory.source_instance,
+                "relevance": memory.relevance})
+        });
+        self.put("related_documents", related.collect());
+    }
+
+    /// Notes the result of recall.
+    pub(crate) fn recalled(&mut self, runtime: &RuntimeInner, recalled: &RecallResult) {
+        if !self.enabled {
+            return;
+        }
+        let hits: Vec<Value> = recalled
+            .entities
+            .iter()
+            .map(|entity| {
+                json!({"entity_id": entity.id, "canonical_name": entity.canonical_name, "kind": entity.kind})
+            })
+            .collect();
+        let pinned = &recalled.pinned;
+        let (embed, fetch, score) = (recalled.elapsed.embed, recalled.elapsed.fetch, recalled.elapsed.score);
+        self.step(
+            runtime,
+            "vector_retrieve",
+            json!({
+                "embed_ms": embed, "fetch_ms": fetch, "score_ms": score,
+                "candidates": recalled.candidates.len(), "chosen": recalled.nodes.len(),
+                "passages": recalled.passages.len(), "words_only": recalled.words_only,
+            }),
+        );
+        // Done within the step before, so they take no time of their own.
+        self.step(runtime, "l5_alias_scan", json!({"hits": hits.len()}));
+        self.step(
+            runtime,
+            "pinned_thoughts",
+            json!({
+                "user": pinned.about_user.len(), "persona": pinned.about_self.len(),
+                "intentions": pinned.intentions.len(), "expectations": pinned.expectations.len(),
+                "fulfilled": pinned.fulfilled.len(), "sessions": pinned.summaries.len(),
+            }),
+        );
+        let nodes = || recalled.candidates.iter().filter(|found| found.kind == CandidateKind::Node);
+        let retrieval: Vec<Value> = nodes().filter(|found| found.used).map(retrieved).collect();
+        let fallen: Vec<Value> =
+            nodes().filter(|found| !found.used).take(FALLEN_MAX).map(retrieved).collect();
+        self.put("retrieval", json!(retrieval));
+        self.put("fallen", json!(fallen));
+        self.put(
+            "pinned_thoughts",
+            json!({
+                "user": thoughts(&pinned.about_user), "persona": thoughts(&pinned.about_self),
+            }),
+        );
+        self.put("entity_alias_hits", json!(hits));
+        self.put("expectation_matches", json!(thoughts(&pinned.fulfilled)));
+    }
+
+    /// Notes values that were not presented as current.
+    pub(crate) fn held_back(&mut self, corrected: &Corrected) {
+        self.put("held_back", json!(corrected.held_back));
+    }
+
+    /// The mood with which the persona speaks.
+    pub(crate) fn mood(&mut self, runtime: &RuntimeInner, mood: Option<&Mood>) {
+        self.step(runtime, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
+        self.put("episodic_state", json!(mood));
+    }
+
+    /// The prompt as it will be sent.
+    pub(crate) fn prompt(&mut self, runtime: &RuntimeInner, prompt: &RenderedReply) {
+        if !self.enabled {
+            return;
+        }
+        self.step(runtime, "build_system_prompt", json!({"characters": prompt.system.chars().count()}));
+        self.step(
+            runtime,
+            "build_user_prompt",
+            json!({
+                "characters": prompt.user.chars().count(), "tokens": prompt.tokens, "cut": prompt.cut,
+                "prompt_hash": prompt.prompt_hash,
+            }),
+        );
+        self.put("system_prompt", json!(prompt.system));
+        self.put("user_prompt", json!(prompt.user));
+        self.put("prompt_hash", json!(prompt.prompt_hash));
+        self.put("cut", json!(prompt.cut));
+    }
+
+    /// The reply is spoken as well; how that goes is received when it is over.
+    pub(crate) fn speech(&mut self, outcome: oneshot::Receiver<Value>) {
+        self.speech = Some(outcome);
+    }
+
+    /// The first word came.
+    pub(crate) fn first_word(&mut self, runtime: &RuntimeInner) {
+        if self.first_token_ms.is_none() {
+            self.first_token_ms = Some(milliseconds(self.last, runtime.clock().now()));
+        }
+    }
+
+    /// The model is done, or broke off with `cut`.
+    pub(crate) fn note_model_end(
+        &mut self,
+        runtime: &RuntimeInner,
+        model: &str,
+        usage: TokenUsage,
+        cut: Option<&str>,
+    ) {
+        self.model = Some(model.to_owned());
+        self.usage = Some(usage);
+        let first_token_ms = self.first_token_ms;
+        self.step(
+            runtime,
+            "llm_stream",
+            json!({
+                "model": model, "first_token_ms": first_token_ms, "cut_off": cut,
+                "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
+                "cached_tokens": usage.cached_tokens,
+            }),
+        );
+    }
+
+    fn put(&mut self, name: &str, value: Value) {
+        if self.enabled {
+            self.detail.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Writes the trace in the background; one that can't be written costs nothing but the trace.
+    pub(crate) fn write_in_background(
+        mut self,
+        runtime: &Arc<RuntimeInner>,
+        turn: &ReadyTurn,
+        error: Option<String>,
+    ) {
+        if !self.enabled {
+            return;
+        }
+        self.step(runtime, "on_turn_done", json!({"error": error}));
+        let mut detail = std::mem::take(&mut self.detail);
+        detail.insert("steps".to_owned(), Value::Array(self.steps));
+        detail.insert("error".to_owned(), json!(error));
+        let speech = self.speech.take();
+        let mut trace = TurnTrace {
+            head: TurnSummary {
+                turn_id: turn.turn_id,
+                scope: turn.scope.clone(),
+                channel_id: turn.channel_id.clone(),
+                started_at: self.started_at,
+                finished_at: Some(self.last),
+                duration_ms: Some(milliseconds(self.started_at, self.last)),
+                first_token_ms: self.first_token_ms,
+                input_tokens: self.usage.map(|usage| usage.input_tokens),
+                output_tokens: self.usage.map(|usage| usage.output_tokens),
+                llm_model: self.model,
+            },
+            detail: Value::Object(detail),
+        };
+        let (kept, scope, forgotten) = (runtime.clone(), turn.scope.clone(), self.forgotten);
+        runtime.tasks.spawn(async move {
+            // The sound may end after the turn; it has its own limits.
+            if let Some(Ok(spoken)) = OptionFuture::from(speech).await
+                && let Value::Object(detail) = &mut trace.detail
+            {
+                detail.insert("voice".to_owned(), spoken);
+            }
+            // What was forgotten meanwhile must not come back by its prompt.
+            let _nothing_is_forgotten = kept.forget_epochs.block_forgetting().await;
+            if kept.forget_epochs.of(&scope) != forgotten {
+                return;
+            }
+            if let Err(error) = kept.store().keep_turn_trace(trace).await {
+                tracing::warn!("the trace of a turn is missing: {error}");
+            }
+        });
+    }
+}
+
+fn retrieved(found: &Candidate) -> Value {
+    let rounded = |number: Option<f64>| (number.unwrap_or(0.0) * 10_000.0).round() / 10_000.0;
+    json!({
+        "node_id": NodeId(found.id), "type": found.type_name, "desc_snippet": cut(&found.text, SNIPPET_LENGTH),
+        "recency": rounded(found.recency), "relevance": rounded(found.relevance), "impact": rounded(found.impact),
+        "relational": rounded(found.relational_bonus), "entity_anchor": rounded(found.entity_anchor),
+        "total": rounded(Some(found.total)), "anchored": found.entity_anchor.is_some_and(|anchor| anchor > 0.0),
+        "reason": found.reason,
+    })
+}
+
+fn thoughts(nodes: &[Node]) -> Vec<Value> {
+    nodes
+        .iter()
+        .map(|node| json!({"id": node.id, "description": cut(&node.description, THOUGHT_LENGTH)}))
+        .collect()
+}
+
+fn cut(text: &str, length: usize) -> String {
+    text.chars().take(length).collect()
+}
+
+fn milliseconds(from: Timestamp, to: Timestamp) -> i64 {
+    i64::try_from(to.duration_since(from).as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,166 @@
+//! A reply that is spoken while it is written: sentence by sentence, beside the turn and never in its way.
+
+use std::sync::Arc;
+
+use memory::Scope;
+use memory::identifiers::TurnId;
+use memory::messages::Message;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use voice::{SentenceFeed, Sound};
+
+use crate::changes::forget::ForgetEpoch;
+use crate::events::server_event::ServerEvent;
+use crate::runtime::RuntimeInner;
+use crate::turns::inbox::ReadyTurn;
+use crate::voice::speech::{MESSAGE_SECONDS_MAX, Voice};
+
+/// The channel whose replies are heard by its event stream.
+const CHANNEL: &str = "web";
+
+/// Takes the reply's words. Dropping it before [`ReplySpeech::finish`] ends the sound.
+pub(crate) struct ReplySpeech {
+    feed: SentenceFeed,
+    sentences: mpsc::UnboundedSender<String>,
+    finished: oneshot::Sender<Message>,
+    unfinished: DropGuard,
+}
+
+struct Speaking {
+    runtime: Arc<RuntimeInner>,
+    scope: Scope,
+    turn_id: TurnId,
+    channel_id: String,
+    own_voice: Option<String>,
+    epoch: ForgetEpoch,
+}
+
+/// Begins to speak the reply of a turn; none where a person does not want to hear it. The other end receives, for the
+/// trace, how it went.
+pub(crate) async fn begin(
+    runtime: &Arc<RuntimeInner>,
+    turn: &ReadyTurn,
+) -> Option<(ReplySpeech, oneshot::Receiver<Value>)> {
+    if turn.channel_id != CHANNEL || runtime.voice.as_ref()?.settings().speaker.is_none() {
+        return None;
+    }
+    let appearance = runtime.store().appearance(&turn.scope.persona).await.ok()?;
+    if !appearance.voice_enabled {
+        return None;
+    }
+    let speaking = Speaking {
+        runtime: runtime.clone(),
+        scope: turn.scope.clone(),
+        turn_id: turn.turn_id,
+        channel_id: turn.channel_id.clone(),
+        own_voice: appearance.voice_id,
+        epoch: runtime.forget_epochs.of(&turn.scope),
+    };
+    let (sentences, waiting) = mpsc::unbounded_channel();
+    let (finished, message) = oneshot::channel();
+    let (outcome, trace) = oneshot::channel();
+    let unfinished = CancellationToken::new();
+    let (dropped, stopping) = (unfinished.clone(), runtime.stopping.clone());
+    runtime.tasks.spawn(async move {
+        let spoken = tokio::select! {
+            spoken = speaking.run(waiting, message) => spoken,
+            () = dropped.cancelled() => json!({"outcome": "dropped"}),
+            () = stopping.cancelled() => json!({"outcome": "dropped"}),
+        };
+        // Nobody waits where traces are off.
+        let _: Result<(), Value> = outcome.send(spoken);
+    });
+    let feed = SentenceFeed::default();
+    Some((ReplySpeech { feed, sentences, finished, unfinished: unfinished.drop_guard() }, trace))
+}
+
+impl ReplySpeech {
+    /// More words of the reply.
+    pub(crate) fn push(&mut self, delta: &str) {
+        for sentence in self.feed.push(delta) {
+            let _ = self.sentences.send(sentence);
+        }
+    }
+
+    /// The reply is stored and published.
+    pub(crate) fn finish(mut self, message: &Message) {
+        for sentence in self.feed.finish() {
+            let _ = self.sentences.send(sentence);
+        }
+        let _ = self.finished.send(message.clone());
+        self.unfinished.disarm();
+    }
+}
+
+impl Speaking {
+    async fn run(
+        self,
+        mut sentences: mpsc::UnboundedReceiver<String>,
+        message: oneshot::Receiver<Message>,
+    ) -> Value {
+        let Some(voice) = self.runtime.voice.as_ref() else { return Value::Null };
+        let mut sound = Sound::new(Vec::new(), 0);
+        let (mut spoken, mut error) = (0_u32, None);
+        while let Some(sentence) = sentences.recv().await {
+            if error.is_some() || sound.seconds() >= MESSAGE_SECONDS_MAX {
+                continue;
+            }
+            let part =
+                voice.speak(&self.runtime, &sentence, self.own_voice.as_deref(), Some(self.turn_id)).await;
+            match part {
+                Ok(part) => {
+                    self.publish_sentence(voice, spoken, &part).await;
+                    sound.append(&part);
+                    spoken += 1;
+                }
+                Err(failure) => {
+                    tracing::warn!(turn = %self.turn_id, "the reply stays text: {failure}");
+                    error = Some(failure.to_string());
+                }
+            }
+        }
+        let Ok(message) = message.await else { return json!({"outcome": "dropped"}) };
+        if error.is_none() && spoken > 0 {
+            error = self.store_sound(voice, &message, &sound).await;
+        }
+        let outcome = if error.is_some() { "text_only" } else { "spoken" };
+        json!({"outcome": outcome, "sentences": spoken, "duration_seconds": sound.seconds(), "error": error})
+    }
+
+    async fn publish_sentence(&self, voice: &Voice, index: u32, part: &Sound) {
+        let _nothing_is_forgotten = self.runtime.forget_epochs.block_forgetting().await;
+        if self.runtime.forget_epochs.of(&self.scope) != self.epoch {
+            return;
+        }
+        voice.keep_live(&self.scope, self.turn_id, index, part.to_wav());
+        let event = ServerEvent::VoiceSentence {
+            turn_id: self.turn_id,
+            channel_id: self.channel_id.clone(),
+            index,
+            duration_seconds: part.seconds(),
+        };
+        self.runtime.publish(&self.scope, event);
+    }
+
+    /// Keeps the sound and publishes that it can be heard. Returns why not.
+    async fn store_sound(&self, voice: &Voice, message: &Message, sound: &Sound) -> Option<String> {
+        let key = voice.voice_key(self.own_voice.as_deref());
+        let wav = sound.to_wav();
+        let _nothing_is_forgotten = self.runtime.forget_epochs.block_forgetting().await;
+        if self.runtime.forget_epochs.of(&self.scope) != self.epoch {
+            return Some("something was forgotten meanwhile".to_owned());
+        }
+        if let Err(error) = voice.files.keep_spoken(message, &key, &wav).await {
+            return Some(format!("the sound could not be written: {error}"));
+        }
+        let event = ServerEvent::VoiceReady {
+            message_id: message.id,
+            turn_id: Some(self.turn_id),
+            channel_id: self.channel_id.clone(),
+            duration_seconds: sound.seconds(),
+        };
+        self.runtime.publish(&self.scope, event);
+        None
+    }
+}

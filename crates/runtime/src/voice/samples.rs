@@ -1,0 +1,123 @@
+//! Samples of a voice that is to be cloned, and the voice that a persona speaks with.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use memory::{PersonaId, Scope};
+use serde::{Deserialize, Serialize};
+use voice::{LengthTrust, Sound, VoiceSample};
+
+use crate::runtime::Runtime;
+use crate::voice::files::files;
+use crate::voice::speech::SpeechError;
+
+/// Shortest and longest sample, in seconds.
+const SECONDS: (u64, u64) = (3, 60);
+/// Most samples of a persona.
+const SAMPLES_MAX: usize = 20;
+/// Longest name of a file that is kept, in characters.
+const NAME_LENGTH_MAX: usize = 128;
+
+/// A sample as it is listed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VoiceSampleInfo {
+    /// `s-` and twelve hexadecimal digits.
+    pub sample_id: String,
+    /// The name of the uploaded file.
+    pub filename: String,
+    pub size_bytes: usize,
+    pub duration_seconds: f64,
+    /// Time at which it was uploaded.
+    pub created_at: Timestamp,
+}
+
+impl Runtime {
+    /// Checks a WAV file and keeps it as a sample of the persona's voice.
+    pub async fn add_voice_sample(
+        &self,
+        persona: &PersonaId,
+        name: &str,
+        wav: &[u8],
+    ) -> Result<VoiceSampleInfo, SpeechError> {
+        let voice = self.voice()?;
+        let refused = |reason: String| SpeechError::Refused(format!("file: {reason}; nothing was saved"));
+        let sound =
+            Sound::read(wav, LengthTrust::Exact, SECONDS.1).map_err(|error| refused(error.to_string()))?;
+        let quality = sound.quality();
+        if let Some(problem) = quality.problem(SECONDS.0, SECONDS.1) {
+            return Err(refused(problem.to_string()));
+        }
+        if self.voice_samples(persona).await?.len() >= SAMPLES_MAX {
+            return Err(refused(format!("there are {SAMPLES_MAX} samples already; delete one")));
+        }
+        let created_at = self.clock().now();
+        let digits = self.runtime.ids().next(created_at).simple().to_string();
+        let tail: String = digits.chars().skip(20).collect();
+        let info = VoiceSampleInfo {
+            sample_id: format!("s-{tail}"),
+            filename: name.chars().filter(|letter| !letter.is_control()).take(NAME_LENGTH_MAX).collect(),
+            size_bytes: wav.len(),
+            duration_seconds: quality.seconds,
+            created_at,
+        };
+        let folder = voice.files.samples(persona);
+        voice.files.write(&folder.join(format!("{}.wav", info.sample_id)), &sound.to_wav()).await?;
+        // The list is made of these: a sample without one is not there.
+        let text = serde_json::to_vec(&info).unwrap_or_default();
+        voice.files.write(&folder.join(format!("{}.json", info.sample_id)), &text).await?;
+        Ok(info)
+    }
+
+    /// The samples of a persona, oldest first.
+    pub async fn voice_samples(&self, persona: &PersonaId) -> Result<Vec<VoiceSampleInfo>, SpeechError> {
+        let folder = self.voice()?.files.samples(persona);
+        let mut samples = Vec::new();
+        for path in files(&folder, |name| name.ends_with(".json")).await? {
+            let text = tokio::fs::read(path).await?;
+            samples.extend(serde_json::from_slice::<VoiceSampleInfo>(&text).ok());
+        }
+        samples.sort_by(|one, other| {
+            (one.created_at, &one.sample_id).cmp(&(other.created_at, &other.sample_id))
+        });
+        Ok(samples)
+    }
+
+    /// Deletes a sample; false if there was none.
+    pub async fn remove_voice_sample(&self, persona: &PersonaId, id: &str) -> Result<bool, SpeechError> {
+        if !self.voice_samples(persona).await?.iter().any(|sample| sample.sample_id == id) {
+            return Ok(false);
+        }
+        let folder = self.voice()?.files.samples(persona);
+        tokio::fs::remove_file(folder.join(format!("{id}.json"))).await?;
+        tokio::fs::remove_file(folder.join(format!("{id}.wav"))).await?;
+        Ok(true)
+    }
+
+    /// Has the provider make a voice of all samples; returns its name for the voice.
+    pub async fn clone_voice(&self, persona: &PersonaId, name: &str) -> Result<String, SpeechError> {
+        let voice = self.voice()?;
+        let settings = voice.settings();
+        let speaker = settings.speaker.as_ref().ok_or(SpeechError::Off("no voice provider is configured"))?;
+        let listed = self.voice_samples(persona).await?;
+        if listed.is_empty() {
+            return Err(SpeechError::Refused("upload at least one sample of 3 to 60 s first".to_owned()));
+        }
+        let folder = voice.files.samples(persona);
+        let mut samples = Vec::with_capacity(listed.len());
+        for sample in listed {
+            samples.push(read(&folder, &sample).await?);
+        }
+        Ok(speaker.clone_voice(name, &samples).await?)
+    }
+
+    /// Has the persona speak with this voice from now on.
+    pub async fn activate_voice(&self, scope: &Scope, voice_id: &str) -> Result<(), SpeechError> {
+        self.ensure_known(scope).await?;
+        Ok(self.store().choose_voice(&scope.persona, voice_id).await?)
+    }
+}
+
+async fn read(folder: &Path, sample: &VoiceSampleInfo) -> Result<VoiceSample, SpeechError> {
+    let wav = tokio::fs::read(folder.join(format!("{}.wav", sample.sample_id))).await?;
+    Ok(VoiceSample { file_name: format!("{}.wav", sample.sample_id), wav })
+}

@@ -1,0 +1,32 @@
+//! Durations of spoken texts.
+
+use std::time::Duration;
+
+/// Seconds that a character of a script with letters takes, as espeak-ng speaks by default.
+const LETTER_SECONDS: f64 = 0.048;
+/// Seconds that a Han character takes.
+const HAN_SECONDS: f64 = 0.34;
+/// Seconds that a sentence takes beside its characters: its onset and the silence at its end.
+const SENTENCE_SECONDS: f64 = 0.55;
+/// Maximum length of a sentence's sound, relative to the estimate.
+const SLOWEST_FACTOR: f64 = 8.0;
+/// Added to that maximum for every sentence, in seconds.
+const SLOWEST_EXTRA: f64 = 15.0;
+
+/// Expected length of a text's sound, in seconds.
+pub fn estimated_duration(text: &str) -> f64 {
+    let (mut han, mut letters) = (0.0, 0.0);
+    for letter in text.chars() {
+        if text::is_han(letter) {
+            han += HAN_SECONDS;
+        } else if letter.is_ascii() || letter.is_alphanumeric() {
+            letters += LETTER_SECONDS;
+        }
+    }
+    han + letters + text::split_sentences(text).len() as f64 * SENTENCE_SECONDS
+}
+
+/// The longest that a sentence may sound before its sound is refused.
+pub fn longest_plausible_duration(text: &str) -> Duration {
+    Duration::from_secs_f64(estimated_duration(text) * SLOWEST_FACTOR + SLOWEST_EXTRA)
+}

@@ -1,0 +1,32 @@
+//! Why bytes are no sound.
+
+/// Why bytes are not sound that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SoundError {
+    /// There are no bytes, or no samples.
+    #[error("it is empty")]
+    Empty,
+    /// It holds nothing but silence.
+    #[error("it is silent")]
+    Silent,
+    /// The bytes are of another format.
+    #[error("it is neither a WAV nor an Ogg Opus file")]
+    UnknownFormat,
+    /// Header and content disagree.
+    #[error("its header says {claimed} bytes of sound, and it holds {held}")]
+    LengthLies {
+        /// Bytes by the header.
+        claimed: u64,
+        /// Bytes that are there.
+        held: u64,
+    },
+    /// The header makes no sense.
+    #[error("its header is damaged: {0}")]
+    Damaged(&'static str),
+    /// A coding that is not read.
+    #[error("its coding is not read here: {0}; use PCM of 8 to 32 bits, 32-bit floats, or Opus")]
+    Coding(String),
+    /// It lasts too long.
+    #[error("it lasts {seconds} s, and at most {seconds_max} s are taken")]
+    TooLong { seconds: u64, seconds_max: u64 },
+}
