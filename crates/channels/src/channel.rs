@@ -1,4 +1,4 @@
-//! What a platform has to offer.
+//! The port that a platform implements.
 
 use std::time::Duration;
 

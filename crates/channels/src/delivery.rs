@@ -1,5 +1,5 @@
-//! Delivers from the outbox: each piece in its order, again after a failure, until a day has gone by. Where the persona speaks,
-//! its voice is the last piece, and no reason for the text to wait or to fail.
+//! Delivers from the outbox: the parts of a reply in order, again after a failure, for up to a day. The voice message is the last
+//! part; the text neither waits for it nor fails with it.
 
 use std::collections::HashSet;
 use std::sync::Arc;

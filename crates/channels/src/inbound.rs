@@ -1,4 +1,4 @@
-//! What a platform brings: who may write, and how it becomes durable before the platform hears that it arrived.
+//! Messages that arrive from a platform: checks who may write, and stores each message before it is acknowledged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,8 +45,6 @@ struct ReceivedMessage {
 /// The sender of a message.
 enum Sender {
     User(UserId),
-    /// The message was the code that linked the account.
-    Linked,
     Unknown,
 }
 
@@ -158,9 +156,14 @@ impl ChannelInbox {
         position: Option<ReceivedPosition>,
         written: ReceivedMessage,
     ) -> Result<(), Stopped> {
+        if let Some(user) = self.redeem_code(&written) {
+            // Before the link: a code that comes again after a crash is known no more, and a linked account would say it to the
+            // persona.
+            self.advance(position).await?;
+            return self.link(user, &written).await;
+        }
         let user = match self.sender_of(&written).await? {
             Sender::User(user) => user,
-            Sender::Linked => return self.advance(position).await,
             // Only a sequence has to move on; of a stranger's conversation nothing is kept, not even its number.
             Sender::Unknown => {
                 return self
@@ -226,13 +229,9 @@ impl ChannelInbox {
     /// Returns the user behind an account. An unknown account is answered once a day, only in a direct conversation, and its
     /// messages are not stored.
     async fn sender_of(&self, written: &ReceivedMessage) -> Result<Sender, Stopped> {
-        let ReceivedMessage { sender, external, is_direct, text, .. } = written;
+        let ReceivedMessage { sender, external, is_direct, .. } = written;
         let identity = self.identity(sender);
         let store = self.runtime.store();
-        // A code that others can read links nobody.
-        if *is_direct && self.link(&identity, external, text).await? {
-            return Ok(Sender::Linked);
-        }
         if let Some(user) = self.insist(|| store.user_of_identity(&identity)).await? {
             return Ok(Sender::User(user));
         }
@@ -257,16 +256,16 @@ impl ChannelInbox {
         Ok(Sender::Unknown)
     }
 
-    /// Links the account if the text is a code that holds; says whether it was one.
-    async fn link(
-        &self,
-        identity: &ExternalIdentity,
-        external: &ExternalMessage,
-        text: &str,
-    ) -> Result<bool, Stopped> {
-        let code = text.trim().trim_start_matches("/start").trim();
-        let Some(user) = self.shared.redeem(self.channel.id(), code) else { return Ok(false) };
+    /// The user of the code that the message is, if it is a valid one. A code that others can read is none.
+    fn redeem_code(&self, written: &ReceivedMessage) -> Option<UserId> {
+        let code = written.text.trim().trim_start_matches("/start").trim();
+        written.is_direct.then(|| self.shared.redeem(self.channel.id(), code)).flatten()
+    }
+
+    /// Links the account that wrote the message to the user.
+    async fn link(&self, user: UserId, written: &ReceivedMessage) -> Result<(), Stopped> {
         let (store, now) = (self.runtime.store(), self.clock().now());
+        let identity = &self.identity(&written.sender);
         self.insist(|| store.ensure_user(&user, now)).await?;
         // The account may have been a user of its own before.
         if let Some(before) = self.insist(|| store.user_of_identity(identity)).await? {
@@ -274,9 +273,9 @@ impl ChannelInbox {
         }
         let bound = self.insist(|| store.bind_identity(&user, identity.clone(), now)).await?;
         if matches!(bound, BindOutcome::Now | BindOutcome::Before) {
-            self.notify(external, LINKED).await;
+            self.notify(&written.external, LINKED).await;
         }
-        Ok(true)
+        Ok(())
     }
 
     fn identity(&self, sender: &str) -> ExternalIdentity {

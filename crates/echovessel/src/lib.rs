@@ -47,7 +47,7 @@ pub fn run() -> ExitCode {
     let cli = Cli::parse_or_exit();
     let level = match cli.command {
         None | Some(Command::Run(_)) => "info",
-        // Its output is a story; what it has to say stands there.
+        // Its output is a story that says everything; no log is needed beside it.
         Some(Command::Demo(_)) => "error",
         Some(_) => "warn",
     };

@@ -14,7 +14,7 @@ const WAITING_LINES: usize = 64;
 /// The end of a connection that closed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionEnd {
-    /// The client has said all it wanted, and has every answer.
+    /// The client has closed its end, and has every answer.
     Client,
     /// The owner has gone.
     Owner,

@@ -49,9 +49,9 @@ pub struct EndpointSettings {
     pub allow_insecure_http: bool,
     /// To open a connection.
     pub connect_timeout: Duration,
-    /// For the vectors of a query: a turn waits for them.
+    /// Time limit of a query's vectors, which a turn waits for.
     pub query_timeout: Duration,
-    /// For one request in the background.
+    /// Time limit of one request in the background.
     pub passage_timeout: Duration,
     /// Attempts after the first, in the background, for errors that may pass.
     pub max_retries: u32,

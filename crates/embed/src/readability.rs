@@ -40,7 +40,7 @@ impl Scripts {
     }
 
     /// The scripts that a vocabulary gives evidence of. Single letters are none: the vocabulary of an English model has
-    /// the letters of a dozen alphabets and 244 Han characters, because they stood somewhere in its texts. What it was
+    /// the letters of a dozen alphabets and 244 Han characters, because they were somewhere in its training texts. What it was
     /// trained on shows in pieces of several letters, and in thousands of Han characters.
     pub(crate) fn of_vocabulary<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Self {
         let scripts = CodePointMapData::<Script>::new();

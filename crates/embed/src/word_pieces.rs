@@ -11,7 +11,7 @@ use crate::tokenizer::{Tokenizer, text_of_letters};
 /// Splits text into the pieces of the model's vocabulary, as its `tokenizer.json` says.
 pub(crate) struct WordPieces {
     tokenizer: Tokenizer,
-    /// Pieces that stand for what the vocabulary does not have.
+    /// Pieces for text that the vocabulary does not have.
     unknown: HashSet<u32>,
     max_pieces: usize,
     scripts: Scripts,
@@ -83,7 +83,7 @@ impl WordPieces {
     }
 }
 
-/// The pieces that stand for what the vocabulary lacks: the unknown one, and single bytes of characters.
+/// The pieces for text that the vocabulary lacks: the unknown one, and single bytes of characters.
 fn unknown_pieces(description: &Value, tokenizer: &Tokenizer) -> HashSet<u32> {
     let model = &description["model"];
     let named = model["unk_token"].as_str().and_then(|name| tokenizer.id_of(name));

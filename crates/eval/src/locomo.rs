@@ -124,7 +124,7 @@ fn moment(text: &str) -> anyhow::Result<Timestamp> {
     Ok(civil.to_zoned(TimeZone::UTC)?.timestamp())
 }
 
-/// Turn ids as `D8:6`; several in one text are split, leading zeros dropped, other forms counted as they stand.
+/// Turn ids as `D8:6`; several in one text are split, leading zeros dropped, other forms counted unchanged.
 fn references(evidence: &[String], repaired: &mut usize) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for text in evidence {

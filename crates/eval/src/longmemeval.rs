@@ -68,7 +68,7 @@ fn conversation(asked: Asked, data: &mut DataSet) -> anyhow::Result<Conversation
     for (place, ((session, date), turns)) in dated.enumerate() {
         let mut at = moment(date)?;
         for (number, turn) in turns.into_iter().enumerate() {
-            // A session may stand twice in a history; its turns are told apart by its place.
+            // A session may occur twice in a history; its position tells its turns apart.
             let id = format!("{place}:{session}#{}", number + 1);
             if turn.has_answer {
                 gold.push(id.clone());
@@ -77,7 +77,7 @@ fn conversation(asked: Asked, data: &mut DataSet) -> anyhow::Result<Conversation
             at += TURN;
         }
     }
-    // Empty turns stand in the data; nothing can be captured of them.
+    // The data has empty turns; there is nothing to capture of them.
     units.retain(|unit| !unit.text.trim().is_empty());
     let known = |session: &String| units.iter().any(|unit| unit.session == *session);
     let named = asked.answer_session_ids.len();

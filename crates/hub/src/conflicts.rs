@@ -104,7 +104,7 @@ impl Hub {
     }
 }
 
-/// A conflict as it stands on the wire.
+/// A conflict in its wire format.
 pub(crate) fn conflict_entry(conflict: &Conflict) -> ConflictEntry {
     let side = |version: &Version| ConflictSide {
         content: version.content.clone(),

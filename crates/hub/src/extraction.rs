@@ -1,4 +1,4 @@
-//! How the drawing of facts from memories fares.
+//! Progress of extracting facts from memories.
 
 use std::sync::{Mutex, PoisonError};
 

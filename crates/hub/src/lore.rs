@@ -1,6 +1,6 @@
 //! Lorebooks: facts about the persona's world. Each joins a prompt only while one of its keys is named.
 //!
-//! An entry is the document `custom/lore/BOOK-ENTRY.md`: its keys stand in the front matter, its text below.
+//! An entry is the document `custom/lore/BOOK-ENTRY.md`: its keys are in the front matter, its text below.
 
 mod entry;
 mod matching;

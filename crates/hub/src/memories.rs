@@ -258,7 +258,7 @@ fn listed(name: &DiaryName, document: &Document) -> ListedMemory {
     }
 }
 
-/// A memory as it stands on the wire; none if it was deleted.
+/// A memory in its wire format; none if it was deleted.
 pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
     let name = memory_of(&document.name)?;
     let shown = document.shown_version()?;

@@ -424,9 +424,9 @@ impl DiaryName {
 /// Names a document of the hub.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DocumentName {
-    /// Part of who somebody is.
+    /// A document about who somebody is.
     Identity(Category, FileName),
-    /// Part of what was lived.
+    /// A document about what has happened.
     Diary(DiaryName),
 }
 

@@ -200,7 +200,7 @@ pub struct HubCommit {
 /// The result of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HubCommitOutcome {
-    /// It is durable, and the hub stands at this revision.
+    /// It is durable, and the hub is at this revision.
     Done(i64),
     /// Something was written in between: nothing was done, read again.
     Changed,
@@ -254,7 +254,7 @@ pub trait HubStore: Send + Sync {
         scope: &Scope,
         names: &[DocumentName],
     ) -> Result<Vec<Vec<ErasedLine>>, StoreError>;
-    /// Writes all of it, if the hub still stands where it was read. A document that is a core block is written as one.
+    /// Writes all of it, if the hub is still at the revision at which it was read. A document that is a core block is written as one.
     async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError>;
     /// Sets how a prompt calls a document, which need not be there.
     async fn set_label(&self, scope: &Scope, name: &DocumentName, label: &str) -> Result<(), StoreError>;
@@ -401,7 +401,7 @@ pub trait DiaryLinks: Send + Sync {
 
 /// Hears of what other homes have changed here.
 pub trait HubListener: Send + Sync {
-    /// Two versions stand beside each other, durably.
+    /// A conflict between two versions was stored.
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict);
     /// Words of documents are about to be erased because they were erased at another home. The returned value is dropped when they
     /// are. Replies that were begun before must not be committed after either moment. Must not wait: documents are locked.

@@ -1,4 +1,4 @@
-//! Sections of a Markdown document: what stands under a `##` or `###` heading.
+//! Sections of a Markdown document: the text under a `##` or `###` heading.
 
 use std::ops::Range;
 

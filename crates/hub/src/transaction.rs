@@ -23,7 +23,7 @@ pub(crate) struct HubTransaction<'a> {
     pub(crate) state: HubState,
     pub(crate) now: Timestamp,
     pub(crate) commit: HubCommit,
-    /// Documents as they stood then, with those that are not there.
+    /// State of the documents at that moment; also of those that don't exist.
     known: BTreeMap<DocumentName, Option<Document>>,
     next: u64,
 }

@@ -14,7 +14,7 @@ pub const COUNTER_MAX: u64 = 1 << 53;
 /// below it; without this limit a single push could use up all remaining counters.
 pub const COUNTER_STEP_MAX: u64 = 1_000_000;
 
-/// The greatest counter of each author that a version has seen; an author that is missing stands at 0.
+/// The greatest counter of each author that a version has seen; a missing author counts as 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct VersionVector(BTreeMap<InstanceId, u64>);

@@ -1,4 +1,4 @@
-//! How versions of one document meet: which replaces which, which stand beside each other, and which of them is shown.
+//! How versions of one document meet: which replaces which, which are kept beside each other, and which of them is shown.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ pub enum MergeOutcome {
     AlreadySeen,
     /// It replaces every live version.
     Replaced,
-    /// It stands beside others that have not seen it, nor it them.
+    /// It is kept beside others that have not seen it, nor it them.
     Concurrent,
 }
 

@@ -71,7 +71,7 @@ pub struct DraftOptions<'a> {
     pub user_name: Option<&'a str>,
     /// Stands for `{{char}}` in lorebooks without a card.
     pub persona_name: &'a str,
-    /// Most characters of a block.
+    /// Maximum length of a block, in characters.
     pub block_length_max: usize,
     /// Largest picture, in bytes.
     pub picture_size_max: usize,

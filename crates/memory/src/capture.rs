@@ -1,4 +1,4 @@
-//! L2 capture: a message is durable before anything clever happens to it, and it is never paraphrased.
+//! L2 capture: a message is stored verbatim before anything else is done with it.
 
 use jiff::tz::TimeZone;
 

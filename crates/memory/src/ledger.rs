@@ -1,4 +1,4 @@
-//! What a model call cost and what a reply rested on.
+//! Costs of model calls, and the memories that a reply used.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -11,7 +11,7 @@
 //!
 //! **Forgetting** is a walk back: [`forget`] takes what was said and all that was made of it, physically.
 //!
-//! Nothing here knows SQL, HTTP, a prompt or a model's weights: those stand behind [`ports`].
+//! Nothing here knows SQL, HTTP, a prompt or a model's weights: those are behind [`ports`].
 
 pub mod scope;
 pub mod identifiers;

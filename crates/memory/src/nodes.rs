@@ -99,7 +99,7 @@ impl RelationalTag {
     }
 }
 
-/// Period in which something happened or is due. If an end is open, the one bound stands for both.
+/// Period in which something happened or is due. If one end is open, the other bound is used for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventTime {
     /// First moment of the period.
@@ -113,7 +113,7 @@ pub struct EventTime {
 pub struct Evidence {
     /// The id of the quoted message.
     pub message_id: MessageId,
-    /// The words, as they stand in the message.
+    /// Verbatim words of the message.
     pub quote: String,
     /// Start of the quote in the message, in characters.
     pub start: u32,

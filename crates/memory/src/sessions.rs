@@ -1,4 +1,4 @@
-//! Sessions: stretches of talk on one channel. When one ends, it becomes memory.
+//! Sessions: parts of a conversation on one channel. An ended session becomes memory.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Short names that stand for ids in one prompt. The model never sees an id, so it can't invent one.
+//! Short names for ids in one prompt. The model never sees an id, so it can't invent one.
 
 use crate::answer::{List, Notes, snippet};
 

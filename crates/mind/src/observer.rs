@@ -39,7 +39,7 @@ pub struct CallInFlight {
 }
 
 impl CallInFlight {
-    /// Starts the watch. `input_tokens` is an estimate that stands until the provider reports better.
+    /// Starts the watch. `input_tokens` is an estimate, used until the provider reports the count.
     pub fn begin(
         observer: Arc<dyn CallObserver>,
         clock: Arc<dyn Clock>,

@@ -63,7 +63,7 @@ pub(crate) fn behind_gutter(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The text after a label of ours: its first line follows the label, the others stand behind [`GUTTER`].
+/// The text after a label of ours: its first line follows the label, the others follow [`GUTTER`].
 pub(crate) fn after_label(label: &str, text: &str) -> String {
     let mut lines = lines(text);
     let first = lines.next().unwrap_or_default();
@@ -81,7 +81,7 @@ pub(crate) fn authored(text: &str) -> String {
     disarmed(text.trim())
 }
 
-/// A quote that a model copied from a prompt, as it stood in the message.
+/// A quote that a model copied from a prompt, in the form of the message.
 pub(crate) fn as_written(quote: &str) -> String {
     let armed = quote.replace(ZERO_WIDTH_SPACE, "");
     let armed = armed.replace(&format!("\n{GUTTER}"), "\n");
@@ -146,7 +146,7 @@ fn begins_token(text: &str) -> bool {
     }
 }
 
-/// True if this stands for a control token in angle brackets: words joined by what HTML tags don't have, or one known word.
+/// True if this is a control token in angle brackets: words joined by what HTML tags don't have, or one known word.
 fn is_token_name(name: &str) -> bool {
     let is_joint = |c: char| matches!(c, '_' | '\u{2581}' | ':' | '=');
     name.starts_with(|c: char| c.is_ascii_alphabetic())

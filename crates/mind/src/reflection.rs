@@ -63,7 +63,7 @@ impl ReflectionContext {
     }
 }
 
-/// One reflection being asked: the input, and the handles that stand for its ids.
+/// One reflection being asked: the input, and the handles of its ids.
 pub(crate) struct ReflectionTask<'a> {
     input: &'a ReflectionInput,
     events: Handles<NodeId>,

@@ -95,7 +95,7 @@ impl SlowCycleContext {
     }
 }
 
-/// One cycle being asked: the input, and the handles that stand for its ids.
+/// One cycle being asked: the input, and the handles of its ids.
 pub(crate) struct SlowCycleTask<'a> {
     input: &'a SlowCycleInput,
     events: Handles<NodeId>,

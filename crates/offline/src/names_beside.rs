@@ -1,4 +1,4 @@
-//! Chinese names that stand right behind a word for someone, without 叫: 我的猫糯米, 我妹妹小琳, 我同事陈静.
+//! Chinese names directly after a word for someone, without 叫: 我的猫糯米, 我妹妹小琳, 我同事陈静.
 //!
 //! Chinese writes no capitals, so a name must tell itself by its form (小琳, 豆豆, 陈静), by being one that pets often
 //! have, or, for a pet, by what follows. When in doubt there is no name.

@@ -212,7 +212,7 @@ fn is_said(clause: &Clause<'_>, chinese: Words, english: Words) -> bool {
     hits(clause, chinese, english).iter().any(|hit| !hit.denied())
 }
 
-/// One place where a listed word stands.
+/// One occurrence of a listed word.
 struct Hit<'a> {
     phrase: &'static str,
     before: &'a str,
@@ -221,7 +221,7 @@ struct Hit<'a> {
 }
 
 impl Hit<'_> {
-    /// True if a negation stands directly before it (in English, among the three words before it).
+    /// True if a negation comes directly before it (in English, among the three words before it).
     fn denied(&self) -> bool {
         if self.chinese {
             return lexicon::DENIED_ZH.iter().any(|word| self.before.ends_with(word));

@@ -19,7 +19,7 @@ use super::small_talk::{to_a_wish, to_small_talk};
 /// Most memories and passages that one reply restates.
 const MOST_RESTATED: usize = 3;
 const LONGEST_RESTATED: usize = 160;
-/// The line that stands where a period was shortened for the prompt.
+/// The line that marks where a period was shortened for the prompt.
 const SHORTENED: &str = "… (it goes on)";
 
 /// Writes the reply. Only facts of the inputs are presented as remembered.
@@ -141,7 +141,7 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
                 _ => Source::User,
             };
             let stated = stated(&passage.text)?;
-            // What stands beside a question was said for its sake: only a shared word makes it an answer.
+            // A sentence beside a question belongs to it: only a shared word makes it an answer.
             let recalled = stated == passage.text.trim() && source != Source::Other;
             Some((
                 stated,

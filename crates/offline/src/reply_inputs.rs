@@ -19,7 +19,7 @@ pub(super) struct ReplyInputs {
     pub(super) recent: Vec<Passage>,
     #[serde(default)]
     pub(super) persona_name: Option<String>,
-    /// True if memories and passages are merely the nearest, and none is about the text.
+    /// True if memories and passages are only the nearest, and none is about the text.
     #[serde(default)]
     pub(super) nothing_found: bool,
 }

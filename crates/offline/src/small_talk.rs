@@ -225,7 +225,7 @@ fn part_of(part: &str, persona_name: Option<&str>) -> Option<Part> {
     found.or(thanks.then_some(Part::Thanks))
 }
 
-/// A part as it stands, then with one word after the other taken off its end, then off its beginning.
+/// A part unchanged, then with one word after the other taken off its end, then off its beginning.
 fn shorter_forms(part: &str, tails: Words, leads: Words, blank: &str) -> impl Iterator<Item = String> {
     let shorter = move |part: &String| {
         let bare = |rest: &str| Some(rest.to_owned()).filter(|rest| !rest.is_empty());

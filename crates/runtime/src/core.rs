@@ -1,5 +1,5 @@
-//! What every part of the life is given: storage, model, clock, settings, and those who watch. It is made before the parts, so that
-//! each has from the beginning what it needs.
+//! Everything that the parts of the runtime share: store, model, clock, settings, subscribers. It is made before them, so that each
+//! part is complete at its construction.
 
 use std::sync::{Arc, Mutex};
 

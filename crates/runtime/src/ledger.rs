@@ -1,4 +1,4 @@
-//! Writes every model call to the cost ledger, after the call and never in its way.
+//! Writes every model call to the cost ledger, after the call and without delaying it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

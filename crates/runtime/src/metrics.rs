@@ -1,4 +1,4 @@
-//! What the program counts of itself, for whoever watches over it. Numbers and the names of things, never words.
+//! Counters and gauges of the program, for its operator. They hold numbers and names of tasks, never text of users.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The language model that answers now: another can take its place while the program runs.
+//! The current language model. Another can replace it while the program runs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A persona's life as one thing: its parts, its start, its end, and the door that channels and pages use.
+//! The persona's runtime: its parts, start and stop, and the methods that channels and the server call.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! What a persona's life goes by.
+//! Settings of the runtime.
 
 use std::collections::HashMap;
 use std::time::Duration;

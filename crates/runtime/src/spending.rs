@@ -1,4 +1,4 @@
-//! The daily spend cap: what the models have cost since midnight, and whether work in the background waits.
+//! The daily spend cap: the cost of model calls since midnight. At the cap, background work waits.
 
 use std::sync::{Arc, PoisonError};
 

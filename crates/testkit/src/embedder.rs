@@ -32,7 +32,7 @@ impl Default for WordHashEmbedder {
 }
 
 impl WordHashEmbedder {
-    /// An embedder that, like the English model it stands for, reads everything but CJK characters.
+    /// An embedder that, like the English model that it simulates, reads everything but CJK characters.
     #[must_use]
     pub fn new() -> Self {
         Self { fingerprint: "word-hash-64".to_owned(), readability: None, state: Mutex::default() }

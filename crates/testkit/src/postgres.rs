@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Databases that may stand before those of ended tests are dropped: each takes ten megabytes of disk, and dropping
+/// Number of databases from which those of ended tests are dropped: each takes ten megabytes of disk, and dropping
 /// some together costs one checkpoint.
 const DATABASES_MAX: usize = 24;
 

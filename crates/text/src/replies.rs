@@ -3,7 +3,7 @@
 use super::at_word_borders;
 use super::segment::fold;
 
-/// Yes, in many words. Each list has the longer forms of a word too; the longest one that stands at a place counts.
+/// Yes, in many words. Each list has the longer forms of a word too; the longest one at a position counts.
 const ASSENT: &[&str] = &[
     "嗯",
     "恩",
@@ -110,7 +110,7 @@ const FILLERS: &[&str] =
     &["啊", "呀", "吧", "呢", "哈", "嘛", "啦", "了", "的", "呵", "嘿", "oh", "well", "ah", "haha", "lol"];
 /// Questions without a question mark, in scripts that have particles for them.
 const QUESTION_ENDINGS: &[&str] = &["吗", "呢", "么", "吧"];
-/// Stretches that make a question of a sentence wherever they stand.
+/// Stretches that make a question of a sentence, in any position.
 const QUESTION_STRETCHES: &[&str] = &[
     "是不是",
     "有没有",

@@ -76,7 +76,7 @@ fn words<'a>(run: &'a str, pieces: &mut Vec<Piece<'a>>) {
     }
 }
 
-/// Letters with the marks that stand on them: the terms of a run.
+/// Letters with their combining marks: the terms of a run.
 pub(crate) fn letters(run: &str) -> Vec<&str> {
     let mut borders: Vec<usize> = run
         .char_indices()

@@ -85,7 +85,7 @@ fn ends_sentence(text: &str, at: usize, letter: char) -> bool {
     }
 }
 
-/// True if a character stands at the end of a sentence: its mark, or a bracket or quote that closes behind it.
+/// True if a character ends a sentence: its mark, or a bracket or quote that closes after it.
 pub fn is_end_mark(letter: char) -> bool {
     matches!(
         letter,

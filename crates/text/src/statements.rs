@@ -11,7 +11,7 @@ const AUXILIARIES: [&str; 21] = [
     "is", "are", "was", "were", "am", "do", "does", "did", "have", "has", "had", "can", "could", "will",
     "would", "should", "isn't", "didn't", "doesn't", "don't", "wasn't",
 ];
-/// Words after the question word among which the auxiliary stands.
+/// Number of words after the question word among which the auxiliary is looked for.
 const AUXILIARY_WITHIN: usize = 3;
 /// After the question word they begin a clause, not a question: "what I love is jazz".
 const PRONOUNS: [&str; 8] = ["i", "you", "he", "she", "it", "we", "they", "my"];

@@ -9,7 +9,7 @@ use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, letters, 
 use super::stem::Stems;
 use super::variants::simplified;
 
-/// Index terms that must stand in a row, one after the other. A word is a phrase of one term, 小黑 of two.
+/// Index terms that must be consecutive. A word is a phrase of one term, 小黑 of two.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Phrase(pub Vec<String>);
 
@@ -34,7 +34,7 @@ pub struct QueryTerm {
     /// Parts of a long word or of a name, or other stems of a word whose language is not sure: each worth something by
     /// itself where the whole is not found.
     pub parts: Vec<Phrase>,
-    /// The word as folded, for people.
+    /// The folded word, to be shown to people.
     pub surface: String,
     /// A guess (neighbouring characters that may be a name): it counts only where something holds it.
     pub guess: bool,
@@ -113,7 +113,7 @@ fn bare(word: &str) -> &str {
     word.strip_suffix("'s").unwrap_or(word)
 }
 
-/// A name of several words: worth most where it stands as a whole.
+/// A name of several words: worth most where it occurs as a whole.
 fn name_query(pieces: &[Piece<'_>], stems: Stems) -> QueryTerm {
     let words =
         pieces.iter().filter_map(|piece| if let Piece::Word(word) = piece { Some(*word) } else { None });

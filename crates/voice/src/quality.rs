@@ -33,7 +33,7 @@ pub enum QualityProblem {
     TooShort(u64),
     /// Longer than the limit, in seconds.
     TooLong(u64),
-    /// No sound is in it.
+    /// It holds nothing but silence.
     Silent,
     /// Little of it is speech.
     MostlySilent,

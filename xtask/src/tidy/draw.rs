@@ -25,7 +25,7 @@ pub(crate) fn draw(root: &Path, seed: u64) -> Result<()> {
         );
         comments.extend(comments_in(text).map(|comment| format!("{comment}  ({})", file.path)));
     }
-    let mut random = Random(seed | 1);
+    let mut random = Random(seed.wrapping_mul(2) | 1);
     for (heading, all) in [("Names", &mut names), ("Comments", &mut comments)] {
         println!("{heading}, {DRAWN} of {}:", all.len());
         for _ in 0..DRAWN.min(all.len()) {

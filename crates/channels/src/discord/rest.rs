@@ -280,7 +280,7 @@ impl Rest {
     }
 }
 
-/// Cloudflare, which stands before the platform, takes the request for one of a misbehaving program.
+/// Cloudflare, which is in front of the platform, takes the request for one of a misbehaving program.
 const BLOCKED_BY_CLOUDFLARE: u64 = 40_333;
 
 fn failure(status: StatusCode, code: u64, message: &str) -> ApiError {

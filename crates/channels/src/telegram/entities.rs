@@ -137,7 +137,7 @@ impl Formatter {
         }
     }
 
-    /// Blocks stand apart by an empty line.
+    /// An empty line separates blocks.
     fn begin_block(&mut self) {
         if self.is_block_over {
             self.end_line();

@@ -47,12 +47,12 @@ pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result
     Ok(())
 }
 
-/// The configuration as TOML, each key under its meaning; keys that stand at their default are commented out.
+/// The configuration as TOML, each key under its meaning; keys with their default are commented out.
 fn explained(config: &Config) -> anyhow::Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Config))?;
     let chosen = toml::Table::try_from(config)?;
     let mut defaults = config::known_keys()?;
-    // A section may stand in the file once only, and a section inside another interrupts it.
+    // A section may be in the file only once, and a section inside another interrupts it.
     defaults.sort_by(|(one, _), (other, _)| section_of(one).cmp(section_of(other)));
     let mut text = String::from(
         "# EchoVessel. Every default works; a key that is commented out stands at its default.\n",

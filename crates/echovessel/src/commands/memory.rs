@@ -152,7 +152,7 @@ async fn show(shared: &Shared, daemon: &Daemon, asked: &Show) -> anyhow::Result<
     Ok(())
 }
 
-/// Documents of these names. A name that ends in `*` stands for all that begin so, such as those of a lorebook.
+/// Documents of these names. A name that ends in `*` selects all that begin so, such as those of a lorebook.
 async fn documents_named(daemon: &Daemon, user: &str, names: &[String]) -> anyhow::Result<Vec<String>> {
     let mut found = Vec::new();
     for name in names {

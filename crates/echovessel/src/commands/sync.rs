@@ -225,7 +225,7 @@ async fn disconnect(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Exchanges now. Returns how things stand afterwards, and what the hub of this home says of itself.
+/// Exchanges now. Returns the state afterwards, and what the hub of this home reports.
 async fn exchange(config: &Config, home: &Home) -> anyhow::Result<(Value, Value)> {
     let daemon = AnyDaemon::open(config, home).await?;
     let standing = daemon.daemon().ask(Method::POST, "/api/sync/now", None).await;

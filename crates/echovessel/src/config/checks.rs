@@ -201,7 +201,7 @@ fn check_variables(config: &Config) -> Result<(), Wrong> {
             && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
     };
     if let Some((key, _)) = variables.into_iter().find(|(_, name)| !is_name(name)) {
-        // Not what stands there: it may be the secret itself.
+        // The value is not shown: it may be the secret itself.
         return Err((key, format!("{key} is the name of an environment variable, not a secret itself")));
     }
     Ok(())

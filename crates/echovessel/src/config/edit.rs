@@ -171,7 +171,7 @@ fn edited(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// The line, from 1, on which a key stands.
+/// Number of the line with a key, from 1.
 pub(crate) fn line_of(text: &str, key: &str) -> Option<usize> {
     let place = span_of(text, key)?.start;
     Some(text.get(..place)?.matches('\n').count() + 1)

@@ -58,7 +58,7 @@ pub(crate) fn load(
     }
 }
 
-/// The configuration that this text would be, if it stood in the file.
+/// The configuration that this text would be as the content of the file.
 ///
 /// # Errors
 /// Every mistake that can be found.

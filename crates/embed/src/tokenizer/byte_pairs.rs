@@ -14,7 +14,7 @@ use super::{Piece, Symbol};
 /// Contractions that are words of their own.
 const CONTRACTIONS: [&str; 7] = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d"];
 
-/// A vocabulary of letters that stand for bytes, and the merges that make longer pieces of them.
+/// A vocabulary of letters that encode bytes, and the merges that make longer pieces of them.
 pub(crate) struct BytePairs {
     /// Pieces of single bytes; none for a byte that the vocabulary lacks.
     bytes: Vec<Option<u32>>,

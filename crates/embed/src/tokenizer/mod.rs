@@ -237,7 +237,7 @@ fn read_vocabulary(vocabulary: &Value) -> Result<HashMap<String, u32>, String> {
     entries.filter(|entries| !entries.is_empty()).ok_or_else(damaged)
 }
 
-/// The numbers that stand before and after every text.
+/// The numbers before and after every text.
 fn read_marks(
     post_processor: &Value,
     vocabulary: &HashMap<String, u32>,

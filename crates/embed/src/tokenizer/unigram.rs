@@ -35,7 +35,7 @@ pub(crate) struct PieceTable {
 
 /// Replacements of single characters: full width by half width, white space by a space, ligatures by letters.
 pub(crate) struct Replacements {
-    /// Character, and where what replaces it ends in `replaced`; ascending.
+    /// Characters in ascending order, each with the end of its replacement in `replaced`.
     ends: Vec<(char, u32)>,
     replaced: Vec<char>,
 }

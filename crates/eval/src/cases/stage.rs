@@ -1,4 +1,4 @@
-//! Where a case is lived: a runtime on a clock that stands still.
+//! The scratch home of a case: a runtime on a clock that only moves when it is set.
 
 use std::pin::Pin;
 use std::sync::Arc;

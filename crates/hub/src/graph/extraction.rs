@@ -52,7 +52,7 @@ pub enum RelationEnd {
     Entity(EntityId),
     /// Something that the event's words name.
     Named {
-        /// Its name, as it stands there.
+        /// Its name, as the event has it.
         label: String,
         /// The type of the node, as in the graph.
         node_type: String,
@@ -94,7 +94,7 @@ pub struct UnreadDocument {
 /// Facts extracted from the lines of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DocumentFacts {
-    /// Names that stand in the lines and are not known yet, each with its type.
+    /// Names in the lines that are not known yet, each with its type.
     pub names: Vec<(String, String)>,
     /// Relations between entities; `event` is the id of a line.
     pub relations: Vec<Relation>,
@@ -108,7 +108,7 @@ pub struct RelationError(pub String);
 /// Draws facts from events.
 #[async_trait]
 pub trait RelationExtractor: Send + Sync {
-    /// Facts whose ends are known or stand in the words of their event; may be none.
+    /// Facts whose ends are known or named by their event; may be none.
     async fn extract_relations(&self, session: &UnreadSession) -> Result<Vec<Relation>, RelationError>;
 
     /// Names and relations that lines of a document tell; may be empty. Without a model, names that rules find.

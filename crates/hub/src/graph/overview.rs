@@ -1,4 +1,4 @@
-//! What stands out in the graph, and how much there is.
+//! Noteworthy parts of the graph, and its size.
 
 use std::collections::{BTreeMap, HashMap};
 

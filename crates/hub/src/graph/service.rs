@@ -57,7 +57,7 @@ impl Graph {
         }
     }
 
-    /// Takes away what depends on a memory that is deleted.
+    /// Removes nodes and edges that depended only on a deleted memory.
     pub async fn withdraw(&self, scope: &Scope, memory_id: &str) -> Result<GraphWithdrawal, StoreError> {
         self.store.withdraw_from_graph(scope, memory_id, self.clock.now()).await
     }
@@ -138,7 +138,7 @@ impl Graph {
         let names = entities.iter().map(|entity| entity.canonical_name.clone());
         let Some(mut embeddings) = self.embed(texts.chain(names).collect()).await else { return Ok(()) };
         let of_names = embeddings.split_off(entities.len());
-        // A name that the model can't read says nothing by its vector, whatever stands beside it.
+        // The vector of a text whose name the model can't read means nothing, whatever the rest of the text says.
         for (embedding, name) in embeddings.iter_mut().zip(of_names) {
             embedding.readability = embedding.readability.min(name.readability);
         }

@@ -1,4 +1,4 @@
-//! How memories come by their vectors.
+//! Making the vectors of memories.
 
 use memory::Scope;
 use memory::ports::{Embedder, Embedding};

@@ -35,7 +35,7 @@ impl EmbeddingWatermark {
         until.is_some_and(|until| now < until)
     }
 
-    /// Notes how the model fared; says whether it fares otherwise than before.
+    /// Notes whether the model failed. True if that has changed.
     pub(super) fn fared(&self, failed: bool, now: Timestamp) -> bool {
         let until = failed.then(|| now.saturating_add(MODEL_RESTS).unwrap_or(now));
         let before =

@@ -55,7 +55,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 
 fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {
     let picture = png::Png::read(bytes)?;
-    // A V3 card stands beside a V2 one for older programs.
+    // A file with a V3 card has a V2 one as well, for older programs.
     let text = picture.text("ccv3").or_else(|| picture.text("chara"));
     let text = text.ok_or("it is a picture without a card; the message that shows it names it")?;
     let trimmed: String = text.chars().filter(|character| !character.is_whitespace()).collect();

@@ -57,7 +57,7 @@ impl ListedFormat for Facebook {
         }
     }
 
-    /// The title stands behind the messages.
+    /// The title follows the messages.
     fn lacks_field(&self) -> bool {
         self.title.is_empty()
     }

@@ -94,7 +94,7 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
     }
 }
 
-/// An archive says the hour of its writer's clock, without a zone. Before 1981 stands for none.
+/// An archive says the hour of its writer's clock, without a zone. A year before 1981 means that there is none.
 fn written_at(time: zip::DateTime) -> Option<Timestamp> {
     let field = |number: u8| i8::try_from(number).ok();
     let at = jiff::civil::DateTime::new(

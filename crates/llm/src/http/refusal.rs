@@ -78,7 +78,7 @@ impl ErrorBody {
         phrases.iter().any(|phrase| words.contains(phrase))
     }
 
-    /// Its words on one line, bounded, ready to stand at the end of a message.
+    /// Its text on one line, shortened, to be put at the end of a message.
     fn quoted(&self) -> String {
         let line = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
         let line: String = line.chars().filter(|letter| !letter.is_control()).collect();

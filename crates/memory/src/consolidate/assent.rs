@@ -11,7 +11,7 @@ const ANSWERED_SHARE_MIN: f64 = 0.5;
 /// Words of every description about the user: they tell nothing.
 const OF_THE_USER: &[&str] = &["用", "户", "user"];
 
-/// The question that a bare yes or no answers, as evidence to stand beside it; none needed where some quote says
+/// The question that a bare yes or no answers, as additional evidence; none needed where some quote says
 /// something by itself.
 ///
 /// # Errors
@@ -65,7 +65,7 @@ fn question_of(description: &str, reply: &Evidence, messages: &[Message]) -> Res
     Ok(Evidence { message_id: message.id, quote, start: place(start), end: place(end) })
 }
 
-/// Share of the description's content words that stand in the question.
+/// Share of the description's content words that are in the question.
 fn answered_share(description: &str, question: &str) -> f64 {
     let mut words = text::content_terms(description);
     words.retain(|word| !OF_THE_USER.contains(&word.as_str()));

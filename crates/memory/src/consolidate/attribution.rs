@@ -80,7 +80,7 @@ fn first_person_or_somebody(clause: &str, names: &[String]) -> Option<Person> {
     }
 }
 
-/// True if what stands before somebody only says whose that one is ("我的", "my older").
+/// True if the words before somebody only say whose that one is ("我的", "my older").
 fn owner_of(before: &str, from: usize) -> bool {
     let before = before[from..].trim();
     POSSESSIVES.iter().any(|possessive| {

@@ -163,7 +163,7 @@ fn sentences_around(content: &str, start: usize, end: usize) -> String {
     touched.collect::<Vec<_>>().join(" ")
 }
 
-/// True if the stretch stands between a pair of quotation marks.
+/// True if the stretch is inside a pair of quotation marks.
 fn in_quotation_marks(content: &str, start: usize, end: usize) -> bool {
     let characters: Vec<char> = content.chars().collect();
     let (Some(before), Some(after)) = (characters.get(..start), characters.get(end..)) else { return false };

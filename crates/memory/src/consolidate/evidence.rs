@@ -133,7 +133,7 @@ fn unfounded(
     answered_question(&event.description, evidence, grounds.messages)
 }
 
-/// The words as they stand in the message, with their place, if the speaker is the one that the subject requires.
+/// The words as the message has them, with their position, if the speaker is the one that the subject requires.
 pub fn quote_of(message: &Message, quote: &str, subject: Subject) -> Option<Evidence> {
     if !may_say(message.role, subject) {
         return None;

@@ -26,7 +26,7 @@ const WORDS_MIN: f64 = 0.3;
 /// Relevance from which a memory is looked at. A move shares one name with the memory of the old home, so this is far below what
 /// recall asks for; the nearest come first, and there are few places.
 const RELEVANCE_MIN: f64 = 0.15;
-/// The same of a sentence that stands alone: "the wedding was put off, it is on 4 September".
+/// The same of a single sentence: "the wedding was put off, it is on 4 September".
 const SENTENCE_WORDS_MIN: f64 = 0.2;
 /// Sentences of a short session that memories are looked for by.
 const SENTENCES_COMPARED: usize = 4;

@@ -2,7 +2,7 @@
 
 use crate::text::at_word_borders;
 
-/// Longest stretch that a `…` of a pattern stands for, in characters.
+/// Maximum length that a `…` of a pattern matches, in characters.
 const GAP_MAX: usize = 40;
 
 /// A list of patterns, folded for comparison.

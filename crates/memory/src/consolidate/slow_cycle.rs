@@ -76,8 +76,8 @@ impl Default for SlowCycleSettings {
     }
 }
 
-/// Decides. `urgent`: a fresh shock or correction waives the rest. `fresh`: some event was read by no cycle yet. A cycle
-/// is held to take all that it may, so that the limits of the day are never passed.
+/// Decides whether a slow cycle runs. `urgent`: a new shock or correction waives the cool-down. `fresh`: some event was read by no
+/// cycle yet. A cycle is counted at its maximum, so that the limits of the day are never exceeded.
 pub fn decide_slow_cycle(
     now: Timestamp,
     standing: &SlowCycleState,

@@ -60,7 +60,7 @@ pub(super) fn without_vocatives(
     mentioned.into_iter().filter(|entity| !is_called(entity)).collect()
 }
 
-/// For each place where the name stands, whether it is called out there.
+/// For each occurrence of the name, true if somebody is addressed with it.
 fn mentions_in(text: &str, name: &str) -> Vec<bool> {
     if name.is_empty() {
         return Vec::new();

@@ -61,7 +61,7 @@ pub struct NodeVersion {
     pub by: Author,
     /// Time from which this text was current.
     pub at: Timestamp,
-    /// Until when; none for what stands now.
+    /// Until when; none for the current text.
     pub replaced_at: Option<Timestamp>,
     /// The node that replaced this one.
     pub superseded_by: Option<NodeId>,
@@ -75,7 +75,7 @@ pub struct NodeVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// A person's text: the text before it stands again.
+    /// A person's text: the text before it is restored.
     Correction,
     /// A newer memory that took the older one's place: both are current again.
     Supersession,
@@ -87,7 +87,7 @@ pub enum ChangeKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct UndoneChange {
     pub kind: ChangeKind,
-    /// The node that was asked for, as it stands now.
+    /// The current state of the requested node.
     pub node: Node,
     /// The node that came back: the one that had been replaced, or the repetition.
     pub restored: Option<Node>,

@@ -1,4 +1,4 @@
-//! Dry runs that wait for a person's word.
+//! Dry runs that wait to be confirmed by a person.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

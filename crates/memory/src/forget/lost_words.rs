@@ -1,4 +1,4 @@
-//! Which words go with a text.
+//! Words that only deleted texts contained: a derived text with one of them goes as well.
 
 use crate::ports::Phrase;
 use crate::text::query_terms;
@@ -15,7 +15,7 @@ pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
     })
 }
 
-/// True if the phrase's terms stand one after the other among the terms.
+/// True if the terms contain the phrase's terms in a row.
 fn stands_in(terms: &str, phrase: &Phrase) -> bool {
     let wanted = &phrase.0;
     if wanted.is_empty() {

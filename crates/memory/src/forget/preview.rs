@@ -1,4 +1,4 @@
-//! What depends on a node.
+//! Preview of a deletion: the rows that depend on a node.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

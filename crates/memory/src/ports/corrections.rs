@@ -30,7 +30,7 @@ pub struct MessageEdit {
 /// The result of editing a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageEditResult {
-    /// The message as it stands now.
+    /// The current state of the message.
     pub message: Message,
     /// Memories that depended on the old text.
     pub withdrawn: Withdrawal,

@@ -49,9 +49,9 @@ pub trait ProactiveStore: Send + Sync {
     ) -> Result<Vec<ListedDecision>, StoreError>;
     /// The decisions that sent these messages, by the messages' numbers; only of messages that one has sent.
     async fn decisions_behind(&self, messages: &[i64]) -> Result<BTreeMap<i64, DecisionId>, StoreError>;
-    /// Keeps quiet towards a user until a moment; none ends the quiet. False if there is no such user.
+    /// Sends a user no proactive messages until this time; none ends that. False if there is no such user.
     async fn mute(&self, user: &UserId, until: Option<Timestamp>) -> Result<bool, StoreError>;
-    /// Until when there is quiet towards a user.
+    /// Time until which a user gets no proactive messages; none if they are allowed.
     async fn muted_until(&self, user: &UserId) -> Result<Option<Timestamp>, StoreError>;
     /// The channels on which the user wrote lately, the latest first.
     async fn recent_channels(&self, scope: &Scope) -> Result<Vec<String>, StoreError>;

@@ -22,7 +22,7 @@ const TOLD_MAX: usize = 10;
 /// The share of a former value's words from which a text only says it again.
 const REPEATS: f64 = 0.6;
 
-/// A value that was held back, and where it stood.
+/// A value that was held back, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBackValue {
     /// The memory that said it.
@@ -214,7 +214,7 @@ impl Corrected {
         }
     }
 
-    /// The values that a prompt has to tell as no longer current: those asked for, then those that stand in it.
+    /// The values that a prompt has to tell as no longer current: those asked for, then those that the prompt contains.
     pub fn values(&self) -> Vec<&ReplacedValue> {
         let mut values: Vec<&ReplacedValue> = Vec::new();
         let noted = self.written.iter().chain(self.messages.values()).chain(self.nodes.values());

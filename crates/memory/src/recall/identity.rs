@@ -1,6 +1,6 @@
 //! Questions about who the user is: "what's my name", 我叫什么, 你知道我是谁吗.
 //!
-//! Few of their words stand in the answer (我叫林晚, "I'm Mia", 用户是护士), and some have no content word at all. So the
+//! Few of their words are in the answer (我叫林晚, "I'm Mia", 用户是护士), and some have no content word at all. So the
 //! memories that say who the user is are offered whatever the words, and those that tell what is asked count as if
 //! they said it in the question's own words.
 

@@ -1,4 +1,4 @@
-//! The messages that are looked at, and what stands around each.
+//! The candidate messages, each with its neighbours.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -25,7 +25,7 @@ const SEARCHES_MAX: usize = 3;
 /// Longest silence between two messages of one talk, in seconds: what was said before it is no context.
 const SILENCE_MAX: i64 = 3_600;
 
-/// Messages by number, each with its vector where the model can read it, and who stands next to whom.
+/// Messages by number, each with its vector where the model can read it, and the pairs of neighbours.
 #[derive(Debug, Default)]
 pub(super) struct MessageNeighbours {
     pub(super) messages: BTreeMap<i64, IndexedMessage>,

@@ -65,7 +65,7 @@ pub struct MessageQuery {
 
 /// The texts that a question embeds, beside its terms.
 pub(super) struct Texts {
-    /// The sentences as they stand.
+    /// The sentences of the text, unchanged.
     pub(super) sentences: Vec<String>,
     /// The content terms of each.
     pub(super) terms: Vec<Vec<QueryTerm>>,

@@ -1,4 +1,4 @@
-//! The right memory at the right moment.
+//! Recall: finds the memories and passages that a reply needs.
 //!
 //! [`recall`] walks: the message becomes a [`Query`] → candidates are fetched by words, vectors, named entities, named
 //! times and evidence edges → [`score`] gives each its number → the best are selected → verbatim passages are added, and
@@ -106,7 +106,7 @@ pub struct RecallResult {
     pub corrected: Corrected,
     /// Match of the best memory, from 0 to 1: the greatest relevance of all candidates.
     pub support: f64,
-    /// Nothing in memory is about the text; what is here is merely the nearest.
+    /// Nothing in memory is about the text; these are only the nearest.
     pub nothing_found: bool,
     /// Why there was no search by meaning, for a person; none when there was.
     pub words_only: Option<String>,

@@ -26,7 +26,7 @@ pub(crate) async fn named_entities(
     named_in_any(store, scope, &[text]).await
 }
 
-/// [`named_entities`] of texts that stand one after the other: no name begins in one and ends in the next.
+/// [`named_entities`] of consecutive texts. No name begins in one and ends in the next.
 pub(crate) async fn named_in_any(
     store: &dyn Store,
     scope: &Scope,
@@ -69,7 +69,7 @@ async fn look_up(
     Ok(longest(hits, &places))
 }
 
-/// Every stretch of up to [`NAME_TOKENS_MAX`] tokens, with the places where it stands.
+/// Every stretch of up to [`NAME_TOKENS_MAX`] tokens, with its positions.
 fn possible_names<'a>(folded: &'a str, written: &HashSet<String>) -> HashMap<&'a str, Vec<Range<usize>>> {
     let tokens = tokens(folded);
     let mut places: HashMap<&str, Vec<Range<usize>>> = HashMap::new();

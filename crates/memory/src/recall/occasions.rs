@@ -53,7 +53,7 @@ pub(super) async fn days_of_occasions(
 ) -> Result<Vec<(Timestamp, Timestamp)>, StoreError> {
     let mut days = Vec::new();
     for occasion in occasions(&fold(&request.text)).into_iter().take(OCCASIONS_MAX) {
-        // The words next to 那天 name it; what stands further off tells of something else.
+        // The words next to 那天 name it; words further away are about something else.
         let mut terms = query_terms(&occasion);
         if occasion.chars().any(is_unspaced) {
             terms.drain(..terms.len().saturating_sub(TERMS_MAX));

@@ -1,4 +1,4 @@
-//! Verbatim passages: what was really said, with who said it and what stood around it.
+//! Verbatim passages: messages with their speakers and the messages around them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::text::estimate_tokens;
 /// Neighbours that a passage takes along on each side.
 const NEIGHBOURS: u32 = 1;
 
-/// Messages that stand together, oldest first, within one session.
+/// Consecutive messages of one session, oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
     /// The messages; each knows its speaker and its date.

@@ -1,4 +1,4 @@
-//! What is in every prompt, whatever the text.
+//! Memories that are in every prompt, independent of the text.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;

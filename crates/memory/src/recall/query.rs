@@ -1,4 +1,4 @@
-//! What is looked for: the sentences of the new message, their words and their vectors.
+//! The query of a recall: the sentences of the new message, their words and their vectors.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -236,7 +236,7 @@ impl<'a> TextSearch<'a> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
-        // In their order, rows that stand together are read together.
+        // In order, so that neighbouring rows are read together.
         seqs.sort_unstable();
         let rows = self.store.phrase_counts(self.scope, corpus, &seqs, phrases).await?;
         let found = |row: PhraseCounts| Match { seq: row.seq, score: score(&row), kind: row.kind };

@@ -1,4 +1,4 @@
-//! What each signal of the message ranking is worth, and why. The one place where these weights stand.
+//! What each signal of the message ranking is worth, and why. The only place where these weights are defined.
 
 use std::ops::{Index, IndexMut};
 

@@ -1,4 +1,4 @@
-//! Which of the two who talk a text names.
+//! Finds whether a text names the user or the persona.
 
 use super::settings::SpeakerNames;
 use crate::messages::Role;
@@ -94,7 +94,7 @@ fn end_of_name(text: &str, at: usize, name: &str) -> Option<usize> {
     at_word_borders(text, at, end).then_some(end)
 }
 
-/// True if a name between these stretches only calls: it stands at an end of the text, parted by punctuation.
+/// True if a name between these stretches only addresses somebody: it is at an end of the text, set off by punctuation.
 fn calls(before: &str, after: &str) -> bool {
     let parts = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !matches!(c, '\'' | '’');
     let (before, after) = (before.trim(), after.trim());

@@ -244,7 +244,7 @@ where
     Ok(of_each.iter().zip(&texts).map(of_text).collect())
 }
 
-/// Number of live rows there are, and where each of the phrases stands. Many are looked up in two halves, side by side.
+/// Number of live rows, and the rows with each phrase. Many are looked up in two halves, side by side.
 async fn look_up(
     store: &dyn Store,
     scope: &Scope,
@@ -367,7 +367,7 @@ async fn rows_holding(
     Ok(rows)
 }
 
-/// Ranks the rows in which the phrases stand by the information of their terms, of parts half.
+/// Ranks the rows that contain the phrases by the information of their terms, of parts half.
 fn ranked(
     terms: &[(&QueryTerm, f64)],
     statistics: WordStatistics,

@@ -39,7 +39,7 @@ pub struct Matrix {
     dimension: usize,
     codes: Vec<i8>,
     scales: Vec<f32>,
-    /// Distance of each row from the vector that its codes stand for.
+    /// Distance of each row from the vector that its codes encode.
     losses: Vec<f32>,
     seqs: Vec<i64>,
     places: HashMap<i64, usize>,
@@ -193,7 +193,7 @@ fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
     (codes, largest / CODE_MAX)
 }
 
-/// Distance between a vector and what its codes stand for.
+/// Distance between a vector and the vector that its codes encode.
 fn loss(vector: &[f32], codes: &[i8], scale: f32) -> f32 {
     let squares = vector.iter().zip(codes).map(|(component, &code)| component - f32::from(code) * scale);
     squares.map(|difference| difference * difference).sum::<f32>().sqrt()

@@ -49,7 +49,7 @@ struct Shard {
     revision: i64,
     /// Counts removals: a page that was read before one is thrown away.
     removals: u64,
-    /// Rows that were taken out: one whose text was changed may have got its new vector before it was taken out.
+    /// Rows that were removed. The new vector of a changed text may have arrived before the removal, so they are checked.
     doubtful: BTreeSet<i64>,
 }
 

@@ -9,7 +9,7 @@ use crate::answer::Member;
 use crate::contract::{EventTimeAnswer, TimeAnswer};
 
 /// Reads `{start, end}`, or a bare string as the start. A date covers its whole day in `zone`; a time without an
-/// offset is the zone's. One bound alone stands for both.
+/// offset is the zone's. A single bound is used for both.
 ///
 /// # Errors
 /// Why it can't be used; none of it is kept then.

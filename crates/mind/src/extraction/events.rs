@@ -1,4 +1,4 @@
-//! The events of an answer: which stand, which a person has to look at, and why.
+//! The events of an answer: which are accepted, which a person has to look at, and why.
 
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
 use memory::ports::{ProposedEvent, ProposedQuote, RefusedEvent};

@@ -19,7 +19,7 @@ use crate::calendar;
 use crate::handles::Handles;
 use crate::quoted::speaker_name;
 
-/// One extraction being asked: the input, and the handles that stand for its ids.
+/// One extraction being asked: the input, and the handles of its ids.
 pub(crate) struct ExtractionTask<'a> {
     input: &'a ExtractionInput,
     messages: Handles<MessageId>,

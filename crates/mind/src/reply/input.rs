@@ -40,7 +40,7 @@ pub struct ReplyInput {
     pub uncertain: Vec<UncertainPair>,
     /// Recalled nodes of any kind, best first.
     pub recalled: Vec<Node>,
-    /// True if nothing in memory is about the burst: what was recalled is merely the nearest.
+    /// True if nothing in memory is about the burst: what was recalled is only the nearest.
     pub nothing_found: bool,
     /// Recalled verbatim talk, best first.
     pub passages: Vec<Passage>,

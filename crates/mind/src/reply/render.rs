@@ -84,7 +84,7 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         user_block: authored(&input.core_blocks.user),
         style_block: authored(&input.core_blocks.style),
         documents: labelled(sections, Name::Documents),
-        // The most important one stands nearest to the conversation.
+        // The most important one is nearest to the conversation.
         lore: labelled(sections, Name::Lore).into_iter().rev().collect(),
         facts: facts(&input.facts),
         clocks: clocks(input),
@@ -134,7 +134,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
     }
 }
 
-/// The events by the sign of their impact, so that grief never stands among joys; within a sign as they were ranked.
+/// The events by the sign of their impact, so that grief is never listed among joys; within a sign as they were ranked.
 fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
     let impact = |item: &Item| {
         let node = input.recalled.iter().find(|node| Some(node.id) == item.node);

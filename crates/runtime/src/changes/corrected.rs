@@ -1,4 +1,5 @@
-//! Texts of a prompt beside what recall gives, without what is no longer current.
+//! Out-of-date statements in the prompt's other texts: taken out of diaries, roll-ups and the mood, noted beside core blocks and
+//! identity documents.
 
 use hub::PromptDocuments;
 use memory::core_blocks::CoreBlocks;

@@ -1,4 +1,4 @@
-//! What a person puts right while the persona lives: memories, refused memories, messages, replies.
+//! A person's corrections of memories, refused memories, messages and replies while the program runs.
 
 use std::collections::BTreeSet;
 

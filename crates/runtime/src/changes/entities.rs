@@ -1,4 +1,4 @@
-//! What a person does with the people, places and things of a memory: written, then told.
+//! A person's changes to entities: stored, then published.
 
 use memory::Scope;
 use memory::consolidate::ConsolidationEvent;

@@ -1,4 +1,4 @@
-//! Forgetting while life goes on: what is being said or remembered at that moment must not bring it back.
+//! Forgetting while turns and background work run: work in progress must not bring the text back.
 //!
 //! A reply or a vector that was begun before an act of forgetting may hold what was forgotten. Each act counts for its
 //! memory; whoever began earlier finds another count and does not commit. Both sides look under one lock, so nothing

@@ -1,4 +1,4 @@
-//! Tells every watcher what happened, in the order of its happening, and waits for none of them.
+//! Sends events to every subscriber, in order, and waits for none of them.
 //!
 //! The last [`BACKLOG_MAX`] events are kept. A watcher reads from its own place in them; one that falls behind loses
 //! its own backlog only, is told so, and may come back with the id of the last event that it saw.

@@ -1,4 +1,4 @@
-//! The shared self beside the life: what sessions leave goes into its diary, and what is forgotten goes from its documents.
+//! The hub in the runtime: sessions are written to its diary, and forgotten text is removed from its documents.
 
 use std::sync::Arc;
 use std::time::Duration;

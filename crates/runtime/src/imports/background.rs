@@ -1,4 +1,4 @@
-//! Recording in the background: begun by a person or resumed at the start, ended by a stop, its progress published.
+//! Records imports in the background. A person starts them; after a stop they are resumed. Their progress is published.
 
 use std::sync::Arc;
 

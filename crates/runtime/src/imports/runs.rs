@@ -1,4 +1,4 @@
-//! Runs of imports while the program lives: started by a person, recorded in the background, resumed after a stop.
+//! Import runs: their states, and the methods that start, pause, resume and undo them.
 
 use std::collections::HashMap;
 use std::io;
@@ -63,7 +63,7 @@ pub enum ImportError {
     /// The character has no greeting of this number.
     #[error("greeting {number} does not exist: the character has {count}; nothing was changed")]
     NoGreeting {
-        /// As asked, from 1.
+        /// The requested number, from 1.
         number: usize,
         count: usize,
     },

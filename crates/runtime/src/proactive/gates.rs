@@ -1,4 +1,4 @@
-//! What holds a message back, in a fixed order. Each gate is a rule about what was read; nothing here reads or writes.
+//! The rules that hold a proactive message back, in a fixed order. Nothing here reads or writes the store.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};

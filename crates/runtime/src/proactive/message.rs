@@ -1,4 +1,4 @@
-//! The message itself: what it is written from, and how it becomes durable before it is sent.
+//! Writes a proactive message and stores it before it is sent.
 
 use std::sync::Arc;
 

@@ -119,7 +119,7 @@ async fn look_around(runtime: &Arc<RuntimeInner>, store: &dyn ProactiveStore, st
     }
 }
 
-/// Decides about one scope; gives the decision that stands now, none before the user's first word.
+/// Decides about one scope. Returns the current decision; none before the user's first message.
 async fn look_at(
     runtime: &Arc<RuntimeInner>,
     store: &dyn ProactiveStore,

@@ -1,4 +1,4 @@
-//! What leads to a message: occasions in what was read, the weightiest first. Nothing here reads or writes.
+//! Occasions for a proactive message, the most important first. Nothing here reads or writes the store.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! The worker that makes memory of ended sessions, one at a time, in the background.
+//! Consolidates ended sessions in the background, one at a time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

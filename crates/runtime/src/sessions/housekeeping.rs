@@ -1,5 +1,4 @@
-//! What is done once an hour behind everything else: traces and uploads go when their time is over, and expectations
-//! whose time has gone by are settled.
+//! Hourly housekeeping: expired traces and uploads are deleted, and overdue expectations are settled.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,4 +1,4 @@
-//! Ends sessions that have gone quiet, looks around once an hour, and overwrites what was forgotten.
+//! Ends quiet sessions, runs the hourly housekeeping, and overwrites freed pages after forgetting.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What a turn leaves to be done when it is over: expectations that the reply told of are settled, recalls are counted, and
-//! a turn without a reply is marked so.
+//! Work after a turn: fulfilled expectations are settled, recalled memories are counted, and a turn without a reply is marked
+//! as failed.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Channels beyond this program, as a turn knows them: which there are, whether they can deliver, and how a message that
-//! came from one is named. How they work is the business of another crate.
+//! The port to the channels beyond this program: which there are, whether they can deliver, and the ids of their messages. The
+//! crate `channels` implements it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ pub struct ChannelReceipt {
     pub position: ReceivedPosition,
     /// True if nobody else reads the conversation, so that the user can be reached there.
     pub is_direct: bool,
-    /// The platform's id of a voice message's recording; the text stands as [`crate::VOICE_MESSAGE`] until it is
+    /// The platform's id of a voice message's recording; the text is [`crate::VOICE_MESSAGE`] until it is
     /// transcribed. It is transcribed before the reply, if a listener is configured.
     pub recording: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Words come in: room is reserved, each line is made durable, and a burst becomes one turn.
+//! Accepts incoming messages: reserves queue space, stores each message, and groups a burst into one turn.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;

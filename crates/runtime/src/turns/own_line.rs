@@ -1,4 +1,4 @@
-//! Replies that need no model: to a command, not to words.
+//! Replies to commands, which need no model.
 
 use std::sync::Arc;
 

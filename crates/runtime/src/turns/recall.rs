@@ -1,4 +1,4 @@
-//! What comes to mind: asked with the names of the two who talk, and handed to the reply.
+//! Recall for a turn: the request to `memory::recall`, and its result as inputs of the prompt.
 
 use std::collections::HashSet;
 use std::sync::Arc;

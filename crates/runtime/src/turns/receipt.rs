@@ -49,7 +49,7 @@ pub(crate) fn receipt_of(
     }
 }
 
-/// True if the budget left it in: its first line stands there.
+/// True if the budget left it in, so that its first line is in the prompt.
 fn is_in_prompt(text: &str, prompt: &RenderedReply) -> bool {
     text.lines().next().is_some_and(|line| prompt.system.contains(line) || prompt.user.contains(line))
 }

@@ -1,4 +1,4 @@
-//! How a message becomes durable, and what was said elsewhere and is remembered here without a turn.
+//! Stores messages: those of turns, and those of other conversations that get no reply here.
 
 use memory::Scope;
 use memory::capture::{CaptureError, MessageInput, Recorder};

@@ -1,5 +1,4 @@
-//! Corrections in the open conversation: they hold from the moment they are said, however much is said after them, until they have
-//! become memory.
+//! Corrections in the open conversation. They apply from the moment they are said until consolidation has made memory of them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

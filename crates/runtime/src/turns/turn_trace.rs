@@ -1,4 +1,4 @@
-//! How a turn went, kept for the person who asks why: its prompts, its memories, its steps with their times.
+//! The trace of a turn: its prompts, memories and steps with their times, for a person who asks why.
 
 use std::sync::Arc;
 

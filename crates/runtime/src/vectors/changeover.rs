@@ -1,4 +1,4 @@
-//! From one embedding model to another: whose vectors a scope is searched by until the new ones are complete.
+//! The change from one embedding model to another: the former model serves a scope until its new vectors are complete.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Voice messages of channels: understood before their turn is answered, and spoken beside a reply.
+//! Voice messages of channels: transcribed before their turn is answered, and sent with a reply.
 //!
 //! A recording stays with its platform. Where to fetch it is written down before the message is, so that a crash between the two
 //! loses no words: the next start listens again.
@@ -78,7 +78,7 @@ impl Runtime {
     /// Puts the words of a voice message in the place of its name.
     async fn write_transcript(&self, id: MessageId, heard: Option<&Transcript>) -> Result<(), SpeechError> {
         let Some(message) = self.runtime.store().message(id).await? else { return Ok(()) };
-        // What a person wrote in its place meanwhile stands.
+        // A person may have replaced the text meanwhile; that text stays.
         if !message.content.contains(VOICE_MESSAGE) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! A reply that is spoken while it is written: sentence by sentence, beside the turn and never in its way.
+//! A reply that is spoken while it is written: sentence by sentence, without delaying the turn.
 
 use std::sync::Arc;
 

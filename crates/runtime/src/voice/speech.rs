@@ -1,4 +1,4 @@
-//! The voice of a persona: who speaks and hears, when that rests, and the sound that is kept.
+//! The persona's voice: the providers of speech and transcription, pauses after failures, and stored sound.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;

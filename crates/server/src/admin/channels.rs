@@ -69,13 +69,13 @@ impl From<ChannelStatus> for Channel {
     }
 }
 
-/// The channels of this version as they stand.
+/// State of the channels of this version.
 pub(super) async fn all(app: &App) -> Result<Vec<Channel>, Problem> {
     let connected = match app.runtime().channels() {
         Some(channels) => channels.statuses().await?,
         None => Vec::new(),
     };
-    // The list stands without them: the page shows it first.
+    // The list is complete without them: the page shows it first.
     let mut tokens = app.parts.channel_setup.tokens().await.unwrap_or_else(|error| {
         tracing::warn!("the tokens of bots can't be read: {error}");
         Vec::new()

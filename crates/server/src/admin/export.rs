@@ -361,7 +361,7 @@ fn exported(message: Message, versions: Vec<MessageVersion>, names: &Names) -> E
         role: exported_role(message.role),
         time: MessageTime::Instant(message.created_at),
         text: message.content,
-        // What was said before it stands before it.
+        // Earlier messages come before it.
         shown_index: alternatives.iter().filter(|version| version.follows.is_none()).count(),
         alternatives,
         attachments: Vec::new(),

@@ -1,4 +1,4 @@
-//! How this home stands with the hub that it is an embodiment of.
+//! Connection of this home with the hub that it is an embodiment of.
 
 use axum::Json;
 use axum::extract::State;

@@ -150,7 +150,7 @@ pub(crate) async fn timeline(
 }
 
 /// At most `limit` rows behind the last one that was shown, and whether there are more. What came meanwhile within the
-/// same moment may stand before the place, so it is asked for more rows until enough stand behind it.
+/// same moment may come before the cursor, so more rows are requested until enough come after it.
 async fn rows_behind(
     app: &App,
     scope: &Scope,

@@ -16,7 +16,7 @@ pub(crate) struct Peer {
     pub(crate) is_for_owner: bool,
 }
 
-/// The address that asks. Behind a proxy it is the one that the proxy added last; what stands before it was said by the
+/// The address that asks. Behind a proxy it is the one that the proxy added last; what is before it was said by the
 /// client and proves nothing.
 pub(crate) fn address_of<B>(request: &Request<B>, behind_proxy: bool) -> IpAddr {
     let forwarded = behind_proxy.then(|| last_forwarded(request.headers())).flatten();

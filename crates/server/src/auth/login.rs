@@ -58,7 +58,7 @@ pub(crate) async fn log_in(
     let address = Some(address.to_string());
     app.announce_access(AccessCreated { kind: AccessKind::Login, name: browser, address });
     let cookie = HeaderValue::try_from(cookie).map_err(|error| Problem::internal(&error))?;
-    // What stands behind `#` is never sent: only the page of this origin reads it.
+    // The part after `#` is never sent: only the page of this origin reads it.
     let to_the_page = HeaderValue::try_from(format!("/#login={}", made.page_key));
     let to_the_page = to_the_page.map_err(|error| Problem::internal(&error))?;
     Ok((StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, to_the_page)]).into_response())

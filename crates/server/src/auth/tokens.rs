@@ -29,7 +29,7 @@ const COOKIE_SEPARATOR: char = '.';
 /// 32 bytes from the system's randomness; passed in, so that a test can repeat itself.
 pub type Random = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
 
-/// A token that can't guard anything.
+/// Why a token is refused: it would protect nothing.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TokenError {
     #[error(

@@ -180,7 +180,7 @@ fn derived(older: NodeId, merge: i64) -> [u8; 16] {
     bytes
 }
 
-/// The words of a repetition, as they stand in the messages.
+/// The words of a repetition, as the messages have them.
 pub(crate) fn quotes(connection: &Connection, merge: i64) -> sql::Result<Vec<Evidence>> {
     let evidence = |row: &Row<'_>| {
         Ok(Evidence {

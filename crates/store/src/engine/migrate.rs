@@ -327,7 +327,7 @@ fn copy(connection: &Connection, target: &Path) -> rusqlite::Result<()> {
         std::time::Duration::ZERO,
         None,
     )?;
-    // The copy stands alone, without a log beside it.
+    // The copy is complete without a write-ahead log beside it.
     copy.pragma_update(None, "journal_mode", "DELETE")?;
     copy.close().map_err(|(_, error)| error)
 }

@@ -25,7 +25,7 @@ pub(crate) fn put(connection: &Connection, id: EntityId, model: i64, embedding: 
     Ok(())
 }
 
-/// Takes the vector away when the text it stands for has changed.
+/// Removes the vector if its text has changed.
 pub(crate) fn clear(connection: &Connection, id: EntityId) -> Result<()> {
     let id = id.0.into_bytes();
     connection.prepare_cached("UPDATE entities SET embedding_model = NULL WHERE id = ?1")?.execute([id])?;

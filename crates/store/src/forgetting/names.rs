@@ -1,4 +1,4 @@
-//! Names that stand nowhere any more, and entities that nothing supports.
+//! Names that no text contains any more, and entities without support.
 
 use std::collections::BTreeSet;
 

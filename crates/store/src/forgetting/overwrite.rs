@@ -2,7 +2,7 @@
 //!
 //! `secure_delete` overwrites what is deleted in the pages themselves; the log keeps older pages until it is emptied.
 //! After an erasure, and when much of the file is free, the whole file is written again besides, so that nothing depends
-//! on where rows once stood.
+//! on the former places of rows.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -15,8 +15,8 @@ use crate::engine::connection::{MAGIC, empty_log};
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::microseconds;
 
-/// Largest file that is written again, in bytes: its pages stand in memory meanwhile. In a larger one deleted rows are
-/// overwritten where they stood.
+/// Largest file that is written again, in bytes: its pages are in memory meanwhile. In a larger one deleted rows are
+/// overwritten in place.
 const REWRITTEN_MAX: u64 = 1 << 30;
 /// Share of free pages from which the file is written again also when nothing was erased: one in so many.
 const FREE_SHARE: u64 = 4;

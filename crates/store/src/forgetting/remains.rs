@@ -155,7 +155,7 @@ fn receipts_to_read(
     while let Some(row) = &rows.next()? {
         let (turn, receipt): (RowKey, _) = (row.get(0)?, row.get_ref(1)?.as_str()?);
         let named = |id: Uuid| gone.contains(&id) || rewritten.contains(&id);
-        // In JSON a quotation mark in the text stands behind a backslash; the parsed candidates are compared instead.
+        // JSON puts a backslash before a quotation mark in the text; the parsed candidates are compared instead.
         let may_hold_text =
             || going.text.as_ref().is_some_and(|text| text.contains(['"', '\\'])) || going.is_in(receipt);
         if turns.contains(&turn) || ids_in(receipt).any(named) || may_hold_text() {

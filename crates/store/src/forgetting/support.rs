@@ -245,7 +245,7 @@ pub(crate) fn reduce(
     Ok(vectors as u64)
 }
 
-/// Number of times a node that lost words was said.
+/// Counts again how many times a node was mentioned, after some of its evidence was removed.
 pub(crate) fn recount_mentions(connection: &Connection, seq: i64) -> Result<()> {
     let (own, mentions): (bool, usize) = connection
         .prepare_cached(

@@ -207,7 +207,7 @@ pub(super) fn clear_traces(
             .prepare_cached(select)?
             .query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_>>()?;
-        // In JSON a quotation mark stands behind a backslash, so a text with one is taken to be anywhere.
+        // JSON puts a backslash before a quotation mark, so a text with one is assumed to be anywhere.
         let escaped = going.text.as_ref().is_some_and(|text| text.contains(['"', '\\']));
         for (key, detail, ended) in kept {
             let is_earlier = ended.zip(lost.first_known).is_some_and(|(ended, known)| ended < known);

@@ -115,7 +115,7 @@ fn change_own(
         return Ok(other.map(|other| NodeUpdateOutcome::LabelTaken(Box::new(other))));
     }
     let description = change.description.as_deref().unwrap_or(&node.description);
-    // A vector stands for the words that it was made of.
+    // A vector belongs to the text that it was made of.
     connection
         .prepare_cached(
             "UPDATE graph_nodes SET type = ?2, label = ?3, folded = ?4, description = ?5,

@@ -102,7 +102,7 @@ struct Block {
 fn block(row: &Row<'_>) -> Result<Block> {
     let user: Option<String> = row.get(1)?;
     let persona = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable(0, error))?;
-    // A shared block belongs to no user; any stands for it.
+    // A shared block belongs to no user; any user's scope will do.
     let user = UserId::new(user.unwrap_or_else(|| "self".to_owned()));
     Ok(Block {
         scope: Scope::new(persona, user.map_err(|error| rows::unreadable(1, error))?),

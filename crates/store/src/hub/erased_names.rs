@@ -51,7 +51,7 @@ pub(crate) fn documents_with(
     Ok(named.into_iter().filter(|(scope, name)| digests.contains(&digest(scope, name))).collect())
 }
 
-/// Keeps that a document is gone that had seen this much, and that this instance says so.
+/// Stores that a document was erased with its name, the changes that it had seen, and the instance that reported it.
 pub(super) fn insert_erased_name(
     connection: &Connection,
     scope: &Scope,

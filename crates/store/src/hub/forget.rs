@@ -280,7 +280,7 @@ fn take_lines(
             let kept: Vec<&str> = left.lines().filter(|line| !act.is_in(line)).collect();
             left = kept.join("\n") + "\n";
             if act.is_in(&left) {
-                // It stands across the end of a line.
+                // It continues beyond the end of a line.
                 left.clear();
             }
         }

@@ -1,4 +1,4 @@
-//! Where the hub stands: its revision, what was seen, who has spoken.
+//! State of the hub: its revision, the changes that it has seen, and the instances that have called it.
 
 use hub::names::{DocumentName, InstanceId};
 use hub::ports::{HubState, Instance};

@@ -217,7 +217,7 @@ impl Replacing {
         Ok(())
     }
 
-    /// The message that stands for this digest: the one itself, or the one that it is a version of.
+    /// The message with this digest, or the message that it is a version of.
     fn of_digest(&self, connection: &Connection, digest: &[u8; 16]) -> Result<Option<RecordedMessage>> {
         let seq: Option<i64> = connection
             .prepare_cached("SELECT message_seq FROM imported_messages WHERE scope = ?1 AND digest = ?2")?

@@ -60,7 +60,7 @@ pub struct AskedPair {
     pub number: usize,
     pub older: String,
     pub newer: String,
-    /// The words that prove the newer one.
+    /// The quote that supports the newer statement.
     pub words: String,
 }
 

@@ -223,7 +223,7 @@ pub async fn an_owner_names_and_describes(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A vector goes when the text it stands for changes, and comes back when it is made again.
+/// A vector is removed when its text changes, and comes back when it is made again.
 pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;

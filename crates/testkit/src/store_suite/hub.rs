@@ -53,7 +53,7 @@ pub(super) fn write(name: &DocumentName, heads: Vec<Version>) -> DocumentWrite {
     }
 }
 
-/// Commits at the present revision, and says at which the hub stands then.
+/// Commits at the current revision, and returns the revision afterwards.
 pub(super) async fn commit(
     store: &dyn HubStore,
     scope: &Scope,
@@ -327,7 +327,7 @@ pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Out
     Ok(())
 }
 
-/// An event waits for its line; it is never told twice, and what is forgotten goes from every version.
+/// Every event gets one line in the diary, never two; forgotten lines leave every version.
 pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     store.set_own_instance(&laptop()?).await?;

@@ -50,7 +50,7 @@ pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The terms of a phrase stand one after the other; nothing in them is a command.
+/// The terms of a phrase are consecutive; nothing in them is a command.
 pub async fn phrases_are_found_where_they_stand(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut seqs = Vec::new();

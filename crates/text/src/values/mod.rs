@@ -267,7 +267,7 @@ fn in_third_person(text: &str) -> String {
 }
 
 fn statement(clause: &str, before: &str) -> Option<Statement> {
-    // A clause may begin with what stands between: `叫小黑`.
+    // A clause may begin with the words in between: `叫小黑`.
     let padded = format!(" {clause}");
     let is_ascii = padded.is_ascii();
     RELATIONS.iter().find_map(|(relation, words)| {

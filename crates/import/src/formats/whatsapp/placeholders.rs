@@ -1,4 +1,4 @@
-//! What stands for files and deleted messages, in the languages that write it differently.
+//! Placeholders of files and deleted messages, in the languages that write them differently.
 
 use crate::formats::building::{attachment, is_invisible_mark};
 use crate::item::{Attachment, AttachmentKind};
@@ -86,7 +86,7 @@ pub(super) fn is_notice(text: &str) -> bool {
     !words.contains('\n') && !words.contains("://") && !words.contains(".vcf")
 }
 
-/// The text without what stands for a file, and the file.
+/// The text without the placeholder of a file, and the file.
 pub(super) fn split_file(text: String) -> (String, Option<Attachment>) {
     let text = without_edit_mark(text);
     let (first, caption) =

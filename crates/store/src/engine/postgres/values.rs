@@ -75,7 +75,7 @@ fn encode(text: &str) -> String {
     encoded
 }
 
-/// Decodes a text; `nul` stands for the NUL character in its source. `None` if nothing was encoded.
+/// Decodes a text; `nul` encodes the NUL character of its source. `None` if nothing was encoded.
 fn decode(text: &str, nul: &str) -> Option<String> {
     if !text.contains(ESCAPE) {
         return None;

@@ -1,4 +1,4 @@
-//! How often common phrases stand in an index, so that they are not counted again for every question.
+//! Frequencies of common phrases in an index, kept so that they are not counted again for every question.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
