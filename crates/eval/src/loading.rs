@@ -12,7 +12,7 @@ use crate::{jsonl, locomo, longmemeval};
 /// `units.jsonl` and `queries.jsonl`), `longmemeval` (a file). A unit longer than a message may be is cut and counted.
 ///
 /// # Errors
-/// When the files can't be read or are not in that format; the message names the file and the place.
+/// If a file can't be read or is not in that format. The message names the file and the position.
 pub fn read(set: &str, path: &Path) -> anyhow::Result<DataSet> {
     let mut data = match set {
         "locomo" => locomo::read(path)?,

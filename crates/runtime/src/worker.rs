@@ -45,7 +45,7 @@ pub(crate) enum Next {
 }
 
 impl RuntimeInner {
-    /// Lets the worker work until the program stops. If it panics, the program is told so by [`Self::died`].
+    /// Runs the worker until the program stops. A panic of the worker cancels [`Self::died`].
     pub(crate) fn spawn_worker<W: Worker>(self: &Arc<Self>, worker: W) {
         let runtime = self.clone();
         self.tasks.spawn(async move {

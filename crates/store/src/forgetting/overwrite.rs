@@ -15,8 +15,8 @@ use crate::engine::connection::{MAGIC, empty_log};
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::microseconds;
 
-/// Largest file that is written again, in bytes: its pages are in memory meanwhile. In a larger one deleted rows are
-/// overwritten in place.
+/// Largest file that is written again, in bytes: it is held in memory while it is written. In a larger file only
+/// the deleted rows are overwritten.
 const REWRITTEN_MAX: u64 = 1 << 30;
 /// Share of free pages from which the file is written again also when nothing was erased: one in so many.
 const FREE_SHARE: u64 = 4;

@@ -45,8 +45,8 @@ pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
     and: " & ",
 };
 
-/// Time after which the server ends a transaction that does nothing, for instance because its process is stopped. Others wait for
-/// its locks meanwhile.
+/// Time after which the server ends a transaction that does nothing, for instance because its process is stopped. Until
+/// then other transactions wait for its locks.
 const STANDSTILL_LIMIT: Duration = Duration::from_secs(10);
 /// Time for which a program looks for a commit that the server has not confirmed.
 const CONFIRMATION_LIMIT: Duration = Duration::from_secs(30);
@@ -299,7 +299,7 @@ impl Server {
 /// Connects, and has a task drive the connection.
 async fn reach(address: &ServerAddress) -> Result<(Client, JoinHandle<()>)> {
     let limit = address::CONNECT_TIMEOUT;
-    // When the connection ends, each pending answer fails; the task's own result says nothing more.
+    // If the connection ends, every pending request fails, so the result of the task itself is not needed.
     let connecting = async {
         Ok::<_, tokio_postgres::Error>(match &address.tls {
             Some(tls) => {
