@@ -260,7 +260,7 @@ async fn updates_that_are_renumbered_are_received_and_none_twice() {
     for text in ["one", "two"] {
         world.platform.write(7, text);
     }
-    world.until_sent(4).await;
+    world.until("the last line", || async { said_by_ann(&world).await.len() == 4 }).await;
     let said: Vec<String> = said_by_ann(&world).await;
     assert_eq!(said, ["before the silence", "after the silence", "one", "two"]);
     assert!(world.platform.calls("getUpdates") < polls + 20, "it does not spin");
