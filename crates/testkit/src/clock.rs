@@ -85,6 +85,11 @@ impl SimulatedClock {
         self.shared.lock().sleepers.values().filter(|sleeper| sleeper.length == length).count()
     }
 
+    /// Waits until another sleep begins.
+    pub async fn next_sleep(&self) {
+        self.shared.fell_asleep.notified().await;
+    }
+
     /// Waits until at least `count` sleeps are under way.
     pub async fn asleep(&self, count: usize) {
         loop {

@@ -123,7 +123,7 @@ async fn who_changes_back_needs_no_new_vectors() {
     let mut world = with_another_model(&new, None).await;
     world.store.plan("remove_other_vectors", Fault::DeathBefore);
     world.until("the new vectors", || async { waiting(&world, "new").await == 0 }).await;
-    world.until("the death", || async { world.store.is_dead() }).await;
+    soon("the death", world.store.death()).await;
     world.change_embedder(old.clone(), None).await;
     world
         .until("only the old ones", || async {

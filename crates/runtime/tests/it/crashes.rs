@@ -58,7 +58,7 @@ async fn a_death_at_any_step_loses_nothing_and_doubles_nothing() {
             let session = world.sessions().await.remove(0);
             world.runtime.close_session(session.id).await.unwrap();
         }
-        world.until(&when, || async { world.store.is_dead() }).await;
+        soon(&when, world.store.death()).await;
         world.restart_after(MINUTE).await;
         if method == "end_quiet_sessions" {
             world.silence().await;
@@ -94,7 +94,7 @@ async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
         let session =
             world.sessions().await.into_iter().find(|session| session.status == SessionStatus::Open).unwrap();
         world.runtime.close_session(session.id).await.unwrap();
-        world.until(&when, || async { world.store.is_dead() }).await;
+        soon(&when, world.store.death()).await;
         world.restart_after(MINUTE).await;
         let is_closed = |known: &Session| known.id == session.id && known.status == SessionStatus::Closed;
         world.until(&when, || async { world.sessions().await.iter().any(is_closed) }).await;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::future::pending;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -43,6 +42,7 @@ use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
 use serde_json::Value;
 use store::{SqliteStore, StoreOptions};
+use tokio::sync::watch;
 
 /// What happens at the next call of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,14 +73,14 @@ pub(crate) struct FaultyStore {
     pub(crate) commits: Mutex<Commits>,
     faults: Mutex<HashMap<&'static str, Vec<Fault>>>,
     calls: Mutex<Vec<&'static str>>,
-    dead: AtomicBool,
+    dead: watch::Sender<bool>,
 }
 
 impl FaultyStore {
     pub(crate) fn open(path: &Path) -> Self {
         let database = SqliteStore::open(path, StoreOptions::default()).unwrap();
         let (commits, faults) = (Mutex::default(), Mutex::default());
-        Self { database, commits, faults, calls: Mutex::default(), dead: AtomicBool::new(false) }
+        Self { database, commits, faults, calls: Mutex::default(), dead: watch::Sender::new(false) }
     }
 
     /// Plans a fault for the next call of the method; several are taken one after the other.
@@ -90,12 +90,17 @@ impl FaultyStore {
 
     /// The process dies now.
     pub(crate) fn die(&self) {
-        self.dead.store(true, Ordering::SeqCst);
+        self.dead.send_replace(true);
     }
 
     /// Whether the process has died.
     pub(crate) fn is_dead(&self) -> bool {
-        self.dead.load(Ordering::SeqCst)
+        *self.dead.borrow()
+    }
+
+    /// Waits until the process has died.
+    pub(crate) async fn death(&self) {
+        self.dead.subscribe().wait_for(|dead| *dead).await.unwrap();
     }
 
     /// How often the method was called.

@@ -280,7 +280,7 @@ async fn a_death_leaves_all_or_nothing_and_the_bytes_are_overwritten_at_the_next
         let runtime = world.runtime.clone();
         let selection = Selection { messages: said.into_iter().collect(), ..Selection::default() };
         let erasing = tokio::spawn(async move { runtime.erase(request(selection)).await });
-        world.until("the death", || async { world.store.is_dead() }).await;
+        soon("the death", world.store.death()).await;
         erasing.abort();
         world.restart_after(MINUTE).await;
         world.settle().await;

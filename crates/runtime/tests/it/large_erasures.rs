@@ -13,7 +13,7 @@ use memory::text::index_terms;
 use uuid::Uuid;
 
 use crate::faulty_store::Fault;
-use crate::world::{MINUTE, WEB, World, scope, start};
+use crate::world::{MINUTE, WEB, World, scope, soon, start};
 
 /// Two whole groups and a part of a third.
 const MANY: u128 = 1_100;
@@ -128,7 +128,7 @@ async fn receipt_of_an_erasure_that_a_death_cut_off_says_what_is_gone_and_the_sa
         let wanted = request(Selection { messages: said.clone(), ..Selection::default() });
         let asked = wanted.clone();
         let erasing = tokio::spawn(async move { runtime.erase(asked).await });
-        world.until("the death", || async { world.store.is_dead() }).await;
+        soon("the death", world.store.death()).await;
         erasing.abort();
         world.restart_after(MINUTE).await;
         let stored = receipts(&world).await;

@@ -27,6 +27,8 @@ pub(super) const CHANNELS: [&str; 2] = ["channel-of-amber", "channel-of-teal"];
 /// How often the loops look around. A year has few looks, so silence is noticed late.
 pub(super) const LOOK: Duration = Duration::from_secs(3 * 3_600);
 const A_MOMENT: Duration = Duration::from_millis(20);
+/// Longest time between two looks at whether the house rests, in real time.
+const BLINK: Duration = Duration::from_millis(2);
 /// How long it may take to rest, in real time.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Loops that sleep for [`LOOK`] while nothing happens: the one that ends sessions, the one that makes memory of them.
@@ -129,15 +131,10 @@ impl House {
 
     /// The outcome of a call, or none if the process died in it: then nobody knows what came of it.
     pub(super) async fn unless_it_dies<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        let death = async {
-            while !self.store.is_dead() {
-                tokio::task::yield_now().await;
-            }
-        };
         tokio::select! {
             biased;
             done = work => Some(done),
-            () = death => None,
+            () = self.store.death() => None,
         }
     }
 
@@ -169,6 +166,10 @@ impl House {
                 state.set((self.runtime.load(), self.clock.sleepers_for(LOOK)));
                 let (load, sleepers) = state.get();
                 calm = if load == (0, 0) && sleepers == LOOPS { calm + 1 } else { 0 };
+                if calm == 0 {
+                    // The work is in the threads of the store: looking again and again would only take their time.
+                    let _ = tokio::time::timeout(BLINK, self.clock.next_sleep()).await;
+                }
             }
         };
         if tokio::time::timeout(PATIENCE, work).await.is_err() {

@@ -41,19 +41,27 @@ pub(super) async fn quickly(year: &mut Year) -> Law {
 }
 
 /// All of them, for these memories.
-pub(super) async fn all(year: &mut Year, scopes: &BTreeSet<Scope>) -> Law {
+pub(super) async fn all(year: &mut Year, scopes: &BTreeSet<Scope>, old_nodes_too: bool) -> Law {
     quickly(year).await?;
     year.house.vectors_are_made().await;
     if year.house.store.is_dead() {
         return Ok(());
     }
-    for scope in scopes.clone() {
-        words_are_kept(year, &scope).await?;
-        memories_are_founded(year, &scope).await?;
-        mood_wears_off(year, &scope).await?;
-        index_is_the_database(year, &scope).await?;
+    if old_nodes_too {
+        year.known.founded.clear();
     }
-    sessions_get_on(year).await
+    let mut message_counts = HashMap::new();
+    for scope in scopes {
+        let stored = Stored::read(&year.house, scope).await;
+        for message in stored.messages.values() {
+            *message_counts.entry(message.session_id).or_default() += 1;
+        }
+        words_are_kept(year, scope, &stored.messages).await?;
+        memories_are_founded(year, scope, &stored).await?;
+        mood_wears_off(year, scope).await?;
+        index_is_the_database(year, scope, &stored).await?;
+    }
+    sessions_get_on(year, scopes, &message_counts).await
 }
 
 /// SQLite's own check, and rows, words and vectors that belong to nothing.
@@ -65,9 +73,19 @@ pub(super) async fn database_is_whole(year: &Year) -> Law {
     Ok(())
 }
 
-async fn messages(house: &House, scope: &Scope) -> BTreeMap<MessageId, Message> {
-    let messages = house.store.database.messages_before(scope, None, ALL).await.unwrap();
-    messages.into_iter().map(|message| (message.id, message)).collect()
+/// A memory as the database has it.
+struct Stored {
+    messages: BTreeMap<MessageId, Message>,
+    nodes: Vec<Node>,
+}
+
+impl Stored {
+    async fn read(house: &House, scope: &Scope) -> Self {
+        let database = &house.store.database;
+        let messages = database.messages_before(scope, None, ALL).await.unwrap();
+        let messages = messages.into_iter().map(|message| (message.id, message)).collect();
+        Self { messages, nodes: database.nodes_before(scope, &ALL_KINDS, None, ALL).await.unwrap() }
+    }
 }
 
 async fn sessions(house: &House) -> Vec<Session> {
@@ -112,8 +130,7 @@ async fn core_blocks_are_as_written(year: &Year) -> Law {
 }
 
 /// L2: what was acknowledged is there, verbatim, once; and nothing else is.
-async fn words_are_kept(year: &mut Year, scope: &Scope) -> Law {
-    let stored = messages(&year.house, scope).await;
+async fn words_are_kept(year: &mut Year, scope: &Scope, stored: &BTreeMap<MessageId, Message>) -> Law {
     let counted = year.house.store.database.counts(scope).await.unwrap()[1];
     if counted != stored.len() as u64 {
         return Err(format!("{counted} messages are counted and {} are there", stored.len()));
@@ -139,7 +156,7 @@ async fn words_are_kept(year: &mut Year, scope: &Scope) -> Law {
     if let Some((_, said)) = of_scope.iter().find(|known| gone(known)) {
         return Err(format!("an acknowledged message is gone: {:?}", said.content));
     }
-    for (id, message) in &stored {
+    for (id, message) in stored {
         match known.said.get(id) {
             Some(said) if said.content == message.content && said.role == message.role => {}
             Some(said) => {
@@ -169,49 +186,59 @@ fn said(message: &Message) -> Said {
     }
 }
 
-/// L3 and L4: no event without words, no thought without an event.
-async fn memories_are_founded(year: &Year, scope: &Scope) -> Law {
-    let stored = messages(&year.house, scope).await;
-    let database = &year.house.store.database;
-    let nodes = database.nodes_before(scope, &ALL_KINDS, None, ALL).await.unwrap();
-    for node in &nodes {
-        let Some(EvidencedNode { node, evidence, filling }) = database.node(node.id).await.unwrap() else {
-            return Err(format!("{:?} is listed and not there", node.description));
+/// L3 and L4: no event without words, no thought without an event. Nodes that are as they were found last are passed over.
+async fn memories_are_founded(year: &mut Year, scope: &Scope, stored: &Stored) -> Law {
+    for node in &stored.nodes {
+        if year.known.founded.get(&node.id) != Some(node) {
+            memory_is_founded(year, scope, node.id, &stored.messages).await?;
+            year.known.founded.insert(node.id, node.clone());
+        }
+    }
+    Ok(())
+}
+
+async fn memory_is_founded(
+    year: &Year,
+    scope: &Scope,
+    id: NodeId,
+    stored: &BTreeMap<MessageId, Message>,
+) -> Law {
+    let Some(EvidencedNode { node, evidence, filling }) = year.house.store.database.node(id).await.unwrap()
+    else {
+        return Err(format!("node {id} is listed and not there"));
+    };
+    if node.description.trim().is_empty() {
+        return Err(format!("a {:?} says nothing", node.kind));
+    }
+    for quote in &evidence {
+        let Some(message) = stored.get(&quote.message_id) else {
+            return Err(format!("{:?} quotes a message that is not there", node.description));
         };
-        if node.description.trim().is_empty() {
-            return Err(format!("a {:?} says nothing", node.kind));
+        let (start, end) = (quote.start as usize, quote.end as usize);
+        let stands: String = message.content.chars().skip(start).take(end.saturating_sub(start)).collect();
+        if stands != quote.quote || stands.is_empty() {
+            return Err(format!(
+                "{:?} quotes {:?}, and there stands {stands:?}",
+                node.description, quote.quote
+            ));
         }
-        for quote in &evidence {
-            let Some(message) = stored.get(&quote.message_id) else {
-                return Err(format!("{:?} quotes a message that is not there", node.description));
-            };
-            let (start, end) = (quote.start as usize, quote.end as usize);
-            let stands: String =
-                message.content.chars().skip(start).take(end.saturating_sub(start)).collect();
-            if stands != quote.quote || stands.is_empty() {
-                return Err(format!(
-                    "{:?} quotes {:?}, and there stands {stands:?}",
-                    node.description, quote.quote
-                ));
-            }
+    }
+    for child in &filling {
+        if scope_of_node(&year.house, *child).await.as_ref() != Some(scope) {
+            return Err(format!("{:?} rests on an event of another memory", node.description));
         }
-        for child in &filling {
-            if scope_of_node(&year.house, *child).await.as_ref() != Some(scope) {
-                return Err(format!("{:?} rests on an event of another memory", node.description));
-            }
-        }
-        let by = |role| evidence.iter().any(|quote| stored[&quote.message_id].role == role);
-        let quoted = match node.subject {
-            Subject::User => by(Role::User),
-            Subject::Persona => by(Role::Persona),
-            Subject::Shared => !evidence.is_empty(),
-        };
-        let thought = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation)
-            || (node.kind == NodeKind::Intention && node.source_session_id.is_none());
-        let founded = if thought { !filling.is_empty() || marked(&year.house, &node).await } else { quoted };
-        if !founded && !vouched_for(&year.house, &node).await {
-            return Err(format!("a {:?} rests on nothing: {:?}, {evidence:?}", node.kind, node.description));
-        }
+    }
+    let by = |role| evidence.iter().any(|quote| stored[&quote.message_id].role == role);
+    let quoted = match node.subject {
+        Subject::User => by(Role::User),
+        Subject::Persona => by(Role::Persona),
+        Subject::Shared => !evidence.is_empty(),
+    };
+    let thought = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation)
+        || (node.kind == NodeKind::Intention && node.source_session_id.is_none());
+    let founded = if thought { !filling.is_empty() || marked(&year.house, &node).await } else { quoted };
+    if !founded && !vouched_for(&year.house, &node).await {
+        return Err(format!("a {:?} rests on nothing: {:?}, {evidence:?}", node.kind, node.description));
     }
     Ok(())
 }
@@ -245,7 +272,7 @@ async fn mood_wears_off(year: &mut Year, scope: &Scope) -> Law {
 }
 
 /// The vectors in memory are those in the database, of every row that can be read.
-async fn index_is_the_database(year: &Year, scope: &Scope) -> Law {
+async fn index_is_the_database(year: &Year, scope: &Scope, of_scope: &Stored) -> Law {
     let (house, fingerprint) = (&year.house, year.house.fingerprint());
     let database = &house.store.database;
     for corpus in [Corpus::Messages, Corpus::Nodes] {
@@ -253,13 +280,8 @@ async fn index_is_the_database(year: &Year, scope: &Scope) -> Law {
         let readable: BTreeSet<i64> =
             stored.iter().filter(|vector| vector.readability >= 0.6).map(|vector| vector.seq).collect();
         let live: BTreeSet<i64> = match corpus {
-            Corpus::Messages => {
-                messages(house, scope).await.into_values().map(|message| message.seq).collect()
-            }
-            Corpus::Nodes => {
-                let nodes = database.nodes_before(scope, &ALL_KINDS, None, ALL).await.unwrap();
-                nodes.into_iter().map(|node| node.seq).collect()
-            }
+            Corpus::Messages => of_scope.messages.values().map(|message| message.seq).collect(),
+            Corpus::Nodes => of_scope.nodes.iter().map(|node| node.seq).collect(),
         };
         let with_vector: BTreeSet<i64> = stored.iter().map(|vector| vector.seq).collect();
         if with_vector != live {
@@ -318,14 +340,13 @@ fn sessions_are_extracted_once(year: &Year) -> Law {
 }
 
 /// Every session is open for a reason, waits for a reason, has failed for a reason, or is closed and extracted.
-async fn sessions_get_on(year: &Year) -> Law {
+/// Those of `scopes` count their messages rightly.
+async fn sessions_get_on(
+    year: &Year,
+    scopes: &BTreeSet<Scope>,
+    message_counts: &HashMap<SessionId, u32>,
+) -> Law {
     let now = year.house.now();
-    let mut counts: HashMap<SessionId, u32> = HashMap::new();
-    for scope in &year.scopes {
-        for message in messages(&year.house, scope).await.into_values() {
-            *counts.entry(message.session_id).or_default() += 1;
-        }
-    }
     for session in sessions(&year.house).await {
         let quiet = now.duration_since(session.last_message_at);
         // What is due is noticed at the next look.
@@ -335,7 +356,9 @@ async fn sessions_get_on(year: &Year) -> Law {
             SessionStatus::Closing | SessionStatus::Consolidating if due => "waits for nothing",
             SessionStatus::Failed if session.last_error.is_none() => "has failed without a cause",
             SessionStatus::Closed if !session.extracted => "was closed before it was extracted",
-            _ if session.message_count != counts.get(&session.id).copied().unwrap_or_default() => {
+            _ if scopes.contains(&session.scope)
+                && session.message_count != message_counts.get(&session.id).copied().unwrap_or_default() =>
+            {
                 "counts its messages wrongly"
             }
             _ => continue,

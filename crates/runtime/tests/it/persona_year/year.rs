@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use memory::core_blocks::CoreBlocks;
-use memory::identifiers::{MessageId, SessionId, TurnId};
+use memory::identifiers::{MessageId, NodeId, SessionId, TurnId};
 use memory::messages::Role;
+use memory::nodes::Node;
 use memory::ports::{StoreError, UserStore as _};
 use memory::{PersonaId, Scope, UserId};
 use runtime::IncomingMessage;
@@ -73,6 +74,8 @@ pub(super) struct Known {
     pub(super) blocks: HashMap<Scope, CoreBlocks>,
     /// When each mood is over, in time that has passed.
     pub(super) moods: HashMap<(Scope, Timestamp), Duration>,
+    /// Nodes as they were when they were found to rest on something.
+    pub(super) founded: HashMap<NodeId, Node>,
     /// Memories that something was done to since they were looked at.
     pub(super) touched: BTreeSet<Scope>,
 }
@@ -161,7 +164,7 @@ impl Year {
         self.house.pass(24 * HOUR).await;
         self.disturbed = false;
         let every: BTreeSet<Scope> = self.scopes.iter().cloned().collect();
-        laws::all(self, &every).await?;
+        laws::all(self, &every, true).await?;
         laws::database_is_whole(self).await?;
         laws::no_session_is_lost(self).await
     }
@@ -178,7 +181,7 @@ impl Year {
             let weekly = self.days >= self.next_week;
             let touched = std::mem::take(&mut self.known.touched);
             let every = self.scopes.iter().cloned().collect();
-            laws::all(self, if weekly { &every } else { &touched }).await?;
+            laws::all(self, if weekly { &every } else { &touched }, weekly).await?;
             if weekly || self.disturbed {
                 laws::database_is_whole(self).await?;
                 self.next_week = self.days + 7;
