@@ -31,9 +31,9 @@ impl<T: Serialize + DeserializeOwned> Cursor<T> {
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct PageQuery {
-    limit: Option<u32>,
+    pub(crate) limit: Option<u32>,
     /// The `next_cursor` of the page before.
-    cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
 }
 
 impl PageQuery {

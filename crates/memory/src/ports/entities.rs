@@ -2,8 +2,11 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
-use crate::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone};
+use crate::entities::{
+    ChangedBy, Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus,
+};
 use crate::identifiers::{EntityId, NodeId};
 use crate::ports::{Embedding, StoreError};
 use crate::scope::Scope;
@@ -70,6 +73,21 @@ pub struct EntityVector {
     pub embedding: Embedding,
 }
 
+/// Place of an entity in the order of [`EntityStore::entity_page`], descending. One that changes moves to the front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EntityPlace {
+    pub is_open: bool,
+    pub updated_at: Timestamp,
+    pub id: EntityId,
+}
+
+impl From<&Entity> for EntityPlace {
+    fn from(entity: &Entity) -> Self {
+        let is_open = entity.merge_status == MergeStatus::Uncertain;
+        Self { is_open, updated_at: entity.updated_at, id: entity.id }
+    }
+}
+
 /// Number and time of an entity's mentions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityMentions {
@@ -98,6 +116,14 @@ pub trait EntityStore: Send + Sync {
     async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError>;
     /// Entities, the last changed first.
     async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError>;
+    /// Entities, those whose identity is open first, then the last changed first; with `below`, only those that come after
+    /// it in this order.
+    async fn entity_page(
+        &self,
+        scope: &Scope,
+        below: Option<EntityPlace>,
+        limit: u32,
+    ) -> Result<Vec<Entity>, StoreError>;
     /// An entity; none if it is not there or was merged into another.
     async fn entity(&self, scope: &Scope, id: EntityId) -> Result<Option<Entity>, StoreError>;
     /// Entities that nodes are about.

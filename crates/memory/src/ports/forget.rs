@@ -56,11 +56,12 @@ pub trait ForgetStore: Send + Sync {
     async fn overwrite_freed(&self, at: Timestamp) -> Result<bool, StoreError>;
     /// Copies of the database beside it, which forgetting does not reach: names of files.
     async fn copies(&self) -> Result<UnreachedCopies, StoreError>;
-    /// Audit rows of a core block, newest first.
+    /// Audit rows of a core block, newest first; with `before`, only rows with smaller numbers.
     async fn core_block_appends(
         &self,
         scope: &Scope,
         label: CoreBlockLabel,
+        before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<CoreBlockAppend>, StoreError>;
     /// Takes an audit row away; the block stays as it is. Says whether it was there.

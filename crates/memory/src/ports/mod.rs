@@ -45,8 +45,8 @@ pub use corrections::{CorrectionStore, MessageEdit, MessageEditResult};
 pub use embedder::{EmbedError, Embedder, Embedding};
 pub use embeddings::{EmbeddingModel, EmbeddingStore, VectorCoverage};
 pub use entities::{
-    AliasHit, AuthoredEntity, EntityMentions, EntityStore, EntityVector, IdentityDoubt, LINKS_WEIGHED,
-    NewEntity, SettledIdentity, UnembeddedEntity,
+    AliasHit, AuthoredEntity, EntityMentions, EntityPlace, EntityStore, EntityVector, IdentityDoubt,
+    LINKS_WEIGHED, NewEntity, SettledIdentity, UnembeddedEntity,
 };
 pub use forget::ForgetStore;
 pub use imports::{
@@ -60,7 +60,7 @@ pub use mind::{
     Clarification, EvidenceFailure, Extraction, ExtractionInput, MentionedEntity, Mind, MindError,
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
-pub use nodes::{EvidencedNode, NodeStore, TimelineItem};
+pub use nodes::{EvidencedNode, NodeOrigin, NodePageQuery, NodeStore, TimelineItem};
 pub use personas::{AVATAR_SIZE_MAX, Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore};
 pub use proactive::ProactiveStore;
 pub use recall::{

@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::entities::Entity;
-use crate::identifiers::NodeId;
+use crate::identifiers::{NodeId, RejectedId, TurnId};
 use crate::mood::MoodShift;
-use crate::nodes::{Evidence, Node, NodeKind, RejectedMemory};
+use crate::nodes::{Evidence, Node, NodeKind, RejectedMemory, Subject};
 use crate::ports::StoreError;
 use crate::scope::Scope;
 use crate::sessions::Session;
@@ -20,6 +20,33 @@ pub struct EvidencedNode {
     pub evidence: Vec<Evidence>,
     /// The live events it cites.
     pub filling: Vec<NodeId>,
+}
+
+/// A page of the nodes of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodePageQuery {
+    pub kind: NodeKind,
+    /// Nodes about it alone.
+    pub subject: Option<Subject>,
+    /// Only rows with smaller numbers.
+    pub below: Option<i64>,
+    /// Number of rows passed over.
+    pub skip: u32,
+    pub limit: u32,
+}
+
+/// The words and events that a node depends on, as lists show them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeOrigin {
+    pub evidence: Vec<Evidence>,
+    /// The turn of the first words of the evidence.
+    pub turn: Option<TurnId>,
+    /// The live events it cites.
+    pub filling: Vec<NodeId>,
+    /// Time at which the evidence was said, as [`NodeStore::said_at`] has it.
+    pub said_at: Option<Timestamp>,
+    /// True if its session was imported.
+    pub is_imported: bool,
 }
 
 /// A row of the memory timeline.
@@ -55,11 +82,20 @@ pub trait NodeStore: Send + Sync {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<Node>, StoreError>;
+    /// A page of live nodes, newest first, superseded ones too; and the number of them on all pages.
+    async fn node_page(&self, scope: &Scope, query: NodePageQuery) -> Result<(Vec<Node>, u64), StoreError>;
+    /// Evidence, cited events and times of nodes, by the nodes' numbers.
+    async fn node_origins(&self, nodes: &[i64]) -> Result<BTreeMap<i64, NodeOrigin>, StoreError>;
     /// Times at which the evidence of nodes was said, by the nodes' numbers: the newest quoted message; for thoughts about
     /// an imported session, its last message; else the time at which the node was written.
     async fn said_at(&self, nodes: &[i64]) -> Result<BTreeMap<i64, Timestamp>, StoreError>;
-    /// Refused proposals, newest first.
-    async fn rejected(&self, scope: &Scope, limit: u32) -> Result<Vec<RejectedMemory>, StoreError>;
+    /// Refused proposals, newest first; with `before`, only those that come after it in this order.
+    async fn rejected(
+        &self,
+        scope: &Scope,
+        before: Option<(Timestamp, RejectedId)>,
+        limit: u32,
+    ) -> Result<Vec<RejectedMemory>, StoreError>;
     /// The timeline, newest first, before a moment.
     async fn timeline(
         &self,

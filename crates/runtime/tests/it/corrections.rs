@@ -80,7 +80,7 @@ async fn a_recalled_memory_that_the_user_repeats_is_no_new_evidence() {
     });
     world.silence().await;
     assert_eq!(world.nodes(NodeKind::Event).await.len(), 1);
-    let rejected = world.store.rejected(&scope("ann"), 10).await.unwrap();
+    let rejected = world.store.rejected(&scope("ann"), None, 10).await.unwrap();
     assert!(rejected[0].reason.contains("repeats"), "{rejected:?}");
 }
 

@@ -264,7 +264,7 @@ async fn a_weight_beyond_the_scale_waits_for_a_person() {
     world.silence().await;
     let kept = world.nodes(NodeKind::Event).await;
     assert_eq!((kept.len(), kept[0].description.as_str()), (1, "用户被裁了"));
-    let mut rejected = world.store.rejected(&scope("ann"), 10).await.unwrap();
+    let mut rejected = world.store.rejected(&scope("ann"), None, 10).await.unwrap();
     rejected.sort_by(|a, b| a.emotional_impact.partial_cmp(&b.emotional_impact).unwrap());
     let impacts: Vec<_> = rejected.iter().map(|r| (r.description.as_str(), r.emotional_impact)).collect();
     assert_eq!(impacts, [("奶奶去世了", Some(-11.0)), ("用户养了只白猫", Some(2.5))]);

@@ -27,15 +27,15 @@ use memory::nodes::{NewNode, Node, NodeKind, RejectedMemory, Subject};
 use memory::ports::{
     AliasHit, Appearance, AuthoredEntity, Avatar, BindOutcome, CaptureStore, CapturedMessage, CommitOutcome,
     ConsolidationStore, Corpus, CorpusSize, CorrectionStore, EdgeReach, Embedding, EmbeddingModel,
-    EmbeddingStore, EntityMentions, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
+    EmbeddingStore, EntityMentions, EntityPlace, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
     ExtractionCommit, FailedAttempt, FillingEdge, FirstPersona, ForgetStore, IndexedMessage, IndexedNode,
     KnownUser, LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage,
-    NodeOutline, NodeQuery, NodeStore, OpenPair, PersonaRecord, PersonaStore, PhaseTrace, Phrase,
-    PhraseCounts, PhraseHits, ProactiveStore, RecallStore, ReconciliationCommit, ReconciliationStore,
-    ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter, SessionStore, SettledExpectation,
-    SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore, StoreError, StoredVector,
-    TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace, UnembeddedEntity,
-    UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore, WaitingPair,
+    NodeOrigin, NodeOutline, NodePageQuery, NodeQuery, NodeStore, OpenPair, PersonaRecord, PersonaStore,
+    PhaseTrace, Phrase, PhraseCounts, PhraseHits, ProactiveStore, RecallStore, ReconciliationCommit,
+    ReconciliationStore, ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter, SessionStore,
+    SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore,
+    StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace,
+    UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore, WaitingPair,
 };
 use memory::proactive::{ListedDecision, ProactiveDecision, ProactiveQuery, ProactiveView, TriggerUse};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
@@ -224,8 +224,10 @@ passing_on!(ConsolidationStore:
 passing_on!(NodeStore:
     node(id: NodeId) -> Option<EvidencedNode>;
     nodes_before(scope: &Scope, kinds: &[NodeKind], before: Option<i64>, limit: u32) -> Vec<Node>;
+    node_page(scope: &Scope, query: NodePageQuery) -> (Vec<Node>, u64);
+    node_origins(nodes: &[i64]) -> BTreeMap<i64, NodeOrigin>;
     said_at(nodes: &[i64]) -> BTreeMap<i64, Timestamp>;
-    rejected(scope: &Scope, limit: u32) -> Vec<RejectedMemory>;
+    rejected(scope: &Scope, before: Option<(Timestamp, RejectedId)>, limit: u32) -> Vec<RejectedMemory>;
     timeline(scope: &Scope, before: Option<Timestamp>, limit: u32) -> Vec<(Timestamp, TimelineItem)>;
 );
 
@@ -274,6 +276,7 @@ passing_on!(EntityStore:
     put_entity_vectors(fingerprint: &str, vectors: Vec<(UnembeddedEntity, Embedding)>) -> ();
     entities_named(scope: &Scope, folded: &[String]) -> Vec<AliasHit>;
     entities(scope: &Scope, limit: u32) -> Vec<Entity>;
+    entity_page(scope: &Scope, below: Option<EntityPlace>, limit: u32) -> Vec<Entity>;
     entity(scope: &Scope, id: EntityId) -> Option<Entity>;
     entities_of_nodes(nodes: &[NodeId]) -> Vec<(NodeId, EntityId)>;
     entity_mentions(scope: &Scope, ids: &[EntityId]) -> Vec<EntityMentions>;
@@ -409,7 +412,7 @@ passing_on!(ForgetStore:
     erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
     overwrite_freed(at: Timestamp) -> bool;
     copies() -> UnreachedCopies;
-    core_block_appends(scope: &Scope, label: CoreBlockLabel, limit: u32) -> Vec<CoreBlockAppend>;
+    core_block_appends(scope: &Scope, label: CoreBlockLabel, before: Option<i64>, limit: u32) -> Vec<CoreBlockAppend>;
     forget_core_block_append(scope: &Scope, label: CoreBlockLabel, id: i64) -> bool;
     reset_persona(persona: &PersonaId, name: &str, at: Timestamp) -> Option<ResetCounts>;
 );

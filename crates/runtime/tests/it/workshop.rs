@@ -145,7 +145,7 @@ impl Workshop {
     }
 
     pub(crate) async fn rejected(&self) -> Vec<RejectedMemory> {
-        let mut rejected = self.store.rejected(&self.scope, 1_000).await.unwrap();
+        let mut rejected = self.store.rejected(&self.scope, None, 1_000).await.unwrap();
         rejected.reverse();
         rejected
     }

@@ -1,26 +1,23 @@
 //! The people, places and things that the memory knows (L5).
 
-use std::cmp::Reverse;
-
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::Scope;
-use memory::entities::{EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus};
+use memory::entities::{Entity, EntityChange, EntityChanged, EntityKind, EntityUndone, MergeStatus};
 use memory::identifiers::EntityId;
+use memory::ports::{EntityPlace, Store};
 use memory::recall::{Corrected, FormerValue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::Admin;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, page_of};
 use crate::extract::{Id, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
 use crate::respond::OkResponse;
 use crate::state::App;
 
-/// Entities that can be listed; those that changed longest ago fall out.
-const ENTITIES_MAX: u32 = 10_000;
 /// Longest name, in characters.
 const NAME_LENGTH_MAX: usize = 256;
 /// Longest description, in characters.
@@ -73,27 +70,22 @@ pub(crate) async fn entities(
     ScopeParam(scope): ScopeParam,
     Query(page): Query<EntityQuery>,
 ) -> Result<Json<EntityList>, Problem> {
-    let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let store = app.runtime().store();
-    let mut all = store.entities(&scope, ENTITIES_MAX).await?;
-    all.sort_by_key(|entity| Reverse(place_of(entity)));
-    let last = page.cursor.map(|cursor| place_in(&all, &cursor)).transpose()?;
-    let mut rest = all.into_iter().filter(|entity| last.is_none_or(|last| place_of(entity) < last));
-    let page: Vec<memory::entities::Entity> = rest.by_ref().take(limit).collect();
-    let next_cursor = rest.next().and_then(|_| page.last().map(|last| Cursor(place_of(last)).encode()));
+    let last = match page.cursor {
+        Some(cursor) => Some(place_of(store, &scope, &cursor).await?),
+        None => None,
+    };
+    let found = store.entity_page(&scope, last, limit + 1).await?;
+    let (page, next_cursor) = page_of(found, limit, |last| Cursor(EntityPlace::from(last)).encode());
     let entities = counted(&app, &scope, page).await?;
     Ok(Json(EntityList { entities, next_cursor }))
 }
 
-/// Position of an entity in the list, descending. One that changes meanwhile moves to the front.
-fn place_of(entity: &memory::entities::Entity) -> (bool, i64, EntityId) {
-    let is_open = entity.merge_status == MergeStatus::Uncertain;
-    (is_open, entity.updated_at.as_microsecond(), entity.id)
-}
-
-fn place_in(all: &[memory::entities::Entity], cursor: &str) -> Result<(bool, i64, EntityId), Problem> {
-    let Ok(id) = cursor.parse::<EntityId>() else { return Cursor::read(cursor).map(|Cursor(place)| place) };
-    let named = all.iter().find(|entity| entity.id == id).map(place_of);
+/// The place where the page before ended, or of the entity that the cursor names.
+async fn place_of(store: &dyn Store, scope: &Scope, cursor: &str) -> Result<EntityPlace, Problem> {
+    let Ok(id) = cursor.parse() else { return Cursor::read(cursor).map(|Cursor(place)| place) };
+    let named = store.entity(scope, id).await?.map(|entity| EntityPlace::from(&entity));
     named.ok_or_else(|| Problem::not_found("cursor: expired; request the first page"))
 }
 
@@ -224,7 +216,7 @@ async fn settle(
     id: EntityId,
     other: EntityId,
     change: EntityChange,
-) -> Result<memory::entities::Entity, Problem> {
+) -> Result<Entity, Problem> {
     let store = app.runtime().store();
     for id in [id, other] {
         store.entity(&scope, id).await?.ok_or_else(no_entity)?;
@@ -269,7 +261,7 @@ pub(crate) async fn undo(
     }
 }
 
-fn changed(outcome: EntityChanged) -> Result<memory::entities::Entity, Problem> {
+fn changed(outcome: EntityChanged) -> Result<Entity, Problem> {
     match outcome {
         EntityChanged::Changed(entities) => entities.into_iter().next().ok_or_else(no_entity),
         EntityChanged::NotThere => Err(no_entity()),
@@ -301,21 +293,13 @@ fn checked_description(text: String) -> Result<String, Problem> {
     Err(Problem::unprocessable(format!("description: at most {DESCRIPTION_LENGTH_MAX} characters")))
 }
 
-async fn one(
-    app: &App,
-    scope: &Scope,
-    entity: memory::entities::Entity,
-) -> Result<Json<EntityDetail>, Problem> {
+async fn one(app: &App, scope: &Scope, entity: Entity) -> Result<Json<EntityDetail>, Problem> {
     let entity = counted(app, scope, vec![entity]).await?.into_iter().next();
     entity.map(Json).ok_or_else(no_entity)
 }
 
 /// The entities with how often they were spoken of.
-async fn counted(
-    app: &App,
-    scope: &Scope,
-    entities: Vec<memory::entities::Entity>,
-) -> Result<Vec<EntityDetail>, Problem> {
+async fn counted(app: &App, scope: &Scope, entities: Vec<Entity>) -> Result<Vec<EntityDetail>, Problem> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mentions = app.runtime().store().entity_mentions(scope, &ids).await?;
     let described =
@@ -338,8 +322,8 @@ async fn counted(
     Ok(counted.collect())
 }
 
-impl From<memory::entities::Entity> for EntitySummary {
-    fn from(entity: memory::entities::Entity) -> Self {
+impl From<Entity> for EntitySummary {
+    fn from(entity: Entity) -> Self {
         let mut aliases = entity.aliases;
         aliases.sort();
         Self {

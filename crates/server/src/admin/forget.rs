@@ -15,13 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::{Admin, Principal};
-use crate::cursor::not_a_cursor;
+use crate::cursor::{not_a_cursor, page_of};
 use crate::extract::{self, Id, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
 use crate::state::App;
-
-/// Edits of one block that can be listed.
-const APPENDS_MAX: u32 = 10_000;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PreviewRequest {
@@ -299,13 +296,11 @@ pub(crate) async fn appends(
     Query(page): Query<CoreBlockAppendQuery>,
 ) -> Result<Json<CoreBlockAppendList>, Problem> {
     let label = label_of(&label)?;
-    let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
     let last = page.cursor.map(|cursor| cursor.parse::<i64>().map_err(|_| not_a_cursor())).transpose()?;
-    let all = app.runtime().store().core_block_appends(&scope, label, APPENDS_MAX).await?;
-    let mut rest = all.into_iter().filter(|append| last.is_none_or(|last| append.id < last));
-    let appends: Vec<CoreBlockAppendBody> =
-        rest.by_ref().take(limit).map(CoreBlockAppendBody::from).collect();
-    let next_cursor = rest.next().and_then(|_| appends.last().map(|append| append.id.clone()));
+    let found = app.runtime().store().core_block_appends(&scope, label, last, limit + 1).await?;
+    let (appends, next_cursor) = page_of(found, limit, |last| last.id.to_string());
+    let appends = appends.into_iter().map(CoreBlockAppendBody::from).collect();
     Ok(Json(CoreBlockAppendList { label, appends, next_cursor }))
 }
 

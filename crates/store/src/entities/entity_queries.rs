@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 use memory::entities::{Entity, EntityKind, MergeStatus, fold_name, kinds_agree};
 use memory::identifiers::{EntityId, NodeId};
-use memory::ports::{AliasHit, EntityMentions};
+use memory::ports::{AliasHit, EntityMentions, EntityPlace};
+use uuid::Uuid;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
-use crate::rows;
+use crate::rows::{self, microseconds};
 
 /// Merges that are followed from one entity to the one that it is part of. They form no circle; this is the bound.
 const MERGES_FOLLOWED: usize = 1_000;
@@ -187,6 +188,30 @@ pub(crate) fn last_changed(connection: &Connection, scope: i64, limit: u32) -> R
              ORDER BY e.updated_at DESC, e.id DESC LIMIT ?2"
         ))?
         .query_map(params![scope, limit], |row| read(connection, row))?
+        .collect()
+}
+
+/// Those whose identity is open first, then the last changed first; with `below`, those that come after it.
+pub(crate) fn page(
+    connection: &Connection,
+    scope: i64,
+    below: Option<EntityPlace>,
+    limit: u32,
+) -> Result<Vec<Entity>> {
+    let (is_open, updated_at, id) = match below {
+        Some(place) => (i64::from(place.is_open), microseconds(place.updated_at), place.id.0),
+        // No entity is at or behind it.
+        None => (2, 0, Uuid::nil()),
+    };
+    connection
+        .prepare_cached(concat!(
+            "SELECT ",
+            entity_columns!(),
+            " FROM entities e WHERE e.scope = ?1 AND e.merged_into IS NULL
+               AND (CASE e.merge_status WHEN 'uncertain' THEN 1 ELSE 0 END, e.updated_at, e.id) < (?2, ?3, ?4)
+             ORDER BY CASE e.merge_status WHEN 'uncertain' THEN 1 ELSE 0 END DESC, e.updated_at DESC, e.id DESC LIMIT ?5"
+        ))?
+        .query_map(params![scope, is_open, updated_at, id.into_bytes(), limit], |row| read(connection, row))?
         .collect()
 }
 

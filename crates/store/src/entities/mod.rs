@@ -10,8 +10,8 @@ use memory::Scope;
 use memory::entities::{ChangedBy, Entity, EntityChange, EntityChanged, EntityUndone, fold_name};
 use memory::identifiers::{EntityId, NodeId};
 use memory::ports::{
-    AliasHit, AuthoredEntity, Embedding, EntityMentions, EntityStore, EntityVector, IdentityDoubt, NewEntity,
-    StoreError, UnembeddedEntity,
+    AliasHit, AuthoredEntity, Embedding, EntityMentions, EntityPlace, EntityStore, EntityVector,
+    IdentityDoubt, NewEntity, StoreError, UnembeddedEntity,
 };
 
 use crate::engine::SqliteStore;
@@ -33,6 +33,18 @@ impl EntityStore for SqliteStore {
     async fn entities(&self, scope: &Scope, limit: u32) -> Result<Vec<Entity>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
             Ok(entity_queries::last_changed(connection, scope, limit)?)
+        })
+        .await
+    }
+
+    async fn entity_page(
+        &self,
+        scope: &Scope,
+        below: Option<EntityPlace>,
+        limit: u32,
+    ) -> Result<Vec<Entity>, StoreError> {
+        self.read_scope(scope, move |connection, scope| {
+            Ok(entity_queries::page(connection, scope, below, limit)?)
         })
         .await
     }

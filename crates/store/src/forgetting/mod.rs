@@ -138,10 +138,11 @@ impl ForgetStore for SqliteStore {
         &self,
         scope: &Scope,
         label: CoreBlockLabel,
+        before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<CoreBlockAppend>, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(core_blocks::appends(connection, &scope, label, limit)?)).await
+        self.read(move |connection| Ok(core_blocks::appends(connection, &scope, label, before, limit)?)).await
     }
 
     async fn forget_core_block_append(

@@ -6,8 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use memory::identifiers::{EntityId, NodeId};
 use memory::nodes::{Node, NodeKind, Subject};
-use memory::ports::{EvidencedNode, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOutline, NodeQuery};
+use memory::ports::{
+    EvidencedNode, FillingEdge, IndexedNode, LINKS_WEIGHED, NodeOrigin, NodeOutline, NodeQuery,
+};
 
+use super::node_pages;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::entities::entity_queries::parts;
 use crate::rows::{self, StoredEnum, microseconds, node_columns};
@@ -47,22 +50,6 @@ pub(crate) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
     Ok(found)
 }
 
-/// Times at which the evidence of nodes was said.
-pub(crate) fn said_at(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<i64, Timestamp>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT n.seq, COALESCE(
-             (SELECT MAX(m.created_at) FROM node_evidence e JOIN recall_messages m ON m.seq = e.message_seq
-              WHERE e.node_seq = n.seq),
-             (SELECT s.last_message_at FROM sessions s
-              WHERE s.id = n.source_session_id AND s.channel_id LIKE 'import-%'),
-             n.created_at)
-         FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value",
-    )?;
-    let times =
-        statement.query_map(params![rows::to_json(&seqs)?], |row| Ok((row.get(0)?, rows::time(row, 1)?)))?;
-    times.collect()
-}
-
 /// A live node with what it depends on.
 pub(crate) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<EvidencedNode>> {
     let found = connection
@@ -74,21 +61,9 @@ pub(crate) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<Eviden
         .query_row([id.0.into_bytes()], rows::node)
         .optional()?;
     let Some(node) = found else { return Ok(None) };
-    let evidence = connection
-        .prepare_cached(
-            "SELECT e.quote, e.span_start, e.span_end, m.id
-             FROM node_evidence e JOIN recall_messages m ON m.seq = e.message_seq
-             WHERE e.node_seq = ?1 AND m.deleted_at IS NULL ORDER BY e.message_seq, e.span_start",
-        )?
-        .query_map([node.seq], rows::evidence)?
-        .collect::<Result<_>>()?;
-    let filling = connection
-        .prepare_cached(
-            "SELECT n.id FROM concept_node_filling f JOIN concept_nodes n ON n.seq = f.event_seq
-             WHERE f.thought_seq = ?1 AND f.orphaned = 0 AND n.deleted_at IS NULL ORDER BY f.event_seq",
-        )?
-        .query_map([node.seq], |row| rows::uuid(row, 0).map(NodeId))?
-        .collect::<Result<_>>()?;
+    let mut origins = BTreeMap::new();
+    node_pages::add_evidence_and_filling(connection, &[node.seq], &mut origins)?;
+    let NodeOrigin { evidence, filling, .. } = origins.remove(&node.seq).unwrap_or_default();
     Ok(Some(EvidencedNode { node, evidence, filling }))
 }
 

@@ -93,6 +93,7 @@ pub(crate) fn appends(
     connection: &Connection,
     scope: &Scope,
     label: CoreBlockLabel,
+    before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<CoreBlockAppend>> {
     let append = |row: &Row<'_>| {
@@ -108,9 +109,18 @@ pub(crate) fn appends(
     connection
         .prepare_cached(
             "SELECT number, content, version, edited_by, created_at FROM core_block_appends
-             WHERE persona_id = ?1 AND user_id IS ?2 AND label = ?3 ORDER BY number DESC LIMIT ?4",
+             WHERE persona_id = ?1 AND user_id IS ?2 AND label = ?3 AND number < ?4 ORDER BY number DESC LIMIT ?5",
         )?
-        .query_map(params![scope.persona.as_str(), owner_of(scope, label), label.as_str(), limit], append)?
+        .query_map(
+            params![
+                scope.persona.as_str(),
+                owner_of(scope, label),
+                label.as_str(),
+                before.unwrap_or(i64::MAX),
+                limit
+            ],
+            append,
+        )?
         .collect()
 }
 

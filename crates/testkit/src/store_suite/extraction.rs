@@ -243,15 +243,15 @@ pub async fn a_refused_memory_waits_for_a_person(store: &dyn Store) -> Outcome {
     let mut commit = stage.extraction(&session, 2, Vec::new());
     commit.rejected = vec![first.clone(), second.clone()];
     store.commit_extraction(commit).await?;
-    assert_eq!(store.rejected(&stage.scope, 5).await?, [second.clone(), first.clone()]);
-    assert!(store.rejected(&stage.other, 5).await?.is_empty());
+    assert_eq!(store.rejected(&stage.scope, None, 5).await?, [second.clone(), first.clone()]);
+    assert!(store.rejected(&stage.other, None, 5).await?.is_empty());
 
     assert_eq!(store.settle_rejected(second.id, None, at(3)).await?, CommitOutcome::Committed);
     let mut approved = stage.event("user's grandmother died", &message);
     approved.evidence.clear();
     let outcome = store.settle_rejected(first.id, Some(approved.clone()), at(4)).await?;
     assert_eq!(outcome, CommitOutcome::Committed);
-    assert!(store.rejected(&stage.scope, 5).await?.is_empty());
+    assert!(store.rejected(&stage.scope, None, 5).await?.is_empty());
     let node = store.node(approved.id).await?.ok_or("the person's word is its evidence")?.node;
     assert_eq!((node.source_session_id, node.created_at), (Some(session.id), at(4)));
     let waiting: Vec<_> = store.nodes_without_vector("any", 5).await?.iter().map(|node| node.id).collect();

@@ -281,7 +281,7 @@ pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
     assert_eq!(done.taken.left_core_blocks, [CoreBlockLabel::User]);
     assert_eq!(store.core_blocks(&stage.scope).await?.user, "likes zebras", "a person's own words");
     assert_eq!(store.node(horse.id).await?.and_then(|found| found.node.superseded_by), None);
-    assert!(store.rejected(&stage.scope, 5).await?.is_empty());
+    assert!(store.rejected(&stage.scope, None, 5).await?.is_empty());
     assert_eq!(store.session(session.id).await?.and_then(|session| session.summary), None);
     assert_eq!(store.message(theirs.id).await?, Some(theirs), "other people's memory is not touched");
     assert!(forget(&stage, text("zebra"), ForgetMode::Cascade).await?.taken.is_empty());
@@ -388,14 +388,14 @@ pub async fn an_edit_of_a_core_block_can_be_forgotten(store: &dyn Store) -> Outc
     for (text, seconds) in [("too much", 1), ("enough", 2)] {
         store.write_core_block(&stage.scope, CoreBlockLabel::User, text, "owner", at(seconds)).await?;
     }
-    let edits = store.core_block_appends(&stage.scope, CoreBlockLabel::User, 5).await?;
+    let edits = store.core_block_appends(&stage.scope, CoreBlockLabel::User, None, 5).await?;
     assert_eq!(edits.iter().map(|edit| edit.content.as_str()).collect::<Vec<_>>(), ["enough", "too much"]);
     let first = edits[1].id;
     assert!(!store.forget_core_block_append(&stage.scope, CoreBlockLabel::Style, first).await?);
     assert!(!store.forget_core_block_append(&stage.other, CoreBlockLabel::User, first).await?);
     assert!(store.forget_core_block_append(&stage.scope, CoreBlockLabel::User, first).await?);
     assert!(!store.forget_core_block_append(&stage.scope, CoreBlockLabel::User, first).await?);
-    assert_eq!(store.core_block_appends(&stage.scope, CoreBlockLabel::User, 5).await?, edits[..1]);
+    assert_eq!(store.core_block_appends(&stage.scope, CoreBlockLabel::User, None, 5).await?, edits[..1]);
     assert_eq!(store.core_blocks(&stage.scope).await?.user, "enough");
     let kinds = [NodeKind::Event, NodeKind::Thought];
     assert!(store.nodes_before(&stage.scope, &kinds, None, 5).await?.is_empty());

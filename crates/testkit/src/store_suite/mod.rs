@@ -11,6 +11,7 @@ mod extraction;
 mod forgetting;
 mod graph;
 mod hub;
+mod pages;
 mod people;
 mod personas;
 mod proactive;
@@ -68,6 +69,10 @@ pub use hub::{
     an_act_of_the_hub_is_whole_or_not_at_all, an_erasure_is_not_taken_back_by_an_older_one,
     conflicts_wait_until_they_are_settled, labels_instances_and_snapshots_are_kept,
     pieces_follow_their_document, the_diary_tells_every_event_once,
+};
+pub use pages::{
+    entities_are_paged_with_the_open_ones_first, nodes_are_paged_by_subject,
+    refused_memories_and_edits_are_paged,
 };
 pub use people::{
     a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
@@ -139,6 +144,7 @@ macro_rules! store_suite {
             an_extraction_is_written_once, an_extraction_needs_a_claim, evidence_that_is_gone_is_left_out,
             a_superseded_node_stays_in_history, what_was_said_earlier_never_replaces_what_was_said_later, a_merged_mention_is_counted, a_taken_name_stays_where_it_is,
             a_refused_memory_waits_for_a_person,
+            nodes_are_paged_by_subject, entities_are_paged_with_the_open_ones_first, refused_memories_and_edits_are_paged,
             a_correction_keeps_the_old_text_and_can_be_taken_back, texts_find_what_they_say_that_was_replaced, a_pin_is_set_and_taken_away,
             a_merge_taken_back_makes_two_memories_again,
             a_supersession_is_taken_back_and_never_goes_in_a_circle, an_approved_memory_is_written_whole,

@@ -55,6 +55,7 @@ impl ForgetStore for FakeStore {
         &self,
         _scope: &Scope,
         _label: CoreBlockLabel,
+        _before: Option<i64>,
         _limit: u32,
     ) -> Result<Vec<CoreBlockAppend>, StoreError> {
         refused()

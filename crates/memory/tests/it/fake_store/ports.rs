@@ -37,11 +37,24 @@ impl NodeStore for FakeStore {
         refused()
     }
 
+    async fn node_page(&self, _scope: &Scope, _query: NodePageQuery) -> Answer<(Vec<Node>, u64)> {
+        refused()
+    }
+
+    async fn node_origins(&self, _nodes: &[i64]) -> Answer<BTreeMap<i64, NodeOrigin>> {
+        refused()
+    }
+
     async fn said_at(&self, _nodes: &[i64]) -> Answer<BTreeMap<i64, Timestamp>> {
         refused()
     }
 
-    async fn rejected(&self, _scope: &Scope, _limit: u32) -> Answer<Vec<RejectedMemory>> {
+    async fn rejected(
+        &self,
+        _scope: &Scope,
+        _before: Option<(Timestamp, RejectedId)>,
+        _limit: u32,
+    ) -> Answer<Vec<RejectedMemory>> {
         refused()
     }
 
@@ -69,6 +82,15 @@ impl EntityStore for FakeStore {
             })
         });
         Ok(hits.collect())
+    }
+
+    async fn entity_page(
+        &self,
+        _scope: &Scope,
+        _below: Option<EntityPlace>,
+        _limit: u32,
+    ) -> Answer<Vec<Entity>> {
+        refused()
     }
 
     async fn entities(&self, _scope: &Scope, _limit: u32) -> Answer<Vec<Entity>> {

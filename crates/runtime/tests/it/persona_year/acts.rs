@@ -161,7 +161,7 @@ impl Year {
     }
 
     async fn decide(&mut self, scope: &Scope) {
-        let rejected = self.house.store.database.rejected(scope, 20).await.unwrap();
+        let rejected = self.house.store.database.rejected(scope, None, 20).await.unwrap();
         let Some(memory) = self.dice.any(&rejected) else { return };
         let runtime = self.house.runtime.clone();
         let approves = self.dice.chance(60);

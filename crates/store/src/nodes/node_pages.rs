@@ -1,0 +1,106 @@
+//! Pages of nodes, and the words and events that nodes depend on.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use memory::identifiers::{NodeId, TurnId};
+use memory::nodes::{Node, Subject};
+use memory::ports::{NodeOrigin, NodePageQuery};
+
+use crate::engine::sql::{Connection, Result, params};
+use crate::rows::{self, StoredEnum, node_columns};
+
+/// Times at which the evidence of nodes was said.
+pub(crate) fn said_at(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<i64, Timestamp>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT n.seq, COALESCE(
+             (SELECT MAX(m.created_at) FROM node_evidence e JOIN recall_messages m ON m.seq = e.message_seq
+              WHERE e.node_seq = n.seq),
+             (SELECT s.last_message_at FROM sessions s
+              WHERE s.id = n.source_session_id AND s.channel_id LIKE 'import-%'),
+             n.created_at)
+         FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value",
+    )?;
+    let times =
+        statement.query_map(params![rows::to_json(&seqs)?], |row| Ok((row.get(0)?, rows::time(row, 1)?)))?;
+    times.collect()
+}
+
+/// Evidence, cited events and times of nodes, by the nodes' numbers.
+pub(crate) fn origins(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<i64, NodeOrigin>> {
+    let mut origins: BTreeMap<i64, NodeOrigin> = BTreeMap::new();
+    add_evidence_and_filling(connection, seqs, &mut origins)?;
+    for (seq, said_at) in said_at(connection, seqs)? {
+        origins.entry(seq).or_default().said_at = Some(said_at);
+    }
+    let mut imported = connection.prepare_cached(
+        "SELECT n.seq FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value
+             JOIN sessions s ON s.id = n.source_session_id
+         WHERE s.channel_id LIKE 'import-%'",
+    )?;
+    for seq in imported.query_map(params![rows::to_json(&seqs)?], |row| row.get(0))? {
+        origins.entry(seq?).or_default().is_imported = true;
+    }
+    Ok(origins)
+}
+
+/// Adds evidence and cited events of nodes to their origins.
+pub(super) fn add_evidence_and_filling(
+    connection: &Connection,
+    seqs: &[i64],
+    origins: &mut BTreeMap<i64, NodeOrigin>,
+) -> Result<()> {
+    let seqs = rows::to_json(&seqs)?;
+    let mut evidence = connection.prepare_cached(
+        "SELECT e.quote, e.span_start, e.span_end, m.id, e.node_seq, m.turn_id
+         FROM json_each(?1) j CROSS JOIN node_evidence e ON e.node_seq = j.value
+             JOIN recall_messages m ON m.seq = e.message_seq
+         WHERE m.deleted_at IS NULL ORDER BY e.node_seq, e.message_seq, e.span_start",
+    )?;
+    let quoted = evidence.query_map(params![seqs], |row| {
+        Ok((row.get(4)?, rows::evidence(row)?, rows::optional_uuid(row, 5)?.map(TurnId)))
+    })?;
+    for quoted in quoted {
+        let (seq, evidence, turn) = quoted?;
+        let origin = origins.entry(seq).or_default();
+        if origin.evidence.is_empty() {
+            origin.turn = turn;
+        }
+        origin.evidence.push(evidence);
+    }
+    let mut filling = connection.prepare_cached(
+        "SELECT f.thought_seq, n.id
+         FROM json_each(?1) j CROSS JOIN concept_node_filling f ON f.thought_seq = j.value
+             JOIN concept_nodes n ON n.seq = f.event_seq
+         WHERE f.orphaned = 0 AND n.deleted_at IS NULL ORDER BY f.thought_seq, f.event_seq",
+    )?;
+    for cited in filling.query_map(params![seqs], |row| Ok((row.get(0)?, NodeId(rows::uuid(row, 1)?))))? {
+        let (seq, id) = cited?;
+        origins.entry(seq).or_default().filling.push(id);
+    }
+    Ok(())
+}
+
+/// A page of live nodes, superseded ones too, newest first; and the number of them on all pages.
+pub(crate) fn page(connection: &Connection, scope: i64, query: &NodePageQuery) -> Result<(Vec<Node>, u64)> {
+    let subjects: Vec<&str> = match query.subject {
+        Some(subject) => vec![subject.as_str()],
+        None => Subject::ALL.iter().map(|subject| subject.as_str()).collect(),
+    };
+    let (kind, subjects) = (query.kind.as_str(), rows::to_json(&subjects)?);
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT ",
+        node_columns!(),
+        " FROM concept_nodes n
+         WHERE n.scope = ?1 AND n.type = ?2 AND n.subject IN (SELECT atom FROM json_each(?3)) AND n.seq < ?4
+           AND n.deleted_at IS NULL ORDER BY n.seq DESC LIMIT ?5 OFFSET ?6"
+    ))?;
+    let below = query.below.unwrap_or(i64::MAX);
+    let key = params![scope, kind, subjects, below, query.limit, query.skip];
+    let nodes = statement.query_map(key, rows::node)?.collect::<Result<_>>()?;
+    let mut total = connection.prepare_cached(
+        "SELECT count(*) FROM concept_nodes
+         WHERE scope = ?1 AND type = ?2 AND subject IN (SELECT atom FROM json_each(?3)) AND deleted_at IS NULL",
+    )?;
+    Ok((nodes, total.query_row(params![scope, kind, subjects], |row| row.get(0))?))
+}
