@@ -44,11 +44,21 @@ pub(crate) fn named_database(url: &str, config: &Config, home: &Home) -> anyhow:
 }
 
 fn password(config: &Config) -> anyhow::Result<Option<String>> {
-    match config.storage.password_env.as_str() {
-        "" => Ok(None),
-        variable => std::env::var(variable).map(Some).with_context(|| {
+    match (config.storage.password_env.as_str(), config.storage.password_file.as_str()) {
+        ("", "") => Ok(None),
+        (variable, "") => std::env::var(variable).map(Some).with_context(|| {
             format!("storage.password_env names {variable}, which is not set in the environment; set it, or unset the key")
         }),
+        ("", path) => {
+            let content = std::fs::read_to_string(path)
+                .with_context(|| format!("storage.password_file names {path}, which can't be read"))?;
+            // Editors end a file with a newline, which is not part of the password.
+            match content.trim_end_matches(['\r', '\n']) {
+                "" => anyhow::bail!("storage.password_file names {path}, which is empty"),
+                password => Ok(Some(password.to_owned())),
+            }
+        }
+        _ => anyhow::bail!("storage.password_env and storage.password_file are both set; unset one of them"),
     }
 }
 

@@ -11,6 +11,7 @@ use reqwest::Method;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use server::mcp::{HubSocket, ToolContext};
 use server::{ActiveModels, ServerParts, Tls, Tokens, listen_at};
+use store::HomeDatabase;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{Run, Shared};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
+use crate::database::home_database;
 use crate::home::{Home, HomeLock, RunFile};
 use crate::language_model::LlmSummary;
 use crate::lifecycle;
@@ -39,6 +41,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
         tracing::warn!("an unfinished backup could not be removed: {error}");
     }
     let owner = home.owner_credential(random_bytes)?;
+    let database = home_database(config, home)?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let listener = listen(config, asked, &owner).await?;
     let port = listener.local_addr()?.port();
@@ -63,7 +66,7 @@ pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &R
     if asked.open {
         open_page(home, &login);
     }
-    print_address(shared, home, &wired, &hosts, &url, &login);
+    print_address(shared, &database, home, &wired, &hosts, &url, &login);
     let outcome = tokio::select! {
         // An order to stop over the API ends the server as well, which is no failure then.
         biased;
@@ -294,6 +297,7 @@ fn server_parts(
 
 fn print_address(
     shared: &Shared,
+    database: &HomeDatabase,
     home: &Home,
     wired: &Services,
     channel_hosts: &[String],
@@ -307,8 +311,19 @@ fn print_address(
     let model = wired.model_state();
     let vectors = wired.embedding.host().map(|host| format!("{host} for vectors"));
     let hub = wired.hub.followed_hub().map(|hub| format!("{hub} for shared documents"));
-    let hosts: Vec<String> = vectors
+    let (memory, memory_host) = match database {
+        HomeDatabase::File(_) => (home.folder().display().to_string(), None),
+        HomeDatabase::Server(address) => {
+            let hosts = || format!("{} for the memory", address.hosts().join(", "));
+            (
+                format!("{address}; files in {}", home.folder().display()),
+                address.leaves_the_machine().then(hosts),
+            )
+        }
+    };
+    let hosts: Vec<String> = memory_host
         .into_iter()
+        .chain(vectors)
         .chain(wired.voice_hosts.clone())
         .chain(channel_hosts.iter().cloned())
         .chain(hub)
@@ -323,7 +338,7 @@ fn print_address(
         None => format!("no language model; {others}"),
     };
     println!("EchoVessel {} is running at {url}", env!("CARGO_PKG_VERSION"));
-    println!("  memory    {}", home.folder().display());
+    println!("  memory    {memory}");
     println!("  talks to  {talks_to}");
     if let Some(notice) = model.notice() {
         println!("  model     {notice}");

@@ -107,10 +107,13 @@ section!(
 section!(
     /// The database, and backups of it.
     Storage {
-        /// `sqlite` for the file in the home, `sqlite:///path`, or `postgres://user@host:port/database`.
+        /// `sqlite` for the file in the home, `sqlite:///path`, or `postgres://user@host:port/database`; several hosts are
+        /// separated by commas.
         url: String = "sqlite".to_owned(),
         /// Environment variable that holds the password of the database server.
         password_env: String = String::new(),
+        /// File that holds this password, as secrets are mounted into containers.
+        password_file: String = String::new(),
         /// Connections to the database server, 2 to 1000.
         pool: u16 = 16,
     }

@@ -218,3 +218,36 @@ async fn variable_without_password_is_named() {
 async fn text_is_imported_into_server() {
     crate::import_pipeline::text_becomes_memory(on_server).await;
 }
+
+/// The address of an empty database whose user needs a password, and a file with the password.
+fn with_password(home: &Home) -> (String, std::path::PathBuf) {
+    let database = fresh_database().unwrap().unwrap();
+    let user = format!("guest_{}", std::process::id());
+    query(&database, &format!("DROP ROLE IF EXISTS {user}")).unwrap();
+    query(&database, &format!("CREATE ROLE {user} LOGIN PASSWORD 'blue gate 7'")).unwrap();
+    query(&database, &format!("GRANT ALL ON SCHEMA public TO {user}")).unwrap();
+    let file = home.log().with_file_name("database-password");
+    std::fs::write(&file, "blue gate 7\n").unwrap();
+    (database.replace("user=echovessel", &format!("user={user}")), file)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn password_is_read_from_a_file() {
+    let home = Home::new();
+    let (url, file) = with_password(&home);
+    let without = Settings::offline().key("storage.url", &url);
+    let found = database_finding(&home, &without).await;
+    assert!(found["said"].as_str().unwrap().contains("storage.password_file"), "{found}");
+    let settings = without.key("storage.password_file", file.to_str().unwrap());
+    let daemon = Daemon::start(&home, &settings).await;
+    daemon.say("self", "hello").await;
+    daemon.kill();
+
+    std::fs::write(&file, "\n").unwrap();
+    let found = database_finding(&home, &settings).await;
+    assert!(found["said"].as_str().unwrap().contains("which is empty"), "{found}");
+    let both = settings.key("storage.password_env", "HOME");
+    let found = database_finding(&home, &both).await;
+    assert!(found["said"].as_str().unwrap().contains("unset one of them"), "{found}");
+}

@@ -88,7 +88,12 @@ impl Readers {
 /// One snapshot for all that the work asks. Its two statements stay prepared, which those of a
 /// [`rusqlite::Transaction`] do not.
 fn read(connection: &Connection, work: Work) -> Result<(), Failure> {
-    connection.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+    let begin = || connection.prepare_cached("BEGIN DEFERRED")?.execute([]);
+    match begin() {
+        // A thread that rests does not see that its connection ends; another is made at the beginning.
+        Err(error) if error.is_lost_connection() => begin()?,
+        begun => begun?,
+    };
     let result = work(connection);
     // After a failing device it is over already.
     if connection.is_in_transaction() {

@@ -3,6 +3,7 @@
 
 mod clearing;
 mod faults;
+mod hosts;
 mod tls;
 
 use std::collections::BTreeSet;
@@ -161,6 +162,8 @@ fn addresses_with_passwords_or_without_database_are_refused() {
         ("postgres://anna@192.0.2.7/home?sslmode=prefer", "sslmode is"),
         ("postgres://anna@host/home?sslrootcert=%2Fnowhere%2Froots.pem", "/nowhere/roots.pem"),
         ("mysql://anna@host/home", "not an address"),
+        ("postgres://anna@one,two/home?port=5432,5433,5434", "one port for all hosts"),
+        ("postgres://anna@one,two/home?target_session_attrs=read-only", "a home is written"),
     ] {
         let reason = ServerAddress::parse(url, None).unwrap_err().to_string();
         assert!(reason.contains(wanted) && !reason.contains("secret"), "{reason}");
@@ -170,6 +173,7 @@ fn addresses_with_passwords_or_without_database_are_refused() {
         "postgres://anna@host/home?sslmode=require",
         "postgres://anna@host/home?sslmode=verify-full&connect_timeout=3",
         "postgres://anna@localhost,host/home",
+        "postgres://anna@localhost/home?target_session_attrs=any",
     ] {
         ServerAddress::parse(url, None).unwrap();
     }
@@ -180,4 +184,10 @@ fn addresses_with_passwords_or_without_database_are_refused() {
     let address = ServerAddress::parse(url, Some("secret")).unwrap();
     assert_eq!(address.to_string(), "database \"home\" on the PostgreSQL server host");
     assert!(!format!("{address:?}").contains("secret"));
+    for url in ["postgres://anna@one:5433,two:5434/home", "postgres:///home?host=one,two&user=anna&port=5433"]
+    {
+        let address = ServerAddress::parse(url, None).unwrap();
+        assert_eq!(address.to_string(), "database \"home\" on the PostgreSQL servers one, two");
+        assert!(address.leaves_the_machine());
+    }
 }

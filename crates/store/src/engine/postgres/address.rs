@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use memory::ports::StoreError;
-use tokio_postgres::config::{Config, Host, SslMode};
+use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 
 use super::Server;
@@ -14,14 +14,16 @@ use super::tls::Tls;
 use crate::engine::sql::Error;
 
 /// Time that a server has to accept a connection.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same for each of several hosts: the next one must be tried before those who wait give up.
+const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(4);
 /// Silence after which a connection counts as lost.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
 
 /// A database on a PostgreSQL server, with the password that opens it. Shown without the password.
 #[derive(Clone)]
 pub struct ServerAddress {
-    pub(super) config: Box<Config>,
+    config: Box<Config>,
     /// `None`: connections are not encrypted.
     pub(super) tls: Option<Tls>,
 }
@@ -35,7 +37,8 @@ struct Encryption {
 
 impl ServerAddress {
     /// Reads `postgres://user@host:port/database?sslmode=…&sslrootcert=…`. A password in it is refused: it comes from the
-    /// environment. Beyond this machine connections are encrypted and the server is verified, unless the address says otherwise.
+    /// environment or from a file. Beyond this machine connections are encrypted and the server is verified, unless the address
+    /// says otherwise. Of several hosts, separated by commas, the first that takes writes serves.
     ///
     /// # Errors
     /// [`StoreError::Unusable`] with what is wrong in the address. It never contains the password.
@@ -50,7 +53,8 @@ impl ServerAddress {
         let mut config: Config = url.parse().map_err(|_| wrong("not an address of a PostgreSQL database"))?;
         if config.get_password().is_some() {
             return Err(wrong(
-                "it holds a password; name the variable that holds it in storage.password_env",
+                "it holds a password; name the variable that holds it in storage.password_env, or its file in \
+                 storage.password_file",
             ));
         }
         if config.get_dbname().is_none_or(str::is_empty) || config.get_user().is_none_or(str::is_empty) {
@@ -59,6 +63,17 @@ impl ServerAddress {
         if config.get_hosts().is_empty() {
             return Err(wrong("the host is missing"));
         }
+        let hosts = config.get_hosts().len();
+        if config.get_ports().len() > 1 && config.get_ports().len() != hosts {
+            return Err(wrong("give one port for all hosts, or one for each"));
+        }
+        match config.get_target_session_attrs() {
+            TargetSessionAttrs::ReadOnly => {
+                return Err(wrong("a home is written, so target_session_attrs is read-write or any"));
+            }
+            _ if hosts > 1 => config.target_session_attrs(TargetSessionAttrs::ReadWrite),
+            _ => &mut config,
+        };
         let is_verified = encryption.roots.is_some() || leaves_the_machine(&config);
         let tls = match encryption.mode.as_deref() {
             Some("disable") => None,
@@ -73,16 +88,66 @@ impl ServerAddress {
         };
         let tls = tls.transpose().map_err(|reason| wrong(&reason))?;
         let mode = if tls.is_some() { SslMode::Require } else { SslMode::Disable };
-        config.ssl_mode(mode).connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVES_IDLE);
-        config
-            .keepalives_interval(KEEPALIVES_IDLE / 2)
-            .keepalives_retries(3)
-            .tcp_user_timeout(KEEPALIVES_IDLE * 3);
-        config.application_name("echovessel");
+        config.ssl_mode(mode);
+        set_limits(&mut config);
         if let Some(password) = password {
             config.password(password);
         }
         Ok(Self { config: Box::new(config), tls })
+    }
+
+    /// The hosts, as they are written in the address.
+    pub fn hosts(&self) -> Vec<String> {
+        let name = |host: &Host| match host {
+            Host::Tcp(name) => name.clone(),
+            #[cfg(unix)]
+            Host::Unix(folder) => folder.display().to_string(),
+        };
+        self.config.get_hosts().iter().map(name).collect()
+    }
+
+    /// True if a host is not this machine.
+    pub fn leaves_the_machine(&self) -> bool {
+        leaves_the_machine(&self.config)
+    }
+
+    /// The hosts one by one, each with the time that it has to answer. The driver would spend all of it at the first host
+    /// that takes connections and says nothing.
+    pub(super) fn each_host(&self) -> Vec<(Config, Duration)> {
+        let hosts = self.config.get_hosts();
+        if let [_] = hosts {
+            return vec![(Config::clone(&self.config), CONNECT_TIMEOUT)];
+        }
+        let (ports, addresses) = (self.config.get_ports(), self.config.get_hostaddrs());
+        let alone = |(place, host): (usize, &Host)| {
+            let mut alone = Config::new();
+            match host {
+                Host::Tcp(name) => alone.host(name),
+                #[cfg(unix)]
+                Host::Unix(folder) => alone.host_path(folder),
+            };
+            if let Some(port) = ports.get(place).or_else(|| ports.first()) {
+                alone.port(*port);
+            }
+            if let Some(address) = addresses.get(place) {
+                alone.hostaddr(*address);
+            }
+            alone.user(self.config.get_user().unwrap_or_default());
+            alone.dbname(self.config.get_dbname().unwrap_or_default());
+            if let Some(options) = self.config.get_options() {
+                alone.options(options);
+            }
+            if let Some(password) = self.config.get_password() {
+                alone.password(password);
+            }
+            alone
+                .ssl_mode(self.config.get_ssl_mode())
+                .channel_binding(self.config.get_channel_binding())
+                .target_session_attrs(self.config.get_target_session_attrs());
+            set_limits(&mut alone);
+            (alone, CONNECT_TIMEOUT_OF_SEVERAL)
+        };
+        hosts.iter().enumerate().map(alone).collect()
     }
 
     pub(crate) fn connect(&self) -> Result<Server, StoreError> {
@@ -96,8 +161,8 @@ impl ServerAddress {
         };
         let reason = match state {
             Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
-                "the server refused the user or the password; check storage.url and the variable that \
-                 storage.password_env names"
+                "the server refused the user or the password; check storage.url and the variable or file that \
+                 storage.password_env or storage.password_file names"
             }
             Some(&SqlState::INVALID_CATALOG_NAME) => {
                 "the server has no such database; create it, empty and in UTF-8, or correct storage.url"
@@ -108,11 +173,15 @@ impl ServerAddress {
             Some(&SqlState::CANNOT_CONNECT_NOW) => "the server is starting or stopping; try again",
             Some(_) => "the server refused the connection",
             None if is_about_password(error) => {
-                "the server asks for a password; name the variable that holds it in storage.password_env"
+                "the server asks for a password; name the variable that holds it in storage.password_env, or its file in \
+                 storage.password_file"
             }
             None if error.to_string().contains("TLS") => {
                 "the connection can't be encrypted: the server offers no TLS, or its certificate is not one that sslmode and \
                  sslrootcert in storage.url allow"
+            }
+            None if error.to_string().contains("allow writes") => {
+                "none of the hosts takes writes; the primary server is missing or has not been promoted yet"
             }
             None => "the server can't be reached; check that it runs and that storage.url is right",
         };
@@ -120,7 +189,17 @@ impl ServerAddress {
     }
 }
 
-/// Takes what is about encryption out of the address.
+/// Sets what is the same for every connection of this program.
+fn set_limits(config: &mut Config) {
+    config
+        .application_name("echovessel")
+        .keepalives_idle(KEEPALIVES_IDLE)
+        .keepalives_interval(KEEPALIVES_IDLE / 2)
+        .keepalives_retries(3)
+        .tcp_user_timeout(KEEPALIVES_IDLE * 3);
+}
+
+/// Takes what is about encryption out of the address, and writes a list of hosts as the driver reads it.
 fn take_encryption(url: &str) -> (String, Encryption) {
     let mut encryption = Encryption::default();
     let Some((address, parameters)) = url.split_once('?') else { return (url.to_owned(), encryption) };
@@ -129,7 +208,8 @@ fn take_encryption(url: &str) -> (String, Encryption) {
         match parameter.split_once('=') {
             Some(("sslmode", mode)) => encryption.mode = Some(mode.to_owned()),
             Some(("sslrootcert", path)) => encryption.roots = Some(decoded(path).into()),
-            _ => others.push(parameter),
+            Some(("host", hosts)) => others.extend(hosts.split(',').map(|host| format!("host={host}"))),
+            _ => others.push(parameter.to_owned()),
         }
     }
     let separator = if others.is_empty() { "" } else { "?" };
@@ -177,14 +257,9 @@ fn is_about_password(error: &Error) -> bool {
 
 impl fmt::Display for ServerAddress {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let host = match self.config.get_hosts().first() {
-            Some(Host::Tcp(name)) => name.clone(),
-            #[cfg(unix)]
-            Some(Host::Unix(folder)) => folder.display().to_string(),
-            _ => String::new(),
-        };
-        let database = self.config.get_dbname().unwrap_or_default();
-        write!(out, "database {database:?} on the PostgreSQL server {host}")
+        let (hosts, database) = (self.hosts(), self.config.get_dbname().unwrap_or_default());
+        let servers = if hosts.len() > 1 { "servers" } else { "server" };
+        write!(out, "database {database:?} on the PostgreSQL {servers} {}", hosts.join(", "))
     }
 }
 

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 
 use crate::engine::sql::{Error, Parameters, Result, Row, WordDialect};
 
@@ -94,12 +95,17 @@ impl Server {
         match self.runtime.block_on(async { tokio::time::timeout(limit, answer).await }) {
             Ok(answered) => Ok(answered?),
             Err(_) => {
-                self.driver.borrow().abort();
-                // Lets the aborted task go, and the socket with it.
-                self.runtime.block_on(tokio::task::yield_now());
+                self.hang_up();
                 Err(Error::NoAnswer(limit))
             }
         }
+    }
+
+    /// Ends the connection. The next transaction makes another.
+    fn hang_up(&self) {
+        self.driver.borrow().abort();
+        // Lets the aborted task go, and the socket with it.
+        self.runtime.block_on(tokio::task::yield_now());
     }
 
     /// Limits how long answers may take from now on, also after a reconnect.
@@ -176,6 +182,17 @@ impl Server {
         Ok(changed.unwrap_or(0))
     }
 
+    /// A setting of the session; `None` if nobody has set it.
+    fn setting(&self, name: &str) -> Result<Option<String>> {
+        let answers =
+            self.wait(self.client.borrow().simple_query(&format!("SELECT current_setting('{name}', true)")))?;
+        let value = answers.iter().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        Ok(value.map(str::to_owned))
+    }
+
     /// Notes what a statement does to the transaction, which the protocol's client does not say. Where one begins, a
     /// connection that was lost is made again.
     pub(crate) fn note(&self, statement: &str) -> Result<()> {
@@ -233,7 +250,16 @@ impl Server {
         let number = self.commits.get() + 1;
         let noted = self.change(&format!(
             "BEGIN; UPDATE writer SET commits = {number}, seen_at = clock_timestamp() WHERE program = '{program}'"
-        ))?;
+        ));
+        let noted = match noted {
+            // The server has become a replica: another of the hosts takes writes, or will soon.
+            Err(Error::Postgres(error)) if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {
+                self.in_transaction.set(false);
+                self.hang_up();
+                return Err(Error::NotCommitted);
+            }
+            noted => noted?,
+        };
         if noted != 1 {
             self.roll_back()?;
             return Err(Error::InUse);
@@ -296,18 +322,32 @@ impl Server {
     }
 }
 
-/// Connects, and has a task drive the connection.
+/// Connects to the first host that serves, and has a task drive the connection.
 async fn reach(address: &ServerAddress) -> Result<(Client, JoinHandle<()>)> {
-    let limit = address::CONNECT_TIMEOUT;
+    let mut outcome = Err(Error::NotCommitted);
+    for (host, limit) in address.each_host() {
+        outcome = reach_host(address, &host, limit).await;
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+async fn reach_host(
+    address: &ServerAddress,
+    host: &Config,
+    limit: Duration,
+) -> Result<(Client, JoinHandle<()>)> {
     // If the connection ends, every pending request fails, so the result of the task itself is not needed.
     let connecting = async {
         Ok::<_, tokio_postgres::Error>(match &address.tls {
             Some(tls) => {
-                let (client, connection) = address.config.connect(tls.clone()).await?;
+                let (client, connection) = host.connect(tls.clone()).await?;
                 (client, tokio::spawn(async move { drop(connection.await) }))
             }
             None => {
-                let (client, connection) = address.config.connect(NoTls).await?;
+                let (client, connection) = host.connect(NoTls).await?;
                 (client, tokio::spawn(async move { drop(connection.await) }))
             }
         })

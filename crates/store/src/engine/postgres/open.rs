@@ -110,7 +110,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// whether another program that has it is alive.
 pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
     let failed = |error: Error| Failure::from(error).of_write();
-    let mut connection = Connection::Postgres(Box::new(address.connect()?));
+    let mut connection = Connection::Postgres(Box::new(first_connection(address)?));
     let mut first_seen = None;
     loop {
         begin(&connection, address)?;
@@ -138,6 +138,24 @@ pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<S
         std::thread::park_timeout(LOOK_AGAIN);
         connection = reconnected(connection, address)?;
     }
+}
+
+/// A connection, once it is clear that each one has a session of its own. A pooler that changes sessions with every transaction
+/// would mix up prepared statements, time limits and the numbers of written rows.
+fn first_connection(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
+    let failed = |error: Error| address.refusal(&error);
+    let (first, second) = (address.connect()?, address.connect()?);
+    let mark = format!("{}", std::process::id());
+    first.execute_script(&format!("SET echovessel.session = '{mark}'")).map_err(failed)?;
+    let seen = second.setting("echovessel.session").map_err(failed)?;
+    first.execute_script("RESET echovessel.session").map_err(failed)?;
+    if seen.as_deref() == Some(mark.as_str()) {
+        return Err(StoreError::Unusable(format!(
+            "{address}: a pooler in transaction mode is in between, which mixes up sessions; give the address of the server \
+             itself, or set the pooler to pool_mode = session. Nothing was changed"
+        )));
+    }
+    Ok(first)
 }
 
 fn reconnected(
@@ -186,7 +204,7 @@ pub(crate) fn begin_home(
     replaces: bool,
 ) -> std::result::Result<Connection, StoreError> {
     let failed = |error: Error| Failure::from(error).of_write();
-    let connection = Connection::Postgres(Box::new(address.connect()?));
+    let connection = Connection::Postgres(Box::new(first_connection(address)?));
     begin(&connection, address)?;
     if holder_of(&connection, address)? != Holder::None {
         return Err(in_use(address));
@@ -243,7 +261,7 @@ pub(crate) fn in_use(address: &ServerAddress) -> StoreError {
 
 /// A connection that only reads, also beside a program that has the database.
 pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
-    let server = address.connect()?;
+    let server = first_connection(address)?;
     let failed = |error: Error| Failure::from(error).of_read();
     server.execute_script("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY").map_err(failed)?;
     let connection = Connection::Postgres(Box::new(server));

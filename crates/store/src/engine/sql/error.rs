@@ -70,11 +70,13 @@ impl Error {
     }
 }
 
-/// The server's own words, which the client's display leaves out.
+/// The server's own words or the cause, which the client's display leaves out.
 fn describe(error: &tokio_postgres::Error) -> String {
-    error
-        .as_db_error()
-        .map_or_else(|| error.to_string(), |error| format!("{} ({})", error.message(), error.code().code()))
+    match (error.as_db_error(), std::error::Error::source(error)) {
+        (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),
+        (None, Some(cause)) => format!("{error}: {cause}"),
+        (None, None) => error.to_string(),
+    }
 }
 
 fn is_about_the_network(error: &tokio_postgres::Error) -> bool {

@@ -134,7 +134,7 @@ fn forward(
     None
 }
 
-async fn open(address: &ServerAddress, options: StoreOptions) -> Outcome<(SqliteStore, Scope)> {
+pub(super) async fn open(address: &ServerAddress, options: StoreOptions) -> Outcome<(SqliteStore, Scope)> {
     let store = SqliteStore::open_on_server(address, options)?;
     let scope = Scope::new(PersonaId::new("luna")?, UserId::new("self")?);
     store.ensure_persona(&scope.persona, "Luna", Timestamp::UNIX_EPOCH).await?;
@@ -143,7 +143,7 @@ async fn open(address: &ServerAddress, options: StoreOptions) -> Outcome<(Sqlite
 }
 
 /// A second time it would be refused, because its id is there.
-fn message(scope: &Scope, number: u128) -> NewMessage {
+pub(super) fn message(scope: &Scope, number: u128) -> NewMessage {
     let at = Timestamp::from_second(1_700_000_000).unwrap_or_default();
     NewMessage {
         id: MessageId(Uuid::from_u128(number)),
