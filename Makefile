@@ -60,9 +60,9 @@ model: tools ## Fetches the embedding model.
 web: tools $(PAGE) ## Builds the page.
 
 .PHONY: bench
-bench: tools $(PAGE) ## Runs the benches and prints their figures.
+bench: tools $(PAGE) ## Runs the benches and prints their figures, also on a PostgreSQL server where its programs are installed.
 	@scripts/install-model
-	@cargo bench --workspace --locked
+	@beside=; ! scripts/with-postgres true 2> /dev/null || beside=scripts/with-postgres; $$beside cargo bench --workspace --locked
 	@cargo build --release --locked --package echovessel
 	@python3 e2e/mcp/measure.py $(PROGRAM)
 

@@ -1,5 +1,6 @@
 //! Prints what a turn and a session's consolidation cost beside the model, over real SQLite files:
 //! `cargo bench -p runtime`. Each figure stands beside its aim (design: budgets); `cargo xtask budgets` compares them.
+//! Beside a server (`scripts/with-postgres cargo bench -p runtime`) recall is measured there, too, with its round trips.
 //! Nothing here passes or fails by the clock. Names after `--` choose what is measured: `-- "1000 nodes" consolidation`.
 //!
 //! The past is made up from a seed, through the product's own commits, once: the files stay in the target folder (some
@@ -38,6 +39,11 @@ fn main() -> Result<(), Failed> {
             let past = Past { nodes, messages };
             if wanted(past.name()) {
                 recalling::measure(past, aim).await?;
+            }
+        }
+        if wanted("server".to_owned()) {
+            for nodes in [10_000, 100_000] {
+                recalling::measure_on_server(Past { nodes, messages: 0 }).await?;
             }
         }
         if wanted("search".to_owned()) {

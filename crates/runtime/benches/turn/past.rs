@@ -18,7 +18,8 @@ use memory::ports::{
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::text::index_terms;
 use memory::{PersonaId, Scope, UserId};
-use store::{SqliteStore, StoreOptions};
+use store::{CopySettings, HomeDatabase, ServerAddress, SqliteStore, StoreOptions, copy_home};
+use testkit::postgres::fresh_database;
 use testkit::{SequentialIds, SimulatedClock};
 
 use crate::Failed;
@@ -119,8 +120,21 @@ impl Home {
         Ok(Self { _copy: Some(folder), ..Self::at(&path, past, 2).await? })
     }
 
+    /// A copy on the server that the environment names; `None` without one.
+    pub(crate) async fn on_server(past: Past) -> Result<Option<Self>, Failed> {
+        let Some(database) = fresh_database()? else { return Ok(None) };
+        let address = ServerAddress::parse(&database, None)?;
+        let (from, to) = (HomeDatabase::File(made(past).await?), HomeDatabase::Server(address.clone()));
+        let copy = move || copy_home(&from, &to, CopySettings::default(), &mut |_| {});
+        tokio::task::spawn_blocking(copy).await??;
+        Ok(Some(Self::of(SqliteStore::open_on_server(&address, StoreOptions::default())?, past, 2)?))
+    }
+
     async fn at(path: &Path, past: Past, seed: u64) -> Result<Self, Failed> {
-        let store = SqliteStore::open(path, StoreOptions::default())?;
+        Self::of(SqliteStore::open(path, StoreOptions::default())?, past, seed)
+    }
+
+    fn of(store: SqliteStore, past: Past, seed: u64) -> Result<Self, Failed> {
         let start: Timestamp = "2020-01-01T00:00:00Z".parse()?;
         let hours = (past.nodes + past.messages).div_ceil(BATCH) + 1;
         let scope = Scope::new(PersonaId::new("default")?, UserId::new("self")?);

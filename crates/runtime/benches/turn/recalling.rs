@@ -55,6 +55,20 @@ pub(crate) async fn measure(past: Past, aim: &'static str) -> Result<(), Failed>
     home.close().await
 }
 
+/// The same in a copy on a PostgreSQL server, where there is one.
+pub(crate) async fn measure_on_server(past: Past) -> Result<(), Failed> {
+    let Some(home) = Home::on_server(past).await? else { return Ok(()) };
+    let mut bench = Bench::new(&home);
+    bench.report(format!("recall on a server, {}", past.name()), &QUESTIONS, true, "").await?;
+    let before = home.store.round_trips();
+    for question in QUESTIONS {
+        bench.recall(question, true).await?;
+    }
+    let each = (home.store.round_trips() - before) / QUESTIONS.len() as u64;
+    println!("| {:<52} | {each:>6} |", "its round trips, each");
+    home.close().await
+}
+
 /// Recall by words and vectors, in a home that is open.
 pub(crate) async fn report_recall(home: &Home, what: String) -> Result<(), Failed> {
     Bench::new(home).report(what, &QUESTIONS, true, "").await

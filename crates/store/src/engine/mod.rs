@@ -18,6 +18,7 @@ pub(crate) mod plans;
 mod statements;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -126,6 +127,11 @@ impl SqliteStore {
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
         Self::connect_all(address, options, postgres::open_for_reading)
+    }
+
+    /// Number of times that a connection has waited for the server's answer; 0 for a file.
+    pub fn round_trips(&self) -> u64 {
+        self.address.as_ref().map_or(0, |address| address.round_trips.load(Ordering::Relaxed))
     }
 
     fn connect_all(

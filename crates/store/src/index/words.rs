@@ -118,13 +118,10 @@ pub(crate) fn rows_beginning(
 }
 
 fn newest_matching(connection: &Connection, corpus: Corpus, query: &str, limit: u32) -> Result<Vec<i64>> {
+    let [of_messages, of_nodes] = connection.word_dialect().newest;
     let statement = match corpus {
-        Corpus::Messages => {
-            "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
-        }
-        Corpus::Nodes => {
-            "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
-        }
+        Corpus::Messages => of_messages,
+        Corpus::Nodes => of_nodes,
     };
     connection.prepare_cached(statement)?.query_map(params![query, limit], |row| row.get(0))?.collect()
 }
@@ -136,6 +133,17 @@ pub(crate) fn rows_holding(
     scope: i64,
     wanted: &RowSelection,
 ) -> Result<Vec<i64>> {
+    let group = |phrases: &Vec<Phrase>| {
+        let phrases: Vec<String> =
+            phrases.iter().filter_map(|phrase| query(connection, scope, phrase)).collect();
+        (!phrases.is_empty()).then(|| format!("({})", phrases.join(connection.word_dialect().or)))
+    };
+    let groups: Option<Vec<String>> = wanted.all_of.iter().map(group).collect();
+    let Some(groups) = groups.filter(|groups| !groups.is_empty()) else { return Ok(Vec::new()) };
+    let query = groups.join(connection.word_dialect().and);
+    let Some((first, last)) = wanted.span else {
+        return newest_matching(connection, corpus, &query, wanted.limit);
+    };
     let statement = match corpus {
         Corpus::Messages => {
             "SELECT rowid FROM message_words WHERE message_words MATCH ?1 AND rowid BETWEEN ?2 AND ?3
@@ -146,19 +154,9 @@ pub(crate) fn rows_holding(
              ORDER BY rowid DESC LIMIT ?4"
         }
     };
-    let group = |phrases: &Vec<Phrase>| {
-        let phrases: Vec<String> =
-            phrases.iter().filter_map(|phrase| query(connection, scope, phrase)).collect();
-        (!phrases.is_empty()).then(|| format!("({})", phrases.join(connection.word_dialect().or)))
-    };
-    let groups: Option<Vec<String>> = wanted.all_of.iter().map(group).collect();
-    let Some(groups) = groups.filter(|groups| !groups.is_empty()) else { return Ok(Vec::new()) };
-    let (first, last) = wanted.span.unwrap_or((i64::MIN, i64::MAX));
     connection
         .prepare_cached(statement)?
-        .query_map(params![groups.join(connection.word_dialect().and), first, last, wanted.limit], |row| {
-            row.get(0)
-        })?
+        .query_map(params![query, first, last, wanted.limit], |row| row.get(0))?
         .collect()
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use memory::ports::StoreError;
@@ -26,6 +28,8 @@ pub struct ServerAddress {
     config: Box<Config>,
     /// `None`: connections are not encrypted.
     pub(super) tls: Option<Tls>,
+    /// Number of times that a connection to it has waited for an answer. Clones count together.
+    pub(crate) round_trips: Arc<AtomicU64>,
 }
 
 /// Parameters of an address that say how connections are encrypted. The driver does not know all of them.
@@ -93,7 +97,7 @@ impl ServerAddress {
         if let Some(password) = password {
             config.password(password);
         }
-        Ok(Self { config: Box::new(config), tls })
+        Ok(Self { config: Box::new(config), tls, round_trips: Arc::default() })
     }
 
     /// The hosts, as they are written in the address.

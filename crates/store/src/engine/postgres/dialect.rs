@@ -12,10 +12,10 @@ const PARTS: &[(&str, &str)] = &[
         "INSERT INTO node_words (node_words, rowid, terms) VALUES ('delete', ?1, ?2)",
         "DELETE FROM node_words WHERE number = ?1 AND ?2::text IS NOT NULL",
     ),
-    ("message_words MATCH ?1", "terms @@ ?1::text::tsquery"),
-    ("node_words MATCH ?1", "terms @@ ?1::text::tsquery"),
-    ("hub_gram_words MATCH ?1", "terms @@ ?1::text::tsquery"),
-    ("hub_words MATCH ?1", "terms @@ ?1::text::tsquery"),
+    ("message_words MATCH ?1", "terms @@ (SELECT ?1::text::tsquery)"),
+    ("node_words MATCH ?1", "terms @@ (SELECT ?1::text::tsquery)"),
+    ("hub_gram_words MATCH ?1", "terms @@ (SELECT ?1::text::tsquery)"),
+    ("hub_words MATCH ?1", "terms @@ (SELECT ?1::text::tsquery)"),
     ("BEGIN IMMEDIATE", "BEGIN"),
     ("BEGIN DEFERRED", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
     (" AS INTEGER)", " AS BIGINT)"),
@@ -112,7 +112,7 @@ mod tests {
             ("FROM a v INDEXED BY an_index ON x", "FROM a v ON x"),
             (
                 "SELECT rowid FROM node_words WHERE node_words MATCH ?1 LIMIT ?2",
-                "SELECT number FROM node_words WHERE terms @@ $1::text::tsquery LIMIT $2",
+                "SELECT number FROM node_words WHERE terms @@ (SELECT $1::text::tsquery) LIMIT $2",
             ),
             ("SELECT a ||\n   ' \n ' || b\n FROM c", "SELECT a || ' \n ' || b FROM c"),
         ] {

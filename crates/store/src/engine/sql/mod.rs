@@ -186,6 +186,8 @@ pub(crate) struct WordDialect {
     pub(crate) phrase: fn(terms: &str, is_prefix: bool) -> String,
     pub(crate) or: &'static str,
     pub(crate) and: &'static str,
+    /// The newest ?2 rows that match ?1, of messages and of nodes.
+    pub(crate) newest: [&'static str; 2],
 }
 
 const FULL_TEXT: WordDialect = WordDialect {
@@ -194,6 +196,10 @@ const FULL_TEXT: WordDialect = WordDialect {
     },
     or: " OR ",
     and: " AND ",
+    newest: [
+        "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
+        "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
+    ],
 };
 
 /// A prepared statement of a [`Connection`].
