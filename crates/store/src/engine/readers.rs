@@ -88,16 +88,8 @@ impl Readers {
 /// One snapshot for all that the work asks. Its two statements stay prepared, which those of a
 /// [`rusqlite::Transaction`] do not.
 fn read(connection: &Connection, work: Work) -> Result<(), Failure> {
-    let begin = || connection.prepare_cached("BEGIN DEFERRED")?.execute([]);
-    match begin() {
-        // A thread that rests does not see that its connection ends; another is made at the beginning.
-        Err(error) if error.is_lost_connection() => begin()?,
-        begun => begun?,
-    };
+    connection.begin_read()?;
     let result = work(connection);
-    // After a failing device it is over already.
-    if connection.is_in_transaction() {
-        connection.prepare_cached("ROLLBACK")?.execute([])?;
-    }
+    connection.end_read()?;
     result
 }

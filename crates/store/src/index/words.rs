@@ -126,25 +126,14 @@ fn newest_matching(connection: &Connection, corpus: Corpus, query: &str, limit: 
     connection.prepare_cached(statement)?.query_map(params![query, limit], |row| row.get(0))?.collect()
 }
 
-/// The rows that a selection names, newest first.
+/// The rows that each selection names, newest first.
 pub(crate) fn rows_holding(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,
-    wanted: &RowSelection,
-) -> Result<Vec<i64>> {
-    let group = |phrases: &Vec<Phrase>| {
-        let phrases: Vec<String> =
-            phrases.iter().filter_map(|phrase| query(connection, scope, phrase)).collect();
-        (!phrases.is_empty()).then(|| format!("({})", phrases.join(connection.word_dialect().or)))
-    };
-    let groups: Option<Vec<String>> = wanted.all_of.iter().map(group).collect();
-    let Some(groups) = groups.filter(|groups| !groups.is_empty()) else { return Ok(Vec::new()) };
-    let query = groups.join(connection.word_dialect().and);
-    let Some((first, last)) = wanted.span else {
-        return newest_matching(connection, corpus, &query, wanted.limit);
-    };
-    let statement = match corpus {
+    wanted: &[RowSelection],
+) -> Result<Vec<Vec<i64>>> {
+    let in_span = match corpus {
         Corpus::Messages => {
             "SELECT rowid FROM message_words WHERE message_words MATCH ?1 AND rowid BETWEEN ?2 AND ?3
              ORDER BY rowid DESC LIMIT ?4"
@@ -154,10 +143,36 @@ pub(crate) fn rows_holding(
              ORDER BY rowid DESC LIMIT ?4"
         }
     };
-    connection
-        .prepare_cached(statement)?
-        .query_map(params![query, first, last, wanted.limit], |row| row.get(0))?
-        .collect()
+    let mut found = vec![Vec::new(); wanted.len()];
+    let (mut spans, mut places) = (Vec::new(), Vec::new());
+    for (place, wanted) in wanted.iter().enumerate() {
+        let Some(query) = query_of_selection(connection, scope, wanted) else { continue };
+        match wanted.span {
+            None => found[place] = newest_matching(connection, corpus, &query, wanted.limit)?,
+            Some((first, last)) => {
+                spans.push((query, first, last, wanted.limit));
+                places.push(place);
+            }
+        }
+    }
+    if !spans.is_empty() {
+        let rows = connection.prepare_cached(in_span)?.query_each(spans, |row| row.get(0))?;
+        for (place, rows) in places.into_iter().zip(rows) {
+            found[place] = rows;
+        }
+    }
+    Ok(found)
+}
+
+/// The query of a selection; `None` if it names nothing.
+fn query_of_selection(connection: &Connection, scope: i64, wanted: &RowSelection) -> Option<String> {
+    let group = |phrases: &Vec<Phrase>| {
+        let phrases: Vec<String> =
+            phrases.iter().filter_map(|phrase| query(connection, scope, phrase)).collect();
+        (!phrases.is_empty()).then(|| format!("({})", phrases.join(connection.word_dialect().or)))
+    };
+    let groups: Option<Vec<String>> = wanted.all_of.iter().map(group).collect();
+    groups.filter(|groups| !groups.is_empty()).map(|groups| groups.join(connection.word_dialect().and))
 }
 
 /// The phrase in the query language of the full-text index: a quoted string, inner quotes doubled.

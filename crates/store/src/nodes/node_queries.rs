@@ -203,13 +203,9 @@ fn newest_about<T>(
     let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
     let mut found = Vec::new();
     for statement in statements {
-        let mut statement = connection.prepare_cached(statement)?;
-        for subject in &subjects {
-            let key = params![scope, wanted.kind.as_str(), subject.as_str(), wanted.limit];
-            for row in statement.query_map(key, read)? {
-                found.push(row?);
-            }
-        }
+        let subjects =
+            subjects.iter().map(|subject| (scope, wanted.kind.as_str(), subject.as_str(), wanted.limit));
+        found.extend(connection.prepare_cached(statement)?.query_each(subjects, read)?.into_iter().flatten());
     }
     found.sort_by_key(|found| Reverse(place(found)));
     found.dedup_by_key(|found| place(found));

@@ -56,8 +56,7 @@ impl RecallStore for SqliteStore {
             let Some(scope) = scopes::number(connection, &scope)? else {
                 return Ok(vec![Vec::new(); wanted.len()]);
             };
-            let rows = wanted.iter().map(|one| words::rows_holding(connection, corpus, scope, one));
-            Ok(rows.collect::<Result<_>>()?)
+            Ok(words::rows_holding(connection, corpus, scope, &wanted)?)
         })
         .await
     }

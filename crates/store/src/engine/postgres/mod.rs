@@ -11,6 +11,7 @@ mod values;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -70,6 +71,8 @@ pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
     newest: [newest!("message_words"), newest!("node_words")],
 };
 
+/// One snapshot for all that a transaction reads.
+const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Time after which the server ends a transaction that does nothing, for instance because its process is stopped. Until
 /// then other transactions wait for its locks.
 const STANDSTILL_LIMIT: Duration = Duration::from_secs(10);
@@ -88,6 +91,8 @@ pub(crate) struct Server {
     /// By the text that the store wrote, not by the server's.
     statements: RefCell<HashMap<String, Statement>>,
     in_transaction: Cell<bool>,
+    /// A transaction that reads begins together with the next statement.
+    begins_with_next: Cell<bool>,
     /// `None`: as long as it takes.
     answer_limit: Cell<Option<Duration>>,
     /// The program that holds the home, if this connection writes for it.
@@ -107,6 +112,7 @@ impl Server {
             driver: RefCell::new(driver),
             statements: RefCell::default(),
             in_transaction: Cell::new(false),
+            begins_with_next: Cell::new(false),
             answer_limit: Cell::new(None),
             program: RefCell::default(),
             commits: Cell::new(0),
@@ -116,6 +122,16 @@ impl Server {
     /// Waits for an answer. One that does not come in time ends the connection: nobody knows what would come later.
     fn wait<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
         self.address.round_trips.fetch_add(1, Ordering::Relaxed);
+        let client = self.client.borrow();
+        let begins = self.begins_with_next.take();
+        let answer = async {
+            if !begins {
+                return answer.await;
+            }
+            // Both are sent before either is waited for.
+            let (begun, answered) = tokio::join!(client.batch_execute(BEGIN_READ), answer);
+            begun.and(answered)
+        };
         let Some(limit) = self.answer_limit.get() else { return Ok(self.runtime.block_on(answer)?) };
         match self.runtime.block_on(async { tokio::time::timeout(limit, answer).await }) {
             Ok(answered) => Ok(answered?),
@@ -172,6 +188,20 @@ impl Server {
         let values = owned(parameters)?;
         let rows = self.wait(self.client.borrow().query(statement, &borrowed(&values)))?;
         Ok(rows.into_iter().map(ServerRow::from).collect())
+    }
+
+    /// The rows of a query for each set of parameters, which are all sent before the first answer.
+    pub(crate) fn query_each<P: Parameters>(
+        &self,
+        statement: &Statement,
+        sets: impl IntoIterator<Item = P>,
+    ) -> Result<Vec<Vec<ServerRow>>> {
+        let client = self.client.borrow();
+        let sets = sets.into_iter().map(owned).collect::<Result<Vec<_>>>()?;
+        let sets: Vec<_> = sets.iter().map(|values| borrowed(values)).collect();
+        let asked = sets.iter().map(|values| client.query(statement, values));
+        let answers = self.wait(futures_util::future::try_join_all(asked))?;
+        Ok(answers.into_iter().map(|rows| rows.into_iter().map(ServerRow::from).collect()).collect())
     }
 
     /// Inserts rows; returns how many, and the number that the last one was given. Both questions are sent at once.
@@ -266,6 +296,34 @@ impl Server {
 
     pub(crate) fn program(&self) -> Option<String> {
         self.program.borrow().clone()
+    }
+
+    /// Begins a transaction that reads, without asking the server. A connection that the server has closed is made again: who rests
+    /// does not see it.
+    pub(crate) fn begin_read(&self) -> Result<()> {
+        self.runtime.block_on(async {
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+        });
+        self.note("BEGIN")?;
+        self.begins_with_next.set(true);
+        Ok(())
+    }
+
+    /// Ends a transaction that reads, without waiting for the server.
+    pub(crate) fn end_read(&self) {
+        self.in_transaction.set(false);
+        if self.begins_with_next.take() {
+            return;
+        }
+        let client = self.client.borrow();
+        self.runtime.block_on(async {
+            let mut ended = pin!(client.batch_execute("ROLLBACK"));
+            // The first poll hands it to the driver, which sends it in its turn. If the connection is lost, the next one who reads
+            // finds out.
+            let _sent = futures_util::poll!(&mut ended);
+            tokio::task::yield_now().await;
+        });
     }
 
     /// Begins a transaction that writes, and notes its number. [`Error::InUse`] if another program has taken the home.

@@ -135,6 +135,26 @@ impl Connection {
         }
     }
 
+    /// Begins a transaction that reads one snapshot.
+    pub(crate) fn begin_read(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("BEGIN DEFERRED")?.execute([]).map(drop)?),
+            Self::Postgres(server) => server.begin_read(),
+        }
+    }
+
+    /// Ends a transaction that reads, if it is not over already, as after a device has failed.
+    pub(crate) fn end_read(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(sqlite) if sqlite.is_autocommit() => Ok(()),
+            Self::Sqlite(sqlite) => Ok(sqlite.prepare_cached("ROLLBACK")?.execute([]).map(drop)?),
+            Self::Postgres(server) => {
+                server.end_read();
+                Ok(())
+            }
+        }
+    }
+
     /// Commits a transaction that writes. On a server, [`Error::NotCommitted`] and [`Error::MaybeCommitted`] say what became of
     /// one whose confirmation was lost.
     pub(crate) fn commit_write(&self) -> Result<()> {
@@ -259,6 +279,20 @@ impl Statement<'_> {
         F: FnMut(&Row<'_>) -> Result<T>,
     {
         Ok(MappedRows { rows: self.query(parameters)?, read })
+    }
+
+    /// The rows of a query for each set of parameters. A server is asked once for all.
+    pub(crate) fn query_each<T, P: Parameters>(
+        &mut self,
+        sets: impl IntoIterator<Item = P>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<Vec<T>>> {
+        if let Self::Postgres { server, prepared, .. } = self {
+            let answers = server.query_each(prepared, sets)?;
+            let mut each = |rows: &Vec<ServerRow>| rows.iter().map(|row| read(&Row::Postgres(row))).collect();
+            return answers.iter().map(&mut each).collect();
+        }
+        sets.into_iter().map(|parameters| self.query_map(parameters, &mut read)?.collect()).collect()
     }
 
     /// The first row of a query. [`Error::QueryReturnedNoRows`] if there is none.
