@@ -47,7 +47,7 @@ pub struct Delivered {
     pub sent_as: Option<String>,
 }
 
-/// As much of a message as the platform takes at once.
+/// A part of a message, short enough for one message of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece<'a> {
     /// The conversation on the platform.

@@ -47,9 +47,9 @@ pub(crate) struct Shared {
     store: Arc<dyn ChannelStore>,
     clock: Arc<dyn Clock>,
     random: Box<dyn Fn() -> [u8; 32] + Send + Sync>,
-    /// Replaced as a whole when a channel comes or goes.
+    /// Replaced as a whole when a channel is added or removed.
     connections: ArcSwap<Vec<Arc<Connection>>>,
-    /// Held while a channel comes or goes.
+    /// Locked while a channel is added or removed: one at a time.
     changing: tokio::sync::Mutex<()>,
     codes: Mutex<HashMap<String, (&'static str, UserId, Timestamp)>>,
     stop: CancellationToken,

@@ -27,9 +27,9 @@ pub struct Calibration {
 /// Mean vectors by language, in hundred-thousandths.
 #[derive(Debug)]
 struct Centres {
-    /// Of texts in Han characters.
+    /// Values for texts in Han characters.
     han: &'static [i16],
-    /// Of texts in Latin letters.
+    /// Values for texts in Latin letters.
     latin: &'static [i16],
 }
 
@@ -49,7 +49,7 @@ pub(crate) const MULTILINGUAL_E5_SMALL_CALIBRATION: Calibration = Calibration {
 };
 
 impl Calibration {
-    /// Takes the mean of texts like `text` away from its vector, which keeps unit length.
+    /// Subtracts the mean vector of texts in the same script and for the same purpose, then scales to unit length.
     pub(crate) fn apply(&self, purpose: Purpose, text: &str, vector: &mut [f32]) {
         let centres = match purpose {
             Purpose::Query => &self.queries,

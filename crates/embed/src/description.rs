@@ -30,7 +30,7 @@ pub struct ModelDescription {
     pub repository: Option<&'static str>,
     /// The Python package whose wheel holds the files, and its version.
     pub wheel: &'static str,
-    /// The files it consists of.
+    /// The files of the model.
     pub files: &'static [PinnedFile],
 }
 

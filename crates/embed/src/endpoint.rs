@@ -88,7 +88,7 @@ pub struct EndpointEmbedder {
     clock: Arc<dyn Clock>,
     known: OnceLock<EndpointFacts>,
     trouble: Mutex<Option<FailureState>>,
-    /// One batch at a time; queries don't wait for it.
+    /// One permit: batches of passages are sent one at a time. Queries do not take it, so they never wait for a batch.
     passage_place: Semaphore,
 }
 
@@ -162,8 +162,9 @@ impl EndpointEmbedder {
         let mut vectors = self.endpoint.ask(inputs, limit).await?;
         for vector in &mut vectors {
             let dimension = vector.len();
-            let known =
-                self.known.get_or_init(|| EndpointFacts { dimension, fingerprint: self.name_it(dimension) });
+            let known = self
+                .known
+                .get_or_init(|| EndpointFacts { dimension, fingerprint: self.make_fingerprint(dimension) });
             if known.dimension != dimension {
                 return Err(Refusal::Final(format!(
                     "{} gives vectors of {dimension} components now and gave {} before; start EchoVessel again if the \
@@ -178,7 +179,7 @@ impl EndpointEmbedder {
         Ok(vectors)
     }
 
-    fn name_it(&self, dimension: usize) -> String {
+    fn make_fingerprint(&self, dimension: usize) -> String {
         let EndpointSettings { model, query_prefix, passage_prefix, readable_scripts, .. } = &self.settings;
         let settings = settings_digest(query_prefix, passage_prefix, readable_scripts);
         format!("endpoint/{model}/{dimension}{settings}")

@@ -43,7 +43,7 @@ struct Source {
     queries: Queries,
 }
 
-/// Queries that are being computed, and whoever waits for there to be none.
+/// Counts the queries that are being computed. A batch waits until there are none.
 #[derive(Default)]
 struct Queries {
     running: Mutex<usize>,

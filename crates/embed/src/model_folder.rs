@@ -80,7 +80,7 @@ impl ModelFolder {
         let usual = (folder.query_prefix.clone(), folder.passage_prefix.clone());
         folder.query_prefix = settings.query_prefix.clone().unwrap_or(folder.query_prefix);
         folder.passage_prefix = settings.passage_prefix.clone().unwrap_or(folder.passage_prefix);
-        folder.fingerprint = folder.name_it(usual, &settings.readable_scripts)?;
+        folder.fingerprint = folder.make_fingerprint(usual, &settings.readable_scripts)?;
         Ok(folder)
     }
 
@@ -186,8 +186,12 @@ impl ModelFolder {
         )
     }
 
-    /// `usual` are the prefixes that the files ask for.
-    fn name_it(&self, usual: (String, String), readable_scripts: &[String]) -> Result<String, ModelError> {
+    /// The fingerprint of the model in this folder. `usual` are the prefixes for queries and passages that its files declare.
+    fn make_fingerprint(
+        &self,
+        usual: (String, String),
+        readable_scripts: &[String],
+    ) -> Result<String, ModelError> {
         let Some(known) = self.description else {
             let name = format!(
                 "{}-{}/{}/{}{}/{}",
@@ -211,8 +215,8 @@ impl ModelFolder {
         Ok(known.fingerprint.to_owned() + &settings + if uncalibrated { "/uncalibrated" } else { "" })
     }
 
-    /// Tells this model from others: the vocabulary whole, the weights by their size, their header and samples all over
-    /// the file. Training changes every weight, so samples tell as much as the whole, which may be gigabytes.
+    /// A digest that identifies the model, of the whole vocabulary and of the weights' size, header and samples from all over the
+    /// file. Samples are enough, because training changes every weight, and the whole may be gigabytes.
     fn digest(&self) -> Result<String, ModelError> {
         let mut digest = Sha256::new();
         digest.update(format!("{:?}", self.architecture));

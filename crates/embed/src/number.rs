@@ -68,7 +68,7 @@ pub(crate) fn block_scale(block: &[u8; BLOCK_BYTES]) -> f32 {
     from_half(u16::from_le_bytes([block[0], block[1]]))
 }
 
-/// A number of 1 sign, 5 exponent and 10 fraction bits.
+/// Converts a half-precision number (1 sign bit, 5 exponent bits, 10 fraction bits).
 fn from_half(bits: u16) -> f32 {
     let exponent = i32::from(bits >> 10 & 0x1f);
     let fraction = f32::from(bits & 0x3ff);

@@ -24,7 +24,7 @@ pub struct Conversation {
     pub user: String,
     /// The speaker who is the persona.
     pub persona: String,
-    /// True if these two are names that a question may hold, not roles.
+    /// True if the two speakers have names, which questions may contain; false if they are roles such as `user`.
     pub named: bool,
     /// The messages, in order.
     pub units: Vec<Unit>,

@@ -25,7 +25,7 @@ pub struct Report {
     pub vectors: bool,
     /// Malformed references to evidence that were repaired.
     pub repaired: usize,
-    /// References to units that do not exist.
+    /// References to evidence that the conversation does not have.
     pub dangling: usize,
     /// Questions left out because their answer is that there is none.
     #[serde(default)]

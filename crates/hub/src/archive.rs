@@ -164,14 +164,14 @@ impl Hub {
 /// Changes that an import makes to existing documents.
 #[derive(Default)]
 struct ImportedDocuments {
-    /// Documents whose text is replaced; it stays as a version.
+    /// Number of documents whose text is replaced; it stays as a version.
     replaced: usize,
-    /// That the archive does not show.
+    /// Number of documents that the archive does not contain; they stay as they are.
     kept: usize,
-    /// That only people write.
-    left: BTreeSet<String>,
-    /// Of all users, where the caller acts for one.
-    shared: BTreeSet<String>,
+    /// Names of documents that are left out because only people write them.
+    of_people: BTreeSet<String>,
+    /// Names of documents that are left out because they belong to all users, and the caller acts for one.
+    of_all_users: BTreeSet<String>,
 }
 
 impl HubTransaction<'_> {
@@ -215,7 +215,7 @@ impl HubTransaction<'_> {
         self.commit.restored = restored.map(Box::new);
         for archived in contents.shown.iter().filter(|archived| !new.contains(&archived.name)) {
             if !is_in_reach(&archived.name) {
-                taken.shared.insert(archived.name.to_string());
+                taken.of_all_users.insert(archived.name.to_string());
                 continue;
             }
             let file = MirroredText::parse(&archived.text);
@@ -228,7 +228,7 @@ impl HubTransaction<'_> {
                 if core_block_of(&archived.name, &self.caller.scope).is_none() {
                     return Ok(Err(format!("{} is too long", archived.name)));
                 }
-                taken.left.insert(archived.name.to_string());
+                taken.of_people.insert(archived.name.to_string());
                 continue;
             }
             taken.replaced += usize::from(!heads.is_empty());
@@ -266,8 +266,8 @@ fn imported(counts: &ArchiveCounts, taken: &ImportedDocuments) -> EntityImported
         taken.replaced, taken.kept
     ));
     for (left, reason) in [
-        (&taken.left, "only people write them"),
-        (&taken.shared, "they belong to all users and this token acts for one"),
+        (&taken.of_people, "only people write them"),
+        (&taken.of_all_users, "they belong to all users and this token acts for one"),
     ] {
         if !left.is_empty() {
             let names: Vec<&str> = left.iter().map(String::as_str).collect();

@@ -96,7 +96,8 @@ fn tiers(first: Date, last: Date) -> Vec<Vec<DiaryName>> {
     names.filter(|names| (1..=PERIODS_MAX).contains(&names.len())).collect()
 }
 
-/// The periods that lie mostly in a span, the oldest first; those beyond [`PERIODS_MAX`] by one are not counted.
+/// The periods of which most days are in the span, oldest first. At most one more than [`PERIODS_MAX`], so that the caller can see
+/// that there are too many.
 fn periods_within(granularity: Granularity, first: Date, last: Date) -> Vec<DiaryName> {
     let mut names = Vec::new();
     let mut day = first;

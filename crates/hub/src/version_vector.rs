@@ -57,7 +57,7 @@ impl VersionVector {
         }
     }
 
-    /// Sees all that the other has seen.
+    /// Adds the changes that the other vector includes.
     pub fn join(&mut self, other: &Self) {
         for (author, counter) in &other.0 {
             self.see(author, *counter);

@@ -19,7 +19,7 @@ pub enum ImportError {
     /// A zone that the time-zone database doesn't have.
     #[error("unknown time zone {0:?}; use an IANA name such as Europe/Berlin")]
     UnknownZone(String),
-    /// A position of other files, or past their end.
+    /// The position to resume at was saved for other files, or is past their end.
     #[error("the position is not one of these files; begin the import again")]
     InvalidPosition,
 }

@@ -59,7 +59,7 @@ impl Head {
         Ok(Self { bytes, text: String::from_utf8_lossy(&text).into_owned(), is_cut, json })
     }
 
-    /// The lines of the head that have an end in it, or all if the file ends in it.
+    /// The complete lines of the head. If the whole file is in the head, its last line is complete even without a newline.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
         let whole =
             if self.is_cut { self.text.rfind('\n').unwrap_or(self.text.len()) } else { self.text.len() };

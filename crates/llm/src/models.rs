@@ -163,10 +163,10 @@ pub(crate) struct ListedModel {
     /// As llama.cpp's and other servers say it.
     #[serde(default)]
     context_length: Option<u32>,
-    /// As vLLM says it.
+    /// Context length in the answer of vLLM.
     #[serde(default)]
     max_model_len: Option<u32>,
-    /// As LM Studio says it of a model that is loaded.
+    /// Context length in the answer of LM Studio, for a model that is loaded.
     #[serde(default)]
     loaded_context_length: Option<u32>,
 }

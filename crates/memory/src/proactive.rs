@@ -193,7 +193,7 @@ pub struct ProactiveQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriggerUse {
     pub key: String,
-    /// True if it is used up: it spoke, the model had nothing to say, or its moment has passed.
+    /// True if the trigger is not considered again: a message was sent, the model had nothing to say, or its time has passed.
     pub is_used: bool,
     /// Number of times it failed.
     pub failures: u32,

@@ -117,11 +117,11 @@ impl Session {
 /// The session for a new message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Into the open session.
+    /// In the open session.
     Continue,
-    /// Into a new session; none is open.
+    /// In a new session, because none is open.
     Open,
-    /// Into a new session, after the open one is closed for this reason.
+    /// In a new session, after the open one is closed for this reason.
     CloseThenOpen(CloseTrigger),
 }
 

@@ -37,7 +37,7 @@ impl<Id: Copy> Handles<Id> {
 }
 
 impl<Id: Copy + PartialEq> Handles<Id> {
-    /// The ids behind the handles of a list, each once; `what` they stand for is said in the notes of unknown ones.
+    /// The ids of the handles in a list, each once. Unknown handles are noted; `what` is the word for them in the notes.
     pub(crate) fn cited(&self, list: &List<String>, what: &str, name: &str, notes: &mut Notes) -> Vec<Id> {
         let mut cited = Vec::new();
         for handle in list.texts(name, notes) {

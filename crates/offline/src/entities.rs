@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// The names that the stating clauses of a sentence give; the user's own name is not among them.
+/// The names in the clauses of a sentence that state something, without the user's own name.
 pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedThing> {
     let mut found: Vec<NamedThing> = Vec::new();
     for clause in clauses.iter().filter(|clause| clause.states()) {

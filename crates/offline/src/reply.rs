@@ -212,7 +212,7 @@ enum Source {
     Memory,
     User,
     Persona,
-    /// Somebody who is neither of the two.
+    /// Another speaker of the conversation, such as a member of a group.
     Other,
 }
 

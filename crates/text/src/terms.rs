@@ -31,8 +31,8 @@ const PARTICLE_WORD_LENGTH_MIN: usize = 3;
 pub struct QueryTerm {
     /// The whole word, as it is in the index.
     pub phrase: Phrase,
-    /// Parts of a long word or of a name, or other stems of a word whose language is not sure: each worth something by
-    /// itself where the whole is not found.
+    /// Parts of a long word or of a name, or other stems of a word whose language is uncertain. A row without the whole word gets a
+    /// part of the credit for each of them.
     pub parts: Vec<Phrase>,
     /// The folded word, to be shown to people.
     pub surface: String,

@@ -116,7 +116,7 @@ fn head() -> Vec<u8> {
     head
 }
 
-/// The name of the writer, and no comments.
+/// The packet `OpusTags`, with the name of this program and no comments.
 fn tags() -> Vec<u8> {
     let writer = b"EchoVessel";
     let mut tags = b"OpusTags".to_vec();

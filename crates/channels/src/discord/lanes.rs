@@ -12,7 +12,7 @@ pub(super) enum Work {
     Event { name: String, data: Value },
 }
 
-/// For each conversation in which something is being done: what waits behind it.
+/// Work that waits for earlier work in the same conversation. A conversation has an entry while something is done in it.
 #[derive(Default)]
 pub(super) struct Lanes {
     lanes: HashMap<String, VecDeque<Work>>,
@@ -21,7 +21,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// Gives the work back if it can be done at once; else it waits.
+    /// Returns the work if nothing is being done in the conversation, so that it can begin at once. Otherwise it is queued.
     pub(super) fn enter(&mut self, conversation: &str, work: Work) -> Option<Work> {
         match self.lanes.get_mut(conversation) {
             Some(lane) => {

@@ -15,7 +15,7 @@ const KEPT_MAX: usize = 1_000;
 pub(super) struct Route {
     /// The method and path without ids.
     pub(super) template: &'static str,
-    /// The channel, or nothing.
+    /// Id of the channel; empty for routes without one.
     pub(super) channel: String,
 }
 

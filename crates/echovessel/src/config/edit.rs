@@ -177,7 +177,8 @@ pub(crate) fn line_of(text: &str, key: &str) -> Option<usize> {
     Some(text.get(..place)?.matches('\n').count() + 1)
 }
 
-/// The text with spaces in place of a key and its value, so that all others stay on their lines; none where it would not be TOML then.
+/// The text with a key and its value replaced by spaces, so that all other keys stay on their lines. None if the result would not
+/// be valid TOML.
 pub(crate) fn without_key(text: &str, key: &str) -> Option<String> {
     let span = span_of(text, key)?;
     let start = text.get(..span.start)?.rfind('\n').map_or(0, |end| end + 1);

@@ -144,9 +144,9 @@ pub struct InsightsResponse {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatsResponse {
-    /// Nodes that are there.
+    /// Number of nodes, without deleted ones.
     pub total_nodes: usize,
-    /// Edges that are there.
+    /// Number of edges, without deleted ones.
     pub total_edges: usize,
     pub nodes_by_type: BTreeMap<String, usize>,
     pub edges_by_type: BTreeMap<String, usize>,

@@ -54,11 +54,11 @@ pub struct LoreEntry {
     /// Secondary keys, which restrict the entry by [`Self::logic`].
     pub secondary_keys: Vec<String>,
     pub logic: KeyLogic,
-    /// True if it is always used.
+    /// True if the entry is in every prompt, without any of its keys.
     pub is_constant: bool,
-    /// True if it is used at all.
+    /// False if its author has switched it off.
     pub is_enabled: bool,
-    /// Entries of a higher order stand nearer to the conversation, and are kept when there is room for a part of them only.
+    /// Entries of a higher order are closer to the conversation, and stay when there is room for some of them only.
     pub order: i64,
     /// Number of the newest messages that are searched for keys; a default if it is not set.
     pub scan_depth: Option<u32>,

@@ -102,9 +102,9 @@ pub trait RemoteHub: Send + Sync {
 pub struct ExchangePosition {
     /// The instance that the hub is.
     pub hub: InstanceId,
-    /// All of the hub that is here.
+    /// Versions of the hub that this home has received, by their authors.
     pub seen: VersionVector,
-    /// The page that comes next, while not all is here.
+    /// Cursor of the next page; none once everything has arrived.
     pub cursor: Option<String>,
     /// The last change of each author of this home that may be at the hub. If the hub knows a later one, another copy of this
     /// home made it.

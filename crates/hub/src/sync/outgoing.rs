@@ -22,7 +22,7 @@ const PUSHED_BYTES_MAX: usize = 1024 * 1024;
 pub(super) struct Outgoing {
     pub(super) identity: Vec<IdentityChange>,
     pub(super) memories: Vec<MemoryChange>,
-    /// The last change of each of this home's authors among them.
+    /// Numbers of the last of these changes, by the authors of this home.
     pub(super) counters: VersionVector,
 }
 

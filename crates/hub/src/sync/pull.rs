@@ -105,8 +105,8 @@ impl Hub {
         }
     }
 
-    /// An instance that has seen more changes of this hub than it has made saw them before the hub was restored from a backup.
-    /// From now on changes are counted under a new author, so that none looks like one of those.
+    /// Begins a new author if the hub was restored from a backup. An instance that knows more changes than the hub has made received
+    /// them before the restore. New changes with the same numbers would look like those.
     async fn notice_lost_changes(&self, caller: &Caller, input: &SyncPull) -> Result<(), HubError> {
         let Some(since) = &input.since else { return Ok(()) };
         let state = self.inner().parts.store.hub_state(&caller.scope).await?;

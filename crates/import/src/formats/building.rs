@@ -78,7 +78,7 @@ pub(super) fn conversation_with_star(id: &str, title: Option<&str>, is_starred: 
     Item::Conversation(Conversation { id: bounded_id(id), title, is_starred })
 }
 
-/// Trimmed of blanks and invisible marks, bounded, never empty.
+/// The name without surrounding white space and invisible marks, cut to its limit; never empty.
 pub(super) fn speaker_name(name: &str) -> String {
     let name =
         cut(name.trim_matches(|character: char| character.is_whitespace() || is_invisible_mark(character)));

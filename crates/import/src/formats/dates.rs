@@ -11,12 +11,12 @@ pub(super) use parts::{Clock, DateParts, clock_after, date_and_clock, date_parts
 /// A time as a file writes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum WrittenTime {
-    /// Nothing, or nothing that can be read.
+    /// No time, or one that can't be read.
     #[default]
     Unknown,
-    /// In a form that says what is what.
+    /// A time whose day and month are certain.
     Clear(MessageTime),
-    /// In a form that the whole file has to explain.
+    /// A time whose day and month can be told apart only by the other dates of the file.
     Ambiguous(DateParts, Clock),
 }
 

@@ -53,7 +53,7 @@ struct LibreChat {
 enum Open {
     /// A list of messages, and the one that they reply to.
     List(EnteredValue, Option<usize>),
-    /// A message, by its number.
+    /// A message and its number.
     Message(EnteredValue, usize),
 }
 

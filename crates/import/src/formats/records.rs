@@ -179,6 +179,7 @@ impl Record {
     }
 }
 
+/// The value under a name, in whichever case the name is written.
 fn value_of<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.iter().find(|(key, _)| key.to_lowercase() == name.to_lowercase()).map(|(_, value)| value)
 }

@@ -69,7 +69,7 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[So
         let (Source::Persona(text) | Source::Memory(text)) = source;
         let source_terms = terms(text);
         if let Some(quoted) = &quoted
-            && share(quoted, &shared(quoted, &source_terms)) >= QUOTED_SHARE_MIN
+            && share(quoted, &terms_in_common(quoted, &source_terms)) >= QUOTED_SHARE_MIN
         {
             return true;
         }
@@ -85,12 +85,12 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[So
 /// True if an earlier message of the user says what the later one says at this stretch.
 pub(super) fn said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
     let said = terms(&sentences_around(&later.content, start, end));
-    share(&said, &shared(&said, &terms(&earlier.content))) >= ECHO_SHARE_MIN
+    share(&said, &terms_in_common(&said, &terms(&earlier.content))) >= ECHO_SHARE_MIN
 }
 
 /// True if these terms are a copy. Where there are marks, one of them must have been copied too.
 fn repeats(said: &[String], source: &[String], marks: &[&str]) -> bool {
-    let covered = shared(said, source);
+    let covered = terms_in_common(said, source);
     let weight: f64 =
         said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| weight(term)).sum();
     if weight < SHARED_WEIGHT_MIN || share(said, &covered) < ECHO_SHARE_MIN {
@@ -115,8 +115,9 @@ fn repeats(said: &[String], source: &[String], marks: &[&str]) -> bool {
     marks.is_empty() || marks.iter().any(marked)
 }
 
-/// For each term of `said`, whether it is in a run of terms that `source` has too.
-fn shared(said: &[String], source: &[String]) -> Vec<bool> {
+/// For each term of `said`: true if it is part of a sequence of terms that `source` has in the same order. Sequences that weigh
+/// less than [`RUN_WEIGHT_MIN`] do not count: everybody says "and then".
+fn terms_in_common(said: &[String], source: &[String]) -> Vec<bool> {
     let mut covered = vec![false; said.len()];
     // Lengths of the common runs that end at each term of the source.
     let mut ending = vec![0usize; source.len() + 1];

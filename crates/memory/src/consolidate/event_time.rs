@@ -12,10 +12,11 @@ use crate::text::{TimePhrase, fold, tells_when, time_phrases};
 /// Hour up to which the night still belongs to the day before for those who are awake: 昨天 may be either.
 const NIGHT_ENDS: i8 = 5;
 
-/// Gives the event the time that its own quotes name, where the answer gave none, and in place of one that can't be
-/// meant: the quotes hold one time that counts from the moment of their saying, nothing else that tells a time, and
-/// what was answered does not even touch it. Everything is reckoned from the message in which it was said, in the
-/// user's zone. Says what was changed.
+/// Corrects the time that a model gave to an event, by the words that the event quotes. Returns a description of the change.
+///
+/// The time is replaced only if the quotes name exactly one time, relative to the moment at which they were said ("last
+/// Friday"), contain no other expression of time, and the model's answer does not overlap with it. Relative times are counted
+/// from the quoted message, in the user's zone.
 pub(super) fn correct_event_time(
     checked: &mut CheckedEvent,
     messages: &[Message],

@@ -50,7 +50,7 @@ impl Consolidator<'_> {
         Ok(interleave(found.into_iter().map(nodes).collect()))
     }
 
-    /// The texts that recall put before the persona in these turns, but for what the user had said.
+    /// The texts that recall added to the prompts of these turns, without messages of the user.
     pub(super) async fn recalled_in(&self, messages: &[Message]) -> Result<Vec<String>, StoreError> {
         let turns: BTreeSet<TurnId> =
             messages.iter().rev().filter_map(|message| message.turn_id).take(RECEIPTS_MAX).collect();

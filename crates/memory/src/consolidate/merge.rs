@@ -13,7 +13,7 @@ pub(super) const READABILITY_MIN: f32 = 0.6;
 /// Share of the content words, of both together, that must be common.
 const MERGE_SHARED_WORDS_MIN: f64 = 0.75;
 
-/// One side of the comparison.
+/// A description of an event that is compared with another one.
 #[derive(Clone, Debug)]
 pub struct Mention<'a> {
     pub description: &'a str,

@@ -21,8 +21,9 @@ impl WordKey {
         runs(folded).flat_map(Run::keys).collect()
     }
 
-    /// A key of every text that has the folded phrase: that of its longest word, at its end where no blanks part words,
-    /// since sentences begin alike. None if the phrase has no letters: then any text may have it.
+    /// A key that every text with this folded phrase has: the key of the phrase's longest word. In scripts without blanks it is
+    /// the key of the last two characters, because many sentences begin alike. None if the phrase has no letters: then every text
+    /// must be looked at.
     pub(super) fn of_phrase(folded: &str) -> Option<Self> {
         let longest = runs(folded).max_by_key(|run| run.letters.chars().count())?;
         Some(match longest.is_unspaced {

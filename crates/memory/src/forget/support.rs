@@ -101,8 +101,8 @@ impl Support<'_> {
         if says == self.description { Verdict::Keep } else { Verdict::Rewrite(says) }
     }
 
-    /// True if the text holds words that only the lost ones said: those of its own session, or of messages elsewhere that
-    /// it quotes.
+    /// True if the text contains words that no remaining message supports, only erased ones: messages of its own session, or
+    /// messages of other sessions that it quotes.
     fn loses_words(&self, text: &str) -> bool {
         let quoted = |is_left: bool| {
             self.quotes.iter().filter(move |quote| quote.is_left == is_left).map(|quote| quote.terms)

@@ -69,7 +69,7 @@ pub struct OutgoingMessage {
 /// The result of an attempt to deliver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryStep {
-    /// The piece of this number is about to be sent.
+    /// The piece with this number will be sent next.
     Sending(u32),
     /// A piece was sent.
     Sent {

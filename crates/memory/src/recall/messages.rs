@@ -369,7 +369,8 @@ impl<'a> Ranking<'a> {
         self.near(self.found.vectors.get(&seq)?)
     }
 
-    /// The best sentence's product with a vector, and the whole text's where that is more: half each.
+    /// Similarity with a vector: that of the best sentence of the question. If the question has several sentences, the mean of it
+    /// and of the whole text.
     fn near(&self, vector: &[f32]) -> Option<f64> {
         let best = best_product(&self.query.question.vectors, vector)?;
         let whole = self.query.question.whole.as_ref().map(|whole| f64::from(cosine(whole, vector)));

@@ -11,9 +11,9 @@ use crate::text::fold;
 #[derive(Clone, Debug)]
 pub(super) struct NodeCandidate {
     pub(super) indexed: IndexedNode,
-    /// Its exact vector; none where it has none, or where nothing turns on it.
+    /// The exact vector. None if the node has none, or if its bounds are enough to rank it.
     pub(super) vector: Option<Vec<f32>>,
-    /// Between which values V lies; a single one where it is exact.
+    /// Bounds of the signal V; equal if it is exact.
     pub(super) nearness: RangeInclusive<f64>,
     pub(super) known: ScoreInputs,
     pub(super) folded: OnceLock<String>,

@@ -107,7 +107,8 @@ impl CountedTerms {
     }
 }
 
-/// The share of what was asked that was matched, bent; of each term its information and its credit.
+/// Share of the question that a row matches, from 0 to 1: matched information by all information, to the power of
+/// [`SHARE_EXPONENT`]. Each term comes with its information and its credit.
 pub(super) fn share(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut matched, mut asked) = (0.0, 0.0);
     for (information, credit) in terms {

@@ -42,7 +42,7 @@ impl Member<String> {
         self.get().map(|text| text.trim()).filter(|text| !text.is_empty())
     }
 
-    /// The same in lower case, as a word of a closed list.
+    /// The text in lower case, to be compared with a closed list of words.
     pub fn word(&self) -> Option<String> {
         self.text().map(str::to_lowercase)
     }

@@ -83,9 +83,9 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         persona_block: authored(&input.core_blocks.persona),
         user_block: authored(&input.core_blocks.user),
         style_block: authored(&input.core_blocks.style),
-        documents: labelled(sections, Name::Documents),
+        documents: labelled_texts(sections, Name::Documents),
         // The most important one is nearest to the conversation.
-        lore: labelled(sections, Name::Lore).into_iter().rev().collect(),
+        lore: labelled_texts(sections, Name::Lore).into_iter().rev().collect(),
         facts: facts(&input.facts),
         clocks: clocks(input),
         mood: mood(input),
@@ -117,7 +117,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
     });
     UserContext {
         speaker: speaker(input),
-        periods: labelled(sections, Name::Periods),
+        periods: labelled_texts(sections, Name::Periods),
         sessions: oldest_first(Name::Sessions),
         thoughts: lines(Name::Thoughts),
         pinned_thoughts: lines(Name::PinnedThoughts),
@@ -152,8 +152,9 @@ fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
     groups.into_iter().filter(|group| !group.lines.is_empty()).collect()
 }
 
-/// Texts that instances and models write too: behind a bar, so that they can't pose as the prompt's own words.
-fn labelled(sections: &Sections, name: Name) -> Vec<LabelledText> {
+/// The labelled texts of a section. Instances and models write them too, so each line stands behind a bar: they must not be taken
+/// for the prompt's own words.
+fn labelled_texts(sections: &Sections, name: Name) -> Vec<LabelledText> {
     let one = |shown: &ItemForm| match shown {
         ItemForm::Text(LabelledText { label, text }) => {
             Some(LabelledText { label: label.clone(), text: behind_gutter(text) })

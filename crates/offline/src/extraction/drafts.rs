@@ -116,8 +116,8 @@ pub(super) fn limit_events(drafts: &mut Vec<Event>) -> usize {
 /// The highest kinship there is.
 const KINSHIP_MAX: u8 = 4;
 
-/// Drafts on their way into one another. Whom each belongs to is looked up once and again only where it has changed: a long
-/// talk has thousands of them.
+/// Merges drafts that tell of the same thing. The nearest draft of each is looked up once, and again only if that one changes: a
+/// long conversation has thousands of drafts.
 struct Gathering {
     /// In their order, with their language; one that was taken in leaves its place empty.
     drafts: Vec<Option<(Event, Option<Language>)>>,

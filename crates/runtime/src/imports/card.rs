@@ -53,7 +53,7 @@ impl Runtime {
     }
 }
 
-/// Entries by their books, in the order in which the books come first.
+/// Groups entries by their book. Books are in the order of their first entries.
 fn books(entries: Vec<LoreEntry>) -> Vec<Lorebook> {
     let mut books: Vec<Lorebook> = Vec::new();
     for entry in entries {

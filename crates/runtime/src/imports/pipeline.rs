@@ -226,7 +226,7 @@ pub struct PipelineWatch {
 struct PipelineProgress {
     is_started: bool,
     is_over: bool,
-    /// Sessions that were told of whole.
+    /// Number of sessions that became memories.
     chunks: u64,
     failed: u64,
 }

@@ -13,7 +13,7 @@ const SPOKEN_OF_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 const DUE_LOOKED_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// A promise for a time that was over for longer when it was remembered was never one to keep.
 const DUE_BEFORE_REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
-/// A time of this length or more is spoken of in its last quarter: a day in its evening.
+/// An event of this length or longer is asked about in its last quarter: a whole day in its evening.
 const LONG_TIME: SignedDuration = SignedDuration::from_hours(2);
 /// Magnitude from which an event is a shock.
 const SHOCK_IMPACT: u8 = 8;

@@ -17,9 +17,9 @@ use tokio::sync::mpsc;
 /// State of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelStatus {
-    /// Its id, as in messages.
+    /// The id that messages of this channel have.
     pub channel_id: String,
-    /// Its name for people.
+    /// The name that is shown to people.
     pub name: String,
     /// `connecting`, `ready` or `failed`.
     pub state: &'static str,

@@ -86,7 +86,7 @@ pub(crate) struct ScopeQueue {
     waiting: usize,
 }
 
-/// Lines of one place that will be answered together.
+/// Messages of one conversation that get one reply.
 struct Burst {
     turn_id: TurnId,
     /// Order among the places.

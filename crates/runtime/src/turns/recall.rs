@@ -83,11 +83,10 @@ impl Runtime {
 }
 
 impl RuntimeInner {
-    /// All that a prompt tells of the past, for a turn, a message of the persona's own accord, and other programs alike. `said`
-    /// are the messages that are shown beside it, the newest last: what they correct counts, and what was replaced since they
-    /// were said is noted.
+    /// The memories that a prompt contains: for a turn, for a proactive message, and for other programs. `said` are the messages
+    /// that the prompt shows, newest last. Corrections in them are applied, and values in them that were replaced since are marked.
     ///
-    /// Taking a long text apart is work for the processor: it is done on a thread that serves nobody else.
+    /// A long text is analysed on a thread of its own, because the analysis would delay other requests of this thread.
     pub(crate) async fn remembered(
         self: &Arc<Self>,
         persona: &PersonaRecord,

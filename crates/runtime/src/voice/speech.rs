@@ -146,7 +146,7 @@ impl Voice {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a sentence for those who listen; the oldest give way.
+    /// Adds a spoken sentence to the cache for listeners; the oldest ones are dropped when it is full.
     pub(crate) fn keep_live(&self, scope: &Scope, turn: TurnId, index: u32, wav: Vec<u8>) {
         let mut live = self.live();
         live.push_back(LiveSentence { scope: scope.clone(), turn, index, wav: Arc::new(wav) });

@@ -12,9 +12,10 @@ use super::replaced::names;
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::{self, to_json};
 
-/// Scopes that are kept; then all are let go, and read again where they are asked for.
+/// Number of scopes in the cache. When there are more, the cache is emptied and filled again on demand.
 const SCOPES_MAX: usize = 256;
-/// Numbers below the greatest one that are looked at again: on a server a greater one may be committed first.
+/// Number of row numbers below the greatest known one that are read again. On a server, a row with a greater number may be
+/// committed before one with a smaller number.
 const LATE: i64 = 64;
 
 const NUMBERS: &str = "SELECT change FROM replaced_values WHERE scope = ?1 AND change > ?2";

@@ -97,7 +97,7 @@ fn write_description(
     entity_vectors::clear(connection, id)
 }
 
-/// A change under way.
+/// Parts that every change of an entity needs.
 struct Work<'a> {
     connection: &'a Connection,
     scope: i64,

@@ -120,7 +120,7 @@ impl MessageChanges {
     }
 }
 
-/// Gives a live message of the user new words. The same words again change nothing.
+/// Replaces the text of a message of the user. The same text again changes nothing.
 pub(crate) fn edit(
     unit: &mut UnitOfWork<'_>,
     edit: &MessageEdit,

@@ -140,7 +140,8 @@ pub(super) fn clear_receipts(
     Ok(())
 }
 
-/// Turns whose receipts may hold something: found by the ids in them and by the text, without reading each as JSON.
+/// Turns whose receipts may contain something that was erased. They are found by ids and by the text, because parsing the JSON of
+/// every receipt would take time in proportion to the past.
 fn receipts_to_read(
     connection: &Connection,
     going: &RemovalSet,

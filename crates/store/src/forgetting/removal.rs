@@ -64,8 +64,8 @@ pub(super) struct RemovalSet {
     pub(super) silences: bool,
     /// True if documents that all users share are left as they are.
     pub(super) spares_shared: bool,
-    /// True if it is only counted what would go. Messages, memories, receipts and traces are not touched then; the few rows
-    /// of names, of the graph and of documents are written and rolled back.
+    /// True if rows are counted and not removed. Messages, memories, receipts and traces are only read then. The few rows of names,
+    /// of the graph and of documents are written and rolled back, since only the removal shows which of them are affected.
     pub(super) is_preview: bool,
     pub(super) messages: BTreeMap<i64, RemovedMessage>,
     pub(super) changed: BTreeMap<i64, ChangedMessage>,

@@ -171,7 +171,7 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     Ok(())
 }
 
-/// Messages of people in whose name the text is, and messages and nodes that said it before they were changed.
+/// Adds messages whose speaker's name contains the text, and messages and nodes of which an earlier version contains it.
 fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let versions = "SELECT v.message_seq, v.content FROM message_versions v
          JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1";

@@ -200,7 +200,7 @@ pub(super) fn untold(connection: &Connection, scope: &Scope, instance: &Instance
     deletions.filter_map(Result::transpose).collect()
 }
 
-/// The first erasure of each author that this instance has not been shown to know.
+/// Number of the first erasure of each author that the instance may not have received.
 pub(super) fn first_waiting(
     connection: &Connection,
     scope: &Scope,

@@ -98,7 +98,7 @@ pub(crate) fn phrase_hits(
         }
         Ok(counted)
     };
-    let known = counting.and_then(|counting| counting.known(corpus, &query, &seqs));
+    let known = counting.and_then(|counting| counting.updated_count(corpus, &query, &seqs));
     let document_frequency = known.map_or_else(count, Ok)?.min(PhraseHits::FREQUENCY_MAX);
     Ok(PhraseHits { document_frequency, seqs })
 }

@@ -181,7 +181,7 @@ pub(crate) fn insert(
         ])
 }
 
-/// The place of the last message; what is said next does not stand before it.
+/// The largest place of a message in this scope. A new message gets this place or a later one, also if the clock went back.
 fn last_place(connection: &Connection, scope: i64) -> sql::Result<i64> {
     connection
         .prepare_cached("SELECT coalesce(max(placed_at), 0) FROM recall_messages WHERE scope = ?1")?

@@ -144,7 +144,7 @@ fn proactive() -> Value {
     json!({"message": "I was thinking of you. How did it go?", "reason": "It is time."})
 }
 
-/// The last line of the description is the whole persona.
+/// A draft whose persona block is the last line of the description.
 fn persona_draft(description: &str) -> Value {
     let last = description.lines().rev().map(words_of).find(|line| line.chars().any(char::is_alphanumeric));
     json!({

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use self::slots::{is_one_of_several, slot};
 use super::{content_terms, fold_name, is_unspaced, name_stands_in, split_sentences};
 
-/// Words between whom a clause is about and a value that one has once only, by what they say. A longer form stands before
-/// the shorter one that it contains.
+/// Phrases between a subject and its value, for attributes that have one value at a time, such as the place where somebody lives.
+/// A longer phrase is listed before a shorter one that it contains.
 const RELATIONS: [(&str, &str); 6] = [
     (
         HOME,
@@ -67,13 +67,14 @@ const AFTER_NAME: &[&str] = &[" and ", " but ", " who ", " because "];
 /// Subject, attribute and value of a plain clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Statement {
-    /// Empty where the clause says nothing or a pronoun: then the clauses before it say it.
+    /// Empty if the clause has no subject or only a pronoun. The clauses before it name the subject then.
     subject: String,
-    /// It is said with a doubt.
+    /// True if the speaker is not sure ("I think").
     is_hedged: bool,
-    /// It says a pronoun.
+    /// True if the subject is a pronoun.
     has_pronoun: bool,
-    /// It speaks of somebody or something for the first time: `the user has a cat called Snow`. There may be another one.
+    /// True if it mentions somebody or something for the first time, as `the user has a cat called Snow` does. There may be another
+    /// one of the kind.
     is_introduction: bool,
     before: String,
     relation: &'static str,

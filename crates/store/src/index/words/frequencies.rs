@@ -55,9 +55,9 @@ impl Frequencies {
 }
 
 impl Counting<'_> {
-    /// Number of rows hold the phrase, given its newest rows, newest first; none where they don't reach back to what was
-    /// counted before.
-    pub(super) fn known(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {
+    /// Number of rows that hold the phrase, from an earlier count and the rows that came since. `newest` are its newest rows, newest
+    /// first; none if they do not reach back to the earlier count.
+    pub(super) fn updated_count(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {
         let mut state = self.frequencies.lock_state();
         let count = state.counts.get_mut(&(corpus, query.to_owned()))?;
         let since = newest.iter().position(|&seq| seq <= count.newest)?;
@@ -88,17 +88,21 @@ mod tests {
     fn what_came_since_is_added() {
         let frequencies = Frequencies::default();
         let counting = frequencies.now();
-        assert_eq!(counting.known(Corpus::Nodes, "cat", &[9, 8, 7]), None);
+        assert_eq!(counting.updated_count(Corpus::Nodes, "cat", &[9, 8, 7]), None);
         counting.insert_count(Corpus::Nodes, "cat", 9, 700);
-        assert_eq!(counting.known(Corpus::Nodes, "cat", &[9, 8, 7]), Some(700));
-        assert_eq!(counting.known(Corpus::Messages, "cat", &[9, 8, 7]), None);
-        assert_eq!(counting.known(Corpus::Nodes, "cat", &[12, 11, 9]), Some(702));
+        assert_eq!(counting.updated_count(Corpus::Nodes, "cat", &[9, 8, 7]), Some(700));
+        assert_eq!(counting.updated_count(Corpus::Messages, "cat", &[9, 8, 7]), None);
+        assert_eq!(counting.updated_count(Corpus::Nodes, "cat", &[12, 11, 9]), Some(702));
         assert_eq!(
-            counting.known(Corpus::Nodes, "cat", &[13, 12, 11]),
+            counting.updated_count(Corpus::Nodes, "cat", &[13, 12, 11]),
             Some(703),
             "what was added is counted too"
         );
-        assert_eq!(counting.known(Corpus::Nodes, "cat", &[19, 18, 17]), None, "there may be more between");
+        assert_eq!(
+            counting.updated_count(Corpus::Nodes, "cat", &[19, 18, 17]),
+            None,
+            "there may be more between"
+        );
     }
 
     #[test]
@@ -107,9 +111,9 @@ mod tests {
         let before = frequencies.now();
         before.insert_count(Corpus::Nodes, "cat", 9, 700);
         frequencies.clear();
-        assert_eq!(frequencies.now().known(Corpus::Nodes, "cat", &[9]), None);
+        assert_eq!(frequencies.now().updated_count(Corpus::Nodes, "cat", &[9]), None);
         before.insert_count(Corpus::Nodes, "cat", 9, 700);
-        assert_eq!(frequencies.now().known(Corpus::Nodes, "cat", &[9]), None);
+        assert_eq!(frequencies.now().updated_count(Corpus::Nodes, "cat", &[9]), None);
     }
 
     #[test]
