@@ -1,6 +1,7 @@
 //! Databases for tests, on the server that `scripts/with-postgres` starts.
 
 use std::io;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -39,6 +40,13 @@ fn create_database(options: &[&str]) -> io::Result<Option<String>> {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
     Ok(Some(format!("postgres:///{name}?host={server}&user=echovessel")))
+}
+
+/// The address of the same database behind the socket in this folder, such as that of a proxy.
+#[must_use]
+pub fn at_socket(database: &str, folder: &Path) -> String {
+    let name = database.trim_start_matches("postgres:///").split('?').next().unwrap_or_default();
+    format!("postgres:///{name}?host={}&user=echovessel", folder.display())
 }
 
 /// Rows of a query, columns separated by `|`, read without the program that is tested.

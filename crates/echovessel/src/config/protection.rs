@@ -21,7 +21,7 @@ const BY_NAME: [(&str, Protection); 7] = [
     ("_env", Protection::File),
     ("_command", Protection::File),
     (".command", Protection::File),
-    (".ca_file", Protection::File),
+    ("_file", Protection::File),
     ("storage.url", Protection::File),
     ("_url", Protection::Login),
     (".url", Protection::Login),
@@ -67,7 +67,10 @@ mod tests {
             if ["env", "command", "program"].iter().any(|word| key.contains(word)) {
                 assert_eq!(protection, Protection::File, "{key}");
             }
-            if ["url", "host", "address", "endpoint"].iter().any(|word| key.contains(word)) {
+            if ["url", "host", "address", "endpoint", "_env", "_file", "_command"]
+                .iter()
+                .any(|word| key.contains(word))
+            {
                 assert_ne!(protection, Protection::Open, "{key}");
             }
         }
@@ -78,6 +81,7 @@ mod tests {
             ("voice.tts_base_url", Protection::Login),
             ("voice.stt_command", Protection::File),
             ("storage.url", Protection::File),
+            ("storage.password_file", Protection::File),
             ("sync.url", Protection::Login),
             ("channels.discord.token_env", Protection::File),
             ("limits.burst", Protection::Owner),

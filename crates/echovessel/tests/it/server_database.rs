@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::postgres::{fresh_database, fresh_home, query};
+use testkit::postgres::{at_socket, fresh_database, fresh_home, query};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -97,8 +97,7 @@ impl Proxy {
 
     /// The address of this database through the proxy.
     fn address(&self, database: &str) -> String {
-        let name = database.trim_start_matches("postgres:///").split('?').next().unwrap();
-        format!("postgres:///{name}?host={}&user=echovessel", self.folder.path().display())
+        at_socket(database, self.folder.path())
     }
 
     /// From now on everything is taken and nothing passes.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use memory::identifiers::{NodeId, TurnId};
-use memory::nodes::{Node, Subject};
+use memory::nodes::Node;
 use memory::ports::{NodeOrigin, NodePageQuery};
 
-use crate::engine::sql::{Connection, Result, params};
+use crate::engine::sql::{Connection, Result, ToSql, params};
 use crate::rows::{self, StoredEnum, node_columns};
 
 /// Times at which the evidence of nodes was said.
@@ -81,26 +81,38 @@ pub(super) fn add_evidence_and_filling(
     Ok(())
 }
 
-/// A page of live nodes, superseded ones too, newest first; and the number of them on all pages.
-pub(crate) fn page(connection: &Connection, scope: i64, query: &NodePageQuery) -> Result<(Vec<Node>, u64)> {
-    let subjects: Vec<&str> = match query.subject {
-        Some(subject) => vec![subject.as_str()],
-        None => Subject::ALL.iter().map(|subject| subject.as_str()).collect(),
+/// Live nodes of a kind, with a condition beside.
+macro_rules! of_kind {
+    ($columns:expr, $beside:expr) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM concept_nodes n WHERE n.scope = ?1 AND n.type = ?2 AND n.deleted_at IS NULL",
+            $beside
+        )
     };
-    let (kind, subjects) = (query.kind.as_str(), rows::to_json(&subjects)?);
-    let mut statement = connection.prepare_cached(concat!(
-        "SELECT ",
+}
+
+/// A page of live nodes, superseded ones too, newest first; and the number of them on all pages. Without a subject the index
+/// alone counts them.
+pub(crate) fn page(connection: &Connection, scope: i64, query: &NodePageQuery) -> Result<(Vec<Node>, u64)> {
+    let NodePageQuery { kind, subject, below, skip, limit } = *query;
+    let (kind, below) = (kind.as_str(), below.unwrap_or(i64::MAX));
+    let read = |statement, parameters: &[&dyn ToSql]| -> Result<Vec<Node>> {
+        connection.prepare_cached(statement)?.query_map(parameters, rows::node)?.collect()
+    };
+    let count = |statement, parameters: &[&dyn ToSql]| -> Result<u64> {
+        connection.prepare_cached(statement)?.query_row(parameters, |row| row.get(0))
+    };
+    let Some(subject) = subject.map(StoredEnum::as_str) else {
+        let page = of_kind!(node_columns!(), " AND n.seq < ?3 ORDER BY n.seq DESC LIMIT ?4 OFFSET ?5");
+        let nodes = read(page, params![scope, kind, below, limit, skip])?;
+        return Ok((nodes, count(of_kind!("count(*)", ""), params![scope, kind])?));
+    };
+    let page = of_kind!(
         node_columns!(),
-        " FROM concept_nodes n
-         WHERE n.scope = ?1 AND n.type = ?2 AND n.subject IN (SELECT atom FROM json_each(?3)) AND n.seq < ?4
-           AND n.deleted_at IS NULL ORDER BY n.seq DESC LIMIT ?5 OFFSET ?6"
-    ))?;
-    let below = query.below.unwrap_or(i64::MAX);
-    let key = params![scope, kind, subjects, below, query.limit, query.skip];
-    let nodes = statement.query_map(key, rows::node)?.collect::<Result<_>>()?;
-    let mut total = connection.prepare_cached(
-        "SELECT count(*) FROM concept_nodes
-         WHERE scope = ?1 AND type = ?2 AND subject IN (SELECT atom FROM json_each(?3)) AND deleted_at IS NULL",
-    )?;
-    Ok((nodes, total.query_row(params![scope, kind, subjects], |row| row.get(0))?))
+        " AND n.seq < ?3 AND n.subject = ?6 ORDER BY n.seq DESC LIMIT ?4 OFFSET ?5"
+    );
+    let nodes = read(page, params![scope, kind, below, limit, skip, subject])?;
+    Ok((nodes, count(of_kind!("count(*)", " AND n.subject = ?3"), params![scope, kind, subject])?))
 }

@@ -16,7 +16,7 @@ use memory::sessions::SessionPolicy;
 use memory::{PersonaId, Scope, UserId};
 use store::{ServerAddress, SqliteStore, StoreOptions};
 use tempfile::TempDir;
-use testkit::postgres::{fresh_home, query};
+use testkit::postgres::{at_socket, fresh_home, query};
 use uuid::Uuid;
 
 use super::Outcome;
@@ -59,9 +59,7 @@ impl Proxy {
     }
 
     fn address(&self, database: &str) -> Outcome<ServerAddress> {
-        let name = database.trim_start_matches("postgres:///").split('?').next().unwrap_or_default();
-        let folder = self.folder.path().display();
-        Ok(ServerAddress::parse(&format!("postgres:///{name}?host={folder}&user=echovessel"), None)?)
+        Ok(ServerAddress::parse(&at_socket(database, self.folder.path()), None)?)
     }
 
     fn plan(&self, fault: Fault) {

@@ -13,7 +13,7 @@ use memory::ports::{CaptureStore as _, UserStore as _};
 use memory::sessions::SessionPolicy;
 use store::{ServerAddress, SqliteStore, StoreOptions};
 use tempfile::TempDir;
-use testkit::postgres::{fresh_database, fresh_home, query};
+use testkit::postgres::{at_socket, fresh_database, fresh_home, query};
 
 use super::Outcome;
 use super::faults::{message, open};
@@ -231,9 +231,7 @@ impl Pooler {
     }
 
     fn address(&self, database: &str) -> Outcome<ServerAddress> {
-        let name = database.trim_start_matches("postgres:///").split('?').next().unwrap_or_default();
-        let url = format!("postgres:///{name}?host={}&user=echovessel", self.folder.path().display());
-        Ok(ServerAddress::parse(&url, None)?)
+        Ok(ServerAddress::parse(&at_socket(database, self.folder.path()), None)?)
     }
 }
 
