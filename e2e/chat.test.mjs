@@ -35,17 +35,14 @@ async function say(text, page = s.page) {
   await page.keyboard.press("Enter");
 }
 
-/** Sends a message and waits for the complete reply. */
+/** Sends a message and waits for the complete reply to it; `text` is nowhere else in the conversation. */
 async function talk(text) {
-  const before = (await replies().count()) ? await replies().last().getAttribute("data-message") : null;
   await say(text);
-  await s.page.waitForFunction(
-    (id) => {
-      const kept = [...document.querySelectorAll('article[data-role="persona"][data-delivery="kept"]')].at(-1);
-      return kept && kept.dataset.message !== id && !document.querySelector('article[data-delivery="streaming"]');
-    },
-    before,
-  );
+  await s.page.waitForFunction((said) => {
+    const articles = [...document.querySelectorAll("article[data-role]")];
+    const sent = articles.findLastIndex(({ dataset, textContent }) => dataset.role === "user" && textContent.includes(said));
+    return sent >= 0 && articles.slice(sent + 1).some(({ dataset }) => dataset.role === "persona" && dataset.delivery === "kept");
+  }, text);
 }
 
 /** The user's message, also while it is being edited. */
