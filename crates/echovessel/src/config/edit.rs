@@ -171,6 +171,11 @@ fn edited(value: &Value) -> toml_edit::Value {
     }
 }
 
+/// True if the text sets a key.
+pub(crate) fn is_set(text: &str, key: &str) -> bool {
+    span_of(text, key).is_some()
+}
+
 /// Number of the line with a key, from 1.
 pub(crate) fn line_of(text: &str, key: &str) -> Option<usize> {
     let place = span_of(text, key)?.start;

@@ -11,7 +11,7 @@ mod edit;
 
 pub(crate) use checks::body_limit;
 pub(crate) use duration::ConfigDuration;
-pub(crate) use edit::{ConfigChange, changes_in, with_changes};
+pub(crate) use edit::{ConfigChange, changes_in, is_set, with_changes};
 pub(crate) use error::ConfigError;
 pub(crate) use live::is_live;
 pub(crate) use protection::Protection;

@@ -130,6 +130,12 @@ async fn edited_text_replaces_the_text_before() {
     let older = import("Shall we met at six?").await;
     assert_eq!((&older["recorded"], &older["already_there"]), (&json!(0), &json!(2)), "{older}");
     assert_eq!(shown(&home, &settings).await, ["Shall we meet at six?", "Yes"]);
+    // Words in brackets are no file.
+    for text in ["[image] of a cake: six?", "[at seven]", "[at eight]"] {
+        let ran = import(text).await;
+        assert_eq!((&ran["recorded"], &ran["already_there"]), (&json!(1), &json!(1)), "{text}: {ran}");
+        assert_eq!(shown(&home, &settings).await, [text, "Yes"]);
+    }
 }
 
 fn tree(shown: &str, nodes: &[(&str, Option<&str>, &str, f64, &str)]) -> String {

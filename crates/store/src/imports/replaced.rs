@@ -232,15 +232,20 @@ fn is_same_text(one: &str, other: &str) -> bool {
     fn words(text: &str) -> &str {
         let mut words = text;
         while let Some((before, last)) = words.rsplit_once('\n')
-            && last.starts_with('[')
-            && last.ends_with(']')
+            && names_file(last)
         {
             words = before;
         }
-        let is_file = words.starts_with('[') && words.ends_with(']') && !words.contains('\n');
-        if is_file { "" } else { words }
+        if names_file(words) { "" } else { words }
     }
     one == other || words(one) == words(other)
+}
+
+/// True for a line that the readers write for an attached file, as `[image: cat.jpg]`.
+fn names_file(line: &str) -> bool {
+    let inner = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+    let kind = inner.map(|inner| inner.split_once(": ").map_or(inner, |(kind, _)| kind));
+    matches!(kind, Some("image" | "video" | "audio" | "sticker" | "file"))
 }
 
 /// True if a time is exact enough to tell messages apart. Several messages of a minute have the time of that minute in formats

@@ -1,5 +1,6 @@
 //! `echovessel import`: conversations of other programs become messages, and memory in the background.
 
+mod python_settings;
 mod whole_home;
 mod character;
 mod direct;

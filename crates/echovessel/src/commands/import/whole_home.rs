@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use store::{HomeDatabase, PythonHome, ServerAddress};
 
 use super::is_confirmed;
+use super::python_settings::{self, SettingsReport};
 use crate::cli::{Import, Shared};
 use crate::commands::restore::{copy_aside, put_aside, replace, run_blocking};
 use crate::config::Config;
@@ -119,18 +120,41 @@ pub(super) async fn bring_in(
         HomeDatabase::File(path) => into_file(&found, &zone, path)?,
         HomeDatabase::Server(address) => into_server(home, (&found, &zone), &database, address).await?,
     };
+    // The memory is there by now: a fault in the settings is named and undoes nothing.
+    let settings = match &read {
+        WholeHome::Archive(..) => Ok(None),
+        WholeHome::Python(path, _) => python_settings::take_over(path, home),
+    };
     if shared.json {
-        println!("{}", read.as_json());
+        let mut report = read.as_json();
+        match &settings {
+            Ok(settings) => report["settings"] = json!(settings.as_ref().map(SettingsReport::as_json)),
+            Err(error) => report["settings_error"] = json!(format!("{error:#}")),
+        }
+        println!("{report}");
         return Ok(());
     }
     println!("imported {}; vectors are made when the daemon runs", read.described());
     for (what, count) in read.left_out() {
         println!("  left out: {what} ({count})");
     }
-    if let WholeHome::Python(..) = read {
-        println!("  its config.toml is not taken: make settings with `echovessel init` or in the page");
+    match settings {
+        Ok(Some(settings)) => print_settings(&settings),
+        Ok(None) => {}
+        Err(error) => println!("  {error:#}; the memory is imported"),
     }
     Ok(())
+}
+
+fn print_settings(settings: &SettingsReport) {
+    let lists = [
+        ("settings taken over", &settings.taken),
+        ("settings that this home has already, left as they are", &settings.set_here),
+        ("settings without use here", &settings.unused),
+    ];
+    for (title, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+        println!("  {title}: {}", names.join(", "));
+    }
 }
 
 fn into_file(found: &WholeHome, zone: &TimeZone, database: &Path) -> anyhow::Result<WholeHome> {

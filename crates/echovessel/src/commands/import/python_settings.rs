@@ -1,0 +1,355 @@
+//! The settings of the Python EchoVessel: its `config.toml` in the names and units of this program.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::{Value as Json, json};
+use toml::{Table, Value};
+
+use crate::config::{self, ConfigChange};
+use crate::home::{Home, replace};
+
+/// The unit that a setting of the Python program is counted in.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// None, or the same as here.
+    Same,
+    Milliseconds,
+    Seconds,
+    Minutes,
+    Hours,
+    Days,
+}
+
+/// Settings that [`config::changes_in`] knows by the name that they have there. Others of the same name are not taken: a setting may
+/// start a program.
+const SAME: [&str; 28] = [
+    "persona.id",
+    "persona.display_name",
+    "memory.retrieve_k",
+    "memory.recent_window_size",
+    "memory.relational_bonus_weight",
+    "llm.provider",
+    "llm.base_url",
+    "llm.api_key_env",
+    "llm.model",
+    "llm.max_tokens",
+    "llm.temperature",
+    "llm.timeout_seconds",
+    "consolidate.trivial_message_count",
+    "consolidate.trivial_token_count",
+    "consolidate.reflection_hard_gate_24h",
+    "proactive.enabled",
+    "proactive.quiet_hours_start",
+    "proactive.quiet_hours_end",
+    "proactive.max_per_24h",
+    "proactive.cold_user_threshold",
+    "voice.enabled",
+    "voice.tts_provider",
+    "voice.tts_api_key_env",
+    "voice.stt_provider",
+    "voice.stt_api_key_env",
+    "channels.discord.enabled",
+    "channels.discord.token_env",
+    "channels.discord.allowed_user_ids",
+];
+
+/// Settings whose name or unit differs: their name, the name here, their unit.
+const RENAMED: [(&str, &str, Unit); 24] = [
+    ("runtime.turn_timeout_seconds", "limits.turn_timeout", Unit::Seconds),
+    ("persona.voice_id", "voice.tts_voice", Unit::Same),
+    ("llm.models.fast", "llm.models.small", Unit::Same),
+    ("llm.models.judge", "llm.models.medium", Unit::Same),
+    ("llm.models.main", "llm.models.large", Unit::Same),
+    ("llm.tier_models.small", "llm.models.small", Unit::Same),
+    ("llm.tier_models.medium", "llm.models.medium", Unit::Same),
+    ("llm.tier_models.large", "llm.models.large", Unit::Same),
+    ("consolidate.worker_poll_seconds", "consolidate.poll_every", Unit::Seconds),
+    ("consolidate.worker_max_retries", "consolidate.max_retries", Unit::Same),
+    ("dev_trace.enabled", "trace.enabled", Unit::Same),
+    ("dev_trace.retention_days", "trace.retention", Unit::Days),
+    ("idle_scanner.interval_seconds", "session.scan_every", Unit::Seconds),
+    ("slow_tick.enabled", "slow_cycle.enabled", Unit::Same),
+    ("slow_tick.cool_down_minutes", "slow_cycle.cool_down", Unit::Minutes),
+    ("slow_tick.daily_cap", "slow_cycle.daily_cycles", Unit::Same),
+    ("slow_tick.daily_input_token_budget", "slow_cycle.daily_input_tokens", Unit::Same),
+    ("slow_tick.daily_output_token_budget", "slow_cycle.daily_output_tokens", Unit::Same),
+    ("proactive.tick_interval_seconds", "proactive.tick", Unit::Seconds),
+    ("proactive.cold_user_response_window_hours", "proactive.cold_user_response_window", Unit::Hours),
+    ("proactive.long_silence_hours", "proactive.long_silence", Unit::Hours),
+    ("proactive.use_voice_when_available", "proactive.use_voice", Unit::Same),
+    ("channels.web.debounce_ms", "channels.web.debounce", Unit::Milliseconds),
+    ("channels.discord.debounce_ms", "channels.discord.debounce", Unit::Milliseconds),
+];
+
+/// Outcome for each setting, by their names in the Python program's file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct SettingsReport {
+    pub(super) taken: Vec<String>,
+    /// This home's file sets them already.
+    pub(super) set_here: Vec<String>,
+    /// This program has no such setting, or refuses the value.
+    pub(super) unused: Vec<String>,
+}
+
+impl SettingsReport {
+    pub(super) fn as_json(&self) -> Json {
+        json!({"taken": self.taken, "set_here": self.set_here, "unused": self.unused})
+    }
+}
+
+/// Sets in this home's `config.toml` what the `config.toml` of a Python home says and this one leaves open; `None` if it has none.
+/// `python_home` is its folder or its `memory.db`.
+///
+/// # Errors
+/// If either file can't be read, theirs is not TOML, or ours can't be written; ours is unchanged then.
+pub(super) fn take_over(python_home: &Path, home: &Home) -> anyhow::Result<Option<SettingsReport>> {
+    let folder = if python_home.is_dir() { Some(python_home) } else { python_home.parent() };
+    let Some(theirs) = folder.map(|folder| folder.join("config.toml")) else { return Ok(None) };
+    let Some(theirs_text) = read_if_there(&theirs)? else { return Ok(None) };
+    let settings: Table = theirs_text.parse().with_context(|| {
+        format!("the settings in {} are not taken: it is not valid TOML", theirs.display())
+    })?;
+    let path = home.config();
+    let before = read_if_there(&path)?.unwrap_or_default();
+    let (text, report) = merge(&before, &settings, &path)?;
+    if text != before {
+        replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
+    }
+    Ok(Some(report))
+}
+
+fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("{} can't be read", path.display())),
+    }
+}
+
+/// Our text with their settings. Each is tried by itself, so that one that is refused costs no other.
+fn merge(before: &str, settings: &Table, path: &Path) -> anyhow::Result<(String, SettingsReport)> {
+    let known = config::known_keys()?;
+    let mut leaves = Vec::new();
+    collect_leaves("", settings, &mut leaves);
+    let (mut text, mut report) = (before.to_owned(), SettingsReport::default());
+    for (name, value) in leaves {
+        let Some(change) = change_of(&name, value, &known) else {
+            report.unused.push(name);
+            continue;
+        };
+        if config::is_set(before, &change.key) {
+            report.set_here.push(name);
+            continue;
+        }
+        let changed = config::with_changes(&text, &[change]).ok();
+        match changed.filter(|changed| config::parse(changed, path, std::env::vars()).is_ok()) {
+            Some(changed) => {
+                text = changed;
+                report.taken.push(name);
+            }
+            None => report.unused.push(name),
+        }
+    }
+    Ok((text, report))
+}
+
+fn collect_leaves<'a>(section: &str, table: &'a Table, leaves: &mut Vec<(String, &'a Value)>) {
+    for (name, value) in table {
+        let name = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };
+        match value {
+            Value::Table(inner) => collect_leaves(&name, inner, leaves),
+            value => leaves.push((name, value)),
+        }
+    }
+}
+
+/// The setting here that means the same; `None` if there is none.
+fn change_of(name: &str, value: &Value, known: &[(String, Value)]) -> Option<ConfigChange> {
+    let same = SAME.contains(&name).then_some((name, Unit::Same));
+    let (key, unit) =
+        RENAMED.iter().find(|(old, ..)| *old == name).map(|(_, key, unit)| (*key, *unit)).or(same)?;
+    let value = match (key, value) {
+        ("voice.tts_provider" | "voice.stt_provider", Value::String(provider)) => {
+            json!(match provider.as_str() {
+                "stub" => "none",
+                "whisper_api" => "openai",
+                provider => provider,
+            })
+        }
+        // Numbers there, texts here.
+        ("channels.discord.allowed_user_ids", Value::Array(ids)) => {
+            ids.iter().map(|id| id.as_integer().map(|id| id.to_string())).collect::<Option<Vec<_>>>()?.into()
+        }
+        (_, value) => duration(value, unit)?,
+    };
+    config::changes_in(&json!({ key: value }), known).ok()?.pop()
+}
+
+/// The value, a number with a unit as a duration; `None` if a unit has no number.
+fn duration(value: &Value, unit: Unit) -> Option<Json> {
+    let milliseconds = match unit {
+        Unit::Same => return serde_json::to_value(value).ok(),
+        Unit::Milliseconds => 1.0,
+        Unit::Seconds => 1_000.0,
+        Unit::Minutes => 60_000.0,
+        Unit::Hours => 3_600_000.0,
+        Unit::Days => 86_400_000.0,
+    };
+    let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64))?;
+    let period = std::time::Duration::try_from_secs_f64(number * milliseconds / 1_000.0).ok()?;
+    Some(json!(config::ConfigDuration(period).to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sample that the Python program writes, with a person's changes.
+    const THEIRS: &str = r#"
+        [runtime]
+        data_dir = "~/.echovessel"
+        turn_timeout_seconds = 90
+        [persona]
+        id = "luna"
+        display_name = "Luna"
+        voice_id = "f3a1"
+        [memory]
+        db_path = "memory.db"
+        retrieve_k = 14
+        relational_bonus_weight = 1.5
+        [llm]
+        provider = "openai_compat"
+        base_url = "http://127.0.0.1:11434/v1"
+        api_key_env = "MY_KEY"
+        max_tokens = 1024
+        timeout_seconds = 45
+        [llm.models]
+        fast = "little"
+        main = "big"
+        [consolidate]
+        trivial_message_count = 4
+        worker_poll_seconds = 2.5
+        [idle_scanner]
+        interval_seconds = 30
+        [slow_tick]
+        cool_down_minutes = 45
+        [proactive]
+        enabled = true
+        quiet_hours_start = 22
+        long_silence_hours = 72
+        audit_sink = "jsonl"
+        [voice]
+        stt_provider = "stub"
+        [channels.web]
+        host = "0.0.0.0"
+        debounce_ms = 1500
+        [channels.discord]
+        allowed_user_ids = [4711, 815]
+        [channels.imessage]
+        enabled = true
+    "#;
+
+    fn merged(before: &str, theirs: &str) -> (Table, SettingsReport) {
+        let path = Path::new("config.toml");
+        let (text, report) = merge(before, &theirs.parse().unwrap(), path).unwrap();
+        config::parse(&text, path, std::iter::empty()).unwrap();
+        (text.parse().unwrap(), report)
+    }
+
+    #[test]
+    fn their_settings_have_our_names_and_units() {
+        let (taken, report) = merged("", THEIRS);
+        let expected: Table = r#"
+            [limits]
+            turn_timeout = "90s"
+            [persona]
+            id = "luna"
+            display_name = "Luna"
+            [recall]
+            k = 14
+            weight_relational = 1.5
+            [llm]
+            provider = "openai"
+            base_url = "http://127.0.0.1:11434/v1"
+            api_key_env = "MY_KEY"
+            max_tokens = 1024
+            timeout = "45s"
+            [llm.models]
+            small = "little"
+            large = "big"
+            [consolidate]
+            trivial_message_count = 4
+            poll_every = "2500ms"
+            [session]
+            scan_every = "30s"
+            [slow_cycle]
+            cool_down = "45m"
+            [proactive]
+            enabled = true
+            quiet_hours_start = 22
+            long_silence = "3d"
+            [voice]
+            tts_voice = "f3a1"
+            stt_provider = "none"
+            [channels.web]
+            debounce = "1500ms"
+            [channels.discord]
+            allowed_user_ids = ["4711", "815"]
+        "#
+        .parse()
+        .unwrap();
+        let normal = |table: &Table| -> config::Config { table.clone().try_into().unwrap() };
+        assert_eq!(normal(&taken), normal(&expected), "{report:?}");
+        let unused = [
+            "runtime.data_dir",
+            "memory.db_path",
+            "proactive.audit_sink",
+            "channels.web.host",
+            "channels.imessage.enabled",
+        ];
+        assert_eq!(report.unused.len(), unused.len(), "{report:?}");
+        assert!(unused.iter().all(|name| report.unused.iter().any(|other| other == name)), "{report:?}");
+    }
+
+    #[test]
+    fn what_this_home_sets_stays_as_it_is() {
+        let (taken, report) = merged("# mine\n[llm]\nprovider = \"offline\"\n", THEIRS);
+        assert_eq!(taken["llm"]["provider"].as_str(), Some("offline"));
+        assert_eq!(taken["persona"]["id"].as_str(), Some("luna"));
+        assert_eq!(report.set_here, ["llm.provider"]);
+    }
+
+    #[test]
+    fn a_program_is_never_taken() {
+        let (taken, report) = merged("", "[voice]\ntts_command = [\"sh\"]\n[sync]\ncommand = [\"sh\"]\n");
+        assert!(taken.is_empty() && report.unused.len() == 2, "{report:?}");
+    }
+
+    #[test]
+    fn a_refused_value_costs_no_other() {
+        let (taken, report) = merged(
+            "",
+            "[proactive]\nquiet_hours_start = 99\nmax_per_24h = 5\n[idle_scanner]\ninterval_seconds = \"soon\"\n",
+        );
+        assert_eq!(taken["proactive"]["max_per_24h"].as_integer(), Some(5));
+        let mut unused = report.unused;
+        unused.sort();
+        assert_eq!(unused, ["idle_scanner.interval_seconds", "proactive.quiet_hours_start"]);
+    }
+
+    #[test]
+    fn a_home_without_settings_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::locate(Some(folder.path().join("ours"))).unwrap();
+        home.create().unwrap();
+        assert_eq!(take_over(folder.path(), &home).unwrap(), None);
+        std::fs::write(folder.path().join("config.toml"), "not = [toml").unwrap();
+        assert!(take_over(folder.path(), &home).is_err());
+        assert!(!home.config().exists());
+        std::fs::write(folder.path().join("config.toml"), "[persona]\nid = \"luna\"\n").unwrap();
+        let report = take_over(&folder.path().join("memory.db"), &home).unwrap().unwrap();
+        assert_eq!(report.taken, ["persona.id"]);
+        assert_eq!(std::fs::read_to_string(home.config()).unwrap(), "[persona]\nid = \"luna\"\n");
+    }
+}
