@@ -1,9 +1,11 @@
 // Opens the system's Chromium with an empty profile and records requests and console errors.
 
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -25,7 +27,7 @@ const WAIT_MS_MAX = 180_000;
 export async function openBrowser({ flags = [], ...options } = {}) {
   const profile = mkdtempSync(join(tmpdir(), "echovessel-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: process.env.CHROMIUM ?? findBrowser(),
     args: [...FLAGS, ...flags],
     viewport: { width: 1180, height: 800 },
     locale: "en-GB",
@@ -59,6 +61,10 @@ export async function openBrowser({ flags = [], ...options } = {}) {
     rmSync(profile, { recursive: true, force: true });
   };
   return { context, page, requests, complaints, close };
+}
+
+function findBrowser() {
+  return execFileSync(fileURLToPath(new URL("../scripts/find-browser", import.meta.url)), { encoding: "utf8" }).trim();
 }
 
 /** Accessibility violations with their elements, one entry each. */

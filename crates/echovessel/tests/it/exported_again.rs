@@ -328,6 +328,16 @@ async fn texts_that_were_replaced_twice_are_taken_back_one_by_one() {
     assert_eq!(shown(&home, &settings).await, ["We meet at noon", "Yes"]);
     assert_eq!(versions(&home, &settings, 0).await, ["We meet at six"]);
     assert!(!is_anywhere(&home, "at seven"));
+
+    // The first of two is taken back: its messages go with the later text, which the later file brings again.
+    let (home, settings) = (Home::new(), Settings::offline());
+    let first = import(&home, &settings, "We meet at six").await;
+    import(&home, &settings, "We meet at eight").await;
+    undo(&home, &settings, &first).await;
+    assert!(shown(&home, &settings).await.is_empty());
+    assert!(!is_anywhere(&home, "We meet at"));
+    import(&home, &settings, "We meet at eight").await;
+    assert_eq!(shown(&home, &settings).await, ["We meet at eight", "Yes"]);
 }
 
 /// The same chat, exported with its pictures and without them.
