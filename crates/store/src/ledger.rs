@@ -97,13 +97,12 @@ pub(crate) fn keep_receipt(connection: &Connection, scope: i64, receipt: &ReplyR
             "INSERT INTO turn_traces (turn_id, scope, receipt, created_at) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (turn_id) DO UPDATE SET receipt = excluded.receipt, created_at = excluded.created_at",
         )?
-        .execute(params![
+        .send(params![
             receipt.turn_id.0.into_bytes(),
             scope,
             to_json(receipt)?,
             microseconds(receipt.created_at)
-        ])?;
-    Ok(())
+        ])
 }
 
 fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
@@ -114,7 +113,7 @@ fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
                  latency_ms, outcome, turn_id, session_id, prompt_hash, cost_usd)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
-        .execute(params![
+        .send(params![
             microseconds(call.at),
             call.task,
             call.tier,
@@ -129,8 +128,7 @@ fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
             call.session_id.map(|session| session.0.into_bytes()),
             call.prompt_hash,
             call.cost_usd,
-        ])?;
-    Ok(())
+        ])
 }
 
 fn call(row: &Row<'_>) -> Result<(i64, ModelCall)> {

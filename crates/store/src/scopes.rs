@@ -43,18 +43,16 @@ pub(crate) fn number_if_known(connection: &Connection, scope: &Scope) -> Result<
     if known { number_or_new(connection, scope).map(Some) } else { Ok(None) }
 }
 
-pub(crate) fn count_message(connection: &Connection, scope: i64) -> Result<()> {
+pub(crate) fn count_messages(connection: &Connection, scope: i64, more: usize) -> Result<()> {
     connection
-        .prepare_cached("UPDATE scopes SET message_count = message_count + 1 WHERE number = ?1")?
-        .execute([scope])?;
-    Ok(())
+        .prepare_cached("UPDATE scopes SET message_count = message_count + ?2 WHERE number = ?1")?
+        .send(params![scope, more])
 }
 
 pub(crate) fn count_node(connection: &Connection, scope: i64) -> Result<()> {
     connection
         .prepare_cached("UPDATE scopes SET node_count = node_count + 1 WHERE number = ?1")?
-        .execute([scope])?;
-    Ok(())
+        .send([scope])
 }
 
 /// Subtracts removed live rows.

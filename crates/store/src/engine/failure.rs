@@ -4,7 +4,7 @@ use memory::ports::StoreError;
 use rusqlite::ErrorCode;
 use tokio_postgres::error::SqlState;
 
-use crate::engine::sql::Error;
+use crate::engine::sql::{Connection, Error};
 
 /// Why a piece of work on a connection did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +70,11 @@ impl Failure {
     /// True if the connection to a server was lost before anything was committed.
     pub(crate) fn is_lost_connection(&self) -> bool {
         matches!(self, Self::Statement(error) if error.is_lost_connection())
+    }
+
+    /// True if it may be the failure of an earlier statement, whose answer was not waited for.
+    pub(crate) fn may_be_late(&self, connection: &Connection) -> bool {
+        matches!(self, Self::Statement(_)) && connection.sqlite().is_none()
     }
 
     /// True if the engine may have given up the whole transaction, so that a savepoint can't save the others.

@@ -27,6 +27,7 @@ use memory::ports::StoreError;
 
 use crate::corrections::changes_by_word::ChangesByWord;
 use crate::index::words::Frequencies;
+use crate::messages::Captures;
 use crate::scopes;
 
 pub use backup::{BackupReport, MissedErasures, back_up, examine_backup, put_in_place};
@@ -72,7 +73,7 @@ pub struct SqliteStore {
     pub(crate) path: PathBuf,
     pub(crate) address: Option<ServerAddress>,
     options: StoreOptions,
-    pub(crate) writer: Writer,
+    pub(crate) writer: Writer<Captures>,
     readers: Readers,
     /// Of a home on a server that this program writes.
     presence: Mutex<Option<PresenceNotes>>,

@@ -80,18 +80,36 @@ impl UnitOfWork<'_> {
     }
 }
 
-type Work = Box<dyn FnMut(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send>;
+/// Work of one kind that many callers ask for. What they ask for at the same time is done together.
+pub(crate) trait Batch {
+    type Item: Send + 'static;
+    type Output: Send + 'static;
 
-/// A command and the caller who waits for it. Its result is where the work has put it ([`Slot`]).
-struct Command {
-    /// May run more than once, each time after a rollback.
-    work: Work,
-    reply: oneshot::Sender<Result<(), StoreError>>,
-    /// True if it must run by itself, outside of any transaction, as what rewrites the file must.
-    stands_alone: bool,
+    /// Does the work for all items, in their order. A failure is one of all.
+    fn run(unit: &mut UnitOfWork<'_>, items: &[&Self::Item]) -> Result<Vec<Self::Output>, Failure>;
 }
 
-impl Command {
+type BoxedWork = Box<dyn FnMut(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send>;
+
+/// May run more than once, each time after a rollback.
+enum Work<B: Batch> {
+    InTransaction(BoxedWork),
+    /// Must run by itself, outside of any transaction, as what rewrites the file must.
+    Alone(BoxedWork),
+    Batched(B::Item, Slot<B::Output>),
+}
+
+/// A command and the caller who waits for it. Its result is where the work has put it ([`Slot`]).
+struct Command<B: Batch> {
+    work: Work<B>,
+    reply: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl<B: Batch> Command<B> {
+    fn is_batched(&self) -> bool {
+        matches!(self.work, Work::Batched(..))
+    }
+
     fn answer(self, outcome: Result<(), StoreError>) {
         // A caller who no longer waits changes nothing: what is committed stays.
         let _ = self.reply.send(outcome);
@@ -104,13 +122,13 @@ struct Commits {
     frequencies: Arc<Frequencies>,
 }
 
-pub(crate) struct Writer {
-    queue: Arc<Queue<Command>>,
+pub(crate) struct Writer<B: Batch> {
+    queue: Arc<Queue<Command<B>>>,
     commits: Arc<Commits>,
     finished: Mutex<Option<oneshot::Receiver<Result<(), StoreError>>>>,
 }
 
-impl Writer {
+impl<B: Batch + 'static> Writer<B> {
     /// Starts the thread. When the queue closes it writes what is left, empties the log into the file and ends.
     /// What was counted of words is let go when words are taken out.
     pub(crate) fn start(connection: Connection, frequencies: Arc<Frequencies>) -> Result<Self, StoreError> {
@@ -121,7 +139,7 @@ impl Writer {
         let body = move || {
             let _guard = work.abandoned_at_end();
             while let Some(group) = work.take(GROUP_MAX) {
-                take_in_order(&connection, group, &count);
+                take_in_order::<B>(&connection, group, &count);
             }
             let emptied = connection
                 .sqlite()
@@ -142,7 +160,14 @@ impl Writer {
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
         let (work, result) = storing_result(work);
-        self.submit(work, false).await?;
+        self.submit(Work::InTransaction(work)).await?;
+        result.take()
+    }
+
+    /// Has this done with all that is asked for at the same time; returns when it is durable, or not done at all.
+    pub(crate) async fn run_batched(&self, item: B::Item) -> Result<B::Output, StoreError> {
+        let result = Slot::default();
+        self.submit(Work::Batched(item, result.clone())).await?;
         result.take()
     }
 
@@ -153,13 +178,13 @@ impl Writer {
         W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
     {
         let (work, result) = storing_result(work);
-        self.submit(work, true).await?;
+        self.submit(Work::Alone(work)).await?;
         result.take()
     }
 
-    async fn submit(&self, work: Work, stands_alone: bool) -> Result<(), StoreError> {
+    async fn submit(&self, work: Work<B>) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.queue.push(Command { work, reply, stands_alone }).map_err(|_| closed())?;
+        self.queue.push(Command { work, reply }).map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
@@ -182,7 +207,7 @@ impl Writer {
 }
 
 /// Work that puts its result into a slot.
-fn storing_result<T, W>(work: W) -> (Work, Slot<T>)
+fn storing_result<T, W>(work: W) -> (BoxedWork, Slot<T>)
 where
     T: Send + 'static,
     W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
@@ -205,15 +230,15 @@ pub(crate) fn no_thread(error: std::io::Error) -> StoreError {
 }
 
 /// Commits what can share a transaction together, and lets what can't run between.
-fn take_in_order(connection: &Connection, commands: Vec<Command>, commits: &Commits) {
+fn take_in_order<B: Batch>(connection: &Connection, commands: Vec<Command<B>>, commits: &Commits) {
     let mut group = Vec::new();
     for mut command in commands {
-        if !command.stands_alone {
+        let Work::Alone(work) = &mut command.work else {
             group.push(command);
             continue;
-        }
+        };
         commit_all(connection, std::mem::take(&mut group), commits);
-        let work = || (command.work)(&mut UnitOfWork { connection, words: Vec::new() });
+        let work = || work(&mut UnitOfWork { connection, words: Vec::new() });
         let outcome = connection.without_limit(work).map_err(Failure::from).and_then(|outcome| outcome);
         command.answer(outcome.map_err(Failure::of_write));
     }
@@ -221,7 +246,7 @@ fn take_in_order(connection: &Connection, commands: Vec<Command>, commits: &Comm
 }
 
 /// Commits the group, or, if that fails as a whole, each command by itself.
-fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commits) {
+fn commit_all<B: Batch>(connection: &Connection, mut group: Vec<Command<B>>, commits: &Commits) {
     if group.is_empty() {
         return;
     }
@@ -244,9 +269,9 @@ fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commit
 }
 
 /// Commits the group. If the connection to a server is lost before anything was committed, tries again until the server is back.
-fn commit_again_if_lost(
+fn commit_again_if_lost<B: Batch>(
     connection: &Connection,
-    group: &mut [Command],
+    group: &mut [Command<B>],
     commits: &Commits,
 ) -> Result<Vec<Result<(), StoreError>>, Failure> {
     let began = Instant::now();
@@ -264,15 +289,19 @@ fn commit_again_if_lost(
     }
 }
 
-fn commit_one(connection: &Connection, command: &mut Command, commits: &Commits) -> Result<(), StoreError> {
+fn commit_one<B: Batch>(
+    connection: &Connection,
+    command: &mut Command<B>,
+    commits: &Commits,
+) -> Result<(), StoreError> {
     let outcomes = commit(connection, std::slice::from_mut(command), commits).map_err(Failure::of_write)?;
     outcomes.into_iter().collect()
 }
 
 /// One transaction. A command that fails is rolled back alone; an error means that nothing of the group was written.
-fn commit(
+fn commit<B: Batch>(
     connection: &Connection,
-    group: &mut [Command],
+    group: &mut [Command<B>],
     commits: &Commits,
 ) -> Result<Vec<Result<(), StoreError>>, Failure> {
     connection.begin_write()?;
@@ -295,34 +324,72 @@ fn commit(
 /// The result of each command, and whether words were removed from an index.
 type Outcomes = (Vec<Result<(), StoreError>>, bool);
 
-fn run_all(connection: &Connection, group: &mut [Command]) -> Result<Outcomes, Failure> {
+fn run_all<B: Batch>(connection: &Connection, group: &mut [Command<B>]) -> Result<Outcomes, Failure> {
     let mut unit = UnitOfWork { connection, words: Vec::new() };
     if let [command] = group {
-        (command.work)(&mut unit)?;
+        run(&mut unit, std::slice::from_mut(command))?;
         return Ok((vec![Ok(())], unit.write_words()?));
     }
     let mut outcomes = Vec::with_capacity(group.len());
-    execute(connection, "SAVEPOINT command")?;
-    for (index, command) in group.iter_mut().enumerate() {
-        let words_before = unit.words.len();
-        if index > 0 {
-            connection.renew_savepoint()?;
-        }
-        let outcome = (command.work)(&mut unit);
-        match outcome {
-            Err(failure) if failure.spoils_transaction() || !connection.is_in_transaction() => {
-                return Err(failure);
+    for part in group.chunk_by_mut(|one, next| one.is_batched() && next.is_batched()) {
+        match run_in_savepoint(&mut unit, part)? {
+            Err(_) if part.len() > 1 => {
+                for command in part.chunks_mut(1) {
+                    outcomes.push(run_in_savepoint(&mut unit, command)?);
+                }
             }
-            Err(failure) => {
-                execute(connection, "ROLLBACK TO command")?;
-                unit.words.truncate(words_before);
-                outcomes.push(Err(failure.of_write()));
-            }
-            Ok(()) => outcomes.push(Ok(())),
+            outcome => outcomes.extend(vec![outcome; part.len()]),
         }
     }
-    execute(connection, "RELEASE command")?;
     Ok((outcomes, unit.write_words()?))
+}
+
+/// Runs one command, or several that are batched. If it fails, nothing of it is left; an error means that the whole transaction is
+/// given up.
+fn run_in_savepoint<B: Batch>(
+    unit: &mut UnitOfWork<'_>,
+    part: &mut [Command<B>],
+) -> Result<Result<(), StoreError>, Failure> {
+    let (connection, words_before) = (unit.connection, unit.words.len());
+    send(connection, "SAVEPOINT command")?;
+    let outcome = match run(unit, part) {
+        Err(failure)
+            if failure.spoils_transaction()
+                || failure.may_be_late(connection)
+                || !connection.is_in_transaction() =>
+        {
+            return Err(failure);
+        }
+        Err(failure) => {
+            execute(connection, "ROLLBACK TO command")?;
+            unit.words.truncate(words_before);
+            Err(failure.of_write())
+        }
+        Ok(()) => Ok(()),
+    };
+    send(connection, "RELEASE command")?;
+    Ok(outcome)
+}
+
+/// Runs one command, or several that are batched.
+fn run<B: Batch>(unit: &mut UnitOfWork<'_>, part: &mut [Command<B>]) -> Result<(), Failure> {
+    let [Command { work: Work::InTransaction(work) | Work::Alone(work), .. }] = part else {
+        let batched = part.iter().filter_map(|command| match &command.work {
+            Work::Batched(item, result) => Some((item, result)),
+            Work::InTransaction(_) | Work::Alone(_) => None,
+        });
+        let (items, results): (Vec<_>, Vec<_>) = batched.unzip();
+        for (result, output) in results.into_iter().zip(B::run(unit, &items)?) {
+            result.fill(output);
+        }
+        return Ok(());
+    };
+    work(unit)
+}
+
+/// Runs a statement of which only a failure matters, also a later one.
+fn send(connection: &Connection, statement: &str) -> Result<(), Failure> {
+    Ok(connection.prepare_cached(statement)?.send([])?)
 }
 
 fn execute(connection: &Connection, statement: &str) -> Result<(), Failure> {

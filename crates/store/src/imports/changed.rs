@@ -237,7 +237,7 @@ impl ChangedTexts {
         };
         let seq = messages::insert(connection, self.scope, session, &new, microseconds(said_at))?;
         unit.index_words(Corpus::Messages, seq, self.scope, &new.terms);
-        scopes::count_message(connection, self.scope)?;
+        scopes::count_messages(connection, self.scope, 1)?;
         connection
             .prepare_cached("UPDATE recall_messages SET model = ?2 WHERE seq = ?1")?
             .execute(params![seq, version.model])?;

@@ -378,7 +378,7 @@ fn insert_message(
     let session = session_for(connection, run, scope, imported, policy)?;
     let seq = messages::insert(connection, scope, session.id, new, microseconds(new.created_at))?;
     unit.index_words(Corpus::Messages, seq, scope, &new.terms);
-    scopes::count_message(connection, scope)?;
+    scopes::count_messages(connection, scope, 1)?;
     connection
         .prepare_cached("INSERT INTO imported_messages (scope, digest, message_seq) VALUES (?1, ?2, ?3)")?
         .execute(params![scope, imported.digest, seq])?;

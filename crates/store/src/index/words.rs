@@ -22,8 +22,7 @@ pub(crate) fn insert(
         Corpus::Messages => "INSERT INTO message_words (rowid, terms) VALUES (?1, ?2)",
         Corpus::Nodes => "INSERT INTO node_words (rowid, terms) VALUES (?1, ?2)",
     };
-    connection.prepare_cached(statement)?.execute(params![seq, with_scope(scope, terms)])?;
-    Ok(())
+    connection.prepare_cached(statement)?.send(params![seq, with_scope(scope, terms)])
 }
 
 /// Looks up the rows of each phrase.
@@ -60,8 +59,7 @@ pub(crate) fn remove(
         }
         Corpus::Nodes => "INSERT INTO node_words (node_words, rowid, terms) VALUES ('delete', ?1, ?2)",
     };
-    connection.prepare_cached(statement)?.execute(params![seq, with_scope(scope, terms)])?;
-    Ok(())
+    connection.prepare_cached(statement)?.send(params![seq, with_scope(scope, terms)])
 }
 
 /// Looks up the rows of a phrase: counts up to [`PhraseHits::FREQUENCY_MAX`] if asked, and returns the newest `limit`.

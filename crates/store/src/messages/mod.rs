@@ -1,5 +1,6 @@
 //! L2: capture and the verbatim log.
 
+mod capture;
 pub(crate) mod turns;
 pub(crate) mod outlines;
 pub(crate) mod versions;
@@ -9,23 +10,15 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use memory::Scope;
 use memory::identifiers::{MessageId, SessionId};
-use memory::ledger::ReplyReceipt;
-use memory::messages::{Message, MessageVersion, Role};
-use memory::ports::{
-    CaptureStore, CapturedMessage, Corpus, IndexedMessage, MessageStore, NewMessage, StoreError,
-};
-use memory::sessions::{
-    CloseTrigger, Placement, Session, SessionPolicy, SessionStatus, choose_session, is_full,
-};
+use memory::messages::{Message, MessageVersion};
+use memory::ports::{Corpus, IndexedMessage, MessageStore, StoreError};
 
 use crate::engine::SqliteStore;
-use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Row, params};
-use crate::engine::writer::UnitOfWork;
-use crate::forgetting::message_edits;
 use crate::index::vectors;
-use crate::rows::{self, StoredEnum, as_stored, message_columns, microseconds};
-use crate::{channels, ledger, scopes, sessions};
+use crate::rows::{self, message_columns};
+
+pub(crate) use capture::{Captures, capture, insert};
 
 #[async_trait]
 impl MessageStore for SqliteStore {
@@ -52,158 +45,6 @@ impl MessageStore for SqliteStore {
 
     async fn message(&self, id: MessageId) -> Result<Option<Message>, StoreError> {
         self.read(move |connection| Ok(by_id(connection, id)?)).await
-    }
-}
-
-#[async_trait]
-impl CaptureStore for SqliteStore {
-    async fn capture(
-        &self,
-        message: NewMessage,
-        policy: SessionPolicy,
-        receipt: Option<ReplyReceipt>,
-    ) -> Result<CapturedMessage, StoreError> {
-        self.write(move |unit| capture(unit, &message, &policy, receipt.as_ref())).await
-    }
-}
-
-pub(crate) fn capture(
-    unit: &mut UnitOfWork<'_>,
-    new: &NewMessage,
-    policy: &SessionPolicy,
-    receipt: Option<&ReplyReceipt>,
-) -> Result<CapturedMessage, Failure> {
-    let connection = unit.connection;
-    let scope = scopes::number_or_new(connection, &new.scope)?;
-    let mut ended = Vec::new();
-    // Only a reply has a receipt: what else the persona says in a turn replaces nothing.
-    let replaced = match (new.role, new.turn_id, receipt) {
-        (Role::Persona, Some(turn), Some(_)) => {
-            message_edits::replace_replies(unit, turn, scope, new.created_at)?
-        }
-        _ => None,
-    };
-    let current = match (new.role, &replaced) {
-        (Role::User, _) => session_for_user(connection, scope, new, policy, &mut ended)?,
-        (Role::Persona | Role::Other, Some((session, _))) => sessions::by_id(connection, *session)?,
-        (Role::Persona | Role::Other, None) => session_for_persona(connection, scope, new)?,
-    };
-    let is_new = current.is_none();
-    let mut session = match current {
-        Some(session) => sessions::extend(connection, session, new.token_count, new.created_at)?,
-        None => sessions::begin(connection, scope, new)?,
-    };
-    if let (Role::User, Some(turn)) = (new.role, new.turn_id) {
-        turns::await_reply(connection, turn, scope, session.id, new)?;
-    }
-    let place = microseconds(new.created_at).max(last_place(connection, scope)?);
-    let seq = insert(connection, scope, session.id, new, place)?;
-    channels::write(connection, seq, new)?;
-    unit.index_words(Corpus::Messages, seq, scope, &new.terms);
-    scopes::count_message(connection, scope)?;
-    if let Some(receipt) = receipt {
-        ledger::keep_receipt(connection, scope, receipt)?;
-        turns::answer(connection, receipt.turn_id)?;
-    }
-    // The reply that fills a session ends it: the turn is complete. A question that fills it still gets its reply.
-    let open = session.status == SessionStatus::Open;
-    if new.role == Role::Persona && open && is_full(session.message_count, session.total_tokens, policy) {
-        session = sessions::end(connection, session, CloseTrigger::MaxLength)?;
-        ended.push(session.clone());
-    }
-    let message = stored(new, seq, session.id);
-    let replaced = replaced.map(|(_, withdrawn)| withdrawn);
-    Ok(CapturedMessage { message, opened: is_new.then_some(session), ended, replaced })
-}
-
-/// The open session that takes the user's message, after one that is over was ended.
-fn session_for_user(
-    connection: &Connection,
-    scope: i64,
-    new: &NewMessage,
-    policy: &SessionPolicy,
-    ended: &mut Vec<Session>,
-) -> Result<Option<Session>, Failure> {
-    let open = sessions::open(connection, scope, &new.channel_id)?;
-    match (choose_session(open.as_ref(), new.created_at, policy), open) {
-        (Placement::Continue, open) => Ok(open),
-        (Placement::CloseThenOpen(trigger), Some(open)) => {
-            ended.push(sessions::end(connection, open, trigger)?);
-            Ok(None)
-        }
-        (Placement::Open | Placement::CloseThenOpen(_), _) => Ok(None),
-    }
-}
-
-/// The session of the persona's turn while it is open, else the open one of the channel.
-fn session_for_persona(
-    connection: &Connection,
-    scope: i64,
-    new: &NewMessage,
-) -> Result<Option<Session>, Failure> {
-    if let Some(turn) = new.turn_id
-        && let Some(session) = sessions::open_of_turn(connection, scope, turn)?
-    {
-        return Ok(Some(session));
-    }
-    Ok(sessions::open(connection, scope, &new.channel_id)?)
-}
-
-pub(crate) fn insert(
-    connection: &Connection,
-    scope: i64,
-    session: SessionId,
-    new: &NewMessage,
-    place: i64,
-) -> sql::Result<i64> {
-    connection
-        .prepare_cached(
-            "INSERT INTO recall_messages (id, scope, session_id, turn_id, channel_id, role, token_count, day,
-                 created_at, incomplete, content, terms, external_ref, placed_at, speaker)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
-        )?
-        .insert(params![
-            new.id.0.into_bytes(),
-            scope,
-            session.0.into_bytes(),
-            new.turn_id.map(|turn| turn.0.into_bytes()),
-            new.channel_id,
-            new.role.as_str(),
-            new.token_count,
-            new.day.to_string(),
-            microseconds(new.created_at),
-            new.incomplete,
-            new.content,
-            new.terms,
-            new.external_ref,
-            place,
-            new.speaker,
-        ])
-}
-
-/// The largest place of a message in this scope. A new message gets this place or a later one, also if the clock went back.
-fn last_place(connection: &Connection, scope: i64) -> sql::Result<i64> {
-    connection
-        .prepare_cached("SELECT coalesce(max(placed_at), 0) FROM recall_messages WHERE scope = ?1")?
-        .query_row([scope], |row| row.get(0))
-}
-
-fn stored(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
-    Message {
-        id: new.id,
-        seq,
-        scope: new.scope.clone(),
-        session_id,
-        turn_id: new.turn_id,
-        channel_id: new.channel_id.clone(),
-        role: new.role,
-        speaker: new.speaker.clone(),
-        content: new.content.clone(),
-        token_count: new.token_count,
-        day: new.day,
-        created_at: as_stored(new.created_at),
-        incomplete: new.incomplete,
-        model: None,
     }
 }
 

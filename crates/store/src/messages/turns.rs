@@ -70,22 +70,20 @@ pub(crate) fn await_reply(
                  session_id = excluded.session_id, status = excluded.status,
                  last_message_at = excluded.last_message_at, reason = NULL",
         )?
-        .execute(params![
+        .send(params![
             id.0.into_bytes(),
             scope,
             session.0.into_bytes(),
             new.channel_id,
             TurnStatus::Pending.as_str(),
             microseconds(new.created_at),
-        ])?;
-    Ok(())
+        ])
 }
 
 pub(crate) fn answer(connection: &Connection, id: TurnId) -> Result<()> {
     connection
         .prepare_cached("UPDATE turns SET status = 'answered', reason = NULL WHERE id = ?1")?
-        .execute([id.0.into_bytes()])?;
-    Ok(())
+        .send([id.0.into_bytes()])
 }
 
 /// Ends the wait for a reply. A turn that has one already, and was asked for another, keeps it.

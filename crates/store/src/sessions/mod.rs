@@ -67,17 +67,22 @@ pub(crate) fn by_id(connection: &Connection, id: SessionId) -> Result<Option<Ses
         .optional()
 }
 
-/// The open session of a channel.
+/// The open session of channel ?2 in scope ?1.
+const OPEN: &str = concat!(
+    "SELECT ",
+    session_columns!(),
+    " FROM sessions c JOIN scopes s ON s.number = c.scope
+     WHERE c.scope = ?1 AND c.channel_id = ?2 AND c.status = 'open'"
+);
+
 pub(crate) fn open(connection: &Connection, scope: i64, channel_id: &str) -> Result<Option<Session>> {
-    connection
-        .prepare_cached(concat!(
-            "SELECT ",
-            session_columns!(),
-            " FROM sessions c JOIN scopes s ON s.number = c.scope
-             WHERE c.scope = ?1 AND c.channel_id = ?2 AND c.status = 'open'"
-        ))?
-        .query_row(params![scope, channel_id], rows::session)
-        .optional()
+    connection.prepare_cached(OPEN)?.query_row(params![scope, channel_id], rows::session).optional()
+}
+
+/// The open sessions of channels, each named by the number of its scope and its id.
+pub(crate) fn open_in_each(connection: &Connection, channels: Vec<(i64, &str)>) -> Result<Vec<Session>> {
+    let open = connection.prepare_cached(OPEN)?.query_each(channels, rows::session)?;
+    Ok(open.into_iter().flatten().collect())
 }
 
 /// The session of a turn, if it is open.
@@ -125,7 +130,7 @@ pub(crate) fn extend(
                  last_message_at = ?3
              WHERE id = ?1",
         )?
-        .execute(params![session.id.0.into_bytes(), tokens, microseconds(at)])?;
+        .send(params![session.id.0.into_bytes(), tokens, microseconds(at)])?;
     Ok(Session {
         message_count: session.message_count + 1,
         total_tokens: session.total_tokens + u64::from(tokens),
@@ -138,7 +143,7 @@ pub(crate) fn extend(
 pub(crate) fn end(connection: &Connection, session: Session, trigger: CloseTrigger) -> Result<Session> {
     connection
         .prepare_cached("UPDATE sessions SET status = 'closing', close_trigger = ?2 WHERE id = ?1")?
-        .execute(params![session.id.0.into_bytes(), trigger.as_str()])?;
+        .send(params![session.id.0.into_bytes(), trigger.as_str()])?;
     Ok(Session { status: SessionStatus::Closing, close_trigger: Some(trigger), ..session })
 }
 

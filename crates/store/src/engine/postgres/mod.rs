@@ -11,8 +11,10 @@ mod values;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,8 +30,7 @@ pub use address::ServerAddress;
 pub(crate) use erased_words::{clear_erased_words, note_cleared};
 pub(crate) use holder::PresenceNotes;
 pub(crate) use open::{begin_home, in_use, is_empty, is_held, open_for_reading, open_for_writing};
-use values::Owned;
-pub(crate) use values::ServerRow;
+pub(crate) use values::{Owned, ServerRow};
 
 /// Of a longer term only so many characters are in the word index, whose terms have at most 2,046 bytes.
 const TERM_CHARACTERS: usize = 500;
@@ -78,15 +79,22 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const STANDSTILL_LIMIT: Duration = Duration::from_secs(10);
 /// Time for which a program looks for a commit that the server has not confirmed.
 const CONFIRMATION_LIMIT: Duration = Duration::from_secs(30);
+/// Most statements that are sent before one is waited for: bounds what their answers take in memory.
+const SENT_MAX: usize = 1_024;
 /// Time between two attempts to reach a server that does not answer.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
+
+/// The answer that a statement will get.
+type SentStatement = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
 
 /// A connection to a home's database on a server. Its thread waits for each answer.
 pub(crate) struct Server {
     address: ServerAddress,
     /// Drives the connection while its thread waits.
     runtime: Runtime,
-    client: RefCell<Client>,
+    client: RefCell<Arc<Client>>,
+    /// Answers to statements that were sent and not waited for.
+    sent: RefCell<Vec<SentStatement>>,
     driver: RefCell<JoinHandle<()>>,
     /// By the text that the store wrote, not by the server's.
     statements: RefCell<HashMap<String, Statement>>,
@@ -108,7 +116,8 @@ impl Server {
         Ok(Self {
             address: address.clone(),
             runtime,
-            client: RefCell::new(client),
+            client: RefCell::new(Arc::new(client)),
+            sent: RefCell::default(),
             driver: RefCell::new(driver),
             statements: RefCell::default(),
             in_transaction: Cell::new(false),
@@ -119,14 +128,18 @@ impl Server {
         })
     }
 
-    /// Waits for an answer. One that does not come in time ends the connection: nobody knows what would come later.
+    /// Waits for an answer, and before it for those to what was sent. One that does not come in time ends the connection: nobody
+    /// knows what would come later.
     fn wait<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
         self.address.round_trips.fetch_add(1, Ordering::Relaxed);
         let client = self.client.borrow();
         let begins = self.begins_with_next.take();
+        let sent = futures_util::future::try_join_all(self.sent.take());
         let answer = async {
             if !begins {
-                return answer.await;
+                let (sent, answered) = tokio::join!(sent, answer);
+                // What follows a statement that failed fails with it.
+                return sent.and(answered);
             }
             // Both are sent before either is waited for.
             let (begun, answered) = tokio::join!(client.batch_execute(BEGIN_READ), answer);
@@ -204,17 +217,36 @@ impl Server {
         Ok(answers.into_iter().map(|rows| rows.into_iter().map(ServerRow::from).collect()).collect())
     }
 
-    /// Inserts rows; returns how many, and the number that the last one was given. Both questions are sent at once.
-    pub(crate) fn insert(&self, statement: &Statement, parameters: impl Parameters) -> Result<(usize, i64)> {
+    /// Sends a statement without waiting for its answer. The next [`wait`](Self::wait) does.
+    pub(crate) fn send(&self, statement: &Statement, parameters: impl Parameters) -> Result<()> {
         let values = owned(parameters)?;
-        let values = borrowed(&values);
+        let (client, statement) = (Arc::clone(&self.client.borrow()), statement.clone());
+        self.queue(Box::pin(async move { client.execute(&statement, &borrowed(&values)).await.map(drop) }))
+    }
+
+    fn queue(&self, mut answer: SentStatement) -> Result<()> {
+        // The first poll hands the statement to the driver, which sends it while something is waited for.
+        if let Poll::Ready(answered) = answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return Ok(answered?);
+        }
+        self.sent.borrow_mut().push(answer);
+        if self.sent.borrow().len() >= SENT_MAX { self.wait(async { Ok(()) }) } else { Ok(()) }
+    }
+
+    /// Inserts rows, each by a statement for one; returns the numbers that they were given. All are sent before the first answer.
+    pub(crate) fn insert_each(&self, statement: &Statement, rows: Vec<Vec<Owned>>) -> Result<Vec<i64>> {
         let last_number = self.prepare("SELECT lastval()")?;
         let client = self.client.borrow();
-        let (changed, row) = self.wait(async {
-            tokio::try_join!(client.execute(statement, &values), client.query_one(&last_number, &[]))
-        })?;
-        let changed = usize::try_from(changed).map_err(|_| Error::OutOfRange(changed.to_string()))?;
-        Ok((changed, row.try_get(0)?))
+        let rows: Vec<_> = rows.iter().map(|values| borrowed(values)).collect();
+        let inserted = rows.iter().map(|values| async {
+            tokio::try_join!(client.execute(statement, values), client.query_one(&last_number, &[]))
+        });
+        let inserted = self.wait(futures_util::future::try_join_all(inserted))?;
+        let numbers = inserted.into_iter().map(|(changed, row)| match changed {
+            1 => Ok(row.try_get(0)?),
+            changed => Err(Error::ChangedRows(usize::try_from(changed).unwrap_or(usize::MAX))),
+        });
+        numbers.collect()
     }
 
     /// Runs statements of the store, separated by semicolons.
@@ -277,9 +309,10 @@ impl Server {
             return Ok(());
         }
         self.statements.borrow_mut().clear();
+        self.sent.take();
         self.in_transaction.set(false);
         let (client, driver) = self.runtime.block_on(reach(&self.address))?;
-        *self.client.borrow_mut() = client;
+        *self.client.borrow_mut() = Arc::new(client);
         *self.driver.borrow_mut() = driver;
         if let Some(limit) = self.answer_limit.get() {
             self.limit_answers(limit)?;
@@ -393,6 +426,7 @@ impl Server {
     /// Gives up what was written. A connection that was lost has done so by itself.
     pub(crate) fn roll_back(&self) -> Result<()> {
         self.in_transaction.set(false);
+        self.sent.take();
         match self.execute_script("ROLLBACK") {
             Err(_) if self.is_lost() => Ok(()),
             outcome => outcome,
@@ -451,7 +485,7 @@ fn limits(answer: Duration) -> String {
     )
 }
 
-fn owned(parameters: impl Parameters) -> Result<Vec<Owned>> {
+pub(crate) fn owned(parameters: impl Parameters) -> Result<Vec<Owned>> {
     let mut values = Vec::new();
     parameters.each(|value| {
         values.push(Owned::from(value));

@@ -12,7 +12,7 @@ type Outcome<T> = std::result::Result<T, Box<dyn StdError + Sync + Send>>;
 
 /// A parameter, which the server says the type of.
 #[derive(Debug)]
-pub(super) enum Owned {
+pub(crate) enum Owned {
     Null,
     Integer(i64),
     Real(f64),

@@ -1,7 +1,7 @@
 //! What the store's statements are written against: prepared statements with numbered parameters (`?1`), and typed
 //! columns of rows. An engine is behind it; nothing outside of [`crate::engine`] names its driver.
 
-use crate::engine::postgres::{Server, ServerRow};
+use crate::engine::postgres::{Server, ServerRow, owned};
 
 mod error;
 mod parameters;
@@ -164,18 +164,6 @@ impl Connection {
         }
     }
 
-    /// Releases the savepoint `command` and makes it again. A server is asked once.
-    pub(crate) fn renew_savepoint(&self) -> Result<()> {
-        match self {
-            Self::Sqlite(sqlite) => {
-                sqlite.prepare_cached("RELEASE command")?.execute([])?;
-                sqlite.prepare_cached("SAVEPOINT command")?.execute([])?;
-                Ok(())
-            }
-            Self::Postgres(server) => server.execute_script("RELEASE command; SAVEPOINT command"),
-        }
-    }
-
     /// Gives up a transaction that writes.
     pub(crate) fn roll_back(&self) -> Result<()> {
         match self {
@@ -240,6 +228,15 @@ impl Statement<'_> {
         }
     }
 
+    /// Runs a statement whose outcome nobody reads. A server is not waited for: if the statement fails, so does the next one that is
+    /// waited for in the transaction, or the commit.
+    pub(crate) fn send(&mut self, parameters: impl Parameters) -> Result<()> {
+        match self {
+            Self::Sqlite { .. } => self.execute(parameters).map(drop),
+            Self::Postgres { server, prepared, .. } => server.send(prepared, parameters),
+        }
+    }
+
     /// Inserts one row; returns its number.
     pub(crate) fn insert(&mut self, parameters: impl Parameters) -> Result<i64> {
         let (changed, number) = match self {
@@ -247,12 +244,42 @@ impl Statement<'_> {
                 bind(prepared, parameters)?;
                 (prepared.raw_execute()?, connection.last_insert_rowid())
             }
-            Self::Postgres { server, prepared, .. } => server.insert(prepared, parameters)?,
+            Self::Postgres { server, prepared, .. } => {
+                let inserted = server.insert_each(prepared, vec![owned(parameters)?])?;
+                return inserted.into_iter().next().ok_or(Error::ChangedRows(0));
+            }
         };
         match changed {
             1 => Ok(number),
             changed => Err(Error::ChangedRows(changed)),
         }
+    }
+
+    /// Inserts one row for each item; returns their numbers. `bind` is called with an item and with what takes its parameters. A
+    /// server is asked once for all.
+    pub(crate) fn insert_each<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        bind: impl Fn(T, &mut dyn FnMut(&[&dyn ToSql]) -> Result<()>) -> Result<()>,
+    ) -> Result<Vec<i64>> {
+        if let Self::Postgres { server, prepared, .. } = self {
+            let mut rows = Vec::new();
+            for item in items {
+                bind(item, &mut |parameters| {
+                    rows.push(owned(parameters)?);
+                    Ok(())
+                })?;
+            }
+            return server.insert_each(prepared, rows);
+        }
+        let mut numbers = Vec::new();
+        for item in items {
+            bind(item, &mut |parameters| {
+                numbers.push(self.insert(parameters)?);
+                Ok(())
+            })?;
+        }
+        Ok(numbers)
     }
 
     /// The rows of a query, to be read one after the other.

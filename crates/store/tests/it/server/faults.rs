@@ -170,14 +170,17 @@ async fn what_is_acknowledged_is_stored_once_wherever_the_connection_is_cut() ->
     let (store, scope) = open(&proxy.address(&database)?, StoreOptions::default()).await?;
     let faults = [Fault::AfterCommit, Fault::BeforeCommit].into_iter();
     let faults: Vec<Fault> = faults.chain((0..16).map(Fault::AfterMessages)).collect();
-    for (number, fault) in (1_u128..).zip(&faults) {
+    // A message of the persona takes other steps than one of the user.
+    let cases = faults.iter().flat_map(|fault| [(fault, Role::User), (fault, Role::Persona)]);
+    for (number, (fault, role)) in (1_u128..).zip(cases) {
         proxy.plan(*fault);
-        let stored = store.capture(message(&scope, number), SessionPolicy::default(), None).await;
-        stored.map_err(|error| format!("{fault:?}: {error}"))?;
+        let message = NewMessage { role, ..message(&scope, number) };
+        let stored = store.capture(message, SessionPolicy::default(), None).await;
+        stored.map_err(|error| format!("{fault:?}, {role:?}: {error}"))?;
     }
-    assert!(proxy.happened.load(Ordering::SeqCst) >= 10, "{}", proxy.happened.load(Ordering::SeqCst));
+    assert!(proxy.happened.load(Ordering::SeqCst) >= 14, "{}", proxy.happened.load(Ordering::SeqCst));
     let stored = query(&database, "SELECT count(*), count(DISTINCT id) FROM recall_messages")?;
-    assert_eq!(stored, [format!("{0}|{0}", faults.len())]);
+    assert_eq!(stored, [format!("{0}|{0}", 2 * faults.len())]);
 
     // Many at once, in one group.
     proxy.plan(Fault::AfterCommit);
@@ -187,7 +190,34 @@ async fn what_is_acknowledged_is_stored_once_wherever_the_connection_is_cut() ->
         stored?;
     }
     let stored = query(&database, "SELECT count(*) FROM recall_messages")?;
-    assert_eq!(stored, [(faults.len() + 50).to_string()]);
+    assert_eq!(stored, [(2 * faults.len() + 50).to_string()]);
+    store.close().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn refused_messages_cost_no_other_of_their_group() -> Outcome {
+    let database = fresh_home()?.ok_or("run this test by scripts/with-postgres")?;
+    let (store, scope) = open(&ServerAddress::parse(&database, None)?, StoreOptions::default()).await?;
+    store.capture(message(&scope, 1), SessionPolicy::default(), None).await?;
+    let elsewhere = Scope::new(PersonaId::new("nobody")?, scope.user.clone());
+    // Every fourth has an id that is there, and every fifth a persona that is not.
+    let messages = (2..66_u128).map(|number| match (number % 4, number % 5) {
+        (0, _) => NewMessage { id: MessageId(Uuid::from_u128(1)), ..message(&scope, number) },
+        (_, 0) => message(&elsewhere, number),
+        _ => message(&scope, number),
+    });
+    let captured = messages.map(|message| store.capture(message, SessionPolicy::default(), None));
+    let outcomes = futures_util::future::join_all(captured).await;
+    for (number, outcome) in (2..66).zip(&outcomes) {
+        assert_eq!(outcome.is_err(), number % 4 == 0 || number % 5 == 0, "{number}: {outcome:?}");
+    }
+    let stored = query(&database, "SELECT count(*), count(DISTINCT id) FROM recall_messages")?;
+    let expected = 1 + outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!(stored, [format!("{expected}|{expected}")]);
+    let counted = query(&database, "SELECT sum(message_count) FROM scopes")?;
+    assert_eq!(counted, [expected.to_string()]);
     store.close().await?;
     Ok(())
 }

@@ -1,0 +1,298 @@
+//! Capture: each message is stored before anybody answers it. Messages of users that arrive together are captured together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use memory::Scope;
+use memory::identifiers::SessionId;
+use memory::ledger::ReplyReceipt;
+use memory::messages::{Message, Role};
+use memory::ports::{CaptureStore, CapturedMessage, Corpus, NewMessage, StoreError};
+use memory::sessions::{
+    CloseTrigger, Placement, Session, SessionPolicy, SessionStatus, choose_session, is_full,
+};
+
+use super::turns;
+use crate::engine::SqliteStore;
+use crate::engine::failure::Failure;
+use crate::engine::sql::{self, Connection, params};
+use crate::engine::writer::{Batch, UnitOfWork};
+use crate::forgetting::message_edits;
+use crate::rows::{StoredEnum, as_stored, microseconds};
+use crate::{channels, ledger, scopes, sessions};
+
+#[async_trait]
+impl CaptureStore for SqliteStore {
+    async fn capture(
+        &self,
+        message: NewMessage,
+        policy: SessionPolicy,
+        receipt: Option<ReplyReceipt>,
+    ) -> Result<CapturedMessage, StoreError> {
+        match message.role {
+            Role::User => self.writer.run_batched((message, policy)).await,
+            Role::Persona | Role::Other => {
+                self.write(move |unit| capture(unit, &message, &policy, receipt.as_ref())).await
+            }
+        }
+    }
+}
+
+/// The messages of users that wait to be captured.
+pub(crate) struct Captures;
+
+impl Batch for Captures {
+    type Item = (NewMessage, SessionPolicy);
+    type Output = CapturedMessage;
+
+    fn run(unit: &mut UnitOfWork<'_>, items: &[&Self::Item]) -> Result<Vec<CapturedMessage>, Failure> {
+        let connection = unit.connection;
+        let mut scopes = ScopeState::of_each(connection, items)?;
+        let mut placed = Vec::with_capacity(items.len());
+        for (new, policy) in items {
+            let scope = scopes.get_mut(&new.scope).ok_or(sql::Error::QueryReturnedNoRows)?;
+            placed.push(scope.place(connection, new, policy)?);
+        }
+        let rows = items.iter().zip(&placed).map(|((new, _), placed)| MessageRow {
+            new,
+            scope: placed.scope,
+            session: placed.session.id,
+            place: placed.place,
+        });
+        let seqs = insert_each(connection, rows)?;
+        let mut captured = Vec::with_capacity(items.len());
+        for (((new, _), placed), seq) in items.iter().zip(placed).zip(seqs) {
+            channels::write(connection, seq, new)?;
+            unit.index_words(Corpus::Messages, seq, placed.scope, &new.terms);
+            let message = stored(new, seq, placed.session.id);
+            let opened = placed.is_new.then_some(placed.session);
+            captured.push(CapturedMessage { message, opened, ended: placed.ended, replaced: None });
+        }
+        for scope in scopes.values() {
+            scopes::count_messages(connection, scope.number, scope.captured)?;
+        }
+        Ok(captured)
+    }
+}
+
+/// A scope as far as the place of a message depends on it, kept up to date while more messages follow.
+struct ScopeState {
+    number: i64,
+    last_place: i64,
+    /// Sessions by their channel.
+    open: BTreeMap<String, Session>,
+    captured: usize,
+}
+
+/// A message that has its session and its place.
+struct PlacedMessage {
+    scope: i64,
+    place: i64,
+    session: Session,
+    is_new: bool,
+    ended: Vec<Session>,
+}
+
+impl ScopeState {
+    /// The state of each scope that the messages are for, read by a fixed number of questions.
+    fn of_each(
+        connection: &Connection,
+        items: &[&(NewMessage, SessionPolicy)],
+    ) -> Result<BTreeMap<Scope, ScopeState>, Failure> {
+        let scopes: BTreeSet<&Scope> = items.iter().map(|(new, _)| &new.scope).collect();
+        let keys = scopes.iter().map(|scope| [scope.persona.as_str(), scope.user.as_str()]);
+        let found: Vec<Vec<(i64, i64)>> = connection
+            .prepare_cached(
+                "SELECT s.number, (SELECT coalesce(max(m.placed_at), 0) FROM recall_messages m WHERE m.scope = s.number)
+                 FROM scopes s WHERE s.persona_id = ?1 AND s.user_id = ?2",
+            )?
+            .query_each(keys, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut states = BTreeMap::new();
+        for (scope, found) in scopes.into_iter().zip(found) {
+            let (number, last_place) = match found.first() {
+                Some(found) => *found,
+                None => (scopes::number_or_new(connection, scope)?, 0),
+            };
+            states
+                .insert(scope.clone(), ScopeState { number, last_place, open: BTreeMap::new(), captured: 0 });
+        }
+        let channels: BTreeSet<(&Scope, &str)> =
+            items.iter().map(|(new, _)| (&new.scope, new.channel_id.as_str())).collect();
+        let keys = channels.iter().filter_map(|(scope, channel)| Some((states.get(scope)?.number, *channel)));
+        let open = sessions::open_in_each(connection, keys.collect::<Vec<_>>())?;
+        for session in open {
+            if let Some(state) = states.get_mut(&session.scope) {
+                state.open.insert(session.channel_id.clone(), session);
+            }
+        }
+        Ok(states)
+    }
+
+    /// Gives a message its session, after one that is over was ended.
+    fn place(
+        &mut self,
+        connection: &Connection,
+        new: &NewMessage,
+        policy: &SessionPolicy,
+    ) -> Result<PlacedMessage, Failure> {
+        let open = self.open.remove(&new.channel_id);
+        let mut ended = Vec::new();
+        let current = match (choose_session(open.as_ref(), new.created_at, policy), open) {
+            (Placement::Continue, open) => open,
+            (Placement::CloseThenOpen(trigger), Some(open)) => {
+                ended.push(sessions::end(connection, open, trigger)?);
+                None
+            }
+            (Placement::Open | Placement::CloseThenOpen(_), _) => None,
+        };
+        let is_new = current.is_none();
+        let session = match current {
+            Some(session) => sessions::extend(connection, session, new.token_count, new.created_at)?,
+            None => sessions::begin(connection, self.number, new)?,
+        };
+        if let Some(turn) = new.turn_id {
+            turns::await_reply(connection, turn, self.number, session.id, new)?;
+        }
+        self.open.insert(new.channel_id.clone(), session.clone());
+        self.last_place = self.last_place.max(microseconds(new.created_at));
+        self.captured += 1;
+        Ok(PlacedMessage { scope: self.number, place: self.last_place, session, is_new, ended })
+    }
+}
+
+/// Captures a message of the persona or of somebody else. A reply has a receipt.
+pub(crate) fn capture(
+    unit: &mut UnitOfWork<'_>,
+    new: &NewMessage,
+    policy: &SessionPolicy,
+    receipt: Option<&ReplyReceipt>,
+) -> Result<CapturedMessage, Failure> {
+    let connection = unit.connection;
+    let scope = scopes::number_or_new(connection, &new.scope)?;
+    // What else the persona says in a turn replaces nothing.
+    let replaced = match (new.role, new.turn_id, receipt) {
+        (Role::Persona, Some(turn), Some(_)) => {
+            message_edits::replace_replies(unit, turn, scope, new.created_at)?
+        }
+        _ => None,
+    };
+    let current = match &replaced {
+        Some((session, _)) => sessions::by_id(connection, *session)?,
+        None => session_for_persona(connection, scope, new)?,
+    };
+    let is_new = current.is_none();
+    let mut session = match current {
+        Some(session) => sessions::extend(connection, session, new.token_count, new.created_at)?,
+        None => sessions::begin(connection, scope, new)?,
+    };
+    let place = microseconds(new.created_at).max(last_place(connection, scope)?);
+    let seq = insert(connection, scope, session.id, new, place)?;
+    channels::write(connection, seq, new)?;
+    unit.index_words(Corpus::Messages, seq, scope, &new.terms);
+    scopes::count_messages(connection, scope, 1)?;
+    if let Some(receipt) = receipt {
+        ledger::keep_receipt(connection, scope, receipt)?;
+        turns::answer(connection, receipt.turn_id)?;
+    }
+    // The reply that fills a session ends it: the turn is complete. A question that fills it still gets its reply.
+    let mut ended = Vec::new();
+    let open = session.status == SessionStatus::Open;
+    if new.role == Role::Persona && open && is_full(session.message_count, session.total_tokens, policy) {
+        session = sessions::end(connection, session, CloseTrigger::MaxLength)?;
+        ended.push(session.clone());
+    }
+    let message = stored(new, seq, session.id);
+    let replaced = replaced.map(|(_, withdrawn)| withdrawn);
+    Ok(CapturedMessage { message, opened: is_new.then_some(session), ended, replaced })
+}
+
+/// The session of the persona's turn while it is open, else the open one of the channel.
+fn session_for_persona(
+    connection: &Connection,
+    scope: i64,
+    new: &NewMessage,
+) -> Result<Option<Session>, Failure> {
+    if let Some(turn) = new.turn_id
+        && let Some(session) = sessions::open_of_turn(connection, scope, turn)?
+    {
+        return Ok(Some(session));
+    }
+    Ok(sessions::open(connection, scope, &new.channel_id)?)
+}
+
+/// The largest place of a message in this scope. A new message gets this place or a later one, also if the clock went back.
+fn last_place(connection: &Connection, scope: i64) -> sql::Result<i64> {
+    connection
+        .prepare_cached("SELECT coalesce(max(placed_at), 0) FROM recall_messages WHERE scope = ?1")?
+        .query_row([scope], |row| row.get(0))
+}
+
+/// A message's row, but for its number.
+struct MessageRow<'a> {
+    new: &'a NewMessage,
+    scope: i64,
+    session: SessionId,
+    place: i64,
+}
+
+/// Inserts a message; returns its number.
+pub(crate) fn insert(
+    connection: &Connection,
+    scope: i64,
+    session: SessionId,
+    new: &NewMessage,
+    place: i64,
+) -> sql::Result<i64> {
+    let rows = [MessageRow { new, scope, session, place }];
+    insert_each(connection, rows)?.into_iter().next().ok_or(sql::Error::QueryReturnedNoRows)
+}
+
+fn insert_each<'a>(
+    connection: &Connection,
+    rows: impl IntoIterator<Item = MessageRow<'a>>,
+) -> sql::Result<Vec<i64>> {
+    connection
+        .prepare_cached(
+            "INSERT INTO recall_messages (id, scope, session_id, turn_id, channel_id, role, token_count, day,
+                 created_at, incomplete, content, terms, external_ref, placed_at, speaker)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        )?
+        .insert_each(rows, |MessageRow { new, scope, session, place }, insert| {
+            insert(params![
+                new.id.0.into_bytes(),
+                scope,
+                session.0.into_bytes(),
+                new.turn_id.map(|turn| turn.0.into_bytes()),
+                new.channel_id,
+                new.role.as_str(),
+                new.token_count,
+                new.day.to_string(),
+                microseconds(new.created_at),
+                new.incomplete,
+                new.content,
+                new.terms,
+                new.external_ref,
+                place,
+                new.speaker,
+            ])
+        })
+}
+
+fn stored(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
+    Message {
+        id: new.id,
+        seq,
+        scope: new.scope.clone(),
+        session_id,
+        turn_id: new.turn_id,
+        channel_id: new.channel_id.clone(),
+        role: new.role,
+        speaker: new.speaker.clone(),
+        content: new.content.clone(),
+        token_count: new.token_count,
+        day: new.day,
+        created_at: as_stored(new.created_at),
+        incomplete: new.incomplete,
+        model: None,
+    }
+}
