@@ -1,9 +1,53 @@
 //! The compact numbers of (persona, user), and how much each holds.
 
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
 use memory::Scope;
 use memory::ports::{Corpus, CorpusSize};
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+
+/// Most scopes whose numbers are held: a hundred bytes each.
+const NUMBERS_MAX: usize = 10_000;
+
+/// Numbers of scopes that were looked up. A number never comes to mean another scope, but a scope that is emptied gets another.
+#[derive(Default)]
+pub(crate) struct ScopeNumbers(RwLock<KnownNumbers>);
+
+#[derive(Default)]
+struct KnownNumbers {
+    /// Grows when numbers are given up: what was looked up before is not noted after.
+    generation: u64,
+    by_scope: HashMap<Scope, i64>,
+}
+
+impl ScopeNumbers {
+    /// The number of a scope if it is known, and the generation to note it with if it is not.
+    pub(crate) fn get(&self, scope: &Scope) -> (Option<i64>, u64) {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        (known.by_scope.get(scope).copied(), known.generation)
+    }
+
+    /// Notes a number that was looked up after [`get`](Self::get) gave this generation.
+    pub(crate) fn note(&self, scope: Scope, number: i64, generation: u64) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if known.generation != generation {
+            return;
+        }
+        if known.by_scope.len() >= NUMBERS_MAX {
+            known.by_scope.clear();
+        }
+        known.by_scope.insert(scope, number);
+    }
+
+    /// Forgets all numbers, after a commit that has removed scopes.
+    pub(crate) fn clear(&self) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.generation += 1;
+        known.by_scope.clear();
+    }
+}
 
 /// The scope's number; none while nothing was ever stored in it.
 pub(crate) fn number(connection: &Connection, scope: &Scope) -> Result<Option<i64>> {

@@ -28,7 +28,7 @@ use memory::ports::StoreError;
 use crate::corrections::changes_by_word::ChangesByWord;
 use crate::index::words::Frequencies;
 use crate::messages::Captures;
-use crate::scopes;
+use crate::scopes::{self, ScopeNumbers};
 
 pub use backup::{BackupReport, MissedErasures, back_up, examine_backup, put_in_place};
 pub use check::Check;
@@ -81,6 +81,7 @@ pub struct SqliteStore {
     pub(crate) clearing: tokio::sync::Mutex<()>,
     pub(crate) frequencies: Arc<Frequencies>,
     pub(crate) changes_by_word: Arc<ChangesByWord>,
+    pub(crate) scope_numbers: Arc<ScopeNumbers>,
 }
 
 impl SqliteStore {
@@ -107,6 +108,7 @@ impl SqliteStore {
             options,
             frequencies,
             changes_by_word,
+            scope_numbers: Arc::default(),
         })
     }
 
@@ -177,6 +179,7 @@ impl SqliteStore {
             options,
             frequencies,
             changes_by_word: Arc::default(),
+            scope_numbers: Arc::default(),
         })
     }
 
@@ -267,10 +270,31 @@ impl SqliteStore {
         T: Default + Send + 'static,
         W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
     {
-        let scope = scope.clone();
+        self.read_scope_or(scope, T::default(), work).await
+    }
+
+    /// Reads in a scope; where nothing was ever stored in it, the result is `nothing`.
+    pub(crate) async fn read_scope_or<T, W>(
+        &self,
+        scope: &Scope,
+        nothing: T,
+        work: W,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
+    {
+        let (number, generation) = self.scope_numbers.get(scope);
+        if let Some(number) = number {
+            return self.read(move |connection| work(connection, number)).await;
+        }
+        let (scope, numbers) = (scope.clone(), Arc::clone(&self.scope_numbers));
         self.read(move |connection| match scopes::number(connection, &scope)? {
-            Some(scope) => work(connection, scope),
-            None => Ok(T::default()),
+            Some(number) => {
+                numbers.note(scope, number, generation);
+                work(connection, number)
+            }
+            None => Ok(nothing),
         })
         .await
     }

@@ -169,7 +169,9 @@ impl ForgetStore for SqliteStore {
         at: Timestamp,
     ) -> Result<Option<ResetCounts>, StoreError> {
         let (persona, name) = (persona.clone(), name.to_owned());
-        self.write(move |unit| reset::reset(unit, &persona, &name, at)).await
+        let counts = self.write(move |unit| reset::reset(unit, &persona, &name, at)).await;
+        self.scope_numbers.clear();
+        counts
     }
 }
 

@@ -128,16 +128,16 @@ fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Resu
     // One more than can go: if so many are found, one of them stays.
     let limit = |going: usize| u32::try_from(going).unwrap_or(u32::MAX).saturating_add(1);
     let messages = limit(going.messages.len());
-    let hits = words::phrase_hits(connection, Corpus::Messages, going.scope, &phrase, messages, None)?;
-    if hits.seqs.iter().any(|seq| !going.messages.contains_key(seq)) {
+    let rows = words::newest_rows(connection, Corpus::Messages, going.scope, &phrase, messages)?;
+    if rows.iter().any(|seq| !going.messages.contains_key(seq)) {
         return Ok(true);
     }
     let nodes = limit(going.nodes.len() + going.rewritten.len());
-    let hits = words::phrase_hits(connection, Corpus::Nodes, going.scope, &phrase, nodes, None)?;
+    let rows = words::newest_rows(connection, Corpus::Nodes, going.scope, &phrase, nodes)?;
     let stays = |seq: &i64| !going.nodes.contains_key(seq) && !going.rewritten.contains_key(seq);
     let folded = fold_name(name);
     let in_rewritten = || going.rewritten.values().any(|r| name_stands_in(&fold_name(&r.after), &folded));
-    Ok(hits.seqs.iter().any(stays) || in_rewritten())
+    Ok(rows.iter().any(stays) || in_rewritten())
 }
 
 /// For names without a letter or digit, which no index holds.

@@ -47,18 +47,19 @@ fn silence_replies(connection: &Connection, message: i64, start: u32, end: u32) 
     Ok(())
 }
 
-/// Of these messages, the places of words that are not to be brought up again.
+/// Of these messages, the places of words that are not to be brought up again, in the order of the messages.
 pub(super) fn silenced(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<ForgottenSpan>> {
-    let mut of_message = connection.prepare_cached(
-        "SELECT m.id, s.span_start, s.span_end
-         FROM forgotten_spans s JOIN recall_messages m ON m.seq = s.message_seq
-         WHERE s.message_seq = ?1 AND m.scope = ?2 AND s.silenced = 1 ORDER BY s.span_start, s.span_end",
-    )?;
-    let mut found = Vec::new();
-    for seq in seqs {
-        found.extend(of_message.query_map(params![seq, scope], span)?.collect::<Result<Vec<_>>>()?);
-    }
-    Ok(found)
+    let mut found: Vec<(ForgottenSpan, i64)> = connection
+        .prepare_cached(
+            "SELECT m.id, s.span_start, s.span_end, s.message_seq
+             FROM json_each(?1) j CROSS JOIN forgotten_spans s ON s.message_seq = j.value
+                 CROSS JOIN recall_messages m ON m.seq = s.message_seq
+             WHERE m.scope = ?2 AND s.silenced = 1 ORDER BY s.span_start, s.span_end",
+        )?
+        .query_map(params![rows::to_json(&seqs)?, scope], |row| Ok((span(row)?, row.get(3)?)))?
+        .collect::<Result<_>>()?;
+    found.sort_by_key(|(_, seq)| seqs.iter().position(|wanted| wanted == seq));
+    Ok(found.into_iter().map(|(span, _)| span).collect())
 }
 
 /// All of a session.

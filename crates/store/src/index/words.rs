@@ -25,19 +25,61 @@ pub(crate) fn insert(
     connection.prepare_cached(statement)?.send(params![seq, with_scope(scope, terms)])
 }
 
-/// Looks up the rows of each phrase.
+/// Looks up the rows of each phrase: counts up to [`PhraseHits::FREQUENCY_MAX`], and returns the newest `limit`.
 pub(crate) fn look_up(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,
     phrases: &[Phrase],
     limit: u32,
-    counting: &Counting<'_>,
+    counting: &Counting,
 ) -> Result<Vec<PhraseHits>> {
-    phrases
-        .iter()
-        .map(|phrase| phrase_hits(connection, corpus, scope, phrase, limit, Some(counting)))
-        .collect()
+    let queries: Vec<Option<String>> =
+        phrases.iter().map(|phrase| query(connection, scope, phrase)).collect();
+    let asked = queries.iter().flatten().map(|query| (query.as_str(), limit));
+    let mut newest = newest_of_each(connection, corpus, asked)?.into_iter();
+    let mut hits: Vec<PhraseHits> = Vec::with_capacity(phrases.len());
+    // Queries whose rows are still to be counted, with their places.
+    let mut uncounted = Vec::new();
+    for (place, query) in queries.iter().enumerate() {
+        let (Some(query), seqs) = (query, if query.is_some() { newest.next() } else { None }) else {
+            hits.push(nowhere());
+            continue;
+        };
+        let seqs = seqs.unwrap_or_default();
+        let named = u64::try_from(seqs.len()).unwrap_or(u64::MAX);
+        // Fewer than were asked for are all.
+        let counted = match named < u64::from(limit) {
+            true => Some(named),
+            false => counting.updated_count(corpus, query, &seqs),
+        };
+        if counted.is_none() {
+            uncounted.push((place, query));
+        }
+        let document_frequency = counted.unwrap_or_default().min(PhraseHits::FREQUENCY_MAX);
+        hits.push(PhraseHits { document_frequency, seqs });
+    }
+    if uncounted.is_empty() {
+        return Ok(hits);
+    }
+    // Counting inside the database is cheaper than taking each row.
+    let all = match corpus {
+        Corpus::Messages => {
+            "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ?1 LIMIT ?2) AS hits"
+        }
+        Corpus::Nodes => {
+            "SELECT count(*) FROM (SELECT 1 FROM node_words WHERE node_words MATCH ?1 LIMIT ?2) AS hits"
+        }
+    };
+    let asked = uncounted.iter().map(|(_, query)| (query.as_str(), PhraseHits::FREQUENCY_MAX));
+    let counted = connection.query_each(all, asked, |row| row.get::<u64>(0))?;
+    for ((place, query), counted) in uncounted.into_iter().zip(counted.into_iter().flatten()) {
+        if let Some(&newest) = hits[place].seqs.first() {
+            counting.insert_count(corpus, query, newest, counted);
+        }
+        hits[place].document_frequency = counted.min(PhraseHits::FREQUENCY_MAX);
+    }
+    Ok(hits)
 }
 
 /// The result for a phrase without rows.
@@ -62,43 +104,17 @@ pub(crate) fn remove(
     connection.prepare_cached(statement)?.send(params![seq, with_scope(scope, terms)])
 }
 
-/// Looks up the rows of a phrase: counts up to [`PhraseHits::FREQUENCY_MAX`] if asked, and returns the newest `limit`.
-pub(crate) fn phrase_hits(
+/// The newest rows that hold the phrase.
+pub(crate) fn newest_rows(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,
     phrase: &Phrase,
     limit: u32,
-    counting: Option<&Counting<'_>>,
-) -> Result<PhraseHits> {
-    let all = match corpus {
-        Corpus::Messages => {
-            "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ?1 LIMIT ?2) AS hits"
-        }
-        Corpus::Nodes => {
-            "SELECT count(*) FROM (SELECT 1 FROM node_words WHERE node_words MATCH ?1 LIMIT ?2) AS hits"
-        }
-    };
-    let Some(query) = query(connection, scope, phrase) else { return Ok(nowhere()) };
-    let seqs = newest_matching(connection, corpus, &query, limit)?;
-    let named = u64::try_from(seqs.len()).unwrap_or(u64::MAX);
-    // Fewer than were asked for are all.
-    if named < u64::from(limit) {
-        return Ok(PhraseHits { document_frequency: named, seqs });
-    }
-    // Counting inside the database is cheaper than taking each row.
-    let count = || -> Result<u64> {
-        let counted = connection
-            .prepare_cached(all)?
-            .query_row(params![query, PhraseHits::FREQUENCY_MAX], |row| row.get::<u64>(0))?;
-        if let (Some(counting), Some(&newest)) = (counting, seqs.first()) {
-            counting.insert_count(corpus, &query, newest, counted);
-        }
-        Ok(counted)
-    };
-    let known = counting.and_then(|counting| counting.updated_count(corpus, &query, &seqs));
-    let document_frequency = known.map_or_else(count, Ok)?.min(PhraseHits::FREQUENCY_MAX);
-    Ok(PhraseHits { document_frequency, seqs })
+) -> Result<Vec<i64>> {
+    let query = query(connection, scope, phrase);
+    let asked = query.iter().map(|query| (query.as_str(), limit));
+    Ok(newest_of_each(connection, corpus, asked)?.pop().unwrap_or_default())
 }
 
 /// The newest rows that hold the phrase, whose last term may be the beginning of a longer one.
@@ -109,19 +125,23 @@ pub(crate) fn rows_beginning(
     phrase: &Phrase,
     limit: u32,
 ) -> Result<Vec<i64>> {
-    match query_of(connection, scope, phrase, true) {
-        Some(query) => newest_matching(connection, corpus, &query, limit),
-        None => Ok(Vec::new()),
-    }
+    let query = query_of(connection, scope, phrase, true);
+    let asked = query.iter().map(|query| (query.as_str(), limit));
+    Ok(newest_of_each(connection, corpus, asked)?.pop().unwrap_or_default())
 }
 
-fn newest_matching(connection: &Connection, corpus: Corpus, query: &str, limit: u32) -> Result<Vec<i64>> {
+/// The newest rows that match each query, at most so many.
+fn newest_of_each<'a>(
+    connection: &Connection,
+    corpus: Corpus,
+    queries: impl Iterator<Item = (&'a str, u32)>,
+) -> Result<Vec<Vec<i64>>> {
     let [of_messages, of_nodes] = connection.word_dialect().newest;
     let statement = match corpus {
         Corpus::Messages => of_messages,
         Corpus::Nodes => of_nodes,
     };
-    connection.prepare_cached(statement)?.query_map(params![query, limit], |row| row.get(0))?.collect()
+    connection.query_each(statement, queries, |row| row.get(0))
 }
 
 /// The rows that each selection names, newest first.
@@ -142,22 +162,22 @@ pub(crate) fn rows_holding(
         }
     };
     let mut found = vec![Vec::new(); wanted.len()];
-    let (mut spans, mut places) = (Vec::new(), Vec::new());
-    for (place, wanted) in wanted.iter().enumerate() {
-        let Some(query) = query_of_selection(connection, scope, wanted) else { continue };
+    let queries: Vec<Option<String>> =
+        wanted.iter().map(|wanted| query_of_selection(connection, scope, wanted)).collect();
+    let (mut everywhere, mut spans) = (Vec::new(), Vec::new());
+    for (place, (wanted, query)) in wanted.iter().zip(&queries).enumerate() {
+        let Some(query) = query.as_deref() else { continue };
         match wanted.span {
-            None => found[place] = newest_matching(connection, corpus, &query, wanted.limit)?,
-            Some((first, last)) => {
-                spans.push((query, first, last, wanted.limit));
-                places.push(place);
-            }
+            None => everywhere.push((place, (query, wanted.limit))),
+            Some((first, last)) => spans.push((place, (query, first, last, wanted.limit))),
         }
     }
-    if !spans.is_empty() {
-        let rows = connection.prepare_cached(in_span)?.query_each(spans, |row| row.get(0))?;
-        for (place, rows) in places.into_iter().zip(rows) {
-            found[place] = rows;
-        }
+    let newest = newest_of_each(connection, corpus, everywhere.iter().map(|(_, asked)| *asked))?;
+    let of_spans = spans.iter().map(|(_, asked)| *asked);
+    let of_spans = connection.query_each(in_span, of_spans, |row| row.get(0))?;
+    let places = everywhere.iter().map(|(place, _)| place).chain(spans.iter().map(|(place, _)| place));
+    for (place, rows) in places.zip(newest.into_iter().chain(of_spans)) {
+        found[*place] = rows;
     }
     Ok(found)
 }

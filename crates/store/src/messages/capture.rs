@@ -101,12 +101,10 @@ impl ScopeState {
     ) -> Result<BTreeMap<Scope, ScopeState>, Failure> {
         let scopes: BTreeSet<&Scope> = items.iter().map(|(new, _)| &new.scope).collect();
         let keys = scopes.iter().map(|scope| [scope.persona.as_str(), scope.user.as_str()]);
-        let found: Vec<Vec<(i64, i64)>> = connection
-            .prepare_cached(
-                "SELECT s.number, (SELECT coalesce(max(m.placed_at), 0) FROM recall_messages m WHERE m.scope = s.number)
-                 FROM scopes s WHERE s.persona_id = ?1 AND s.user_id = ?2",
-            )?
-            .query_each(keys, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let numbers = "SELECT s.number, (SELECT coalesce(max(m.placed_at), 0) FROM recall_messages m WHERE m.scope = s.number)
+             FROM scopes s WHERE s.persona_id = ?1 AND s.user_id = ?2";
+        let found: Vec<Vec<(i64, i64)>> =
+            connection.query_each(numbers, keys, |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut states = BTreeMap::new();
         for (scope, found) in scopes.into_iter().zip(found) {
             let (number, last_place) = match found.first() {

@@ -144,10 +144,9 @@ pub(crate) fn neighbours(
     before: u32,
     after: u32,
 ) -> sql::Result<Vec<(i64, Vec<IndexedMessage>)>> {
-    let mut session_of = connection.prepare_cached(
-        "SELECT session_id FROM recall_messages WHERE seq = ?1 AND scope = ?2 AND deleted_at IS NULL",
-    )?;
-    let mut earlier = connection.prepare_cached(concat!(
+    let session_of =
+        "SELECT session_id FROM recall_messages WHERE seq = ?1 AND scope = ?2 AND deleted_at IS NULL";
+    let earlier = concat!(
         "SELECT ",
         message_columns!(),
         ", m.terms, v.readability
@@ -155,8 +154,8 @@ pub(crate) fn neighbours(
              LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
                  ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.session_id = ?1 AND m.seq <= ?2 AND m.deleted_at IS NULL ORDER BY m.seq DESC LIMIT ?3"
-    ))?;
-    let mut later = connection.prepare_cached(concat!(
+    );
+    let later = concat!(
         "SELECT ",
         message_columns!(),
         ", m.terms, v.readability
@@ -164,21 +163,21 @@ pub(crate) fn neighbours(
              LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
                  ON v.seq = m.seq AND v.embedding_model = m.embedding_model
          WHERE m.session_id = ?1 AND m.seq > ?2 AND m.deleted_at IS NULL ORDER BY m.seq LIMIT ?3"
-    ))?;
-    let mut found = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        let session: Option<[u8; 16]> =
-            session_of.query_row(params![seq, scope], |row| row.get(0)).optional()?;
-        let Some(session) = session else { continue };
-        let up_to_it = earlier.query_map(params![session, seq, i64::from(before) + 1], indexed)?;
-        let mut messages: Vec<IndexedMessage> = up_to_it.collect::<Result<_, _>>()?;
+    );
+    let sessions =
+        connection.query_each(session_of, seqs.iter().map(|seq| [*seq, scope]), |row| row.get(0))?;
+    let found: Vec<(i64, [u8; 16])> =
+        seqs.iter().zip(sessions).filter_map(|(seq, session)| Some((*seq, *session.first()?))).collect();
+    let up_to_it = found.iter().map(|(seq, session)| (earlier, (*session, *seq, before.saturating_add(1))));
+    let after_it = found.iter().map(|(seq, session)| (later, (*session, *seq, after)));
+    let mut up_to_it = connection.query_all(up_to_it.chain(after_it), indexed)?;
+    let after_it = up_to_it.split_off(found.len());
+    let around = up_to_it.into_iter().zip(after_it).map(|(mut messages, later)| {
         messages.reverse();
-        for message in later.query_map(params![session, seq, after], indexed)? {
-            messages.push(message?);
-        }
-        found.push((*seq, messages));
-    }
-    Ok(found)
+        messages.extend(later);
+        messages
+    });
+    Ok(found.iter().map(|(seq, _)| *seq).zip(around).collect())
 }
 
 /// Reads [`message_columns`], the terms and the readability.

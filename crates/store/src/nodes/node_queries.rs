@@ -151,8 +151,11 @@ macro_rules! outline_columns {
 /// The newest live, current nodes about the subjects; of expectations, those that are pending. Pinned ones take their
 /// places before others do.
 pub(crate) fn about(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<Node>> {
-    let statements = pinned_and_all!(node_columns!(), wanted.kind);
-    newest_about(connection, scope, wanted, statements, rows::node, |node| (node.pinned, node.seq))
+    let statements = |wanted: &NodeQuery| pinned_and_all!(node_columns!(), wanted.kind);
+    let wanted = std::slice::from_ref(wanted);
+    let mut found =
+        newest_about(connection, scope, wanted, statements, rows::node, |node| (node.pinned, node.seq))?;
+    Ok(found.pop().unwrap_or_default())
 }
 
 /// The condition is that of the index, word by word, so that it serves. It is named because the planner takes one of more
@@ -186,32 +189,45 @@ pub(crate) fn identity_events(connection: &Connection, scope: i64, limit: u32) -
     Ok(found.into_iter().collect())
 }
 
-/// The result of [`about`] as outlines.
-pub(crate) fn outlines(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<NodeOutline>> {
-    let statements = pinned_and_all!(outline_columns!(), wanted.kind);
+/// The result of [`about`] for each, as outlines.
+pub(crate) fn outlines(
+    connection: &Connection,
+    scope: i64,
+    wanted: &[NodeQuery],
+) -> Result<Vec<Vec<NodeOutline>>> {
+    let statements = |wanted: &NodeQuery| pinned_and_all!(outline_columns!(), wanted.kind);
     newest_about(connection, scope, wanted, statements, outline, |outline| (outline.pinned, outline.seq))
 }
 
 fn newest_about<T>(
     connection: &Connection,
     scope: i64,
-    wanted: &NodeQuery,
-    statements: [&str; 2],
+    wanted: &[NodeQuery],
+    statements: impl Fn(&NodeQuery) -> [&'static str; 2],
     read: fn(&Row<'_>) -> Result<T>,
     place: fn(&T) -> (bool, i64),
-) -> Result<Vec<T>> {
-    let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
-    let mut found = Vec::new();
-    for statement in statements {
-        let subjects =
-            subjects.iter().map(|subject| (scope, wanted.kind.as_str(), subject.as_str(), wanted.limit));
-        found.extend(connection.prepare_cached(statement)?.query_each(subjects, read)?.into_iter().flatten());
+) -> Result<Vec<Vec<T>>> {
+    let mut queries = Vec::new();
+    let mut counts = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        let before = queries.len();
+        for statement in statements(wanted) {
+            let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
+            let asked = |subject: Subject| (scope, wanted.kind.as_str(), subject.as_str(), wanted.limit);
+            queries.extend(subjects.into_iter().map(|subject| (statement, asked(subject))));
+        }
+        counts.push(queries.len() - before);
     }
-    found.sort_by_key(|found| Reverse(place(found)));
-    found.dedup_by_key(|found| place(found));
-    found.truncate(count(wanted.limit));
-    found.sort_by_key(|found| Reverse(place(found).1));
-    Ok(found)
+    let mut rows = connection.query_all(queries, read)?.into_iter();
+    let about = |(wanted, queries): (&NodeQuery, usize)| {
+        let mut found: Vec<T> = rows.by_ref().take(queries).flatten().collect();
+        found.sort_by_key(|found| Reverse(place(found)));
+        found.dedup_by_key(|found| place(found));
+        found.truncate(count(wanted.limit));
+        found.sort_by_key(|found| Reverse(place(found).1));
+        found
+    };
+    Ok(wanted.iter().zip(counts).map(about).collect())
 }
 
 fn outline(row: &Row<'_>) -> Result<NodeOutline> {

@@ -3,8 +3,6 @@
 mod edge_walk;
 mod search;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::Scope;
@@ -32,13 +30,10 @@ impl RecallStore for SqliteStore {
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
-        let (scope, phrases) = (scope.clone(), phrases.to_vec());
-        let frequencies = Arc::clone(&self.frequencies);
-        self.read(move |connection| {
-            let counting = frequencies.now();
-            let Some(scope) = scopes::number(connection, &scope)? else {
-                return Ok((CorpusSize::default(), vec![words::nowhere(); phrases.len()]));
-            };
+        let phrases = phrases.to_vec();
+        let nothing = (CorpusSize::default(), vec![words::nowhere(); phrases.len()]);
+        let counting = self.frequencies.now();
+        self.read_scope_or(scope, nothing, move |connection, scope| {
             let hits = words::look_up(connection, corpus, scope, &phrases, limit, &counting)?;
             Ok((scopes::size(connection, scope, corpus)?, hits))
         })
@@ -51,11 +46,8 @@ impl RecallStore for SqliteStore {
         corpus: Corpus,
         wanted: &[RowSelection],
     ) -> Result<Vec<Vec<i64>>, StoreError> {
-        let (scope, wanted) = (scope.clone(), wanted.to_vec());
-        self.read(move |connection| {
-            let Some(scope) = scopes::number(connection, &scope)? else {
-                return Ok(vec![Vec::new(); wanted.len()]);
-            };
+        let (nothing, wanted) = (vec![Vec::new(); wanted.len()], wanted.to_vec());
+        self.read_scope_or(scope, nothing, move |connection, scope| {
             Ok(words::rows_holding(connection, corpus, scope, &wanted)?)
         })
         .await
@@ -146,13 +138,9 @@ impl RecallStore for SqliteStore {
         scope: &Scope,
         wanted: &[NodeQuery],
     ) -> Result<Vec<Vec<NodeOutline>>, StoreError> {
-        let (scope, wanted) = (scope.clone(), wanted.to_vec());
-        self.read(move |connection| {
-            let Some(scope) = scopes::number(connection, &scope)? else {
-                return Ok(vec![Vec::new(); wanted.len()]);
-            };
-            let outlines = wanted.iter().map(|about| node_queries::outlines(connection, scope, about));
-            Ok(outlines.collect::<Result<_>>()?)
+        let (nothing, wanted) = (vec![Vec::new(); wanted.len()], wanted.to_vec());
+        self.read_scope_or(scope, nothing, move |connection, scope| {
+            Ok(node_queries::outlines(connection, scope, &wanted)?)
         })
         .await
     }

@@ -81,7 +81,7 @@ pub(crate) fn open(connection: &Connection, scope: i64, channel_id: &str) -> Res
 
 /// The open sessions of channels, each named by the number of its scope and its id.
 pub(crate) fn open_in_each(connection: &Connection, channels: Vec<(i64, &str)>) -> Result<Vec<Session>> {
-    let open = connection.prepare_cached(OPEN)?.query_each(channels, rows::session)?;
+    let open = connection.query_each(OPEN, channels, rows::session)?;
     Ok(open.into_iter().flatten().collect())
 }
 

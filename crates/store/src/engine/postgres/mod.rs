@@ -203,16 +203,14 @@ impl Server {
         Ok(rows.into_iter().map(ServerRow::from).collect())
     }
 
-    /// The rows of a query for each set of parameters, which are all sent before the first answer.
-    pub(crate) fn query_each<P: Parameters>(
-        &self,
-        statement: &Statement,
-        sets: impl IntoIterator<Item = P>,
-    ) -> Result<Vec<Vec<ServerRow>>> {
+    /// The rows of several queries, which are all sent before the first answer.
+    pub(crate) fn query_all(&self, queries: Vec<(Statement, Vec<Owned>)>) -> Result<Vec<Vec<ServerRow>>> {
+        if queries.is_empty() {
+            return Ok(Vec::new());
+        }
         let client = self.client.borrow();
-        let sets = sets.into_iter().map(owned).collect::<Result<Vec<_>>>()?;
-        let sets: Vec<_> = sets.iter().map(|values| borrowed(values)).collect();
-        let asked = sets.iter().map(|values| client.query(statement, values));
+        let parameters: Vec<_> = queries.iter().map(|(_, values)| borrowed(values)).collect();
+        let asked = queries.iter().zip(&parameters).map(|((query, _), values)| client.query(query, values));
         let answers = self.wait(futures_util::future::try_join_all(asked))?;
         Ok(answers.into_iter().map(|rows| rows.into_iter().map(ServerRow::from).collect()).collect())
     }

@@ -60,6 +60,34 @@ impl Connection {
         self.prepare_cached(statement)?.query_row(parameters, read)
     }
 
+    /// The rows of several queries. A server is asked once for all.
+    pub(crate) fn query_all<'q, T, P: Parameters>(
+        &self,
+        queries: impl IntoIterator<Item = (&'q str, P)>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<Vec<T>>> {
+        let queries = queries.into_iter();
+        let Self::Postgres(server) = self else {
+            let mut rows =
+                |(query, parameters)| self.prepare_cached(query)?.query_map(parameters, &mut read)?.collect();
+            return queries.map(&mut rows).collect();
+        };
+        let asked = queries.map(|(query, parameters)| Ok((server.prepare(query)?, owned(parameters)?)));
+        let answers = server.query_all(asked.collect::<Result<_>>()?)?;
+        let mut rows = |rows: &Vec<ServerRow>| rows.iter().map(|row| read(&Row::Postgres(row))).collect();
+        answers.iter().map(&mut rows).collect()
+    }
+
+    /// The rows of a query for each set of parameters. A server is asked once for all.
+    pub(crate) fn query_each<T, P: Parameters>(
+        &self,
+        query: &str,
+        sets: impl IntoIterator<Item = P>,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<Vec<T>>> {
+        self.query_all(sets.into_iter().map(|parameters| (query, parameters)), read)
+    }
+
     /// The query syntax of the engine's word index.
     pub(crate) fn word_dialect(&self) -> &'static WordDialect {
         match self {
@@ -306,20 +334,6 @@ impl Statement<'_> {
         F: FnMut(&Row<'_>) -> Result<T>,
     {
         Ok(MappedRows { rows: self.query(parameters)?, read })
-    }
-
-    /// The rows of a query for each set of parameters. A server is asked once for all.
-    pub(crate) fn query_each<T, P: Parameters>(
-        &mut self,
-        sets: impl IntoIterator<Item = P>,
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<Vec<Vec<T>>> {
-        if let Self::Postgres { server, prepared, .. } = self {
-            let answers = server.query_each(prepared, sets)?;
-            let mut each = |rows: &Vec<ServerRow>| rows.iter().map(|row| read(&Row::Postgres(row))).collect();
-            return answers.iter().map(&mut each).collect();
-        }
-        sets.into_iter().map(|parameters| self.query_map(parameters, &mut read)?.collect()).collect()
     }
 
     /// The first row of a query. [`Error::QueryReturnedNoRows`] if there is none.

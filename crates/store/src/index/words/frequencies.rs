@@ -1,7 +1,7 @@
 //! Frequencies of common phrases in an index, kept so that they are not counted again for every question.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use memory::ports::Corpus;
 
@@ -31,15 +31,15 @@ struct Count {
 
 /// The counts as one reader may use them: to be taken before its snapshot, so that it keeps nothing that became void
 /// meanwhile.
-pub(crate) struct Counting<'a> {
-    frequencies: &'a Frequencies,
+pub(crate) struct Counting {
+    frequencies: Arc<Frequencies>,
     generation: u64,
 }
 
 impl Frequencies {
     /// The counts that are known now.
-    pub(crate) fn now(&self) -> Counting<'_> {
-        Counting { frequencies: self, generation: self.lock_state().generation }
+    pub(crate) fn now(self: &Arc<Self>) -> Counting {
+        Counting { frequencies: Arc::clone(self), generation: self.lock_state().generation }
     }
 
     /// Lets all counts go: rows were taken out of an index or put in before its end.
@@ -54,7 +54,7 @@ impl Frequencies {
     }
 }
 
-impl Counting<'_> {
+impl Counting {
     /// Number of rows that hold the phrase, from an earlier count and the rows that came since. `newest` are its newest rows, newest
     /// first; none if they do not reach back to the earlier count.
     pub(super) fn updated_count(&self, corpus: Corpus, query: &str, newest: &[i64]) -> Option<u64> {
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_came_since_is_added() {
-        let frequencies = Frequencies::default();
+        let frequencies = Arc::new(Frequencies::default());
         let counting = frequencies.now();
         assert_eq!(counting.updated_count(Corpus::Nodes, "cat", &[9, 8, 7]), None);
         counting.insert_count(Corpus::Nodes, "cat", 9, 700);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_reader_from_before_a_removal_keeps_nothing() {
-        let frequencies = Frequencies::default();
+        let frequencies = Arc::new(Frequencies::default());
         let before = frequencies.now();
         before.insert_count(Corpus::Nodes, "cat", 9, 700);
         frequencies.clear();
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn it_does_not_grow_without_end() {
-        let frequencies = Frequencies::default();
+        let frequencies = Arc::new(Frequencies::default());
         for number in 0..3 * COUNTS_MAX {
             frequencies.now().insert_count(Corpus::Messages, &number.to_string(), 1, 1);
         }
