@@ -890,7 +890,7 @@ CREATE INDEX turns_of_scope ON turns (scope);
 CREATE INDEX turns_pending ON turns (started_at) WHERE status = 'pending';
 CREATE INDEX turns_failed ON turns (last_message_at) WHERE status = 'failed';
 CREATE INDEX recall_messages_of_scope ON recall_messages (scope) WHERE deleted_at IS NULL;
-CREATE INDEX recall_messages_of_session ON recall_messages (session_id);
+CREATE INDEX recall_messages_of_session ON recall_messages (session_id, seq);
 CREATE INDEX recall_messages_of_turn ON recall_messages (turn_id) WHERE turn_id IS NOT NULL;
 CREATE INDEX recall_messages_by_model ON recall_messages (embedding_model, seq, scope) WHERE deleted_at IS NULL;
 CREATE INDEX message_versions_of_message ON message_versions (message_seq);

@@ -140,6 +140,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "replaced_messages",
         sql: include_str!("../../migrations/sqlite/0029_replaced_messages.sql"),
     },
+    Migration {
+        number: 30,
+        name: "messages_of_session",
+        sql: include_str!("../../migrations/sqlite/0030_messages_of_session.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

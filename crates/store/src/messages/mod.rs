@@ -5,7 +5,7 @@ pub(crate) mod turns;
 pub(crate) mod outlines;
 pub(crate) mod versions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use async_trait::async_trait;
 use memory::Scope;
@@ -137,6 +137,7 @@ pub(crate) fn numbered(
         .collect()
 }
 
+/// Each of the messages with those around it in its session.
 pub(crate) fn neighbours(
     connection: &Connection,
     scope: i64,
@@ -144,40 +145,30 @@ pub(crate) fn neighbours(
     before: u32,
     after: u32,
 ) -> sql::Result<Vec<(i64, Vec<IndexedMessage>)>> {
-    let session_of =
-        "SELECT session_id FROM recall_messages WHERE seq = ?1 AND scope = ?2 AND deleted_at IS NULL";
-    let earlier = concat!(
-        "SELECT ",
-        message_columns!(),
-        ", m.terms, v.readability
-         FROM recall_messages m JOIN scopes s ON s.number = m.scope
-             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
-                 ON v.seq = m.seq AND v.embedding_model = m.embedding_model
-         WHERE m.session_id = ?1 AND m.seq <= ?2 AND m.deleted_at IS NULL ORDER BY m.seq DESC LIMIT ?3"
-    );
-    let later = concat!(
-        "SELECT ",
-        message_columns!(),
-        ", m.terms, v.readability
-         FROM recall_messages m JOIN scopes s ON s.number = m.scope
-             LEFT JOIN message_vectors v INDEXED BY message_vectors_readability
-                 ON v.seq = m.seq AND v.embedding_model = m.embedding_model
-         WHERE m.session_id = ?1 AND m.seq > ?2 AND m.deleted_at IS NULL ORDER BY m.seq LIMIT ?3"
-    );
-    let sessions =
-        connection.query_each(session_of, seqs.iter().map(|seq| [*seq, scope]), |row| row.get(0))?;
-    let found: Vec<(i64, [u8; 16])> =
-        seqs.iter().zip(sessions).filter_map(|(seq, session)| Some((*seq, *session.first()?))).collect();
-    let up_to_it = found.iter().map(|(seq, session)| (earlier, (*session, *seq, before.saturating_add(1))));
-    let after_it = found.iter().map(|(seq, session)| (later, (*session, *seq, after)));
-    let mut up_to_it = connection.query_all(up_to_it.chain(after_it), indexed)?;
-    let after_it = up_to_it.split_off(found.len());
-    let around = up_to_it.into_iter().zip(after_it).map(|(mut messages, later)| {
-        messages.reverse();
-        messages.extend(later);
-        messages
+    let earlier =
+        "SELECT n.seq FROM recall_messages m CROSS JOIN recall_messages n ON n.session_id = m.session_id
+         WHERE m.seq = ?1 AND m.scope = ?2 AND m.deleted_at IS NULL AND n.seq <= ?1 AND n.deleted_at IS NULL
+         ORDER BY n.seq DESC LIMIT ?3";
+    let later =
+        "SELECT n.seq FROM recall_messages m CROSS JOIN recall_messages n ON n.session_id = m.session_id
+         WHERE m.seq = ?1 AND m.scope = ?2 AND m.deleted_at IS NULL AND n.seq > ?1 AND n.deleted_at IS NULL
+         ORDER BY n.seq LIMIT ?3";
+    let up_to_it = seqs.iter().map(|seq| (earlier, (*seq, scope, before.saturating_add(1))));
+    let after_it = seqs.iter().map(|seq| (later, (*seq, scope, after)));
+    let mut up_to_it: Vec<Vec<i64>> = connection.query_all(up_to_it.chain(after_it), |row| row.get(0))?;
+    let after_it = up_to_it.split_off(seqs.len());
+    // Messages that were found together are often neighbours of one another: each is read once.
+    let wanted: BTreeSet<i64> = up_to_it.iter().chain(&after_it).flatten().copied().collect();
+    let wanted: Vec<i64> = wanted.into_iter().collect();
+    let messages = numbered(connection, scope, &wanted)?;
+    let messages: HashMap<i64, IndexedMessage> =
+        messages.into_iter().map(|message| (message.message.seq, message)).collect();
+    let around = up_to_it.into_iter().zip(after_it).map(|(earlier, later)| {
+        let seqs = earlier.into_iter().rev().chain(later);
+        seqs.filter_map(|seq| messages.get(&seq).cloned()).collect::<Vec<_>>()
     });
-    Ok(found.iter().map(|(seq, _)| *seq).zip(around).collect())
+    // A message that is gone has no neighbours, not even itself.
+    Ok(seqs.iter().copied().zip(around).filter(|(_, around)| !around.is_empty()).collect())
 }
 
 /// Reads [`message_columns`], the terms and the readability.

@@ -96,6 +96,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "replaced_messages",
         sql: include_str!("../../../migrations/postgres/0029_replaced_messages.sql"),
     },
+    Migration {
+        number: 30,
+        name: "messages_of_session",
+        sql: include_str!("../../../migrations/postgres/0030_messages_of_session.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

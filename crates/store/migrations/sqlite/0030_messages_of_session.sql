@@ -1,0 +1,1 @@
+-- On a server the index of a session's messages ends in the number of the row from here on. SQLite's indexes do anyway.
