@@ -10,7 +10,7 @@ use memory::identifiers::{EntityId, MessageId, NodeId, SessionId};
 use memory::ports::StoreError;
 use memory::scope::{PersonaId, UserId};
 
-use crate::engine::connection::{inspect_existing, open_for_reading};
+use crate::engine::connection::{inspect_existing, open_for_maintenance, open_for_reading, overwrite_words};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, params};
 use crate::engine::{SqliteStore, StoreOptions, check, migrate};
@@ -51,7 +51,7 @@ pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError>
     connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(read)?;
     let fresh = target.with_extension("new");
     migrate::back_up(&connection, &fresh)?;
-    let verified = examine_backup(&fresh);
+    let verified = overwrite_words_in(&fresh).and_then(|()| examine_backup(&fresh));
     let report = match verified {
         Ok(report) => report,
         Err(error) => {
@@ -63,6 +63,16 @@ pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError>
     put_in_place(&fresh, target)
         .map_err(|error| StoreError::Unwritable(format!("{}: {error}", target.display())))?;
     Ok(report)
+}
+
+/// Words of an erasure that is not done yet are in no copy.
+fn overwrite_words_in(copy: &Path) -> Result<(), StoreError> {
+    let connection = open_for_maintenance(copy, &StoreOptions::default())?;
+    let overwrite = || {
+        connection.execute_batch("PRAGMA secure_delete = ON")?;
+        overwrite_words(&connection)
+    };
+    overwrite().map_err(|error: rusqlite::Error| Failure::from(error).of_write())
 }
 
 /// Gives a file that is whole its name, so that it has that name after a power failure too.

@@ -95,6 +95,43 @@ pub(crate) fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
         .map(|blocked: bool| !blocked)
 }
 
+/// The word indexes of what people say and of what is remembered.
+const WORD_INDEXES: [&str; 2] = ["message_words", "node_words"];
+
+/// Has words that are taken out of the indexes only marked, until [`overwrite_words`]. Overwriting each at once costs the more the
+/// more were overwritten before: an index goes through what a frequent word has lost.
+pub(crate) fn overwrite_words_later(connection: &Connection) -> rusqlite::Result<()> {
+    for index in WORD_INDEXES {
+        if overwrites_at_once(connection, index)? {
+            set_overwriting(connection, index, true)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the indexes again whose words were only marked. No transaction may have begun.
+pub(crate) fn overwrite_words(connection: &Connection) -> rusqlite::Result<()> {
+    for index in WORD_INDEXES {
+        if overwrites_at_once(connection, index)? {
+            continue;
+        }
+        connection.execute_batch(&format!("INSERT INTO {index} ({index}) VALUES ('optimize')"))?;
+        set_overwriting(connection, index, false)?;
+    }
+    Ok(())
+}
+
+fn overwrites_at_once(connection: &Connection, index: &str) -> rusqlite::Result<bool> {
+    let setting = format!("SELECT v FROM {index}_config WHERE k = 'secure-delete'");
+    connection.prepare_cached(&setting)?.query_row([], |row| row.get(0))
+}
+
+fn set_overwriting(connection: &Connection, index: &str, is_later: bool) -> rusqlite::Result<()> {
+    let setting =
+        format!("INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', {})", !is_later as u8);
+    connection.execute_batch(&setting)
+}
+
 /// Looks at the file before SQLite does, so that nothing foreign is touched. A missing file is created, readable by
 /// its owner only (SQLite gives the log and the index beside it the same mode). Says whether the database is new.
 fn inspect(path: &Path) -> Result<bool, StoreError> {

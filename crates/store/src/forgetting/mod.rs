@@ -196,6 +196,9 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     select::select(connection, &mut going, &act.selection)?;
     let saying_the_same = select::saying_the_same(connection, &going)?;
     follow::follow(connection, &mut going)?;
+    if !is_preview {
+        overwrite::expect_removals(connection, going.messages.len() + going.nodes.len())?;
+    }
     let mut taken = ForgetSummary::default();
     for seq in saying_the_same.into_iter().filter(|seq| !going.messages.contains_key(seq)) {
         let id = "SELECT id FROM recall_messages WHERE seq = ?1";

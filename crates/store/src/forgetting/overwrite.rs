@@ -11,7 +11,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use memory::ports::StoreError;
 
-use crate::engine::connection::{MAGIC, empty_log};
+use crate::engine::connection::{MAGIC, empty_log, overwrite_words, overwrite_words_later};
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::microseconds;
 
@@ -20,6 +20,9 @@ use crate::rows::microseconds;
 const REWRITTEN_MAX: u64 = 1 << 30;
 /// Share of free pages from which the file is written again also when nothing was erased: one in so many.
 const FREE_SHARE: u64 = 4;
+
+/// Rows from which on their words in the indexes are overwritten together. The groups of a large erasure are larger.
+const REMOVED_AT_ONCE: usize = 200;
 
 /// Notes that something was forgotten since pages were last overwritten.
 pub(crate) fn make_due(connection: &Connection) -> Result<()> {
@@ -30,6 +33,14 @@ pub(crate) fn make_due(connection: &Connection) -> Result<()> {
         )?
         .execute([])?;
     Ok(())
+}
+
+/// Prepares for the removal of so many rows, for which overwriting is made due.
+pub(super) fn expect_removals(connection: &Connection, count: usize) -> Result<()> {
+    match connection.sqlite() {
+        Some(file) if count >= REMOVED_AT_ONCE => Ok(overwrite_words_later(file)?),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn is_due(connection: &Connection) -> Result<bool> {
@@ -45,6 +56,7 @@ pub(super) fn overwrite(connection: &Connection, at: Timestamp) -> Result<bool> 
         return Ok(true);
     }
     let Some(file) = connection.sqlite() else { return Ok(false) };
+    overwrite_words(file)?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<u64>(0));
     let (pages, free) = (number("PRAGMA page_count")?, number("PRAGMA freelist_count")?);
     let fits = pages.saturating_mul(number("PRAGMA page_size")?) <= REWRITTEN_MAX;

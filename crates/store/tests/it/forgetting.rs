@@ -1,8 +1,6 @@
 //! Laws of forgetting, on a real file: in any order the same is left, a preview promises it, and no byte remembers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
 use jiff::civil::date;
 use memory::entities::EntityKind;
@@ -30,7 +28,7 @@ const WORDS: [&str; 8] = ["cat", "Coal", "小黑", "rain", "chess", "Tom", "搬�
 
 /// A session: lines as lists of words, and events as lists of the lines they quote, each with the words of all lines.
 #[derive(Clone, Debug)]
-struct Talk {
+pub(crate) struct Talk {
     lines: Vec<Vec<usize>>,
     events: Vec<Vec<usize>>,
 }
@@ -42,17 +40,17 @@ fn talk() -> impl Strategy<Value = Talk> {
         .prop_map(|(lines, events)| Talk { lines, events })
 }
 
-struct Life {
-    folder: TempDir,
-    store: SqliteStore,
-    scope: Scope,
+pub(crate) struct Life {
+    pub(crate) folder: TempDir,
+    pub(crate) store: SqliteStore,
+    pub(crate) scope: Scope,
     made: u128,
-    messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     nodes: Vec<NodeId>,
 }
 
 impl Life {
-    async fn lived(talks: &[Talk]) -> Self {
+    pub(crate) async fn lived(talks: &[Talk]) -> Self {
         let folder = TempDir::new().unwrap();
         let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap();
         let scope = Scope::new(PersonaId::new("luna").unwrap(), UserId::new("self").unwrap());
@@ -65,12 +63,12 @@ impl Life {
         life
     }
 
-    fn id(&mut self) -> Uuid {
+    pub(crate) fn id(&mut self) -> Uuid {
         self.made += 1;
         Uuid::from_u128(self.made)
     }
 
-    async fn say(&mut self, content: &str, role: Role, turn: TurnId) -> Message {
+    pub(crate) async fn say(&mut self, content: &str, role: Role, turn: TurnId) -> Message {
         let line = NewMessage {
             id: MessageId(self.id()),
             session_id_if_new: SessionId(self.id()),
@@ -195,7 +193,7 @@ impl Life {
         ForgetRequest { scope: self.scope.clone(), selection, thoughts, at: at(9) }
     }
 
-    async fn forget(&self, selection: Selection, thoughts: ForgetMode) -> ForgetSummary {
+    pub(crate) async fn forget(&self, selection: Selection, thoughts: ForgetMode) -> ForgetSummary {
         let act = self.act(selection, thoughts);
         let promised = self.store.preview_forgetting(act.clone()).await.unwrap();
         match self.store.forget(act, None, None).await.unwrap() {
@@ -242,7 +240,7 @@ impl Life {
     }
 }
 
-fn rows(file: &Connection, statement: &str) -> Vec<String> {
+pub(crate) fn rows(file: &Connection, statement: &str) -> Vec<String> {
     let mut statement = file.prepare(statement).unwrap();
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut found: Vec<String> = statement
@@ -282,7 +280,7 @@ fn whole(message: &Message) -> Evidence {
     Evidence { message_id: message.id, quote: message.content.clone(), start: 0, end }
 }
 
-fn one(message: &Message) -> Selection {
+pub(crate) fn one(message: &Message) -> Selection {
     Selection { messages: [message.id].into(), ..Selection::default() }
 }
 
@@ -380,57 +378,4 @@ fn readable(row: &str) -> String {
         text.push('\n');
     }
     text
-}
-
-/// The bytes of the file, its log and its index hold nothing of what was forgotten, although rows have moved between
-/// pages before.
-#[tokio::test]
-async fn no_byte_remembers() {
-    let mut life = Life::lived(&[]).await;
-    let secret = "密码是蓝色海豚 bluedolphin";
-    let mut secrets = Vec::new();
-    for number in 0..400 {
-        let filler = format!("line {number} {}", "of no importance ".repeat(number % 23));
-        let turn = TurnId(life.id());
-        let content = if number % 40 == 7 { format!("{secret} {filler}") } else { filler };
-        let said = life.say(&content, Role::User, turn).await;
-        secrets.extend((number % 40 == 7).then_some(said.id));
-    }
-    life.store.checkpoint().await.unwrap();
-    // Rows move between pages when their neighbours go.
-    for number in (0..400).filter(|number| number % 3 == 0 && number % 40 != 7) {
-        life.forget(one(&life.messages[number]), ForgetMode::Orphan).await;
-    }
-    assert!(holds(life.folder.path(), "蓝色海豚") && holds(life.folder.path(), "bluedolphin"));
-    life.forget(
-        Selection { messages: secrets.into_iter().collect(), ..Selection::default() },
-        ForgetMode::Cascade,
-    )
-    .await;
-    assert!(life.store.overwrite_freed(at(10)).await.unwrap());
-    for piece in ["蓝色海豚", "bluedolphin", "密码"] {
-        assert!(!holds(life.folder.path(), piece), "{piece} is in a file");
-    }
-    assert!(life.store.check().await.unwrap().is_whole());
-    assert!(life.store.overwrite_freed(at(11)).await.unwrap(), "nothing is due any more");
-}
-
-/// Copies beside the database are named; other files are not.
-#[tokio::test]
-async fn copies_are_named() {
-    let life = Life::lived(&[]).await;
-    let folder = life.folder.path();
-    fs::copy(folder.join("home.db"), folder.join("home.before-0002.db")).unwrap();
-    fs::create_dir(folder.join("backups")).unwrap();
-    fs::write(folder.join("backups").join("monday.ZIP"), "PK").unwrap();
-    fs::write(folder.join("notes.txt"), "SQLite format 4").unwrap();
-    assert_eq!(life.store.copies().await.unwrap().files, ["backups/monday.ZIP", "home.before-0002.db"]);
-}
-
-/// Whether any file of the folder holds the bytes.
-fn holds(folder: &Path, piece: &str) -> bool {
-    fs::read_dir(folder).unwrap().any(|entry| {
-        let bytes = fs::read(entry.unwrap().path()).unwrap_or_default();
-        bytes.windows(piece.len()).any(|window| window == piece.as_bytes())
-    })
 }

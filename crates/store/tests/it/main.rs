@@ -13,6 +13,7 @@ mod server;
 mod home_copy;
 mod corrections;
 mod forgetting;
+mod forgotten_bytes;
 mod forgotten_columns;
 mod unreleased_home;
 mod python_home;
