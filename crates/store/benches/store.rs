@@ -17,11 +17,13 @@ use memory::ports::{
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
-use store::{SqliteStore, StoreOptions};
+use store::{ServerAddress, SqliteStore, StoreOptions};
 use tempfile::TempDir;
+use testkit::postgres::fresh_database;
 use uuid::Uuid;
 
 const MESSAGES: usize = 100_000;
+const MESSAGES_ON_SERVER: usize = 10_000;
 const NODES: usize = 100_000;
 const TASKS: usize = 64;
 const MODEL: &str = "bench";
@@ -48,6 +50,8 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         format!("capture, {TASKS} callers, {commits} commits for {all}"),
         all as f64 / seconds
     );
+
+    capture_on_server().await?;
 
     let scope = &bench.scope;
     for (name, terms) in [("commonest word", "every"), ("word of 1 in 10", "tenth3"), ("rare word", "line77")]
@@ -95,6 +99,23 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Prints how fast messages are captured on a server, if `ECHOVESSEL_TEST_POSTGRES` names one.
+async fn capture_on_server() -> Result<(), Box<dyn std::error::Error>> {
+    let Some(database) = fresh_database()? else { return Ok(()) };
+    let store =
+        SqliteStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
+    let on_server = Arc::new(Bench::with(store).await?);
+    let (seconds, _) = on_server.talk(MESSAGES_ON_SERVER / TASKS).await?;
+    let all = MESSAGES_ON_SERVER / TASKS * TASKS;
+    let trips = on_server.store.round_trips() as f64 / all as f64;
+    println!(
+        "{:<58} {:>10.0}/s   1500/s",
+        format!("capture on a server, {TASKS} callers, {trips:.2} round trips each"),
+        all as f64 / seconds
+    );
+    Ok(on_server.store.close().await?)
+}
+
 struct Bench {
     folder: TempDir,
     store: SqliteStore,
@@ -106,6 +127,11 @@ impl Bench {
     async fn open() -> Result<Self, Box<dyn std::error::Error>> {
         let folder = TempDir::new()?;
         let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
+        Ok(Self { folder, ..Self::with(store).await? })
+    }
+
+    async fn with(store: SqliteStore) -> Result<Self, Box<dyn std::error::Error>> {
+        let folder = TempDir::new()?;
         let scope = Scope::new(PersonaId::new("luna")?, UserId::new("self")?);
         store.ensure_persona(&scope.persona, "Luna", at(0)).await?;
         store.ensure_user(&scope.user, at(0)).await?;

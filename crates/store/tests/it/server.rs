@@ -4,6 +4,7 @@
 mod clearing;
 mod faults;
 mod hosts;
+mod round_trips;
 mod tls;
 
 use std::collections::BTreeSet;
