@@ -47,7 +47,7 @@ pub struct EndpointSettings {
     pub readable_scripts: Vec<String>,
     /// Permits `http://` to another machine.
     pub allow_insecure_http: bool,
-    /// To open a connection.
+    /// Time limit for opening a connection.
     pub connect_timeout: Duration,
     /// Time limit of a query's vectors, which a turn waits for.
     pub query_timeout: Duration,

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_in_a_text_is_text() {
+    fn special_tokens_in_a_text_are_text() {
         assert_eq!(split("</s>"), ["<s>", "▁", "<unk>", "s", "<unk>", "</s>"]);
         assert!(!split("<mask>").contains(&"<mask>"));
     }

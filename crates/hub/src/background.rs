@@ -88,7 +88,7 @@ impl Hub {
         self.inner().written.notified().await;
     }
 
-    /// Wakes the background work: a session has become memory.
+    /// Wakes the background work after a session was consolidated.
     pub fn wake(&self) {
         self.inner().written.notify_one();
     }

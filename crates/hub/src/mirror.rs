@@ -94,7 +94,7 @@ impl Hub {
         Ok(all)
     }
 
-    /// Takes from the tree what forgetting took from the documents, whatever is in those files now.
+    /// Removes from the tree of files what an erasure removed from the documents, also where somebody has edited the files since.
     pub async fn follow_forgetting(&self, scope: &Scope) -> Result<(), HubError> {
         let _turn = self.lock_writes().await;
         self.inner().unsent.notify_one();

@@ -51,8 +51,8 @@ impl Hub {
         Ok((act, document))
     }
 
-    /// [`Self::begin`] with several documents, in the order of their names. They are no memories, so no roll-up is above
-    /// them.
+    /// Begins with several documents, in the order of their names. No roll-up is locked with them: only diary entries have
+    /// roll-ups above them.
     pub(crate) async fn begin_with_all<'a>(
         &'a self,
         caller: &'a Caller,

@@ -242,7 +242,7 @@ fn is_new(facts: &[Relation], fact: &Relation) -> bool {
         .any(|known| (&known.from, &known.to, &known.relation) == (&fact.from, &fact.to, &fact.relation))
 }
 
-/// `lives_in` of "Lives in" or "lives-in"; none for what is no few English words.
+/// Normalises a relation: `lives_in` for "Lives in" or "lives-in". `None` unless it is a few English words.
 fn relation_word(told: &str) -> Option<String> {
     let spaced: String = told
         .trim()

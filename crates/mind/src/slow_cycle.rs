@@ -21,7 +21,7 @@ use crate::quoted::{behind_gutter, one_line};
 use crate::reflection::{settled_impact, when};
 use crate::vocabulary::Vocabulary;
 
-/// The members of an answer.
+/// Fields that the answer of the model must have.
 const MEMBERS: [&str; 5] =
     ["new_thoughts", "new_expectations", "new_intentions", "salient_questions", "entity_descriptions"];
 

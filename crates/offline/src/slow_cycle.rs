@@ -148,7 +148,7 @@ fn language(text: &str) -> Language {
     Language::of(text).unwrap_or_default()
 }
 
-/// The event's own words, unless they name a condition: nothing here carries a label.
+/// The event's own words. Those that name a diagnosis are replaced: no thought labels a person.
 fn restated(text: &str, language: Language) -> String {
     let lower = text.to_lowercase();
     if lexicon::LABELS.iter().any(|label| lower.contains(label)) {

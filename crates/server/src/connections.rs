@@ -39,7 +39,7 @@ impl Room {
         Self { all: Arc::new(Semaphore::new(CONNECTIONS_MAX)), by_address: Arc::default() }
     }
 
-    /// Waits until there is place for one more.
+    /// Waits until there is room for another connection.
     pub(crate) async fn acquire(&self) -> Result<Place, AcquireError> {
         Ok(Place { _permit: self.all.clone().acquire_owned().await? })
     }

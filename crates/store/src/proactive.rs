@@ -150,7 +150,7 @@ impl ProactiveStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<ListedDecision>, StoreError> {
         let user = user.map(|user| user.as_str().to_owned());
-        self.read(move |connection| Ok(listed(connection, user.as_deref(), before, limit)?)).await
+        self.read(move |connection| Ok(list_decisions(connection, user.as_deref(), before, limit)?)).await
     }
 
     async fn decisions_behind(&self, messages: &[i64]) -> Result<BTreeMap<i64, DecisionId>, StoreError> {
@@ -371,7 +371,7 @@ fn insert_decision(
     Ok(())
 }
 
-fn listed(
+fn list_decisions(
     connection: &Connection,
     user: Option<&str>,
     before: Option<(Timestamp, DecisionId)>,

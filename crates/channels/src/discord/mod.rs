@@ -161,7 +161,7 @@ impl Discord {
         let earliest = number_at((inbound.clock().now() - FIRST_GAP).as_millisecond()) + OVERLAP;
         for account in inbound.allowed_accounts() {
             if unheard.len() < OPENED_MAX && !inbound.is_known(account).await? {
-                let conversation = insist(inbound, || self.rest.open_direct(account)).await?;
+                let conversation = ask_until_answered(inbound, || self.rest.open_direct(account)).await?;
                 unheard.extend(conversation.map(|conversation| (conversation, earliest)));
             }
         }
@@ -198,13 +198,13 @@ impl Discord {
         for _ in 0..PAGES_MAX {
             let page = {
                 let _one_of_few = self.reading.acquire().await;
-                insist(inbound, || self.rest.messages(conversation, Some(after))).await?
+                ask_until_answered(inbound, || self.rest.messages(conversation, Some(after))).await?
             };
             let Some(page) = page else { return Ok(()) };
             let Some(last) = page.last() else { return Ok(()) };
             after = after.max(last.number());
             if is_direct.is_none() && page.iter().any(Message::is_by_person) {
-                is_direct = insist(inbound, || self.rest.is_direct(conversation)).await?;
+                is_direct = ask_until_answered(inbound, || self.rest.is_direct(conversation)).await?;
             }
             let (is_last, passed_over) = (page.len() < HISTORY_PAGE, last.passed_over());
             for message in page {
@@ -224,7 +224,7 @@ impl Discord {
     async fn take_edits(&self, inbound: &ChannelInbox, bot: &str, conversation: &str) -> Result<(), Stopped> {
         let page = {
             let _one_of_few = self.reading.acquire().await;
-            insist(inbound, || self.rest.messages(conversation, None)).await?
+            ask_until_answered(inbound, || self.rest.messages(conversation, None)).await?
         };
         let edited =
             page.into_iter().flatten().filter(|message| message.is_edited() && message.is_by_person());
@@ -432,7 +432,7 @@ fn event(name: String, data: Value) -> Option<(String, Work)> {
 }
 
 /// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.
-async fn insist<T, W>(inbound: &ChannelInbox, ask: impl Fn() -> W) -> Result<Option<T>, Stopped>
+async fn ask_until_answered<T, W>(inbound: &ChannelInbox, ask: impl Fn() -> W) -> Result<Option<T>, Stopped>
 where
     W: Future<Output = Result<T, ApiError>>,
 {

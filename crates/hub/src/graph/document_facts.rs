@@ -11,8 +11,8 @@ use super::service::Graph;
 const NAME_CONFIDENCE: f64 = 0.7;
 
 impl Graph {
-    /// Draws names and relations of the next lines that wait, in one transaction with the note that they were read. Without a
-    /// model rules find names; the lines then wait for a model too.
+    /// Extracts names and relations from the next waiting lines and marks them as read, in one transaction. Without a model, rules
+    /// find the names, and the lines go on waiting for a model.
     pub async fn extract_next_document(
         &self,
         extractor: &dyn RelationExtractor,

@@ -181,7 +181,7 @@ pub struct Unresolved {
 pub struct GraphWritten {
     /// In the order asked.
     pub nodes: Vec<Written<GraphNode>>,
-    /// Those that could be written, in the order asked.
+    /// Edges that were written, in the order of the request.
     pub edges: Vec<Written<GraphEdge>>,
     pub unresolved: Vec<Unresolved>,
 }

@@ -43,7 +43,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     } else {
         parse(&clean_text(bytes).0).and_then(|json| {
             let mut card = from_json(&json, name)?;
-            card.picture = packed_picture(context, &json);
+            card.picture = read_icon(context, &json);
             Ok(card)
         })
     };
@@ -120,8 +120,8 @@ pub(crate) fn from_json(json: &Value, name: &str) -> Result<Card, String> {
     })
 }
 
-/// The icon that the card's archive holds.
-fn packed_picture(context: &Context<'_>, json: &Value) -> Option<Picture> {
+/// Reads the icon from the archive that the card is in.
+fn read_icon(context: &Context<'_>, json: &Value) -> Option<Picture> {
     let assets = json.get("data").unwrap_or(json).get("assets")?.as_array()?;
     let icons = || assets.iter().filter(|asset| text_at(asset, "type") == Some("icon"));
     let icon = icons().find(|asset| text_at(asset, "name") == Some("main")).or_else(|| icons().next())?;

@@ -252,7 +252,7 @@ impl Consolidator<'_> {
         Ok(readable.iter().map(|known| known.and_then(|_| found.next()).unwrap_or_default()).collect())
     }
 
-    /// The older event that already says the same, if there is one beyond doubt, among those that are near.
+    /// Finds an older event that says the same without doubt, among the most similar ones.
     async fn repeats(
         &self,
         session: &Session,

@@ -16,7 +16,7 @@ use crate::sessions::Session;
 
 /// Existing nodes that the model is shown as what it may replace.
 const KNOWN_NODES_MAX: usize = 12;
-/// Existing nodes that each look gives at least.
+/// Fewest existing nodes that each kind of search contributes.
 const KNOWN_NODES_PER_LOOK_MIN: usize = 8;
 /// Lines of the user that existing nodes are looked for by at once: recall itself goes by the last few sentences.
 const LINES_PER_LOOK: usize = 4;

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn entities_decide() {
+    fn mentions_of_different_entities_are_not_the_same() {
         let mut other = mention("The user met a friend", 3, 1.0);
         other.entities.insert(EntityId(uuid::Uuid::nil()));
         assert!(!says_the_same(&mention("The user met a friend", 3, 1.0), &other, 0.99));

@@ -11,7 +11,7 @@ pub struct ValueWords {
     names: Vec<String>,
     /// Names of the other value that contain one of these: 都柏林 is not 柏林.
     longer: Vec<String>,
-    /// A value in common words: it counts beside another word of its sentence.
+    /// A value made of common words. It is recognised only beside another word of its sentence.
     common: Option<CommonValue>,
     /// All of it, folded, without a full stop.
     whole: String,

@@ -51,7 +51,7 @@ pub struct Support<'a> {
     pub word_of_person: bool,
     /// True if it depends on other memories; then its fate depends on those.
     pub cites: bool,
-    /// True if it has said no more than its words prove since an earlier loss.
+    /// True if an earlier loss of evidence has reduced its description to what the remaining quotes say.
     pub is_reduced: bool,
     /// Index terms of what goes of the session that it was written from.
     pub gone: Vec<&'a str>,
@@ -133,7 +133,7 @@ pub fn proves(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
     }
 }
 
-/// Number of times something was said: once where quotes of its own session are left, and once for each mention. Never 0.
+/// Number of times that something was said: once in its own session if quotes of it are left, and once for each later mention. At least 1.
 pub fn mention_count(has_own_quotes: bool, mentions: usize) -> u32 {
     u32::try_from(mentions).unwrap_or(u32::MAX).saturating_add(u32::from(has_own_quotes)).max(1)
 }

@@ -32,7 +32,7 @@ pub struct Withdrawal {
     pub revived: Vec<NodeId>,
     /// Nodes that lost a quote or were rewritten, and stay.
     pub kept: Vec<NodeId>,
-    /// The rewritten ones among `kept`.
+    /// Nodes of `kept` whose description was reduced to what is left.
     pub rewritten: Vec<(NodeId, i64)>,
     /// Entities that no node is about any more and that no person has described.
     pub entities: Vec<EntityId>,

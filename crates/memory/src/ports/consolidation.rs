@@ -73,7 +73,7 @@ pub struct ReflectionCommit {
     /// The session that led to it.
     pub session_id: SessionId,
     pub scope: Scope,
-    /// The run; stored, and counted by the gate, only when there are thoughts.
+    /// Id of the reflection. A reflection without thoughts is not stored and does not count for the daily gate.
     pub id: ReflectionId,
     pub at: Timestamp,
     /// The thoughts, each with filling, terms and vector.

@@ -27,6 +27,6 @@ pub trait LedgerStore: Send + Sync {
     async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError>;
     /// The receipt of a turn's reply.
     async fn receipt(&self, turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError>;
-    /// The memory to which a receipt belongs. That of a message that nobody asked for has the id of its decision.
+    /// The scope of a receipt. The receipt of a proactive message has the id of its decision in place of a turn.
     async fn scope_of_receipt(&self, turn: TurnId) -> Result<Option<Scope>, StoreError>;
 }

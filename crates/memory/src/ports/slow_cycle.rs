@@ -209,7 +209,7 @@ pub trait SlowCycleStore: Send + Sync {
     ) -> Result<Vec<Entity>, StoreError>;
     /// Writes a cycle; only its counts, if something was forgotten since it began. Touches no core block and no message.
     async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleReport, StoreError>;
-    /// Settles those of these expectations that are pending, for good; gives those. A settled one stays in history and
+    /// Settles the pending ones of these expectations for good, and returns them. A settled expectation stays in the history and
     /// leaves recall.
     async fn settle_expectations(
         &self,

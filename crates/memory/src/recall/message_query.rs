@@ -78,7 +78,7 @@ pub(super) struct Texts {
 }
 
 impl MessageQuery {
-    /// Takes a text apart; vectors come later.
+    /// Splits a text into terms, names and times. Its vectors are added later.
     pub(super) fn new(
         text: &str,
         now: Timestamp,

@@ -302,7 +302,7 @@ impl<'a> Ranking<'a> {
         self.found.messages.get(&seq).is_some_and(|m| !content_terms(&m.message.content).is_empty())
     }
 
-    /// The message and its neighbours, with what each counts.
+    /// The message and its neighbours, each with its weight in the score.
     fn mixture(&self, seq: i64) -> Vec<(i64, f64)> {
         let role = |seq: i64| self.found.messages.get(&seq).map(|indexed| indexed.message.role);
         let answers = |other: i64| if role(other) == role(seq) { SAME_SPEAKER } else { 1.0 };

@@ -85,7 +85,7 @@ impl WeighedTerms<'_> {
     }
 }
 
-/// Content terms whose phrases were counted.
+/// The content terms of a query with the number of rows that hold them.
 pub(super) struct CountedTerms(Vec<CountedTerm>);
 
 /// Places of a term's phrases among the counts, and its information.

@@ -8,7 +8,7 @@ use crate::lexicon;
 use crate::rewrite::quoted;
 use crate::sentences::{Clause, Language, clauses, has_part, has_phrase, words};
 
-/// Longest message that says nothing but that the one before is taken back, in characters.
+/// Longest message, in characters, that only takes back the one before it, as "no, forget that".
 const RETRACTION_LENGTH_MAX: usize = 30;
 /// A retraction means the memory of whose content terms it says this share, and this many.
 const NAMED_SHARE: f64 = 0.6;

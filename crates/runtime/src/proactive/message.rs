@@ -21,7 +21,7 @@ use crate::turns::receipt::receipt_of;
 /// Characters of the last words that are searched for when nothing else led to a message.
 const SEARCHED_MAX: usize = 500;
 
-/// A draft with the memories behind it.
+/// A draft and the memories that were in its prompt.
 struct WrittenDraft {
     draft: ProactiveDraft,
     remembered: RecalledMemory,

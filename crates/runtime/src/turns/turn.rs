@@ -88,7 +88,7 @@ enum TurnError {
 }
 
 impl TurnError {
-    /// The same without the words of an endpoint, which may quote what a person said.
+    /// The reason without the endpoint's own message, which may quote what a person said.
     fn for_the_log(&self) -> String {
         match self {
             Self::Model(error) => format!("the language model failed ({})", error.kind()),

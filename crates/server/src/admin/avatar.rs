@@ -22,7 +22,7 @@ use crate::upload;
 pub(crate) const PATH: &str = "/api/admin/persona/avatar";
 /// Largest upload: the picture and the form around it.
 pub(crate) const UPLOAD_SIZE_MAX: usize = AVATAR_SIZE_MAX + upload::FORM_BYTES_MAX;
-/// A picture changes under one address.
+/// The address stays the same when the picture changes, so a browser must ask each time.
 const NEVER_KEPT: &str = "no-cache, no-store, must-revalidate";
 
 #[derive(Serialize, JsonSchema)]

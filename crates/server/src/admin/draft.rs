@@ -239,7 +239,7 @@ impl Material {
         Self { events, thoughts, status: None }.without_former(app, scope).await
     }
 
-    /// Leaves out what was replaced, what only says it again, and what was concluded from it.
+    /// Removes memories that a newer one replaced, that repeat such a memory, or that were concluded from one.
     async fn without_former(mut self, app: &App, scope: &Scope) -> Result<Self, Problem> {
         for nodes in [&mut self.events, &mut self.thoughts] {
             let outdated = outdated_nodes(app.runtime().store(), scope, nodes).await?;

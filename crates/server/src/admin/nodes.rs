@@ -162,7 +162,7 @@ pub(super) async fn items(
     Ok(nodes.into_iter().map(body).collect())
 }
 
-/// The body of one node, without what it says that was replaced.
+/// The response for one node.
 pub(super) async fn item(store: &dyn Store, node: Node) -> Result<NodeBody, Problem> {
     let origin = store.node_origins(&[node.seq]).await?.remove(&node.seq).unwrap_or_default();
     Ok(body(node, origin))

@@ -117,7 +117,7 @@ fn parameters(route: &Route, read: &mut SchemaGenerator) -> Vec<Value> {
     parameters
 }
 
-/// A query has no null: what is not there is left out.
+/// The schema of a query parameter. It can't be null: a parameter without a value is left out of the address.
 fn without_null(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else { return schema };
     fields.remove("default");

@@ -191,7 +191,7 @@ impl Tokens {
         bearer(headers).is_some_and(|token| Sha256::digest(token).as_slice().ct_eq(&self.owner).into())
     }
 
-    /// The login's id and secret in the cookie, as they were sent. A token that is wrong is not made good by a cookie.
+    /// The login's id and secret, as the cookie holds them. A request with a token has no login, also if the token is wrong.
     pub(crate) fn cookie_of<'a>(&self, headers: &'a HeaderMap) -> Option<(&'a str, &'a str)> {
         if headers.contains_key(AUTHORIZATION) {
             return None;

@@ -80,7 +80,7 @@ pub(crate) async fn history(
     let before = match (&page.cursor, &page.before) {
         (Some(_), Some(_)) => return Err(Problem::unprocessable("cursor, before: send only one of them")),
         (Some(cursor), None) => Some(older_than_place(store, &scope, cursor).await?),
-        (None, Some(before)) => Some(older_than_turn(store, &scope, before).await?),
+        (None, Some(before)) => Some(page_start_before(store, &scope, before).await?),
         (None, None) => None,
     };
     let messages = store.messages_before(&scope, before, limit + 1).await?;
@@ -112,7 +112,7 @@ fn is_unasked(message: &Message) -> bool {
 }
 
 /// The number below which a page that follows this turn, or this message, begins.
-async fn older_than_turn(store: &dyn Store, scope: &Scope, id: &str) -> Result<i64, Problem> {
+async fn page_start_before(store: &dyn Store, scope: &Scope, id: &str) -> Result<i64, Problem> {
     let unknown = || Problem::not_found("before: not found; request the first page");
     let id: Uuid = id.parse().map_err(|_| unknown())?;
     let turn = store.turn_messages(TurnId(id)).await?;

@@ -15,7 +15,7 @@ use crate::engine::writer::UnitOfWork;
 use crate::nodes::new_nodes::{self, Origin};
 use crate::rows::{self, microseconds, node_columns, to_json};
 
-/// Fields of a merged repetition besides its text and its evidence.
+/// A repetition that was merged into an older memory: its fields, but for text and evidence.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MergedMention {
     pub(crate) emotional_impact: i8,

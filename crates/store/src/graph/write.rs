@@ -72,7 +72,7 @@ impl Work<'_> {
         Ok(value.map(|value| Written { value, is_new }))
     }
 
-    /// A node that is an entity: the memory's own rules say whether it is known already.
+    /// Writes a node that is an entity. The rules of memory decide if it is a known one.
     fn write_entity(&self, node: &NewGraphNode, kind: EntityKind) -> Result<(Uuid, bool)> {
         let folded = fold_name(&node.label);
         let known = entity_queries::who_goes_by(self.connection, self.scope, &folded, kind, None)?;

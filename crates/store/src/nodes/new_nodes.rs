@@ -21,7 +21,7 @@ pub(crate) struct Origin {
     pub(crate) model: Option<i64>,
 }
 
-/// Writes a node that depends on words. None, and nothing is written, if the messages that hold them are all gone.
+/// Writes a node that quotes messages. Returns `None` and writes nothing if all of these messages are gone.
 pub(crate) fn insert_evidenced(
     unit: &mut UnitOfWork<'_>,
     origin: &Origin,
@@ -37,7 +37,7 @@ pub(crate) fn insert_evidenced(
     Ok(Some(seq))
 }
 
-/// Writes a node that depends on events. None, and nothing is written, if they are all gone.
+/// Writes a node that cites events. Returns `None` and writes nothing if all of them are gone.
 pub(crate) fn insert_filled(
     unit: &mut UnitOfWork<'_>,
     origin: &Origin,

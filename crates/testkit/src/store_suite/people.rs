@@ -8,7 +8,7 @@ use memory::{PersonaId, Scope, UserId};
 use super::Outcome;
 use super::stage::{Stage, at};
 
-/// A second persona of one id is not made.
+/// The second of two personas with the same id is refused and changes nothing.
 pub async fn a_persona_is_made_once(store: &dyn Store) -> Outcome {
     let luna = Scope::new(PersonaId::new("luna 小月")?, UserId::new("self")?);
     let first = |name: &str, style: &str| FirstPersona {

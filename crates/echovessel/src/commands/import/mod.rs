@@ -84,7 +84,7 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
     record(shared, config, home, asked, sources, options, &look).await
 }
 
-/// Records messages, documents and saved memories once that is confirmed.
+/// Records messages, documents and saved memories after the person has confirmed it.
 async fn record(
     shared: &Shared,
     config: &Config,

@@ -42,7 +42,7 @@ impl Frequencies {
         Counting { frequencies: Arc::clone(self), generation: self.lock_state().generation }
     }
 
-    /// Lets all counts go: rows were taken out of an index or put in before its end.
+    /// Discards all counts, because rows were removed from an index or inserted before its end.
     pub(crate) fn clear(&self) {
         let mut state = self.lock_state();
         state.generation += 1;
