@@ -214,7 +214,7 @@ impl Pooler {
             &settings,
             format!(
                 "[databases]\n* = host={server} user=echovessel\n[pgbouncer]\nunix_socket_dir = {own}\nlisten_port = 5432\n\
-                 auth_type = any\npool_mode = {mode}\nlogfile = {own}/log\n"
+                 auth_type = any\npool_mode = {mode}\nlogfile = {own}/log\npidfile = {own}/pid\n"
             ),
         )?;
         let mut command = server_program(program_of_the_pooler());
@@ -243,7 +243,12 @@ fn program_of_the_pooler() -> &'static str {
 
 impl Drop for Pooler {
     fn drop(&mut self) {
-        let _ended = self.process.kill();
+        // The process may be that of another program, which runs the pooler as another user.
+        if let Ok(pid) = std::fs::read_to_string(self.folder.path().join("pid")) {
+            let _ended = std::process::Command::new("kill").args(["-KILL", pid.trim()]).status();
+        } else {
+            let _ended = self.process.kill();
+        }
         let _reaped = self.process.wait();
     }
 }
