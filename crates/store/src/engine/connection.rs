@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memory::ports::StoreError;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use crate::engine::failure::Failure;
 use crate::engine::{StoreOptions, migrate};
@@ -123,7 +123,8 @@ pub(crate) fn overwrite_words(connection: &Connection) -> rusqlite::Result<()> {
 
 fn overwrites_at_once(connection: &Connection, index: &str) -> rusqlite::Result<bool> {
     let setting = format!("SELECT v FROM {index}_config WHERE k = 'secure-delete'");
-    connection.prepare_cached(&setting)?.query_row([], |row| row.get(0))
+    // Without the row the index does not, whatever made it.
+    Ok(connection.prepare_cached(&setting)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
 fn set_overwriting(connection: &Connection, index: &str, is_later: bool) -> rusqlite::Result<()> {

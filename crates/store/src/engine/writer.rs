@@ -85,7 +85,7 @@ pub(crate) trait Batch {
     type Item: Send + 'static;
     type Output: Send + 'static;
 
-    /// Does the work for all items, in their order. A failure is one of all.
+    /// Does the work for all items, in their order. On an error nothing counts as done for any of them.
     fn run(unit: &mut UnitOfWork<'_>, items: &[&Self::Item]) -> Result<Vec<Self::Output>, Failure>;
 }
 
@@ -344,8 +344,8 @@ fn run_all<B: Batch>(connection: &Connection, group: &mut [Command<B>]) -> Resul
     Ok((outcomes, unit.write_words()?))
 }
 
-/// Runs one command, or several that are batched. If it fails, nothing of it is left; an error means that the whole transaction is
-/// given up.
+/// Runs one command, or several that are batched, and rolls back to before them if they fail. An outer error means that the whole
+/// transaction must be rolled back.
 fn run_in_savepoint<B: Batch>(
     unit: &mut UnitOfWork<'_>,
     part: &mut [Command<B>],

@@ -167,7 +167,7 @@ pub(crate) fn capture(
 ) -> Result<CapturedMessage, Failure> {
     let connection = unit.connection;
     let scope = scopes::number_or_new(connection, &new.scope)?;
-    // What else the persona says in a turn replaces nothing.
+    // Only a reply takes the place of earlier replies.
     let replaced = match (new.role, new.turn_id, receipt) {
         (Role::Persona, Some(turn), Some(_)) => {
             message_edits::replace_replies(unit, turn, scope, new.created_at)?

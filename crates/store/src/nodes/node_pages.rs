@@ -93,8 +93,8 @@ macro_rules! of_kind {
     };
 }
 
-/// A page of live nodes, superseded ones too, newest first; and the number of them on all pages. Without a subject the index
-/// alone counts them.
+/// A page of live nodes, superseded ones too, newest first; and the number of them on all pages. Without a subject they are counted
+/// in the index, without reading the rows.
 pub(crate) fn page(connection: &Connection, scope: i64, query: &NodePageQuery) -> Result<(Vec<Node>, u64)> {
     let NodePageQuery { kind, subject, below, skip, limit } = *query;
     let (kind, below) = (kind.as_str(), below.unwrap_or(i64::MAX));

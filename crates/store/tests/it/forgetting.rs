@@ -189,7 +189,7 @@ impl Life {
         .unwrap()
     }
 
-    fn act(&self, selection: Selection, thoughts: ForgetMode) -> ForgetRequest {
+    pub(crate) fn act(&self, selection: Selection, thoughts: ForgetMode) -> ForgetRequest {
         ForgetRequest { scope: self.scope.clone(), selection, thoughts, at: at(9) }
     }
 

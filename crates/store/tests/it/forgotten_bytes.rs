@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use futures_util::future::join_all;
 use memory::forget::{ForgetMode, Selection};
 use memory::identifiers::TurnId;
 use memory::messages::Role;
@@ -82,6 +83,33 @@ async fn no_byte_remembers_a_large_erasure() {
     assert_eq!(on, 2);
 }
 
+/// A large erasure that was rolled back leaves nothing behind that would let the words of a small one stay.
+#[tokio::test]
+async fn no_byte_remembers_after_a_large_erasure_failed() {
+    let mut life = Life::lived(&[]).await;
+    for number in 0..300 {
+        let turn = TurnId(life.id());
+        let kind = if number == 299 { "quagga" } else { "heron" };
+        life.say(&format!("every line {number} tells of the {kind} w{number}{kind}"), Role::User, turn).await;
+    }
+    let many = life.messages[..290].iter().map(|message| message.id).collect();
+    let many = life.act(Selection { messages: many, ..Selection::default() }, ForgetMode::Cascade);
+    let file = Connection::open(life.folder.path().join("home.db")).unwrap();
+    // It fails at its last step: alone, where its transaction is rolled back, and beside others, where it is rolled back to a savepoint.
+    let refuse =
+        "CREATE TRIGGER refuse BEFORE INSERT ON overwriting_due BEGIN SELECT RAISE(ABORT, 'refused'); END";
+    file.execute_batch(refuse).unwrap();
+    let fails = || life.store.forget(many.clone(), None, None);
+    assert!(fails().await.is_err());
+    assert!(join_all((0..6).map(|_| fails())).await.iter().all(Result::is_err));
+    file.execute_batch("DROP TRIGGER refuse").unwrap();
+    drop(file);
+    life.forget(one(&life.messages[299]), ForgetMode::Cascade).await;
+    assert!(life.store.overwrite_freed(at(10)).await.unwrap());
+    assert!(!holds(life.folder.path(), "quagga") && holds(life.folder.path(), "heron"));
+    assert!(life.store.check().await.unwrap().is_whole());
+}
+
 /// Copies beside the database are named; other files are not.
 #[tokio::test]
 async fn copies_are_named() {
@@ -94,7 +122,7 @@ async fn copies_are_named() {
     assert_eq!(life.store.copies().await.unwrap().files, ["backups/monday.ZIP", "home.before-0002.db"]);
 }
 
-/// Whether any file of the folder holds the bytes.
+/// True if any file of the folder holds the bytes.
 fn holds(folder: &Path, piece: &str) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {
         let bytes = fs::read(entry.unwrap().path()).unwrap_or_default();

@@ -21,9 +21,9 @@ enum Unit {
     Days,
 }
 
-/// Settings that [`config::changes_in`] knows by the name that they have there. Others of the same name are not taken: a setting may
-/// start a program.
-const SAME: [&str; 28] = [
+/// Settings that [`config::changes_in`] knows by the name that they have there. No other name is taken, also where there is a setting
+/// of that name here: some of ours start programs. Discord stays off: two programs would answer for one bot.
+const SAME: [&str; 27] = [
     "persona.id",
     "persona.display_name",
     "memory.retrieve_k",
@@ -49,7 +49,6 @@ const SAME: [&str; 28] = [
     "voice.tts_api_key_env",
     "voice.stt_provider",
     "voice.stt_api_key_env",
-    "channels.discord.enabled",
     "channels.discord.token_env",
     "channels.discord.allowed_user_ids",
 ];
@@ -88,13 +87,15 @@ pub(super) struct SettingsReport {
     pub(super) taken: Vec<String>,
     /// This home's file sets them already.
     pub(super) set_here: Vec<String>,
-    /// This program has no such setting, or refuses the value.
+    /// Each with the reason in brackets.
+    pub(super) refused: Vec<String>,
+    /// This program has no such setting.
     pub(super) unused: Vec<String>,
 }
 
 impl SettingsReport {
     pub(super) fn as_json(&self) -> Json {
-        json!({"taken": self.taken, "set_here": self.set_here, "unused": self.unused})
+        json!({"taken": self.taken, "set_here": self.set_here, "refused": self.refused, "unused": self.unused})
     }
 }
 
@@ -127,12 +128,14 @@ fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Our text with their settings. Each is tried by itself, so that one that is refused costs no other.
+/// Our text with their settings. Each is tried by itself, so that one that is refused costs no other, and once more after the rest: it
+/// may need one of them.
 fn merge(before: &str, settings: &Table, path: &Path) -> anyhow::Result<(String, SettingsReport)> {
     let known = config::known_keys()?;
     let mut leaves = Vec::new();
     collect_leaves("", settings, &mut leaves);
     let (mut text, mut report) = (before.to_owned(), SettingsReport::default());
+    let mut changes = Vec::new();
     for (name, value) in leaves {
         let Some(change) = change_of(&name, value, &known) else {
             report.unused.push(name);
@@ -142,13 +145,23 @@ fn merge(before: &str, settings: &Table, path: &Path) -> anyhow::Result<(String,
             report.set_here.push(name);
             continue;
         }
-        let changed = config::with_changes(&text, &[change]).ok();
-        match changed.filter(|changed| config::parse(changed, path, std::env::vars()).is_ok()) {
-            Some(changed) => {
-                text = changed;
-                report.taken.push(name);
+        changes.push((name, change));
+    }
+    let with = |text: &str, change: &ConfigChange| {
+        let changed = config::with_changes(text, std::slice::from_ref(change))?;
+        config::parse(&changed, path, std::env::vars()).map_err(|error| error.to_string())?;
+        Ok::<_, String>(changed)
+    };
+    for is_last in [false, true] {
+        for (name, change) in std::mem::take(&mut changes) {
+            match with(&text, &change) {
+                Ok(changed) => {
+                    text = changed;
+                    report.taken.push(name);
+                }
+                Err(reason) if is_last => report.refused.push(format!("{name} ({reason})")),
+                Err(_) => changes.push((name, change)),
             }
-            None => report.unused.push(name),
         }
     }
     Ok((text, report))
@@ -245,6 +258,7 @@ mod tests {
         host = "0.0.0.0"
         debounce_ms = 1500
         [channels.discord]
+        enabled = true
         allowed_user_ids = [4711, 815]
         [channels.imessage]
         enabled = true
@@ -306,6 +320,7 @@ mod tests {
             "memory.db_path",
             "proactive.audit_sink",
             "channels.web.host",
+            "channels.discord.enabled",
             "channels.imessage.enabled",
         ];
         assert_eq!(report.unused.len(), unused.len(), "{report:?}");
@@ -321,6 +336,15 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_that_needs_another_is_taken_with_it() {
+        let voice = "[voice]\nenabled = true\ntts_provider = \"fishaudio\"\nstt_provider = \"whisper_api\"\n";
+        let (taken, report) = merged("", voice);
+        assert_eq!(taken["voice"]["enabled"].as_bool(), Some(true), "{report:?}");
+        let (taken, report) = merged("", "[voice]\nenabled = true\n");
+        assert!(taken.is_empty() && report.refused.len() == 1, "{report:?}");
+    }
+
+    #[test]
     fn a_program_is_never_taken() {
         let (taken, report) = merged("", "[voice]\ntts_command = [\"sh\"]\n[sync]\ncommand = [\"sh\"]\n");
         assert!(taken.is_empty() && report.unused.len() == 2, "{report:?}");
@@ -333,9 +357,12 @@ mod tests {
             "[proactive]\nquiet_hours_start = 99\nmax_per_24h = 5\n[idle_scanner]\ninterval_seconds = \"soon\"\n",
         );
         assert_eq!(taken["proactive"]["max_per_24h"].as_integer(), Some(5));
-        let mut unused = report.unused;
-        unused.sort();
-        assert_eq!(unused, ["idle_scanner.interval_seconds", "proactive.quiet_hours_start"]);
+        assert_eq!(report.unused, ["idle_scanner.interval_seconds"]);
+        let [refused] = report.refused.as_slice() else { panic!("{:?}", report.refused) };
+        assert!(
+            refused.starts_with("proactive.quiet_hours_start (") && refused.contains("quiet"),
+            "{refused}"
+        );
     }
 
     #[test]

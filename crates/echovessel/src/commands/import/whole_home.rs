@@ -150,7 +150,8 @@ fn print_settings(settings: &SettingsReport) {
     let lists = [
         ("settings taken over", &settings.taken),
         ("settings that this home has already, left as they are", &settings.set_here),
-        ("settings without use here", &settings.unused),
+        ("settings refused", &settings.refused),
+        ("settings that are not taken", &settings.unused),
     ];
     for (title, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
         println!("  {title}: {}", names.join(", "));

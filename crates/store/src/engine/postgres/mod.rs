@@ -138,7 +138,7 @@ impl Server {
         let answer = async {
             if !begins {
                 let (sent, answered) = tokio::join!(sent, answer);
-                // What follows a statement that failed fails with it.
+                // The server refuses all that follows a failed statement, so the first error is the cause.
                 return sent.and(answered);
             }
             // Both are sent before either is waited for.
