@@ -4,21 +4,21 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use memory::ports::StoreError;
-use store::{BackupReport, CopySettings, HomeDatabase, ServerAddress, SqliteStore, StoreOptions};
+use store::{BackupReport, CopySettings, HomeDatabase, HomeStore, ServerAddress, StoreOptions};
 
 use crate::config::{Config, is_server_url};
 use crate::home::Home;
 
 /// Opens the database of the home, migrated to what this version needs.
-pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<SqliteStore> {
+pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<HomeStore> {
     match home_database(config, home)? {
         HomeDatabase::Server(address) => {
             // One connection writes, the others read.
             let readers = usize::from(config.storage.pool.saturating_sub(1));
             let options = StoreOptions { readers, ..StoreOptions::default() };
-            Ok(SqliteStore::open_on_server(&address, options)?)
+            Ok(HomeStore::open_on_server(&address, options)?)
         }
-        HomeDatabase::File(path) => SqliteStore::open(&path, StoreOptions::default())
+        HomeDatabase::File(path) => HomeStore::open(&path, StoreOptions::default())
             .with_context(|| format!("the database {} can't be opened", path.display())),
     }
 }

@@ -27,7 +27,7 @@ use runtime::{
 };
 use server::ServerSettings;
 use server::mcp::ToolContext;
-use store::SqliteStore;
+use store::HomeStore;
 
 use crate::config::{Config, ConfigError, LlmPrice, body_limit};
 use crate::embedding::EmbeddingSetup;
@@ -49,7 +49,7 @@ const SERVER_CLOSE_LIMIT: Duration = Duration::from_secs(4);
 /// The parts of a running EchoVessel that outlive each other in this order.
 pub(crate) struct Services {
     /// The store itself, for the owner that checks, checkpoints and closes it.
-    pub(crate) database: Arc<SqliteStore>,
+    pub(crate) database: Arc<HomeStore>,
     /// Writes what each model call cost.
     pub(crate) ledger: Arc<Ledger>,
     /// The shared self: documents.
@@ -176,7 +176,7 @@ pub(crate) async fn wire(
 }
 
 /// The shared self of a home that no daemon holds: without vectors and without roll-ups, which the daemon makes.
-pub(crate) fn bare_hub(config: &Config, home: &Home, database: &Arc<SqliteStore>) -> anyhow::Result<Hub> {
+pub(crate) fn bare_hub(config: &Config, home: &Home, database: &Arc<HomeStore>) -> anyhow::Result<Hub> {
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIdGenerator::default()));
     Ok(Hub::new(hub_parts(config, home, database, clock, ids)?))
 }
@@ -185,7 +185,7 @@ pub(crate) fn bare_hub(config: &Config, home: &Home, database: &Arc<SqliteStore>
 fn hub_parts(
     config: &Config,
     home: &Home,
-    database: &Arc<SqliteStore>,
+    database: &Arc<HomeStore>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 ) -> anyhow::Result<HubParts> {

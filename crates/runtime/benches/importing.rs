@@ -15,7 +15,7 @@ use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
 use runtime::{ImportRecorder, ImportRequest};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use testkit::{SequentialIds, SimulatedClock};
 use uuid::Uuid;
 
@@ -47,7 +47,7 @@ async fn import_and_take_back(count: usize) -> Outcome<[Duration; 3]> {
     let folder = tempfile::tempdir()?;
     let chat = folder.path().join("_chat.txt");
     std::fs::write(&chat, whatsapp_chat(count))?;
-    let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
+    let store = HomeStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
     let scope = Scope::new(PersonaId::new("luna")?, UserId::new("self")?);
     let (clock, ids) = (SimulatedClock::new("2026-03-01T00:00:00Z".parse()?), SequentialIds::new(1));
     store.ensure_persona(&scope.persona, "Luna", Timestamp::UNIX_EPOCH).await?;

@@ -14,7 +14,7 @@ use memory::ports::{CaptureStore as _, NewMessage, PersonaStore as _, StoreError
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
 use memory::{PersonaId, Scope, UserId};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock};
 use uuid::Uuid;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 async fn erase(count: usize) -> Result<[Duration; 3], Box<dyn std::error::Error>> {
     let folder = TempDir::new()?;
-    let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
+    let store = HomeStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
     let scope = Scope::new(PersonaId::new("luna")?, UserId::new("self")?);
     store.ensure_persona(&scope.persona, "Luna", at(0)).await?;
     store.ensure_user(&scope.user, at(0)).await?;

@@ -17,7 +17,7 @@ use memory::ports::{
 };
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
-use store::{ServerAddress, SqliteStore, StoreOptions};
+use store::{HomeStore, ServerAddress, StoreOptions};
 use tempfile::TempDir;
 use testkit::postgres::fresh_database;
 use uuid::Uuid;
@@ -102,8 +102,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// Prints how fast messages are captured on a server, if `ECHOVESSEL_TEST_POSTGRES` names one.
 async fn capture_on_server() -> Result<(), Box<dyn std::error::Error>> {
     let Some(database) = fresh_database()? else { return Ok(()) };
-    let store =
-        SqliteStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
+    let store = HomeStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
     let on_server = Arc::new(Bench::with(store).await?);
     let (seconds, _) = on_server.talk(MESSAGES_ON_SERVER / TASKS).await?;
     let all = MESSAGES_ON_SERVER / TASKS * TASKS;
@@ -118,7 +117,7 @@ async fn capture_on_server() -> Result<(), Box<dyn std::error::Error>> {
 
 struct Bench {
     folder: TempDir,
-    store: SqliteStore,
+    store: HomeStore,
     scope: Scope,
     made: AtomicU64,
 }
@@ -126,11 +125,11 @@ struct Bench {
 impl Bench {
     async fn open() -> Result<Self, Box<dyn std::error::Error>> {
         let folder = TempDir::new()?;
-        let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
+        let store = HomeStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
         Ok(Self { folder, ..Self::with(store).await? })
     }
 
-    async fn with(store: SqliteStore) -> Result<Self, Box<dyn std::error::Error>> {
+    async fn with(store: HomeStore) -> Result<Self, Box<dyn std::error::Error>> {
         let folder = TempDir::new()?;
         let scope = Scope::new(PersonaId::new("luna")?, UserId::new("self")?);
         store.ensure_persona(&scope.persona, "Luna", at(0)).await?;

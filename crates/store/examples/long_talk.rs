@@ -13,7 +13,7 @@ use memory::messages::Role;
 use memory::ports::{ConsolidationStore, IdGenerator, PersonaStore, SessionStore, UserStore};
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use testkit::{SequentialIds, SimulatedClock};
 
 type Failed = Box<dyn std::error::Error>;
@@ -58,7 +58,7 @@ async fn write() -> Result<(), Failed> {
 }
 
 struct Talk {
-    store: SqliteStore,
+    store: HomeStore,
     ids: SequentialIds,
     now: Timestamp,
     scope: Scope,
@@ -66,7 +66,7 @@ struct Talk {
 
 impl Talk {
     async fn begin(path: &Path) -> Result<Self, Failed> {
-        let store = SqliteStore::open(path, StoreOptions::default())?;
+        let store = HomeStore::open(path, StoreOptions::default())?;
         let start: Timestamp = "2024-03-01T08:00:00Z".parse()?;
         let scope = Scope::new(PersonaId::new("default")?, UserId::new("self")?);
         store.ensure_persona(&scope.persona, "Echo", start).await?;

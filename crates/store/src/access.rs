@@ -7,8 +7,8 @@ use memory::access::{AuditEntry, LOGIN_LIFETIME, Login, NamedToken, OWNER};
 use memory::identifiers::TurnId;
 use memory::ports::{ACTS_MAX, AccessStore, LOGINS_MAX, StoreError, TOKEN_ACTS_MAX, TOKEN_TURNS_KEPT};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
+use crate::home_store::HomeStore;
 use crate::rows::{self, microseconds, to_json, unreadable};
 
 const TOKEN_COLUMNS: &str =
@@ -20,7 +20,7 @@ const LOGIN_COLUMNS: &str =
 const SHARES_LOOKED_AT_EVERY: i64 = 64;
 
 #[async_trait]
-impl AccessStore for SqliteStore {
+impl AccessStore for HomeStore {
     async fn add_token(&self, token: NamedToken) -> Result<bool, StoreError> {
         self.write(move |unit| Ok(add_token(unit.connection, &token)?)).await
     }

@@ -10,12 +10,12 @@ use memory::ports::{
     StoreError,
 };
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
+use crate::home_store::HomeStore;
 use crate::rows::{self, message_columns, microseconds};
 
 #[async_trait]
-impl ChannelStore for SqliteStore {
+impl ChannelStore for HomeStore {
     async fn sequence_position(&self, source: &str) -> Result<Option<i64>, StoreError> {
         let source = source.to_owned();
         self.read(move |connection| {

@@ -2,10 +2,10 @@
 
 use memory::ports::StoreError;
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{self, Connection};
+use crate::home_store::HomeStore;
 
-impl SqliteStore {
+impl HomeStore {
     /// Names of former peers. They are returned once, for the log.
     pub async fn take_former_peers(&self) -> Result<Vec<String>, StoreError> {
         if self.read(|connection| Ok(names(connection)?)).await?.is_empty() {

@@ -7,8 +7,8 @@ use memory::identifiers::{SessionId, TurnId};
 use memory::ledger::{CallSum, ModelCall, ReplyReceipt, TokenUsage};
 use memory::ports::{LedgerStore, StoreError};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
+use crate::home_store::HomeStore;
 use crate::rows::{self, microseconds, to_json};
 
 macro_rules! call_columns {
@@ -19,7 +19,7 @@ macro_rules! call_columns {
 }
 
 #[async_trait]
-impl LedgerStore for SqliteStore {
+impl LedgerStore for HomeStore {
     async fn record_call(&self, call: ModelCall) -> Result<(), StoreError> {
         self.write(move |unit| Ok(record_call(unit.connection, &call)?)).await
     }

@@ -1,6 +1,6 @@
 //! The ports' storage: rows, terms and vectors as bytes.
 //!
-//! [`SqliteStore`] keeps a home in one SQLite file, or in a database on a PostgreSQL server ([`ServerAddress`]). What it promises is written at the ports
+//! [`HomeStore`] keeps a home in one SQLite file, or in a database on a PostgreSQL server ([`ServerAddress`]). What it promises is written at the ports
 //! ([`memory::ports::Store`]); how it keeps the promise:
 //!
 //! - **Durable on return.** One thread writes. It takes all that has queued, runs each command in a savepoint of one
@@ -12,6 +12,7 @@
 //!   migration the old state is copied.
 
 mod engine;
+mod home_store;
 mod rows;
 mod scopes;
 mod ids;
@@ -41,10 +42,10 @@ mod hub;
 
 pub use archive::{archived_tables, look_at_archive, read_archive};
 pub use engine::{
-    BackupReport, Check, MissedErasures, ServerAddress, SqliteStore, StoreOptions, back_up, examine_backup,
-    put_in_place,
+    BackupReport, Check, MissedErasures, ServerAddress, StoreOptions, back_up, examine_backup, put_in_place,
 };
 pub use home_copy::{
     CopyProgress, CopyReport, CopySettings, HomeCounts, HomeDatabase, copy_home, count_home,
 };
+pub use home_store::HomeStore;
 pub use python_home::{PythonHome, look_at_python_home, read_python_home};

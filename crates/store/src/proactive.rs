@@ -14,9 +14,9 @@ use memory::proactive::{
 use memory::sessions::SessionPolicy;
 use memory::{Scope, UserId};
 
-use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
+use crate::home_store::HomeStore;
 use crate::rows::{self, StoredEnum, microseconds, node_columns, place_of, to_json};
 use crate::{ledger, messages, scopes};
 
@@ -47,7 +47,7 @@ macro_rules! decision_tables {
 }
 
 #[async_trait]
-impl ProactiveStore for SqliteStore {
+impl ProactiveStore for HomeStore {
     async fn proactive_scopes(&self) -> Result<Vec<Scope>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(

@@ -1,7 +1,7 @@
 //! How much is stored, and how much work waits.
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, Result, params};
+use crate::home_store::HomeStore;
 use crate::people::core_blocks;
 use crate::scopes;
 
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use memory::Scope;
 use memory::ports::{StatusStore, StoreError};
 #[async_trait]
-impl StatusStore for SqliteStore {
+impl StatusStore for HomeStore {
     async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(counts(connection, &scope)?)).await

@@ -6,8 +6,8 @@ use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
 use memory::ports::{PhaseTrace, StoreError, TraceStore, TurnSummary, TurnTrace};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{OptionalExtension, Result, Row, params};
+use crate::home_store::HomeStore;
 use crate::rows::{self, microseconds, to_json};
 
 /// Columns for [`head`]: `d` is `turn_details`, `t` is `turns`, `s` is `scopes`.
@@ -31,7 +31,7 @@ pub(crate) const TURN_TRACES: &str = concat!(
 );
 
 #[async_trait]
-impl TraceStore for SqliteStore {
+impl TraceStore for HomeStore {
     async fn keep_turn_trace(&self, trace: TurnTrace) -> Result<(), StoreError> {
         self.write(move |unit| {
             let (head, whole) = (&trace.head, |number: u64| i64::try_from(number).unwrap_or(i64::MAX));

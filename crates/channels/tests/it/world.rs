@@ -29,7 +29,7 @@ use runtime::{
     RuntimeSettings, TraceSettings, VoiceParts, VoiceSettings,
 };
 use serde_json::json;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use testkit::discord::DiscordServer;
 use testkit::telegram::TelegramServer;
 use testkit::{SequentialIds, SimulatedClock};
@@ -50,7 +50,7 @@ pub(crate) struct World {
     pub(crate) platform: TelegramServer,
     pub(crate) discord: DiscordServer,
     pub(crate) listener: Arc<Listener>,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<HomeStore>,
     pub(crate) runtime: Runtime,
     pub(crate) channels: Channels,
     pub(crate) allowed: Vec<String>,
@@ -326,8 +326,8 @@ async fn live(
     Outside { platform, discord, listener, voice }: Outside<'_>,
     allowed: &[String],
     life: u64,
-) -> (Arc<SqliteStore>, Runtime, Channels) {
-    let store = Arc::new(SqliteStore::open(path, StoreOptions::default()).unwrap());
+) -> (Arc<HomeStore>, Runtime, Channels) {
+    let store = Arc::new(HomeStore::open(path, StoreOptions::default()).unwrap());
     let shared = Arc::new(clock.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(listener.clone(), shared.clone(), Arc::new(Deaf), prompts);

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use memory::ports::{Clock as _, SessionFilter, SessionStore as _, StoreError};
 use memory::{PersonaId, Scope, UserId};
 use serde::Serialize;
-use store::{Check, HomeDatabase, SqliteStore, StoreOptions};
+use store::{Check, HomeDatabase, HomeStore, StoreOptions};
 use tokio::net::TcpListener;
 
 use crate::cli::Shared;
@@ -248,20 +248,20 @@ async fn database(config: &Config, home: &Home) -> Vec<Finding> {
 }
 
 /// The database that the configuration names; `None` if the file does not exist yet.
-fn opened(config: &Config, home: &Home) -> anyhow::Result<Option<SqliteStore>> {
+fn opened(config: &Config, home: &Home) -> anyhow::Result<Option<HomeStore>> {
     match home_database(config, home)? {
         HomeDatabase::Server(address) => {
-            Ok(Some(SqliteStore::open_on_server_to_read(&address, StoreOptions::default())?))
+            Ok(Some(HomeStore::open_on_server_to_read(&address, StoreOptions::default())?))
         }
         HomeDatabase::File(path) if path.exists() => {
-            Ok(Some(SqliteStore::open(&path, StoreOptions::default())?))
+            Ok(Some(HomeStore::open(&path, StoreOptions::default())?))
         }
         HomeDatabase::File(_) => Ok(None),
     }
 }
 
 /// The check, and the time of the newest session's last message.
-async fn checked(database: &SqliteStore) -> Result<(Check, Option<Timestamp>), StoreError> {
+async fn checked(database: &HomeStore) -> Result<(Check, Option<Timestamp>), StoreError> {
     let found = database.check().await?;
     let newest = database.sessions(SessionFilter { limit: 1, ..SessionFilter::default() }).await?;
     database.close().await?;

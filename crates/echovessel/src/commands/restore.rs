@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use memory::forget::{ForgetMode, ForgetRequest};
 use memory::ports::{Clock as _, ForgetStore as _, StoreError};
 use serde_json::json;
-use store::{CopySettings, HomeDatabase, SqliteStore, StoreOptions};
+use store::{CopySettings, HomeDatabase, HomeStore, StoreOptions};
 
 use super::encrypted_backup::OpenedBackup;
 use crate::cli::{Restore, Shared};
@@ -104,10 +104,9 @@ async fn into_server(
         let erased = match &aside {
             Some(aside) => erase_again(&fresh, aside).await?,
             // Also of an older version, which is upgraded by opening it.
-            None => SqliteStore::open(&fresh, StoreOptions::default())?
-                .close()
-                .await
-                .map(|()| Erased::default())?,
+            None => {
+                HomeStore::open(&fresh, StoreOptions::default())?.close().await.map(|()| Erased::default())?
+            }
         };
         replace(&fresh, database).await?;
         Ok((aside, erased))
@@ -149,7 +148,7 @@ struct Erased {
 
 /// Forgets in the restored memory what the one of before had erased.
 async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<Erased> {
-    let store = SqliteStore::open(database, StoreOptions::default())?;
+    let store = HomeStore::open(database, StoreOptions::default())?;
     let missed = match store.missed_erasures(before).await {
         Ok(missed) => missed,
         Err(error) => {

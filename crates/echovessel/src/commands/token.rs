@@ -7,7 +7,7 @@ use memory::ports::{AccessStore, Clock as _};
 use reqwest::Method;
 use serde_json::{Value, json};
 use server::{NewToken, make_token};
-use store::SqliteStore;
+use store::HomeStore;
 
 use crate::cli::{Shared, TokenCommand};
 use crate::client::{Daemon, NoDaemon};
@@ -171,7 +171,7 @@ pub(super) fn running(home: &Home) -> anyhow::Result<Option<Daemon>> {
 
 /// The database of a home that no daemon holds.
 pub(super) struct Database {
-    pub(super) store: SqliteStore,
+    pub(super) store: HomeStore,
     _lock: crate::home::HomeLock,
 }
 

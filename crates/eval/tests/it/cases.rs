@@ -21,7 +21,7 @@ use runtime::{
     Broadcast, Ledger, Metrics, OptionalParts, ProactiveSettings, Runtime, RuntimeCore, RuntimeParts,
     RuntimeSettings, TraceSettings,
 };
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use testkit::SequentialIds;
 
 struct NoPauses;
@@ -38,7 +38,7 @@ impl RetryTimer for NoPauses {
 
 async fn stage(folder: &std::path::Path) -> Stage {
     let clock = Arc::new(StoryClock::new(Timestamp::UNIX_EPOCH));
-    let store = Arc::new(SqliteStore::open(&folder.join("home.db"), StoreOptions::default()).unwrap());
+    let store = Arc::new(HomeStore::open(&folder.join("home.db"), StoreOptions::default()).unwrap());
     let provider = ProviderSettings { provider: "offline".to_owned(), ..ProviderSettings::default() };
     let provider = llm::connect(provider, Arc::new(NoPauses), Arc::new(OfflineProvider)).await.unwrap();
     let ledger = Ledger::start(store.clone());

@@ -11,7 +11,7 @@ use memory::recall::RecallSettings;
 use memory::recall::SAID_MIN;
 use memory::vector_index::VectorIndex;
 use serde_json::json;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 
 fn file(folder: &Path, name: &str, value: &serde_json::Value) -> std::path::PathBuf {
     let path = folder.join(name);
@@ -21,7 +21,7 @@ fn file(folder: &Path, name: &str, value: &serde_json::Value) -> std::path::Path
 
 async fn replay(data: &DataSet) -> Vec<AnsweredQuestion> {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap();
+    let store = HomeStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap();
     let (index, settings) = (VectorIndex::default(), RecallSettings::default());
     let replay = Replay { store: &store, index: &index, embedder: None, settings: &settings };
     let mut answered = Vec::new();

@@ -14,13 +14,13 @@ use memory::identifiers::EntityId;
 use memory::ports::{AuthoredEntity, EntityStore as _, ForgetStore as _, PersonaStore as _, UserStore as _};
 use memory::{PersonaId, Scope, UserId};
 use serde_json::{Value, json};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock, WordHashEmbedder};
 
 struct World {
     graph: Graph,
-    store: Arc<SqliteStore>,
+    store: Arc<HomeStore>,
     clock: SimulatedClock,
     scope: Scope,
     _folder: TempDir,
@@ -32,7 +32,7 @@ fn now() -> Timestamp {
 
 async fn world() -> World {
     let folder = TempDir::new().unwrap();
-    let store = Arc::new(SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
+    let store = Arc::new(HomeStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
     let scope = Scope::new(PersonaId::new("default").unwrap(), UserId::new("self").unwrap());
     store.ensure_persona(&scope.persona, "Echo", now()).await.unwrap();
     store.ensure_user(&scope.user, now()).await.unwrap();
@@ -354,7 +354,7 @@ async fn defect_09_nothing_is_cleaned_up_by_itself() {
     assert_ne!(sam.id, samantha.id);
     let path = world._folder.path().join("home.db");
     world.store.close().await.unwrap();
-    let store = Arc::new(SqliteStore::open(&path, StoreOptions::default()).unwrap());
+    let store = Arc::new(HomeStore::open(&path, StoreOptions::default()).unwrap());
     let clock = Arc::new(world.clock.clone());
     let graph = Graph::new(store.clone(), store.clone(), store, None, clock, Arc::new(SequentialIds::new(8)));
     let world = World { graph, ..world };

@@ -13,7 +13,7 @@ use hub::{Caller, Hub, HubParts, HubSettings, Summariser};
 use jiff::tz::TimeZone;
 use memory::ports::{Clock, Embedder, PersonaStore as _, UserStore as _};
 use memory::{PersonaId, Scope, UserId};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock, WordHashEmbedder};
 
@@ -49,7 +49,7 @@ impl Summariser for Scribe {
 pub(crate) struct Home {
     pub(crate) folder: Arc<TempDir>,
     pub(crate) hub: Hub,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<HomeStore>,
     pub(crate) clock: SimulatedClock,
     pub(crate) scribe: Arc<Scribe>,
     pub(crate) caller: Caller,
@@ -78,7 +78,7 @@ impl Home {
         seed: u64,
     ) -> Self {
         let path = folder.path().join(database);
-        let store = Arc::new(SqliteStore::open(&path, StoreOptions::default()).unwrap());
+        let store = Arc::new(HomeStore::open(&path, StoreOptions::default()).unwrap());
         let clock = SimulatedClock::new("2026-07-15T12:00:00Z".parse().unwrap());
         let scope = Scope::new(PersonaId::new("default").unwrap(), UserId::new("self").unwrap());
         let scribe = Arc::new(Scribe::default());

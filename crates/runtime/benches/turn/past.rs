@@ -18,7 +18,7 @@ use memory::ports::{
 use memory::sessions::{CloseTrigger, SessionPolicy};
 use memory::text::index_terms;
 use memory::{PersonaId, Scope, UserId};
-use store::{CopySettings, HomeDatabase, ServerAddress, SqliteStore, StoreOptions, copy_home};
+use store::{CopySettings, HomeDatabase, HomeStore, ServerAddress, StoreOptions, copy_home};
 use testkit::postgres::fresh_database;
 use testkit::{SequentialIds, SimulatedClock};
 
@@ -97,7 +97,7 @@ impl Dice {
 
 /// A database with a past, and the moment after it.
 pub(crate) struct Home {
-    pub(crate) store: SqliteStore,
+    pub(crate) store: HomeStore,
     pub(crate) clock: SimulatedClock,
     pub(crate) ids: SequentialIds,
     pub(crate) scope: Scope,
@@ -127,14 +127,14 @@ impl Home {
         let (from, to) = (HomeDatabase::File(made(past).await?), HomeDatabase::Server(address.clone()));
         let copy = move || copy_home(&from, &to, CopySettings::default(), &mut |_| {});
         tokio::task::spawn_blocking(copy).await??;
-        Ok(Some(Self::of(SqliteStore::open_on_server(&address, StoreOptions::default())?, past, 2)?))
+        Ok(Some(Self::of(HomeStore::open_on_server(&address, StoreOptions::default())?, past, 2)?))
     }
 
     async fn at(path: &Path, past: Past, seed: u64) -> Result<Self, Failed> {
-        Self::of(SqliteStore::open(path, StoreOptions::default())?, past, seed)
+        Self::of(HomeStore::open(path, StoreOptions::default())?, past, seed)
     }
 
-    fn of(store: SqliteStore, past: Past, seed: u64) -> Result<Self, Failed> {
+    fn of(store: HomeStore, past: Past, seed: u64) -> Result<Self, Failed> {
         let start: Timestamp = "2020-01-01T00:00:00Z".parse()?;
         let hours = (past.nodes + past.messages).div_ceil(BATCH) + 1;
         let scope = Scope::new(PersonaId::new("default")?, UserId::new("self")?);

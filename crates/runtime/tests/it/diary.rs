@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use memory::forget::{ForgetMode, Selection};
 use runtime::RuntimeCore;
 use serde_json::json;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use testkit::{Reply, SequentialIds};
 
 use crate::world::{HOUR, WEB, World, scope, section, settings};
@@ -24,7 +24,7 @@ pub(crate) async fn hub_of(world: &World) -> Hub {
 
 /// The shared self over a connection of its own, as part of the life with this core if there is one.
 pub(crate) async fn open_hub(world: &World, core: Option<&Arc<RuntimeCore>>) -> Hub {
-    let store = Arc::new(SqliteStore::open(&world.path, StoreOptions::default()).unwrap());
+    let store = Arc::new(HomeStore::open(&world.path, StoreOptions::default()).unwrap());
     let hub = Hub::new(HubParts {
         store: store.clone(),
         personas: store.clone(),

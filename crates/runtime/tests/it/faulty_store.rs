@@ -41,7 +41,7 @@ use memory::proactive::{ListedDecision, ProactiveDecision, ProactiveQuery, Proac
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
 use memory::{PersonaId, Scope, UserId};
 use serde_json::Value;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tokio::sync::watch;
 
 /// What happens at the next call of a method.
@@ -69,7 +69,7 @@ pub(crate) struct Commits {
 }
 
 pub(crate) struct FaultyStore {
-    pub(crate) database: SqliteStore,
+    pub(crate) database: HomeStore,
     pub(crate) commits: Mutex<Commits>,
     faults: Mutex<HashMap<&'static str, Vec<Fault>>>,
     calls: Mutex<Vec<&'static str>>,
@@ -78,7 +78,7 @@ pub(crate) struct FaultyStore {
 
 impl FaultyStore {
     pub(crate) fn open(path: &Path) -> Self {
-        let database = SqliteStore::open(path, StoreOptions::default()).unwrap();
+        let database = HomeStore::open(path, StoreOptions::default()).unwrap();
         let (commits, faults) = (Mutex::default(), Mutex::default());
         Self { database, commits, faults, calls: Mutex::default(), dead: watch::Sender::new(false) }
     }

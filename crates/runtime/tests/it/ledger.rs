@@ -7,7 +7,7 @@ use memory::ledger::ModelCall;
 use memory::ports::LedgerStore as _;
 use mind::CallObserver as _;
 use runtime::Ledger;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 
 const CALLS: usize = 201;
 
@@ -33,7 +33,7 @@ fn call() -> ModelCall {
 #[tokio::test]
 async fn closing_the_ledger_writes_every_call_that_waits() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
+    let store = Arc::new(HomeStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
     let ledger = Ledger::start(store.clone());
     // No other task runs in between: all of them still wait.
     (0..CALLS).for_each(|_| ledger.observe(call()));

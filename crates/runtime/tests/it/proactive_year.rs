@@ -31,7 +31,7 @@ use runtime::{
     RuntimeCore, RuntimeParts, RuntimeSettings,
 };
 use serde_json::json;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use testkit::{SequentialIds, SimulatedClock};
 
 use crate::persona_year::Dice;
@@ -92,7 +92,7 @@ impl Provider for Moody {
 
 struct Year {
     clock: SimulatedClock,
-    store: Arc<SqliteStore>,
+    store: Arc<HomeStore>,
     runtime: Runtime,
     dice: Dice,
     ids: SequentialIds,
@@ -114,7 +114,7 @@ impl Year {
         };
         let folder = folder.unwrap();
         let path = folder.path().join("home.db");
-        let store = Arc::new(SqliteStore::open(&path, StoreOptions::default()).unwrap());
+        let store = Arc::new(HomeStore::open(&path, StoreOptions::default()).unwrap());
         let clock = SimulatedClock::new("2026-01-01T08:00:00Z".parse().unwrap());
         let ledger = Ledger::start(store.clone());
         let provider = Arc::new(Moody { calls: AtomicU64::new(0), seed });

@@ -32,7 +32,7 @@ use runtime::{
     WireEvent,
 };
 use serde_json::{Value, json};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::scripted_model::{Pace, answer_plausibly};
 use testkit::{ScriptedModel, SequentialIds, SimulatedClock};
@@ -195,7 +195,7 @@ impl World {
 
     /// The graph over a connection of its own.
     pub(crate) fn graph(&self) -> Graph {
-        let store = Arc::new(SqliteStore::open(&self.path, StoreOptions::default()).unwrap());
+        let store = Arc::new(HomeStore::open(&self.path, StoreOptions::default()).unwrap());
         let (clock, ids) = (Arc::new(self.clock.clone()), Arc::new(SequentialIds::new(50 + self.lives)));
         Graph::new(store.clone(), store.clone(), store, None, clock, ids)
     }

@@ -29,7 +29,7 @@ use runtime::{
 };
 use serde_json::Value;
 use server::{ActiveModels, EmbeddingState, LlmState, ServerParts, ServerSettings, Tokens};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use testkit::{SequentialIds, SimulatedClock};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,7 @@ pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 pub(crate) struct Home {
     folder: TempDir,
     pub(crate) clock: SimulatedClock,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<HomeStore>,
     pub(crate) talker: Arc<Talker>,
     pub(crate) runtime: Runtime,
     pub(crate) tokens: Arc<Tokens>,
@@ -96,11 +96,11 @@ impl Home {
 
     /// A home with these parts; a hub and imports are added where there are none.
     pub(crate) async fn with_parts(
-        optional: impl FnOnce(&Arc<SqliteStore>, &SimulatedClock) -> OptionalParts,
+        optional: impl FnOnce(&Arc<HomeStore>, &SimulatedClock) -> OptionalParts,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store =
-            Arc::new(SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
+            Arc::new(HomeStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap());
         let clock = SimulatedClock::new(start());
         let talker = Arc::new(Talker::default());
         let core = core(&store, &clock, &talker);
@@ -234,7 +234,7 @@ pub(crate) fn imports(store: Arc<dyn ImportStore>, home: &Path) -> ImportParts {
     ImportParts { store, folder: home.join("imports"), prices: Arc::default() }
 }
 
-fn core(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker>) -> Arc<RuntimeCore> {
+fn core(store: &Arc<HomeStore>, clock: &SimulatedClock, talker: &Arc<Talker>) -> Arc<RuntimeCore> {
     let clock = Arc::new(clock.clone());
     let prompts = Prompts::load(None).unwrap();
     let mind = LanguageMind::new(talker.clone(), clock.clone(), Arc::new(Deaf), prompts);
@@ -271,7 +271,7 @@ fn core(store: &Arc<SqliteStore>, clock: &SimulatedClock, talker: &Arc<Talker>) 
 
 fn hub(
     core: &Arc<RuntimeCore>,
-    store: &Arc<SqliteStore>,
+    store: &Arc<HomeStore>,
     clock: &SimulatedClock,
     folder: &Path,
 ) -> (Hub, WorkingHours) {
@@ -311,7 +311,7 @@ pub(crate) fn llm() -> LlmState {
 
 fn parts(
     runtime: &Runtime,
-    store: &Arc<SqliteStore>,
+    store: &Arc<HomeStore>,
     tokens: &Arc<Tokens>,
     settings: &Arc<ArcSwap<ServerSettings>>,
 ) -> ServerParts {

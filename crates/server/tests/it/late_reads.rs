@@ -13,7 +13,7 @@ use memory::ports::{
 use memory::sessions::SessionPolicy;
 use runtime::OptionalParts;
 use serde_json::json;
-use store::SqliteStore;
+use store::HomeStore;
 use tokio::sync::Notify;
 
 use crate::home::{Home, imports, until};
@@ -21,7 +21,7 @@ use crate::imports::{CHAT, path, upload, who};
 
 /// A store whose answers about a run that records arrive after it has ended.
 struct LateReads {
-    store: Arc<SqliteStore>,
+    store: Arc<HomeStore>,
     was_read: Notify,
     has_ended: Arc<Notify>,
 }

@@ -18,8 +18,9 @@ pub use read::{look_at_archive, read_archive};
 pub use tables::archived_tables;
 use write::write_archive;
 
-use crate::engine::{SqliteStore, blocking};
+use crate::engine::blocking;
 use crate::home_copy::{HomeDatabase, begin_reading};
+use crate::home_store::HomeStore;
 
 /// Name of the form, in the manifest.
 const FORMAT: &str = "echovessel-archive";
@@ -50,7 +51,7 @@ struct ManifestFile {
 }
 
 #[async_trait]
-impl ArchiveStore for SqliteStore {
+impl ArchiveStore for HomeStore {
     async fn write_archive(
         &self,
         persona: Option<PersonaId>,

@@ -6,9 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memory::corrections::{ReplacedQuery, ValueWords, WordKey};
 use memory::entities::fold_name;
-use memory::identifiers::SessionId;
+use memory::identifiers::{EntityId, SessionId};
 
-use super::replaced::names;
 use crate::engine::sql::{Connection, Result, params};
 use crate::rows::{self, to_json};
 
@@ -139,6 +138,31 @@ fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<ChangeWords>> {
         read.push(ChangeWords { number: row.get(0)?, session, words });
     }
     Ok(read)
+}
+
+/// The names of the entities that a text was about.
+pub(super) fn names(
+    connection: &Connection,
+    node: i64,
+    entities: Option<&[EntityId]>,
+) -> Result<Vec<String>> {
+    let Some(entities) = entities else {
+        return connection
+            .prepare_cached(
+                "SELECT a.name FROM concept_node_entities l JOIN entity_aliases a ON a.entity_id = l.entity_id
+                 WHERE l.node_seq = ?1",
+            )?
+            .query_map([node], |row| row.get(0))?
+            .collect();
+    };
+    let mut aliases = connection.prepare_cached("SELECT name FROM entity_aliases WHERE entity_id = ?1")?;
+    let mut names = Vec::new();
+    for entity in entities {
+        for name in aliases.query_map([entity.0.into_bytes()], |row| row.get(0))? {
+            names.push(name?);
+        }
+    }
+    Ok(names)
 }
 
 #[cfg(test)]

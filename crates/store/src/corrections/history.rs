@@ -8,7 +8,7 @@ use memory::corrections::{Author, NodeVersion, VersionKind};
 use memory::identifiers::NodeId;
 use memory::nodes::{Evidence, Node};
 
-use crate::corrections::{self, undo};
+use super::{correct, undo};
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows::{self, node_columns};
 
@@ -24,7 +24,7 @@ struct Corrected {
 
 /// The versions of a live node and of those that it replaced or was replaced by, newest first.
 pub(crate) fn of(connection: &Connection, id: NodeId, limit: u32) -> Result<Option<Vec<NodeVersion>>> {
-    let Some(asked) = corrections::live_node(connection, id)? else { return Ok(None) };
+    let Some(asked) = correct::live_node(connection, id)? else { return Ok(None) };
     let mut versions: Vec<(i64, NodeVersion)> = Vec::new();
     for node in line(connection, asked)? {
         let seq = node.seq;

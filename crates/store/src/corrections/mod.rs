@@ -3,6 +3,7 @@
 pub(crate) mod changes_by_word;
 pub(crate) mod history;
 pub(crate) mod undo;
+mod correct;
 mod replaced;
 
 use std::sync::Arc;
@@ -14,23 +15,19 @@ use memory::corrections::{
     Approval, Correction, NodeVersion, PendingRejection, Replaced, ReplacedQuery, UndoneChange,
 };
 use memory::forget::{ThoughtPolicy, Withdrawal};
-use memory::identifiers::{EntityId, MessageId, NodeId, RejectedId};
-use memory::nodes::{NewNode, Node, RelationalTag};
-use memory::ports::{CommitOutcome, Corpus, CorrectionStore, MessageEdit, MessageEditResult, StoreError};
-use memory::text::index_terms;
+use memory::identifiers::{MessageId, NodeId, RejectedId};
+use memory::nodes::{NewNode, Node};
+use memory::ports::{CommitOutcome, CorrectionStore, MessageEdit, MessageEditResult, StoreError};
 
-use crate::engine::SqliteStore;
-use crate::engine::failure::Failure;
-use crate::engine::sql::{Connection, OptionalExtension, Result, params};
-use crate::engine::writer::UnitOfWork;
+use crate::engine::sql::{OptionalExtension, params};
 use crate::forgetting::{message_edits, withdraw};
+use crate::home_store::HomeStore;
 use crate::index::vectors;
-use crate::rows::{self, microseconds, node_columns, to_json};
-use crate::sessions::{commits, reconciliation};
-use crate::{entities, graph, hub};
+use crate::rows;
+use crate::sessions::commits;
 
 #[async_trait]
-impl CorrectionStore for SqliteStore {
+impl CorrectionStore for HomeStore {
     async fn scope_of_node(&self, id: NodeId) -> Result<Option<Scope>, StoreError> {
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(
@@ -43,7 +40,7 @@ impl CorrectionStore for SqliteStore {
     }
 
     async fn correct_node(&self, correction: Correction) -> Result<Option<Node>, StoreError> {
-        self.write(move |unit| correct(unit, &correction)).await
+        self.write(move |unit| correct::correct(unit, &correction)).await
     }
 
     async fn pin_node(&self, id: NodeId, pinned: bool) -> Result<Option<Node>, StoreError> {
@@ -51,7 +48,7 @@ impl CorrectionStore for SqliteStore {
             unit.connection
                 .prepare_cached("UPDATE concept_nodes SET pinned = ?2 WHERE id = ?1 AND deleted_at IS NULL")?
                 .execute(params![id.0.into_bytes(), pinned])?;
-            Ok(live_node(unit.connection, id)?)
+            Ok(correct::live_node(unit.connection, id)?)
         })
         .await
     }
@@ -97,7 +94,7 @@ impl CorrectionStore for SqliteStore {
                 .transpose()?;
             let outcome = commits::settle_rejected(unit, *id, Some((node, model)), *at)?;
             if outcome == CommitOutcome::Committed {
-                link_all(unit.connection, node.id, entities)?;
+                correct::link_all(unit.connection, node.id, entities)?;
             }
             Ok(outcome)
         })
@@ -129,119 +126,4 @@ impl CorrectionStore for SqliteStore {
         let ids = ids.to_vec();
         self.write(move |unit| withdraw::withdraw_evidence(unit, &ids, thoughts, at)).await
     }
-}
-
-pub(crate) fn live_node(connection: &Connection, id: NodeId) -> Result<Option<Node>> {
-    connection
-        .prepare_cached(concat!(
-            "SELECT ",
-            node_columns!(),
-            " FROM concept_nodes n WHERE n.id = ?1 AND n.deleted_at IS NULL"
-        ))?
-        .query_row([id.0.into_bytes()], rows::node)
-        .optional()
-}
-
-fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Result<Option<Node>, Failure> {
-    let connection = unit.connection;
-    let Some(node) = live_node(connection, correction.node_id)? else { return Ok(None) };
-    reconciliation::remove_of_node(connection, node.seq)?;
-    connection
-        .prepare_cached(
-            "INSERT INTO node_changes (node_seq, kind, author, created_at, description, relational_tags, entities)
-             VALUES (?1, 'correction', 'person', ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![
-            node.seq,
-            microseconds(correction.at),
-            node.description,
-            tags(&node.relational_tags)?,
-            to_json(&linked(connection, node.seq)?)?,
-        ])?;
-    let at = microseconds(correction.at);
-    rewrite(unit, node.seq, &correction.text, &correction.terms, &correction.relational_tags, at)?;
-    link_all(connection, correction.node_id, &correction.entities)?;
-    if let Some((fingerprint, embedding)) = &correction.embedding {
-        let model = vectors::model_or_new(connection, fingerprint)?;
-        vectors::put(connection, Corpus::Nodes, node.seq, model, embedding)?;
-    }
-    Ok(live_node(connection, correction.node_id)?)
-}
-
-/// Puts the text back that a correction took the place of, and keeps the correction's instead of it.
-pub(crate) fn take_back(
-    unit: &mut UnitOfWork<'_>,
-    change: i64,
-    node: i64,
-    at: Timestamp,
-) -> Result<(), Failure> {
-    let connection = unit.connection;
-    let (text, old_tags, old_links): (String, Vec<String>, Vec<EntityId>) = connection
-        .prepare_cached("SELECT description, relational_tags, entities FROM node_changes WHERE number = ?1")?
-        .query_row([change], |row| Ok((row.get(0)?, rows::json(row, 1)?, rows::json(row, 2)?)))?;
-    let links = linked(connection, node)?;
-    connection
-        .prepare_cached(
-            "UPDATE node_changes SET undone_at = ?2, entities = ?3,
-                 (description, relational_tags) = (SELECT description, relational_tags FROM concept_nodes WHERE seq = ?4)
-             WHERE number = ?1",
-        )?
-        .execute(params![change, microseconds(at), to_json(&links)?, node])?;
-    let old_tags: Vec<RelationalTag> = old_tags.iter().filter_map(|tag| RelationalTag::parse(tag)).collect();
-    rewrite(unit, node, &text, &index_terms(&text), &old_tags, microseconds(at))?;
-    let id = connection
-        .prepare_cached("SELECT id FROM concept_nodes WHERE seq = ?1")?
-        .query_row([node], |row| rows::uuid(row, 0).map(NodeId))?;
-    link_all(connection, id, &old_links)?;
-    Ok(())
-}
-
-/// Gives a node another text: words follow; the vector, the links to entities and what the graph knows from it go.
-fn rewrite(
-    unit: &mut UnitOfWork<'_>,
-    node: i64,
-    text: &str,
-    terms: &str,
-    relational_tags: &[RelationalTag],
-    at: i64,
-) -> Result<(), Failure> {
-    let connection = unit.connection;
-    let (scope, old_terms, id): (i64, String, uuid::Uuid) = connection
-        .prepare_cached("SELECT scope, terms, id FROM concept_nodes WHERE seq = ?1")?
-        .query_row([node], |row| Ok((row.get(0)?, row.get(1)?, rows::uuid(row, 2)?)))?;
-    // What was drawn from the old text is drawn again from this one.
-    graph::withdraw(connection, scope, &id.to_string(), at)?;
-    unit.unindex_words(Corpus::Nodes, node, scope, &old_terms);
-    unit.index_words(Corpus::Nodes, node, scope, terms);
-    vectors::remove(connection, Corpus::Nodes, node)?;
-    connection
-        .prepare_cached(
-            "UPDATE concept_nodes SET description = ?2, terms = ?3, relational_tags = ?4 WHERE seq = ?1",
-        )?
-        .execute(params![node, text, terms, tags(relational_tags)?])?;
-    connection.prepare_cached("DELETE FROM concept_node_entities WHERE node_seq = ?1")?.execute([node])?;
-    hub::outdate(connection, node)?;
-    Ok(())
-}
-
-fn tags(tags: &[RelationalTag]) -> Result<String> {
-    to_json(&tags.iter().copied().map(RelationalTag::as_str).collect::<Vec<_>>())
-}
-
-fn linked(connection: &Connection, node: i64) -> Result<Vec<EntityId>> {
-    connection
-        .prepare_cached("SELECT entity_id FROM concept_node_entities WHERE node_seq = ?1 ORDER BY entity_id")?
-        .query_map([node], |row| rows::uuid(row, 0).map(EntityId))?
-        .collect()
-}
-
-/// Links a node to those of the entities that are still there.
-fn link_all(connection: &Connection, node: NodeId, links: &[EntityId]) -> Result<()> {
-    let scope: i64 = connection
-        .prepare_cached("SELECT scope FROM concept_nodes WHERE id = ?1")?
-        .query_row([node.0.into_bytes()], |row| row.get(0))?;
-    for entity in links {
-        entities::link(connection, scope, node, *entity)?;
-    }
-    Ok(())
 }

@@ -7,8 +7,8 @@ use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::{Node, RelationalTag};
 use memory::text::content_terms;
 
-use super::changes_by_word::ChangesByWord;
-use crate::corrections;
+use super::changes_by_word::{ChangesByWord, names};
+use super::correct;
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 use crate::sessions::reconciliation;
@@ -152,14 +152,13 @@ fn change(row: &Row<'_>) -> Result<Change> {
 /// The value with what is current instead. None where the line has come back to the same text.
 fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedValue>> {
     let Change { is_correction, mut value, node, is_mistaken, newer: replaced_by, entities, .. } = change;
-    let Some(first) = corrections::live_node(connection, value.node)? else { return Ok(None) };
+    let Some(first) = correct::live_node(connection, value.node)? else { return Ok(None) };
     let mut newer = first.superseded_by;
     let mut current = first;
     let mut next: Option<Node> = None;
     let mut steps = 0;
     for _ in 0..LINE_MAX {
-        let Some(found) = newer.map(|id| corrections::live_node(connection, id)).transpose()?.flatten()
-        else {
+        let Some(found) = newer.map(|id| correct::live_node(connection, id)).transpose()?.flatten() else {
             break;
         };
         newer = found.superseded_by;
@@ -190,31 +189,6 @@ fn is_returned_to(value: &ReplacedValue) -> bool {
     let (former, current) = (content_terms(&value.text), content_terms(&value.current_text));
     let shared = former.intersection(&current).count() as f64;
     value.words.is_nameless() && shared >= RETURNED_SHARE * former.len().min(current.len()).max(1) as f64
-}
-
-/// The names of the entities that a text was about.
-pub(super) fn names(
-    connection: &Connection,
-    node: i64,
-    entities: Option<&[EntityId]>,
-) -> Result<Vec<String>> {
-    let Some(entities) = entities else {
-        return connection
-            .prepare_cached(
-                "SELECT a.name FROM concept_node_entities l JOIN entity_aliases a ON a.entity_id = l.entity_id
-                 WHERE l.node_seq = ?1",
-            )?
-            .query_map([node], |row| row.get(0))?
-            .collect();
-    };
-    let mut aliases = connection.prepare_cached("SELECT name FROM entity_aliases WHERE entity_id = ?1")?;
-    let mut names = Vec::new();
-    for entity in entities {
-        for name in aliases.query_map([entity.0.into_bytes()], |row| row.get(0))? {
-            names.push(name?);
-        }
-    }
-    Ok(names)
 }
 
 fn spans(

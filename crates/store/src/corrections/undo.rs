@@ -8,7 +8,7 @@ use memory::text::index_terms;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::corrections;
+use super::correct;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Row, params};
 use crate::engine::writer::UnitOfWork;
@@ -54,14 +54,14 @@ pub(crate) fn undo_last(
     at: Timestamp,
 ) -> Result<Option<UndoneChange>, Failure> {
     let connection = unit.connection;
-    let Some(asked) = corrections::live_node(connection, id)? else { return Ok(None) };
+    let Some(asked) = correct::live_node(connection, id)? else { return Ok(None) };
     let Some(change) = last_change(connection, asked.seq)? else { return Ok(None) };
     let (kind, restored) = match change.kind.as_str() {
         "correction" => {
             if change.description.is_none() {
                 return Ok(None);
             }
-            corrections::take_back(unit, change.number, asked.seq, at)?;
+            correct::take_back(unit, change.number, asked.seq, at)?;
             (ChangeKind::Correction, None)
         }
         "supersession" => {
@@ -70,7 +70,7 @@ pub(crate) fn undo_last(
         }
         _ => (ChangeKind::MentionMerge, split(unit, &asked, &change)?),
     };
-    let node = corrections::live_node(connection, id)?;
+    let node = correct::live_node(connection, id)?;
     Ok(node.map(|node| UndoneChange { kind, node, restored }))
 }
 

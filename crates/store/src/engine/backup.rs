@@ -13,7 +13,8 @@ use memory::scope::{PersonaId, UserId};
 use crate::engine::connection::{inspect_existing, open_for_maintenance, open_for_reading, overwrite_words};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, params};
-use crate::engine::{SqliteStore, StoreOptions, check, migrate};
+use crate::engine::{StoreOptions, blocking, check, migrate};
+use crate::home_store::HomeStore;
 use crate::hub;
 use crate::rows;
 
@@ -110,13 +111,13 @@ fn refuse_empty(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-impl SqliteStore {
+impl HomeStore {
     /// Erasures in the database at `newer` of rows that this older copy still has. Also copies the receipts that are
     /// missing here. A selection's ids may name rows that do not exist here.
     pub async fn missed_erasures(&self, newer: &Path) -> Result<MissedErasures, StoreError> {
         let options = StoreOptions::default();
         let newer = newer.to_owned();
-        let (erased, names, receipts, parts) = super::blocking(move || {
+        let (erased, names, receipts, parts) = blocking(move || {
             let connection = open_for_reading(&newer, &options)?.into();
             let read = |error: sql::Error| Failure::from(error).of_read();
             Ok((

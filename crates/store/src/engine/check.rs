@@ -12,7 +12,7 @@ use crate::engine::{StoreOptions, sql};
 /// Most complaints of SQLite that are listed.
 const COMPLAINTS_MAX: u32 = 20;
 
-/// The findings of [`SqliteStore::check`](crate::engine::SqliteStore::check). A whole database has no complaints and all
+/// The findings of [`HomeStore::check`](crate::home_store::HomeStore::check). A whole database has no complaints and all
 /// counts zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {

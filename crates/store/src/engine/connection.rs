@@ -1,6 +1,6 @@
 //! The file, its mode, and what every connection is told.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use crate::engine::failure::Failure;
+use crate::engine::private_file::create;
 use crate::engine::{StoreOptions, migrate};
 
 /// `EVsl` in the file's header: says whose database it is.
@@ -165,13 +166,4 @@ pub(crate) fn inspect_existing(path: &Path) -> Result<bool, StoreError> {
     }
     migrate::check_version(number_at(60), path, migrate::MIGRATIONS)?;
     Ok(false)
-}
-
-/// Creates an empty file that only its owner can read.
-pub(crate) fn create(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

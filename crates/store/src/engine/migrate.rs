@@ -8,8 +8,8 @@ use memory::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
-use crate::engine::connection::create;
 use crate::engine::failure::Failure;
+use crate::engine::private_file::create;
 
 /// One step of the schema.
 pub(crate) struct Migration {

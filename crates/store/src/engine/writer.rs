@@ -1,5 +1,6 @@
 //! One thread writes, and commits what has queued as one group: many callers share one flush to the disk.
 
+use std::any::{Any, TypeId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -80,34 +81,50 @@ impl UnitOfWork<'_> {
     }
 }
 
-/// Work of one kind that many callers ask for. What they ask for at the same time is done together.
-pub(crate) trait Batch {
-    type Item: Send + 'static;
+/// An item of work that many callers ask for. What they ask for at the same time is done together.
+pub(crate) trait Batch: Send + Sized + 'static {
     type Output: Send + 'static;
 
     /// Does the work for all items, in their order. On an error nothing counts as done for any of them.
-    fn run(unit: &mut UnitOfWork<'_>, items: &[&Self::Item]) -> Result<Vec<Self::Output>, Failure>;
+    fn run(unit: &mut UnitOfWork<'_>, items: &[&Self]) -> Result<Vec<Self::Output>, Failure>;
+}
+
+/// An item of a [`Batch`] and the place of its result.
+type BatchItem = Box<dyn Any + Send>;
+type RunBatch = fn(&mut UnitOfWork<'_>, &[&BatchItem]) -> Result<(), Failure>;
+
+fn run_batch<B: Batch>(unit: &mut UnitOfWork<'_>, items: &[&BatchItem]) -> Result<(), Failure> {
+    let items = items.iter().filter_map(|item| item.downcast_ref::<(B, Slot<B::Output>)>());
+    let (items, results): (Vec<_>, Vec<_>) = items.map(|(item, result)| (item, result)).unzip();
+    for (result, output) in results.into_iter().zip(B::run(unit, &items)?) {
+        result.fill(output);
+    }
+    Ok(())
 }
 
 type BoxedWork = Box<dyn FnMut(&mut UnitOfWork<'_>) -> Result<(), Failure> + Send>;
 
 /// May run more than once, each time after a rollback.
-enum Work<B: Batch> {
+enum Work {
     InTransaction(BoxedWork),
     /// Must run by itself, outside of any transaction, as what rewrites the file must.
     Alone(BoxedWork),
-    Batched(B::Item, Slot<B::Output>),
+    Batched(BatchItem, RunBatch),
 }
 
 /// A command and the caller who waits for it. Its result is where the work has put it ([`Slot`]).
-struct Command<B: Batch> {
-    work: Work<B>,
+struct Command {
+    work: Work,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
-impl<B: Batch> Command<B> {
-    fn is_batched(&self) -> bool {
-        matches!(self.work, Work::Batched(..))
+impl Command {
+    /// The kind of a batched command; those of one kind run together.
+    fn batch(&self) -> Option<TypeId> {
+        match &self.work {
+            Work::Batched(item, _) => Some(item.as_ref().type_id()),
+            Work::InTransaction(_) | Work::Alone(_) => None,
+        }
     }
 
     fn answer(self, outcome: Result<(), StoreError>) {
@@ -122,13 +139,13 @@ struct Commits {
     frequencies: Arc<Frequencies>,
 }
 
-pub(crate) struct Writer<B: Batch> {
-    queue: Arc<Queue<Command<B>>>,
+pub(crate) struct Writer {
+    queue: Arc<Queue<Command>>,
     commits: Arc<Commits>,
     finished: Mutex<Option<oneshot::Receiver<Result<(), StoreError>>>>,
 }
 
-impl<B: Batch + 'static> Writer<B> {
+impl Writer {
     /// Starts the thread. When the queue closes it writes what is left, empties the log into the file and ends.
     /// What was counted of words is let go when words are taken out.
     pub(crate) fn start(connection: Connection, frequencies: Arc<Frequencies>) -> Result<Self, StoreError> {
@@ -139,7 +156,7 @@ impl<B: Batch + 'static> Writer<B> {
         let body = move || {
             let _guard = work.abandoned_at_end();
             while let Some(group) = work.take(GROUP_MAX) {
-                take_in_order::<B>(&connection, group, &count);
+                take_in_order(&connection, group, &count);
             }
             let emptied = connection
                 .sqlite()
@@ -165,9 +182,9 @@ impl<B: Batch + 'static> Writer<B> {
     }
 
     /// Has this done with all that is asked for at the same time; returns when it is durable, or not done at all.
-    pub(crate) async fn run_batched(&self, item: B::Item) -> Result<B::Output, StoreError> {
+    pub(crate) async fn run_batched<B: Batch>(&self, item: B) -> Result<B::Output, StoreError> {
         let result = Slot::default();
-        self.submit(Work::Batched(item, result.clone())).await?;
+        self.submit(Work::Batched(Box::new((item, result.clone())), run_batch::<B>)).await?;
         result.take()
     }
 
@@ -182,7 +199,7 @@ impl<B: Batch + 'static> Writer<B> {
         result.take()
     }
 
-    async fn submit(&self, work: Work<B>) -> Result<(), StoreError> {
+    async fn submit(&self, work: Work) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.queue.push(Command { work, reply }).map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
@@ -230,7 +247,7 @@ pub(crate) fn no_thread(error: std::io::Error) -> StoreError {
 }
 
 /// Commits what can share a transaction together, and lets what can't run between.
-fn take_in_order<B: Batch>(connection: &Connection, commands: Vec<Command<B>>, commits: &Commits) {
+fn take_in_order(connection: &Connection, commands: Vec<Command>, commits: &Commits) {
     let mut group = Vec::new();
     for mut command in commands {
         let Work::Alone(work) = &mut command.work else {
@@ -246,7 +263,7 @@ fn take_in_order<B: Batch>(connection: &Connection, commands: Vec<Command<B>>, c
 }
 
 /// Commits the group, or, if that fails as a whole, each command by itself.
-fn commit_all<B: Batch>(connection: &Connection, mut group: Vec<Command<B>>, commits: &Commits) {
+fn commit_all(connection: &Connection, mut group: Vec<Command>, commits: &Commits) {
     if group.is_empty() {
         return;
     }
@@ -269,9 +286,9 @@ fn commit_all<B: Batch>(connection: &Connection, mut group: Vec<Command<B>>, com
 }
 
 /// Commits the group. If the connection to a server is lost before anything was committed, tries again until the server is back.
-fn commit_again_if_lost<B: Batch>(
+fn commit_again_if_lost(
     connection: &Connection,
-    group: &mut [Command<B>],
+    group: &mut [Command],
     commits: &Commits,
 ) -> Result<Vec<Result<(), StoreError>>, Failure> {
     let began = Instant::now();
@@ -289,19 +306,15 @@ fn commit_again_if_lost<B: Batch>(
     }
 }
 
-fn commit_one<B: Batch>(
-    connection: &Connection,
-    command: &mut Command<B>,
-    commits: &Commits,
-) -> Result<(), StoreError> {
+fn commit_one(connection: &Connection, command: &mut Command, commits: &Commits) -> Result<(), StoreError> {
     let outcomes = commit(connection, std::slice::from_mut(command), commits).map_err(Failure::of_write)?;
     outcomes.into_iter().collect()
 }
 
 /// One transaction. A command that fails is rolled back alone; an error means that nothing of the group was written.
-fn commit<B: Batch>(
+fn commit(
     connection: &Connection,
-    group: &mut [Command<B>],
+    group: &mut [Command],
     commits: &Commits,
 ) -> Result<Vec<Result<(), StoreError>>, Failure> {
     connection.begin_write()?;
@@ -324,14 +337,14 @@ fn commit<B: Batch>(
 /// The result of each command, and whether words were removed from an index.
 type Outcomes = (Vec<Result<(), StoreError>>, bool);
 
-fn run_all<B: Batch>(connection: &Connection, group: &mut [Command<B>]) -> Result<Outcomes, Failure> {
+fn run_all(connection: &Connection, group: &mut [Command]) -> Result<Outcomes, Failure> {
     let mut unit = UnitOfWork { connection, words: Vec::new() };
     if let [command] = group {
         run(&mut unit, std::slice::from_mut(command))?;
         return Ok((vec![Ok(())], unit.write_words()?));
     }
     let mut outcomes = Vec::with_capacity(group.len());
-    for part in group.chunk_by_mut(|one, next| one.is_batched() && next.is_batched()) {
+    for part in group.chunk_by_mut(|one, next| one.batch().is_some() && one.batch() == next.batch()) {
         match run_in_savepoint(&mut unit, part)? {
             Err(_) if part.len() > 1 => {
                 for command in part.chunks_mut(1) {
@@ -346,9 +359,9 @@ fn run_all<B: Batch>(connection: &Connection, group: &mut [Command<B>]) -> Resul
 
 /// Runs one command, or several that are batched, and rolls back to before them if they fail. An outer error means that the whole
 /// transaction must be rolled back.
-fn run_in_savepoint<B: Batch>(
+fn run_in_savepoint(
     unit: &mut UnitOfWork<'_>,
-    part: &mut [Command<B>],
+    part: &mut [Command],
 ) -> Result<Result<(), StoreError>, Failure> {
     let (connection, words_before) = (unit.connection, unit.words.len());
     send(connection, "SAVEPOINT command")?;
@@ -372,19 +385,16 @@ fn run_in_savepoint<B: Batch>(
 }
 
 /// Runs one command, or several that are batched.
-fn run<B: Batch>(unit: &mut UnitOfWork<'_>, part: &mut [Command<B>]) -> Result<(), Failure> {
-    let [Command { work: Work::InTransaction(work) | Work::Alone(work), .. }] = part else {
-        let batched = part.iter().filter_map(|command| match &command.work {
-            Work::Batched(item, result) => Some((item, result)),
-            Work::InTransaction(_) | Work::Alone(_) => None,
-        });
-        let (items, results): (Vec<_>, Vec<_>) = batched.unzip();
-        for (result, output) in results.into_iter().zip(B::run(unit, &items)?) {
-            result.fill(output);
-        }
-        return Ok(());
-    };
-    work(unit)
+fn run(unit: &mut UnitOfWork<'_>, part: &mut [Command]) -> Result<(), Failure> {
+    if let [Command { work: Work::InTransaction(work) | Work::Alone(work), .. }] = part {
+        return work(unit);
+    }
+    let batched = part.iter().filter_map(|command| match &command.work {
+        Work::Batched(item, run) => Some((item, *run)),
+        Work::InTransaction(_) | Work::Alone(_) => None,
+    });
+    let (items, runs): (Vec<_>, Vec<_>) = batched.unzip();
+    runs.first().map_or(Ok(()), |run| run(unit, &items))
 }
 
 /// Runs a statement of which only a failure matters, also a later one.

@@ -14,14 +14,14 @@ use memory::ports::{
     IdentityDoubt, NewEntity, StoreError, UnembeddedEntity,
 };
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, Result, params};
+use crate::home_store::HomeStore;
 use crate::nodes::new_nodes;
 use crate::rows::microseconds;
 use crate::scopes;
 
 #[async_trait]
-impl EntityStore for SqliteStore {
+impl EntityStore for HomeStore {
     async fn entities_named(&self, scope: &Scope, folded: &[String]) -> Result<Vec<AliasHit>, StoreError> {
         let folded = folded.to_vec();
         self.read_scope(scope, move |connection, scope| {

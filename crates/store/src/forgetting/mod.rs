@@ -13,7 +13,7 @@ mod remove;
 mod dependents;
 mod spans;
 mod receipts;
-mod overwrite;
+pub(crate) mod overwrite;
 mod reset;
 pub(crate) mod withdraw;
 pub(crate) mod support;
@@ -30,10 +30,11 @@ use memory::identifiers::{ErasureId, MessageId, NodeId, SessionId};
 use memory::ports::{ForgetStore, StoreError};
 use memory::{PersonaId, Scope};
 
+use crate::engine::blocking;
 use crate::engine::failure::Failure;
 use crate::engine::postgres::{clear_erased_words, note_cleared};
 use crate::engine::writer::UnitOfWork;
-use crate::engine::{SqliteStore, blocking};
+use crate::home_store::HomeStore;
 use crate::hub::{self, HubForgetting};
 use crate::people::core_blocks;
 use crate::rows::{column, microseconds};
@@ -41,11 +42,10 @@ use crate::scopes;
 use removal::{RemovalSet, RowKey, uuid};
 use traces::LostTexts;
 
-pub(crate) use overwrite::make_due as make_overwriting_due;
 pub(crate) use traces::clear_traces_quoting;
 
 #[async_trait]
-impl ForgetStore for SqliteStore {
+impl ForgetStore for HomeStore {
     async fn scope_of(&self, thing: ForgetTarget) -> Result<Option<Scope>, StoreError> {
         self.read(move |connection| Ok(dependents::scope_of(connection, thing)?)).await
     }

@@ -13,7 +13,8 @@ use super::spans;
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::entities::entity_vectors;
-use crate::forgetting::{support, withdraw};
+use crate::forgetting::support;
+use crate::index::vectors;
 use crate::rows::column;
 use crate::scopes;
 
@@ -35,7 +36,7 @@ pub(super) fn remove_rows(
     if going.is_forgotten() {
         spans::mark(connection, going)?;
     } else {
-        withdraw::remove_support(connection, going)?;
+        remove_support(connection, going)?;
     }
     drop_mentions(connection, going, taken)?;
     for (seq, message) in &going.messages {
@@ -52,7 +53,7 @@ pub(super) fn remove_rows(
                 .prepare_cached("DELETE FROM concept_nodes WHERE seq = ?1 RETURNING deleted_at IS NULL")?
                 .query_row([seq], |row| row.get::<bool>(0))?
         } else {
-            withdraw::mark_node(connection, *seq, node.id, at)?;
+            mark_node(connection, *seq, node.id, at)?;
             true
         });
         taken.add_node(node.kind, node.id);
@@ -64,6 +65,59 @@ pub(super) fn remove_rows(
         bury(connection, going, "rejected", *id, at)?;
     }
     scopes::uncount(connection, going.scope, going.messages.len(), live)
+}
+
+/// Removes what the lost messages support directly: quotes, fulfilled expectations, mentions, rejected memories.
+fn remove_support(connection: &Connection, going: &RemovalSet) -> Result<()> {
+    for (seq, id) in going.lost_messages() {
+        for statement in [
+            "DELETE FROM node_evidence WHERE message_seq = ?1",
+            "DELETE FROM settled_expectations WHERE message_seq = ?1",
+            "DELETE FROM mention_evidence WHERE message_seq = ?1",
+        ] {
+            connection.prepare_cached(statement)?.execute([seq])?;
+        }
+        let quoting = "session_id = (SELECT session_id FROM recall_messages WHERE seq = ?1)
+             AND EXISTS (SELECT 1 FROM json_each(evidence) e WHERE e.value ->> 'message_id' = ?2)";
+        // A settled one stays as a record without words: an approval still supports its node.
+        for statement in [
+            format!("DELETE FROM rejected_memories WHERE settled_at IS NULL AND {quoting}"),
+            format!("UPDATE rejected_memories SET evidence = '[]', description = '' WHERE {quoting}"),
+        ] {
+            connection.prepare_cached(&statement)?.execute(params![seq, id.0.to_string()])?;
+        }
+    }
+    Ok(())
+}
+
+/// Leaves a node as a mark without content. Nodes that it had replaced are current again.
+fn mark_node(connection: &Connection, seq: i64, id: NodeId, at: i64) -> Result<()> {
+    vectors::remove(connection, Corpus::Nodes, seq)?;
+    for statement in [
+        "DELETE FROM node_changes WHERE node_seq = ?1 OR newer_seq = ?1",
+        "DELETE FROM mention_merges WHERE node_seq = ?1",
+        "DELETE FROM node_evidence WHERE node_seq = ?1",
+        "DELETE FROM concept_node_entities WHERE node_seq = ?1",
+        "DELETE FROM concept_node_filling WHERE thought_seq = ?1 OR event_seq = ?1",
+        "UPDATE rejected_memories SET approved_node = NULL WHERE approved_node = ?1",
+        "DELETE FROM settled_expectations WHERE node_seq = ?1",
+        "DELETE FROM slow_cycle_events WHERE node_seq = ?1",
+        "DELETE FROM statement_pairs WHERE newer_seq = ?1 OR older_seq = ?1",
+    ] {
+        connection.prepare_cached(statement)?.execute([seq])?;
+    }
+    connection
+        .prepare_cached("UPDATE concept_nodes SET superseded_by = NULL WHERE superseded_by = ?1")?
+        .execute([id.0.into_bytes()])?;
+    connection
+        .prepare_cached(
+            "UPDATE concept_nodes SET deleted_at = ?2, description = '', terms = '', emotion_tags = '[]',
+                 relational_tags = '[]', emotional_impact = 0, event_time_start = NULL, event_time_end = NULL,
+                 superseded_by = NULL, pinned = 0
+             WHERE seq = ?1",
+        )?
+        .execute(params![seq, at])?;
+    Ok(())
 }
 
 /// Preview of [`remove_rows`], without deleting.

@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use memory::forget::{ForgetSummary, LossReason, ThoughtPolicy, Withdrawal};
 use memory::identifiers::{MessageId, NodeId, SessionId};
-use memory::ports::Corpus;
 
 use super::follow;
 use super::removal::{ChangedMessage, RemovalSet, uuid};
 use crate::engine::failure::Failure;
-use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::engine::sql::{Connection, OptionalExtension, Result};
 use crate::engine::writer::UnitOfWork;
-use crate::index::vectors;
 use crate::rows::{column, microseconds};
 use crate::scopes;
 
@@ -65,59 +63,6 @@ pub(super) fn withdraw(
         sessions: Vec::new(),
         messages: going.messages.iter().map(|(seq, message)| (message.id, *seq)).collect(),
     })
-}
-
-/// Removes what the lost messages support directly: quotes, fulfilled expectations, mentions, rejected memories.
-pub(super) fn remove_support(connection: &Connection, going: &RemovalSet) -> Result<()> {
-    for (seq, id) in going.lost_messages() {
-        for statement in [
-            "DELETE FROM node_evidence WHERE message_seq = ?1",
-            "DELETE FROM settled_expectations WHERE message_seq = ?1",
-            "DELETE FROM mention_evidence WHERE message_seq = ?1",
-        ] {
-            connection.prepare_cached(statement)?.execute([seq])?;
-        }
-        let quoting = "session_id = (SELECT session_id FROM recall_messages WHERE seq = ?1)
-             AND EXISTS (SELECT 1 FROM json_each(evidence) e WHERE e.value ->> 'message_id' = ?2)";
-        // A settled one stays as a record without words: an approval still supports its node.
-        for statement in [
-            format!("DELETE FROM rejected_memories WHERE settled_at IS NULL AND {quoting}"),
-            format!("UPDATE rejected_memories SET evidence = '[]', description = '' WHERE {quoting}"),
-        ] {
-            connection.prepare_cached(&statement)?.execute(params![seq, id.0.to_string()])?;
-        }
-    }
-    Ok(())
-}
-
-/// Leaves a node as a mark without content. Nodes that it had replaced are current again.
-pub(super) fn mark_node(connection: &Connection, seq: i64, id: NodeId, at: i64) -> Result<()> {
-    vectors::remove(connection, Corpus::Nodes, seq)?;
-    for statement in [
-        "DELETE FROM node_changes WHERE node_seq = ?1 OR newer_seq = ?1",
-        "DELETE FROM mention_merges WHERE node_seq = ?1",
-        "DELETE FROM node_evidence WHERE node_seq = ?1",
-        "DELETE FROM concept_node_entities WHERE node_seq = ?1",
-        "DELETE FROM concept_node_filling WHERE thought_seq = ?1 OR event_seq = ?1",
-        "UPDATE rejected_memories SET approved_node = NULL WHERE approved_node = ?1",
-        "DELETE FROM settled_expectations WHERE node_seq = ?1",
-        "DELETE FROM slow_cycle_events WHERE node_seq = ?1",
-        "DELETE FROM statement_pairs WHERE newer_seq = ?1 OR older_seq = ?1",
-    ] {
-        connection.prepare_cached(statement)?.execute([seq])?;
-    }
-    connection
-        .prepare_cached("UPDATE concept_nodes SET superseded_by = NULL WHERE superseded_by = ?1")?
-        .execute([id.0.into_bytes()])?;
-    connection
-        .prepare_cached(
-            "UPDATE concept_nodes SET deleted_at = ?2, description = '', terms = '', emotion_tags = '[]',
-                 relational_tags = '[]', emotional_impact = 0, event_time_start = NULL, event_time_end = NULL,
-                 superseded_by = NULL, pinned = 0
-             WHERE seq = ?1",
-        )?
-        .execute(params![seq, at])?;
-    Ok(())
 }
 
 /// Queues an ended session for extraction; a worker that has claimed it loses it. Its summary and

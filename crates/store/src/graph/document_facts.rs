@@ -44,18 +44,6 @@ pub(crate) fn mark_unread(connection: &Connection, document: i64, name: &DiaryNa
     Ok(())
 }
 
-/// All that was drawn from a document was withdrawn: what is left of it is to be read again.
-pub(crate) fn unread_all_lines(connection: &Connection, scope: &Scope, name: &DiaryName) -> Result<()> {
-    connection
-        .prepare_cached(
-            "DELETE FROM graph_read_lines WHERE document = (
-                 SELECT number FROM hub_documents
-                 WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4)",
-        )?
-        .execute([scope.persona.as_str(), scope.user.as_str(), name.granularity().as_str(), &name.stem()])?;
-    Ok(())
-}
-
 pub(super) fn unread(
     connection: &Connection,
     passed_over: &[i64],

@@ -23,7 +23,7 @@ use memory::identifiers::SessionId;
 use memory::ports::{Embedding, StoreError};
 use uuid::Uuid;
 
-use crate::engine::SqliteStore;
+use crate::home_store::HomeStore;
 use crate::rows::microseconds;
 use crate::scopes;
 pub(crate) use document_facts::mark_unread;
@@ -31,7 +31,7 @@ pub(crate) use export::{restore, whole_graph};
 pub(crate) use withdraw::{forget_text, withdraw, withdraw_document};
 
 #[async_trait]
-impl GraphStore for SqliteStore {
+impl GraphStore for HomeStore {
     async fn graph_nodes(&self, scope: &Scope) -> Result<Vec<GraphNode>, StoreError> {
         self.read_scope(scope, |connection, scope| Ok(read::nodes(connection, scope)?)).await
     }

@@ -2,10 +2,10 @@
 
 use hub::DocumentName;
 use hub::graph::GraphWithdrawal;
+use hub::names::DiaryName;
 use memory::Scope;
 use memory::identifiers::EntityId;
 
-use super::document_facts;
 use crate::engine::sql::{Connection, Result, params};
 use crate::entities::entity_queries::parts;
 use crate::scopes;
@@ -58,9 +58,21 @@ pub(crate) fn withdraw_document(
     at: i64,
 ) -> Result<GraphWithdrawal> {
     let DocumentName::Diary(name) = name else { return Ok(GraphWithdrawal::default()) };
-    document_facts::unread_all_lines(connection, scope, name)?;
+    unread_all_lines(connection, scope, name)?;
     let Some(scope) = scopes::number(connection, scope)? else { return Ok(GraphWithdrawal::default()) };
     withdraw(connection, scope, &name.id(), at)
+}
+
+/// All that was drawn from a document was withdrawn: what is left of it is to be read again.
+fn unread_all_lines(connection: &Connection, scope: &Scope, name: &DiaryName) -> Result<()> {
+    connection
+        .prepare_cached(
+            "DELETE FROM graph_read_lines WHERE document = (
+                 SELECT number FROM hub_documents
+                 WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4)",
+        )?
+        .execute([scope.persona.as_str(), scope.user.as_str(), name.granularity().as_str(), &name.stem()])?;
+    Ok(())
 }
 
 /// Dependencies on lines that a document no longer has.

@@ -8,7 +8,7 @@ use memory::Scope;
 use super::{chunks, conflicts, documents, erase, erased_names, exchange, export, snapshots, state};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
-use crate::forgetting;
+use crate::forgetting::overwrite;
 use crate::graph;
 use crate::people::core_blocks;
 use crate::rows::{microseconds, to_json};
@@ -78,7 +78,7 @@ pub(super) fn commit(
         if let Some(heard) = &commit.heard
             && erased_names::note_told(connection, scope, &instance.id, heard, instance.last_sync)?
         {
-            forgetting::make_overwriting_due(connection)?;
+            overwrite::make_due(connection)?;
         }
     }
     Ok(HubCommitOutcome::Done(revision))

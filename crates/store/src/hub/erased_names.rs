@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use memory::Scope;
 use sha2::{Digest as _, Sha256};
 
-use super::exchange;
 use super::state::{self, owner};
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
@@ -237,7 +236,7 @@ pub(super) fn note_told(
         return Ok(false);
     }
     for (author, counter) in heard.iter() {
-        exchange::note_reached(connection, scope, instance, (author, counter), at)?;
+        note_reached(connection, scope, instance, (author, counter), at)?;
     }
     let mut dropped = false;
     for deletion in untold(connection, scope, instance)? {
@@ -246,6 +245,32 @@ pub(super) fn note_told(
         }
     }
     Ok(dropped)
+}
+
+/// Notes on receipts that an instance knows what this author erased up to this change.
+pub(super) fn note_reached(
+    connection: &Connection,
+    scope: &Scope,
+    instance: &InstanceId,
+    (author, counter): (&InstanceId, u64),
+    at: Timestamp,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE erasure_instances SET reached_at = ?6
+             WHERE instance_id = ?3 AND reached_at IS NULL AND counter <= ?4
+                 AND ?5 = CASE author WHEN '' THEN (SELECT id FROM hub_own_instance) ELSE author END
+                 AND receipt_id IN (SELECT id FROM erasure_receipts WHERE persona_id = ?1 AND user_id = ?2)",
+        )?
+        .execute(params![
+            scope.persona.as_str(),
+            scope.user.as_str(),
+            instance.as_str(),
+            counter.cast_signed(),
+            author.as_str(),
+            microseconds(at)
+        ])?;
+    Ok(())
 }
 
 /// Drops the name that was kept for an instance, or for all.

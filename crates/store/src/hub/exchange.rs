@@ -110,39 +110,13 @@ pub(super) fn note_erasures_reached(
     at: Timestamp,
 ) -> Result<bool> {
     for (author, counter) in reached.iter() {
-        note_reached(connection, scope, hub, (author, counter), at)?;
+        erased_names::note_reached(connection, scope, hub, (author, counter), at)?;
     }
     let mut is_dropped = false;
     for deletion in erased_names::untold(connection, scope, hub)? {
         is_dropped |= erased_names::drop_untold(connection, scope, Some(hub), &deletion.name)?;
     }
     Ok(is_dropped)
-}
-
-/// Notes on receipts that an instance knows what this author erased up to this change.
-pub(super) fn note_reached(
-    connection: &Connection,
-    scope: &Scope,
-    instance: &InstanceId,
-    (author, counter): (&InstanceId, u64),
-    at: Timestamp,
-) -> Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE erasure_instances SET reached_at = ?6
-             WHERE instance_id = ?3 AND reached_at IS NULL AND counter <= ?4
-                 AND ?5 = CASE author WHEN '' THEN (SELECT id FROM hub_own_instance) ELSE author END
-                 AND receipt_id IN (SELECT id FROM erasure_receipts WHERE persona_id = ?1 AND user_id = ?2)",
-        )?
-        .execute(params![
-            scope.persona.as_str(),
-            scope.user.as_str(),
-            instance.as_str(),
-            counter.cast_signed(),
-            author.as_str(),
-            microseconds(at)
-        ])?;
-    Ok(())
 }
 
 /// Events whose lines were erased elsewhere: their row is left without its words.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{chunks, documents, erased_lines, erased_names, exchange, state};
 use crate::engine::sql::{Connection, OptionalExtension as _, Result, params};
 use crate::graph;
-use crate::people::personas;
+use crate::people::core_blocks;
 use crate::rows::{self, to_json};
 
 /// The part of an erasure that concerns documents.
@@ -70,7 +70,7 @@ pub(crate) fn forget_card(connection: &Connection, scope: &Scope, act: &HubForge
         .optional()?
         .flatten();
     if card.is_some_and(|card| is_named || holds_text(&card.parse().unwrap_or_default(), act)) {
-        personas::forget_card(connection, scope)?;
+        core_blocks::forget_card(connection, scope)?;
     }
     Ok(())
 }

@@ -36,8 +36,8 @@ use memory::ports::{Embedding, Phrase, StoreError};
 use memory::text::QueryGram;
 use memory::{PersonaId, Scope};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{self, params};
+use crate::home_store::HomeStore;
 use crate::index::words;
 use crate::rows::microseconds;
 
@@ -48,7 +48,7 @@ pub(crate) use diary::outdate;
 pub(crate) use forget::{HubForgetting, forget, forget_card, forget_persona};
 
 #[async_trait]
-impl HubStore for SqliteStore {
+impl HubStore for HomeStore {
     async fn hub_state_with(
         &self,
         scope: &Scope,
@@ -193,7 +193,7 @@ impl HubStore for SqliteStore {
         let (scope, hub, reached) = (scope.clone(), hub.clone(), reached.clone());
         self.write(move |unit| {
             if exchange::note_erasures_reached(unit.connection, &scope, &hub, &reached, at)? {
-                crate::forgetting::make_overwriting_due(unit.connection)?;
+                crate::forgetting::overwrite::make_due(unit.connection)?;
             }
             Ok(())
         })

@@ -23,13 +23,14 @@ use memory::sessions::{
     CloseTrigger, Placement, SAVED_MEMORIES_CHANNEL, Session, SessionPolicy, choose_session, is_full,
 };
 
-use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
+use crate::forgetting::overwrite;
+use crate::home_store::HomeStore;
 use crate::rows::{self, StoredEnum, microseconds, saved_memories_channel};
 use crate::sessions::commits;
-use crate::{forgetting, messages, scopes, sessions};
+use crate::{messages, scopes, sessions};
 
 use replaced::Replacing;
 
@@ -52,7 +53,7 @@ macro_rules! run_columns {
     };
 }
 #[async_trait]
-impl ImportStore for SqliteStore {
+impl ImportStore for HomeStore {
     async fn begin_import(&self, new: NewImport) -> Result<ImportRun, StoreError> {
         self.write(move |unit| Ok(begin(unit.connection, &new)?)).await
     }
@@ -200,7 +201,7 @@ impl ImportStore for SqliteStore {
                 [id.0.into_bytes()],
             )?;
             if deleted > 0 {
-                forgetting::make_overwriting_due(unit.connection)?;
+                overwrite::make_due(unit.connection)?;
             }
             Ok(deleted > 0)
         })

@@ -7,14 +7,14 @@ use memory::messages::Message;
 use memory::nodes::Node;
 use memory::ports::{Corpus, Embedding, EmbeddingModel, EmbeddingStore, StoreError, VectorCoverage};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::home_store::HomeStore;
 use crate::index::vectors::{self, Tables};
 use crate::messages;
 use crate::rows::{self, node_columns};
 
 #[async_trait]
-impl EmbeddingStore for SqliteStore {
+impl EmbeddingStore for HomeStore {
     async fn messages_without_vector(
         &self,
         fingerprint: &str,

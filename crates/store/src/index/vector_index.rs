@@ -1,12 +1,12 @@
 //! What an index of vectors in memory is filled from and kept in step with.
 
-use crate::engine::SqliteStore;
+use crate::home_store::HomeStore;
 use crate::index::vectors;
 use async_trait::async_trait;
 use memory::Scope;
 use memory::ports::{Corpus, StoreError, StoredVector, VectorIndexStore};
 #[async_trait]
-impl VectorIndexStore for SqliteStore {
+impl VectorIndexStore for HomeStore {
     async fn last_revision(
         &self,
         scope: &Scope,

@@ -13,16 +13,16 @@ use memory::sessions::{
 };
 
 use super::turns;
-use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, params};
 use crate::engine::writer::{Batch, UnitOfWork};
 use crate::forgetting::message_edits;
+use crate::home_store::HomeStore;
 use crate::rows::{StoredEnum, as_stored, microseconds};
 use crate::{channels, ledger, scopes, sessions};
 
 #[async_trait]
-impl CaptureStore for SqliteStore {
+impl CaptureStore for HomeStore {
     async fn capture(
         &self,
         message: NewMessage,
@@ -30,7 +30,7 @@ impl CaptureStore for SqliteStore {
         receipt: Option<ReplyReceipt>,
     ) -> Result<CapturedMessage, StoreError> {
         match message.role {
-            Role::User => self.writer.run_batched((message, policy)).await,
+            Role::User => self.writer.run_batched(UserMessage { message, policy }).await,
             Role::Persona | Role::Other => {
                 self.write(move |unit| capture(unit, &message, &policy, receipt.as_ref())).await
             }
@@ -38,30 +38,32 @@ impl CaptureStore for SqliteStore {
     }
 }
 
-/// The messages of users that wait to be captured.
-pub(crate) struct Captures;
+/// A message of a user that waits to be captured.
+struct UserMessage {
+    message: NewMessage,
+    policy: SessionPolicy,
+}
 
-impl Batch for Captures {
-    type Item = (NewMessage, SessionPolicy);
+impl Batch for UserMessage {
     type Output = CapturedMessage;
 
-    fn run(unit: &mut UnitOfWork<'_>, items: &[&Self::Item]) -> Result<Vec<CapturedMessage>, Failure> {
+    fn run(unit: &mut UnitOfWork<'_>, items: &[&Self]) -> Result<Vec<CapturedMessage>, Failure> {
         let connection = unit.connection;
         let mut scopes = ScopeState::of_each(connection, items)?;
         let mut placed = Vec::with_capacity(items.len());
-        for (new, policy) in items {
+        for UserMessage { message: new, policy } in items {
             let scope = scopes.get_mut(&new.scope).ok_or(sql::Error::QueryReturnedNoRows)?;
             placed.push(scope.place(connection, new, policy)?);
         }
-        let rows = items.iter().zip(&placed).map(|((new, _), placed)| MessageRow {
-            new,
+        let rows = items.iter().zip(&placed).map(|(item, placed)| MessageRow {
+            new: &item.message,
             scope: placed.scope,
             session: placed.session.id,
             place: placed.place,
         });
         let seqs = insert_each(connection, rows)?;
         let mut captured = Vec::with_capacity(items.len());
-        for (((new, _), placed), seq) in items.iter().zip(placed).zip(seqs) {
+        for ((UserMessage { message: new, .. }, placed), seq) in items.iter().zip(placed).zip(seqs) {
             channels::write(connection, seq, new)?;
             unit.index_words(Corpus::Messages, seq, placed.scope, &new.terms);
             let message = stored(new, seq, placed.session.id);
@@ -97,9 +99,9 @@ impl ScopeState {
     /// The state of each scope that the messages are for, read by a fixed number of questions.
     fn of_each(
         connection: &Connection,
-        items: &[&(NewMessage, SessionPolicy)],
+        items: &[&UserMessage],
     ) -> Result<BTreeMap<Scope, ScopeState>, Failure> {
-        let scopes: BTreeSet<&Scope> = items.iter().map(|(new, _)| &new.scope).collect();
+        let scopes: BTreeSet<&Scope> = items.iter().map(|item| &item.message.scope).collect();
         let keys = scopes.iter().map(|scope| [scope.persona.as_str(), scope.user.as_str()]);
         let numbers = "SELECT s.number, (SELECT coalesce(max(m.placed_at), 0) FROM recall_messages m WHERE m.scope = s.number)
              FROM scopes s WHERE s.persona_id = ?1 AND s.user_id = ?2";
@@ -115,7 +117,7 @@ impl ScopeState {
                 .insert(scope.clone(), ScopeState { number, last_place, open: BTreeMap::new(), captured: 0 });
         }
         let channels: BTreeSet<(&Scope, &str)> =
-            items.iter().map(|(new, _)| (&new.scope, new.channel_id.as_str())).collect();
+            items.iter().map(|item| (&item.message.scope, item.message.channel_id.as_str())).collect();
         let keys = channels.iter().filter_map(|(scope, channel)| Some((states.get(scope)?.number, *channel)));
         let open = sessions::open_in_each(connection, keys.collect::<Vec<_>>())?;
         for session in open {

@@ -13,15 +13,15 @@ use memory::identifiers::{MessageId, SessionId};
 use memory::messages::{Message, MessageVersion};
 use memory::ports::{Corpus, IndexedMessage, MessageStore, StoreError};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{self, Connection, OptionalExtension, Row, params};
+use crate::home_store::HomeStore;
 use crate::index::vectors;
 use crate::rows::{self, message_columns};
 
-pub(crate) use capture::{Captures, capture, insert};
+pub(crate) use capture::{capture, insert};
 
 #[async_trait]
-impl MessageStore for SqliteStore {
+impl MessageStore for HomeStore {
     async fn messages_before(
         &self,
         scope: &Scope,

@@ -1,7 +1,7 @@
 //! Turns: what survives between the user's words and the reply.
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, params};
+use crate::home_store::HomeStore;
 use crate::rows::{self, StoredEnum, message_columns, microseconds, turn_columns};
 use async_trait::async_trait;
 use memory::identifiers::{SessionId, TurnId};
@@ -9,7 +9,7 @@ use memory::messages::{Message, Turn, TurnStatus};
 use memory::ports::{NewMessage, StoreError, TurnStore};
 
 #[async_trait]
-impl TurnStore for SqliteStore {
+impl TurnStore for HomeStore {
     async fn fail_turn(&self, id: TurnId, reason: &str) -> Result<(), StoreError> {
         let reason = reason.to_owned();
         self.write(move |unit| Ok(fail(unit.connection, id, &reason)?)).await

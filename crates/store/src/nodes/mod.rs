@@ -15,12 +15,12 @@ use memory::nodes::{Node, NodeKind, RejectedMemory};
 use memory::ports::{EvidencedNode, NodeOrigin, NodePageQuery, NodeStore, StoreError, TimelineItem};
 use uuid::Uuid;
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Result, params};
+use crate::home_store::HomeStore;
 use crate::rows;
 
 #[async_trait]
-impl NodeStore for SqliteStore {
+impl NodeStore for HomeStore {
     async fn node(&self, id: NodeId) -> Result<Option<EvidencedNode>, StoreError> {
         self.read(move |connection| Ok(node_queries::by_id(connection, id)?)).await
     }

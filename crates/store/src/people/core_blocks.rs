@@ -6,7 +6,6 @@ use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::forget::CoreBlockAppend;
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
-use crate::people::personas;
 use crate::rows::{self, microseconds};
 
 /// The three blocks as the scope reads them.
@@ -145,10 +144,17 @@ pub(crate) fn forget_append(
         crate::hub::forget_core_block_version(connection, scope, label, content)?;
         if label != CoreBlockLabel::User {
             // The card that the block was drafted from may hold its text.
-            personas::forget_card(connection, scope)?;
+            forget_card(connection, scope)?;
         }
     }
     Ok(gone.is_some())
+}
+
+pub(crate) fn forget_card(connection: &Connection, scope: &Scope) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE personas SET character_card = NULL WHERE id = ?1")?
+        .execute([scope.persona.as_str()])?;
+    Ok(())
 }
 
 /// The user whom a block belongs to; none for the shared ones.

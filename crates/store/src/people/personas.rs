@@ -8,15 +8,15 @@ use memory::mood::{Mood, MoodShift};
 use memory::ports::{Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore, StoreError};
 use memory::{PersonaId, Scope};
 
-use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
+use crate::home_store::HomeStore;
 use crate::people::core_blocks::{self, Edit};
 use crate::people::moods;
 use crate::rows::{self, microseconds};
 
 #[async_trait]
-impl PersonaStore for SqliteStore {
+impl PersonaStore for HomeStore {
     async fn ensure_persona(
         &self,
         id: &PersonaId,
@@ -251,13 +251,6 @@ impl PersonaStore for SqliteStore {
 
 /// False, with nothing written, if there is one of this id.
 /// Takes the stored character card away.
-pub(crate) fn forget_card(connection: &Connection, scope: &Scope) -> Result<()> {
-    connection
-        .prepare_cached("UPDATE personas SET character_card = NULL WHERE id = ?1")?
-        .execute([scope.persona.as_str()])?;
-    Ok(())
-}
-
 fn insert_persona(connection: &Connection, id: &PersonaId, name: &str, at: Timestamp) -> Result<bool> {
     let inserted = connection
         .prepare_cached(

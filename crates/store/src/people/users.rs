@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use memory::UserId;
 use memory::ports::{BindOutcome, ExternalIdentity, KnownUser, StoreError, UserRecord, UserStore};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
+use crate::home_store::HomeStore;
 use crate::rows::{self, microseconds, unreadable};
 
 #[async_trait]
-impl UserStore for SqliteStore {
+impl UserStore for HomeStore {
     async fn ensure_user(&self, id: &UserId, at: Timestamp) -> Result<UserRecord, StoreError> {
         let (id, known) = (id.clone(), id.clone());
         if let Some(record) = self.read(move |connection| Ok(user_record(connection, &known)?)).await? {

@@ -13,8 +13,8 @@ use memory::ports::{
     NodeQuery, Phrase, PhraseCounter, PhraseCounts, PhraseHits, RecallStore, RowSelection, StoreError,
 };
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Result, params};
+use crate::home_store::HomeStore;
 use crate::index::words;
 use crate::nodes::node_queries;
 use crate::recall::edge_walk::EdgeWalk;
@@ -22,7 +22,7 @@ use crate::rows::microseconds;
 use crate::{messages, scopes};
 
 #[async_trait]
-impl RecallStore for SqliteStore {
+impl RecallStore for HomeStore {
     async fn phrase_hits(
         &self,
         scope: &Scope,

@@ -11,14 +11,14 @@ use memory::ports::{
 };
 use memory::sessions::{Session, SessionStatus};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::home_store::HomeStore;
 use crate::nodes::node_queries;
 use crate::rows::{self, StoredEnum, microseconds, session_columns};
 use crate::sessions::{self, commits};
 
 #[async_trait]
-impl ConsolidationStore for SqliteStore {
+impl ConsolidationStore for HomeStore {
     async fn claim_closing_session(&self, now: Timestamp) -> Result<Option<Session>, StoreError> {
         self.write(move |unit| Ok(claim(unit.connection, now)?)).await
     }

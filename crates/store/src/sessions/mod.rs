@@ -10,13 +10,13 @@ use memory::identifiers::{SessionId, TurnId};
 use memory::ports::{NewMessage, SessionFilter, SessionStore, StoreError};
 use memory::sessions::{CloseTrigger, Session, SessionStatus};
 
-use crate::engine::SqliteStore;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
+use crate::home_store::HomeStore;
 use crate::rows::{self, StoredEnum, as_stored, microseconds, saved_memories_channel, session_columns};
 use crate::scopes;
 
 #[async_trait]
-impl SessionStore for SqliteStore {
+impl SessionStore for HomeStore {
     async fn end_quiet_sessions(
         &self,
         before: Timestamp,

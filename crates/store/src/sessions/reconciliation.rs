@@ -10,10 +10,10 @@ use memory::ports::{
     ReconciliationStore, StoreError, WaitingPair,
 };
 
-use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
+use crate::home_store::HomeStore;
 use crate::nodes::new_nodes::{self, Origin};
 use crate::rows::{self, microseconds, node_columns, to_json};
 use crate::scopes;
@@ -53,7 +53,7 @@ const OPEN: &str = pairs!(
 );
 
 #[async_trait]
-impl ReconciliationStore for SqliteStore {
+impl ReconciliationStore for HomeStore {
     async fn waiting_pairs(
         &self,
         scope: &Scope,

@@ -13,11 +13,11 @@ use memory::ports::{
 };
 use serde_json::Value;
 
-use crate::engine::SqliteStore;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::entities::{entity_changes, entity_queries};
+use crate::home_store::HomeStore;
 use crate::index::vectors;
 use crate::nodes::new_nodes::{self, Origin};
 use crate::rows::{self, microseconds, node_columns, to_json};
@@ -30,7 +30,7 @@ pub(crate) const TRANSCRIPTS: &str =
      ORDER BY created_at DESC, id DESC LIMIT ?4";
 
 #[async_trait]
-impl SlowCycleStore for SqliteStore {
+impl SlowCycleStore for HomeStore {
     async fn slow_cycle_standing(
         &self,
         scope: &Scope,

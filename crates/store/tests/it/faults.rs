@@ -2,7 +2,7 @@
 
 use memory::ports::{CaptureStore, MessageStore, PersonaStore, StoreError};
 use memory::sessions::SessionPolicy;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 
 use crate::home::Home;
 
@@ -58,7 +58,7 @@ async fn a_damaged_file_is_unusable() {
     // Everything but the first page, which holds the header and the schema's beginning.
     bytes[4_096..].fill(0xA5);
     std::fs::write(&home.path, &bytes).unwrap();
-    let error = match SqliteStore::open(&home.path, StoreOptions::default()) {
+    let error = match HomeStore::open(&home.path, StoreOptions::default()) {
         Err(error) => error,
         Ok(store) => store.personas().await.unwrap_err(),
     };
@@ -80,7 +80,7 @@ async fn another_process_that_holds_the_database_is_waited_for() {
     let home = Home::open().await;
     let options =
         StoreOptions { busy_timeout: std::time::Duration::from_millis(1), ..StoreOptions::default() };
-    let second = SqliteStore::open(&home.path, options).unwrap();
+    let second = HomeStore::open(&home.path, options).unwrap();
     let holder = rusqlite::Connection::open(&home.path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = second.capture(home.line("hello"), SessionPolicy::default(), None).await;

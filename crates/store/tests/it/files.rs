@@ -4,7 +4,7 @@ use std::fs;
 
 use memory::ports::{CaptureStore, StoreError};
 use memory::sessions::SessionPolicy;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 
 use crate::home::Home;
@@ -37,7 +37,7 @@ async fn a_checkpoint_empties_the_log() {
 }
 
 fn refused(path: &std::path::Path) -> String {
-    match SqliteStore::open(path, StoreOptions::default()) {
+    match HomeStore::open(path, StoreOptions::default()) {
         Err(StoreError::Unusable(reason)) => reason,
         Err(error) => panic!("refused for another reason: {error}"),
         Ok(_) => panic!("it was taken for ours"),
@@ -114,7 +114,7 @@ async fn a_crash_while_the_file_is_made_leaves_nothing_to_repair() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("home.db");
     fs::write(&path, "").unwrap();
-    let store = SqliteStore::open(&path, StoreOptions::default()).unwrap();
+    let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
     assert!(store.check().await.unwrap().is_whole());
 }
 
@@ -122,7 +122,7 @@ async fn a_crash_while_the_file_is_made_leaves_nothing_to_repair() {
 fn a_missing_folder_is_named() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("nowhere").join("home.db");
-    let error = SqliteStore::open(&path, StoreOptions::default()).err().unwrap();
+    let error = HomeStore::open(&path, StoreOptions::default()).err().unwrap();
     assert!(matches!(&error, StoreError::Unwritable(reason) if reason.contains("nowhere")), "{error}");
 }
 

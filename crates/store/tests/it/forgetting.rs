@@ -18,7 +18,7 @@ use memory::text::index_terms;
 use memory::{PersonaId, Scope, UserId};
 use proptest::prelude::*;
 use rusqlite::Connection;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -42,7 +42,7 @@ fn talk() -> impl Strategy<Value = Talk> {
 
 pub(crate) struct Life {
     pub(crate) folder: TempDir,
-    pub(crate) store: SqliteStore,
+    pub(crate) store: HomeStore,
     pub(crate) scope: Scope,
     made: u128,
     pub(crate) messages: Vec<Message>,
@@ -52,7 +52,7 @@ pub(crate) struct Life {
 impl Life {
     pub(crate) async fn lived(talks: &[Talk]) -> Self {
         let folder = TempDir::new().unwrap();
-        let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap();
+        let store = HomeStore::open(&folder.path().join("home.db"), StoreOptions::default()).unwrap();
         let scope = Scope::new(PersonaId::new("luna").unwrap(), UserId::new("self").unwrap());
         store.ensure_persona(&scope.persona, "Luna", at(0)).await.unwrap();
         store.ensure_user(&scope.user, at(0)).await.unwrap();

@@ -9,7 +9,7 @@ use memory::identifiers::TurnId;
 use memory::messages::Role;
 use memory::ports::{Corpus, ForgetStore, Phrase, RecallStore};
 use rusqlite::Connection;
-use store::{SqliteStore, StoreOptions, back_up};
+use store::{HomeStore, StoreOptions, back_up};
 use tempfile::TempDir;
 
 use crate::forgetting::{Life, one, rows};
@@ -60,7 +60,7 @@ async fn no_byte_remembers_a_large_erasure() {
     }
     let erased = life.messages[..250].iter().map(|message| message.id).collect();
     life.forget(Selection { messages: erased, ..Selection::default() }, ForgetMode::Cascade).await;
-    let found = async |store: &SqliteStore, word: &str| {
+    let found = async |store: &HomeStore, word: &str| {
         let phrases = [Phrase(vec![word.to_owned()])];
         store.phrase_hits(&life.scope, Corpus::Messages, &phrases, 99).await.unwrap().1[0].seqs.len()
     };
@@ -69,7 +69,7 @@ async fn no_byte_remembers_a_large_erasure() {
     back_up(&life.folder.path().join("home.db"), &copies.path().join("copy.db")).unwrap();
     assert!(!holds(copies.path(), "quagga") && holds(copies.path(), "heron"));
     life.store.close().await.unwrap();
-    let reopened = SqliteStore::open(&life.folder.path().join("home.db"), StoreOptions::default()).unwrap();
+    let reopened = HomeStore::open(&life.folder.path().join("home.db"), StoreOptions::default()).unwrap();
     assert!(reopened.overwrite_freed(at(10)).await.unwrap());
     assert!(!holds(life.folder.path(), "quagga"));
     assert_eq!((found(&reopened, "quagga").await, found(&reopened, "heron").await), (0, 50));

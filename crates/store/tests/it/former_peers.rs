@@ -3,7 +3,7 @@
 use memory::ports::{AccessStore as _, CaptureStore as _, MessageStore as _};
 use memory::sessions::SessionPolicy;
 use rusqlite::{Connection, params};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 
 use crate::home::Home;
 
@@ -61,7 +61,7 @@ async fn home_with_peers_keeps_its_rows_and_names_its_peers_once() {
     }
     drop(connection);
 
-    let store = SqliteStore::open(&home.path, StoreOptions::default()).unwrap();
+    let store = HomeStore::open(&home.path, StoreOptions::default()).unwrap();
     assert!(store.check().await.unwrap().is_whole());
     assert_eq!(store.message(said.id).await.unwrap().unwrap().content, "the word is zebra");
     let connection = Connection::open(&home.path).unwrap();

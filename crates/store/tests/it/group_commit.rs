@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use memory::ports::{CaptureStore, MessageStore, StoreError};
 use memory::sessions::SessionPolicy;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 
 use crate::home::Home;
 
@@ -92,7 +92,7 @@ async fn what_was_acknowledged_survives_without_a_close() {
     for name in ["home.db", "home.db-wal"] {
         std::fs::copy(home.folder.path().join(name), after.path().join(name)).unwrap();
     }
-    let reopened = SqliteStore::open(&after.path().join("home.db"), StoreOptions::default()).unwrap();
+    let reopened = HomeStore::open(&after.path().join("home.db"), StoreOptions::default()).unwrap();
     said.reverse();
     assert_eq!(reopened.messages_before(&home.scope, None, 100).await.unwrap(), said);
     assert!(reopened.check().await.unwrap().is_whole());
@@ -102,7 +102,7 @@ async fn what_was_acknowledged_survives_without_a_close() {
     home.store.capture(line, endless(), None).await.unwrap();
     let folder = home.folder;
     drop(home.store);
-    let reopened = SqliteStore::open(&path, StoreOptions::default()).unwrap();
+    let reopened = HomeStore::open(&path, StoreOptions::default()).unwrap();
     assert_eq!(reopened.messages_before(&scope, None, 100).await.unwrap().len(), 51);
     drop(folder);
 }

@@ -9,14 +9,14 @@ use memory::identifiers::{MessageId, SessionId};
 use memory::messages::Role;
 use memory::ports::{NewMessage, PersonaStore, UserStore};
 use memory::{PersonaId, Scope, UserId};
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 use uuid::Uuid;
 
 pub(crate) struct Home {
     pub(crate) folder: TempDir,
     pub(crate) path: PathBuf,
-    pub(crate) store: SqliteStore,
+    pub(crate) store: HomeStore,
     pub(crate) scope: Scope,
     made: AtomicU64,
 }
@@ -25,7 +25,7 @@ impl Home {
     pub(crate) async fn open() -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("home.db");
-        let store = SqliteStore::open(&path, StoreOptions::default()).unwrap();
+        let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
         let scope = Scope::new(PersonaId::new("luna").unwrap(), UserId::new("self").unwrap());
         store.ensure_persona(&scope.persona, "Luna", at(0)).await.unwrap();
         store.ensure_user(&scope.user, at(0)).await.unwrap();

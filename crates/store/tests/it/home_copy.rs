@@ -6,7 +6,7 @@ use std::path::Path;
 use memory::ports::{CaptureStore as _, StoreError};
 use memory::sessions::SessionPolicy;
 use store::{
-    CopyReport, CopySettings, HomeDatabase, ServerAddress, SqliteStore, StoreOptions, copy_home, count_home,
+    CopyReport, CopySettings, HomeDatabase, HomeStore, ServerAddress, StoreOptions, copy_home, count_home,
 };
 use tempfile::TempDir;
 use testkit::postgres::{fresh_database, query};
@@ -67,7 +67,7 @@ macro_rules! copied_after {
         async fn $chapter() -> Outcome {
             let folder = TempDir::new()?;
             let (file, back) = (folder.path().join("home.db"), folder.path().join("back.db"));
-            let store = SqliteStore::open(&file, StoreOptions::default())?;
+            let store = HomeStore::open(&file, StoreOptions::default())?;
             store_suite::$chapter(&store).await?;
             store.close().await?;
             there_and_back(&file, &back).await?;

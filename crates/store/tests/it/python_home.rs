@@ -14,7 +14,7 @@ use memory::ports::{
 use memory::sessions::SessionStatus;
 use memory::{PersonaId, Scope, UserId};
 use rusqlite::Connection;
-use store::{SqliteStore, StoreOptions, look_at_python_home, read_python_home};
+use store::{HomeStore, StoreOptions, look_at_python_home, read_python_home};
 use testkit::SequentialIds;
 
 /// The tables as the Python program's version 0.7 has them, without the indexes.
@@ -128,7 +128,7 @@ async fn every_row_arrives_with_its_links_in_utc() {
         ]
     );
 
-    let store = SqliteStore::open(&path, StoreOptions::default()).unwrap();
+    let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
     assert!(store.check().await.unwrap().is_whole());
     let scope = Scope::new(PersonaId::new("default").unwrap(), UserId::new("self").unwrap());
     let messages = store.messages_before(&scope, None, 10).await.unwrap();
@@ -175,7 +175,7 @@ async fn people_names_moods_and_costs_arrive() {
     let (path, zone) = (folder.path().join("home.db"), TimeZone::get("Asia/Shanghai").unwrap());
     let now = at("2026-03-01T00:00:00Z");
     read_python_home(&folder.path().join("memory.db"), &zone, &SequentialIds::new(1), now, &path).unwrap();
-    let store = SqliteStore::open(&path, StoreOptions::default()).unwrap();
+    let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
     let scope = Scope::new(PersonaId::new("default").unwrap(), UserId::new("self").unwrap());
     let events = store.nodes_before(&scope, &[NodeKind::Event], None, 10).await.unwrap();
     let pet = events.iter().find(|event| event.description.contains("cat")).unwrap();
@@ -205,7 +205,7 @@ fn other_databases_are_no_python_home_and_a_broken_one_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(look_at_python_home(folder.path()), None);
     let own = folder.path().join("own.db");
-    drop(SqliteStore::open(&own, StoreOptions::default()).unwrap());
+    drop(HomeStore::open(&own, StoreOptions::default()).unwrap());
     assert_eq!(look_at_python_home(&own), None);
     python_home(folder.path());
     let whole = std::fs::read(folder.path().join("memory.db")).unwrap();

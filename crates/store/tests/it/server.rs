@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use memory::UserId;
 use memory::ports::{StoreError, UserStore as _};
-use store::{ServerAddress, SqliteStore, StoreOptions};
+use store::{HomeStore, ServerAddress, StoreOptions};
 use tempfile::TempDir;
 use testkit::postgres::{fresh_database, query};
 
@@ -21,8 +21,8 @@ fn database() -> Outcome<String> {
     fresh_database()?.ok_or_else(|| "run this test by scripts/with-postgres".into())
 }
 
-fn open(database: &str) -> Result<SqliteStore, StoreError> {
-    SqliteStore::open_on_server(&ServerAddress::parse(database, None)?, StoreOptions::default())
+fn open(database: &str) -> Result<HomeStore, StoreError> {
+    HomeStore::open_on_server(&ServerAddress::parse(database, None)?, StoreOptions::default())
 }
 
 /// What opening a database says, and that it changes none of its tables.
@@ -43,7 +43,7 @@ async fn schema_on_server_is_that_of_file() -> Outcome {
     open(&database)?.close().await?;
     let folder = TempDir::new()?;
     let path = folder.path().join("home.db");
-    SqliteStore::open(&path, StoreOptions::default())?.close().await?;
+    HomeStore::open(&path, StoreOptions::default())?.close().await?;
     let file = rusqlite::Connection::open(&path)?;
     let names = |statement: &str| -> Outcome<BTreeSet<String>> {
         Ok(file.prepare(statement)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
@@ -123,7 +123,7 @@ fn wrong_password_and_missing_database_are_refused() -> Outcome {
     for password in [None, Some("wrong")] {
         let address = ServerAddress::parse(&guest, password)?;
         let error =
-            SqliteStore::open_on_server(&address, StoreOptions::default()).err().ok_or("it was opened")?;
+            HomeStore::open_on_server(&address, StoreOptions::default()).err().ok_or("it was opened")?;
         let reason = error.to_string();
         assert!(reason.contains("password") && !reason.contains("wrong"), "{reason}");
     }

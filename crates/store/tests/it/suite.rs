@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use store::{ServerAddress, SqliteStore, StoreOptions};
+use store::{HomeStore, ServerAddress, StoreOptions};
 use tempfile::TempDir;
 use testkit::postgres;
 
-async fn fresh() -> Result<(SqliteStore, TempDir), Box<dyn std::error::Error>> {
+async fn fresh() -> Result<(HomeStore, TempDir), Box<dyn std::error::Error>> {
     if let Some(database) = postgres::fresh_home()? {
         let store =
-            SqliteStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
+            HomeStore::open_on_server(&ServerAddress::parse(&database, None)?, StoreOptions::default())?;
         let folder = TempDir::new()?;
         std::fs::write(folder.path().join("address"), database)?;
         return Ok((store, folder));
     }
     let folder = TempDir::new()?;
-    let store = SqliteStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
+    let store = HomeStore::open(&folder.path().join("home.db"), StoreOptions::default())?;
     Ok((store, folder))
 }
 

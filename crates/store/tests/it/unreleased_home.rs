@@ -7,7 +7,7 @@ use hub::ports::{DocumentFilter, HubStore as _};
 use memory::ports::ForgetStore as _;
 use memory::{PersonaId, Scope, UserId};
 use rusqlite::Connection;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 use tempfile::TempDir;
 
 use crate::home::Home;
@@ -39,7 +39,7 @@ async fn home_of_schema_17_opens_with_all_that_it_holds() {
     let path = folder.path().join("home.db");
     restore(&path);
     for _ in 0..2 {
-        let store = SqliteStore::open(&path, StoreOptions::default()).unwrap();
+        let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
         assert!(store.check().await.unwrap().is_whole());
         let scope = Scope::new(PersonaId::new("default").unwrap(), UserId::new("self").unwrap());
         let documents = store.documents(&scope, DocumentFilter::everything()).await.unwrap();
@@ -59,7 +59,7 @@ async fn home_of_schema_17_has_the_schema_of_a_new_home() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("home.db");
     restore(&path);
-    SqliteStore::open(&path, StoreOptions::default()).unwrap().close().await.unwrap();
+    HomeStore::open(&path, StoreOptions::default()).unwrap().close().await.unwrap();
     assert_eq!(schema(&path), schema(&Home::open().await.path));
 }
 
@@ -73,6 +73,6 @@ fn unreleased_home_of_another_schema_is_left_as_it_is() {
         .execute_batch("DELETE FROM schema_migrations WHERE number = 17; PRAGMA user_version = 16")
         .unwrap();
     drop(connection);
-    let error = SqliteStore::open(&path, StoreOptions::default()).err().unwrap().to_string();
+    let error = HomeStore::open(&path, StoreOptions::default()).err().unwrap().to_string();
     assert!(error.contains("created by a different build"), "{error}");
 }

@@ -16,7 +16,7 @@ use memory::ports::{
 };
 use memory::{PersonaId, Scope, UserId};
 use runtime::{ImportRecorder, ImportRequest};
-use store::SqliteStore;
+use store::HomeStore;
 
 use super::RecordedImport;
 use crate::cli::Import;
@@ -48,7 +48,7 @@ pub(super) async fn record(
 }
 
 async fn record_into(
-    (store, hub): (&SqliteStore, &Hub),
+    (store, hub): (&HomeStore, &Hub),
     config: &Config,
     asked: &Import,
     sources: Arc<Sources>,

@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use memory::ports::Embedder as _;
 use memory::recall::SAID_MIN;
 use memory::vector_index::VectorIndex;
-use store::{SqliteStore, StoreOptions};
+use store::{HomeStore, StoreOptions};
 
 /// Beginning of the names under which the last runs are kept in the home.
 const RECORD: &str = "eval-";
@@ -219,7 +219,7 @@ async fn measure(
     data: &DataSet,
 ) -> anyhow::Result<Vec<AnsweredQuestion>> {
     let scratch = ScratchHome::create()?;
-    let database = SqliteStore::open(&scratch.database(), StoreOptions::default())?;
+    let database = HomeStore::open(&scratch.database(), StoreOptions::default())?;
     let index = VectorIndex::default();
     let embedder = installation.embedder()?.filter(|_| !asked.words_only);
     if let Some(embedder) = &embedder {

@@ -24,7 +24,10 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 
-use crate::engine::sql::{Error, Parameters, Result, Row, WordDialect};
+use crate::engine::sql::error::{Error, Result};
+use crate::engine::sql::parameters::Parameters;
+use crate::engine::sql::values::FromSql as _;
+use crate::engine::sql::word_dialect::WordDialect;
 
 pub use address::ServerAddress;
 pub(crate) use erased_words::{clear_erased_words, note_cleared};
@@ -418,7 +421,7 @@ impl Server {
         let program = self.program().unwrap_or_default();
         let last = "SELECT commits FROM writer WHERE CAST(program AS TEXT) = ?1 FOR UPDATE";
         let rows = self.query(&self.prepare(last)?, [program])?;
-        rows.first().map(|row| Row::Postgres(row).get(0)).transpose()
+        rows.first().map(|row| row.get_ref(0).and_then(i64::from_sql)).transpose()
     }
 
     /// Gives up what was written. A connection that was lost has done so by itself.

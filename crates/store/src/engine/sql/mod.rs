@@ -3,13 +3,16 @@
 
 use crate::engine::postgres::{Server, ServerRow, owned};
 
-mod error;
-mod parameters;
-mod values;
+pub(super) mod error;
+pub(super) mod parameters;
+pub(super) mod values;
+pub(super) mod word_dialect;
 
 pub(crate) use error::{Error, OptionalExtension, Result};
 pub(crate) use parameters::{Parameters, params};
 pub(crate) use values::{FromSql, ToSql, ValueRef};
+use word_dialect::FULL_TEXT;
+pub(crate) use word_dialect::WordDialect;
 
 /// A connection to a home's database. It belongs to one thread at a time.
 pub(crate) enum Connection {
@@ -215,28 +218,6 @@ impl Connection {
         }
     }
 }
-
-/// The query language of a word index.
-pub(crate) struct WordDialect {
-    /// A phrase: its terms, separated by blanks, one after the other; the last one may be the beginning of a longer one.
-    pub(crate) phrase: fn(terms: &str, is_prefix: bool) -> String,
-    pub(crate) or: &'static str,
-    pub(crate) and: &'static str,
-    /// The newest ?2 rows that match ?1, of messages and of nodes.
-    pub(crate) newest: [&'static str; 2],
-}
-
-const FULL_TEXT: WordDialect = WordDialect {
-    phrase: |terms, is_prefix| {
-        format!("\"{}\"{}", terms.replace('"', "\"\""), if is_prefix { "*" } else { "" })
-    },
-    or: " OR ",
-    and: " AND ",
-    newest: [
-        "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
-        "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
-    ],
-};
 
 /// A prepared statement of a [`Connection`].
 pub(crate) enum Statement<'c> {

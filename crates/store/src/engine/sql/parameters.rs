@@ -1,6 +1,7 @@
 //! Lists of parameters: arrays of one type, `params!` and tuples of several.
 
-use super::{Result, ToSql, ValueRef};
+use super::error::Result;
+use super::values::{ToSql, ValueRef};
 
 /// The parameters of one call, in the order of their numbers.
 pub(crate) trait Parameters {

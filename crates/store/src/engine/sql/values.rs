@@ -1,6 +1,6 @@
 //! Values of columns and parameters.
 
-use super::{Error, Result};
+use super::error::{Error, Result};
 
 /// A value as an engine holds it: one of the five types that columns have.
 #[derive(Clone, Copy, Debug, PartialEq)]

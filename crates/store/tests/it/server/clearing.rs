@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use memory::PersonaId;
 use memory::ports::{ForgetStore as _, PersonaStore as _};
-use store::{ServerAddress, SqliteStore, StoreOptions};
+use store::{HomeStore, ServerAddress, StoreOptions};
 use testkit::postgres::{fresh_home, query};
 
 use super::Outcome;
@@ -39,7 +39,7 @@ impl Holder {
 async fn one_clearing_runs_at_a_time_and_leaves_later_erasures_due() -> Outcome {
     let database = fresh_home()?.ok_or("run this test by scripts/with-postgres")?;
     let address = ServerAddress::parse(&database, None)?;
-    let store = Arc::new(SqliteStore::open_on_server(&address, StoreOptions::default())?);
+    let store = Arc::new(HomeStore::open_on_server(&address, StoreOptions::default())?);
     let persona = PersonaId::new("luna")?;
     store.ensure_persona(&persona, "Luna", Timestamp::UNIX_EPOCH).await?;
     let erase = async || store.reset_persona(&persona, "Luna", Timestamp::UNIX_EPOCH).await;

@@ -14,7 +14,7 @@ use memory::messages::Role;
 use memory::ports::{CaptureStore as _, NewMessage, PersonaStore as _, StoreError, UserStore as _};
 use memory::sessions::SessionPolicy;
 use memory::{PersonaId, Scope, UserId};
-use store::{ServerAddress, SqliteStore, StoreOptions};
+use store::{HomeStore, ServerAddress, StoreOptions};
 use tempfile::TempDir;
 use testkit::postgres::{at_socket, fresh_home, query};
 use uuid::Uuid;
@@ -132,8 +132,8 @@ fn forward(
     None
 }
 
-pub(super) async fn open(address: &ServerAddress, options: StoreOptions) -> Outcome<(SqliteStore, Scope)> {
-    let store = SqliteStore::open_on_server(address, options)?;
+pub(super) async fn open(address: &ServerAddress, options: StoreOptions) -> Outcome<(HomeStore, Scope)> {
+    let store = HomeStore::open_on_server(address, options)?;
     let scope = Scope::new(PersonaId::new("luna")?, UserId::new("self")?);
     store.ensure_persona(&scope.persona, "Luna", Timestamp::UNIX_EPOCH).await?;
     store.ensure_user(&scope.user, Timestamp::UNIX_EPOCH).await?;
@@ -245,7 +245,7 @@ async fn one_program_writes_at_a_time() -> Outcome {
     let database = fresh_home()?.ok_or("run this test by scripts/with-postgres")?;
     let address = ServerAddress::parse(&database, None)?;
     let (first, scope) = open(&address, StoreOptions::default()).await?;
-    let refused = SqliteStore::open_on_server(&address, StoreOptions::default());
+    let refused = HomeStore::open_on_server(&address, StoreOptions::default());
     assert!(matches!(&refused, Err(StoreError::Unusable(reason)) if reason.contains("another EchoVessel")));
     // Also while it is in a transaction that takes long.
     let lock = "BEGIN; SELECT 1 FROM writer FOR UPDATE; SELECT pg_sleep(30)";
@@ -253,7 +253,7 @@ async fn one_program_writes_at_a_time() -> Outcome {
     let locked =
         "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%' AND pid <> pg_backend_pid()";
     while query(&database, locked)? != ["1"] {}
-    let refused = SqliteStore::open_on_server(&address, StoreOptions::default());
+    let refused = HomeStore::open_on_server(&address, StoreOptions::default());
     locking.kill()?;
     locking.wait()?;
     query(

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use memory::UserId;
 use memory::ports::{CaptureStore as _, UserStore as _};
 use memory::sessions::SessionPolicy;
-use store::{ServerAddress, SqliteStore, StoreOptions};
+use store::{HomeStore, ServerAddress, StoreOptions};
 use tempfile::TempDir;
 use testkit::postgres::{at_socket, fresh_database, fresh_home, query};
 
@@ -181,7 +181,7 @@ async fn a_promoted_replica_takes_over_and_nothing_is_lost() -> Outcome {
 async fn hosts_that_only_read_are_named() -> Outcome {
     let pair = ServerPair::start()?;
     let replicas = pair.address(["replica", "replica"])?;
-    let refused = SqliteStore::open_on_server(&replicas, StoreOptions::default());
+    let refused = HomeStore::open_on_server(&replicas, StoreOptions::default());
     let error = refused.err().ok_or("a replica was opened for writing")?.to_string();
     assert!(error.contains("none of the hosts takes writes"), "{error}");
     Ok(())
@@ -193,7 +193,7 @@ async fn a_host_that_is_away_is_passed_over() -> Outcome {
     let database = fresh_home()?.ok_or("run this test by scripts/with-postgres")?;
     let away = TempDir::new()?;
     let address = database.replace("?host=", &format!("?host={},", away.path().display()));
-    let store = SqliteStore::open_on_server(&ServerAddress::parse(&address, None)?, StoreOptions::default())?;
+    let store = HomeStore::open_on_server(&ServerAddress::parse(&address, None)?, StoreOptions::default())?;
     store.close().await?;
     Ok(())
 }
@@ -258,7 +258,7 @@ impl Drop for Pooler {
 async fn a_pooler_in_transaction_mode_is_refused_and_one_in_session_mode_serves() -> Outcome {
     let database = fresh_database()?.ok_or("run this test by scripts/with-postgres")?;
     let mixing = Pooler::start("transaction")?;
-    let refused = SqliteStore::open_on_server(&mixing.address(&database)?, StoreOptions::default());
+    let refused = HomeStore::open_on_server(&mixing.address(&database)?, StoreOptions::default());
     let error = refused.err().ok_or("sessions were mixed up")?.to_string();
     assert!(error.contains("pool_mode = session"), "{error}");
     assert_eq!(query(&database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")?, ["0"]);

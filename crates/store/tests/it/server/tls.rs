@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use memory::UserId;
 use memory::ports::UserStore as _;
-use store::{ServerAddress, SqliteStore, StoreOptions};
+use store::{HomeStore, ServerAddress, StoreOptions};
 use tempfile::TempDir;
 use testkit::postgres::fresh_home;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
@@ -54,9 +54,9 @@ async fn pass_on(mut client: TcpStream, acceptor: TlsAcceptor, server: String) -
     Some(())
 }
 
-fn open(url: &str) -> Result<SqliteStore, String> {
+fn open(url: &str) -> Result<HomeStore, String> {
     let address = ServerAddress::parse(url, None).map_err(|error| error.to_string())?;
-    SqliteStore::open_on_server(&address, StoreOptions::default()).map_err(|error| error.to_string())
+    HomeStore::open_on_server(&address, StoreOptions::default()).map_err(|error| error.to_string())
 }
 
 #[tokio::test(flavor = "multi_thread")]

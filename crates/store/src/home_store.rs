@@ -1,0 +1,263 @@
+//! The store itself: one connection that writes, a few that read, and what it keeps of them in memory.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use memory::Scope;
+use memory::ports::StoreError;
+
+use crate::corrections::changes_by_word::ChangesByWord;
+use crate::engine::failure::Failure;
+use crate::engine::postgres::{self, PresenceNotes, ServerAddress};
+use crate::engine::readers::Readers;
+use crate::engine::sql::Connection;
+use crate::engine::writer::{UnitOfWork, Writer};
+use crate::engine::{Check, StoreOptions, blocking, check, connection};
+use crate::index::words::Frequencies;
+use crate::scopes::{self, ScopeNumbers};
+
+/// A home's database, in one SQLite file or on a PostgreSQL server. All ports of [`memory::ports::Store`] are implemented.
+///
+/// A message or a commit needs its persona and its user to be there
+/// ([`ensure_persona`](memory::ports::PersonaStore::ensure_persona),
+/// [`ensure_user`](memory::ports::UserStore::ensure_user)); a scope comes into being with the first thing in it.
+pub struct HomeStore {
+    /// Empty if the home is not in a file.
+    pub(crate) path: PathBuf,
+    pub(crate) address: Option<ServerAddress>,
+    options: StoreOptions,
+    pub(crate) writer: Writer,
+    readers: Readers,
+    /// Of a home on a server that this program writes.
+    presence: Mutex<Option<PresenceNotes>>,
+    /// Held while a server removes what it still holds of erased words.
+    pub(crate) clearing: tokio::sync::Mutex<()>,
+    pub(crate) frequencies: Arc<Frequencies>,
+    pub(crate) changes_by_word: Arc<ChangesByWord>,
+    pub(crate) scope_numbers: Arc<ScopeNumbers>,
+}
+
+impl HomeStore {
+    /// Opens the database; creates the file, readable by its owner only, and migrates it if need be.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] if the file is not ours, damaged or of a newer version: it is left as it is.
+    /// [`StoreError::Unwritable`] if it can't be created or migrated.
+    pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
+        let writing = connection::open_for_writing(path, &options)?;
+        let reading =
+            (0..options.readers.max(1)).map(|_| connection::open_for_reading(path, &options).map(Into::into));
+        let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
+        let frequencies = Arc::new(Frequencies::default());
+        let writer = Writer::start(writing.into(), Arc::clone(&frequencies))?;
+        let changes_by_word = Arc::default();
+        Ok(Self {
+            path: path.to_owned(),
+            address: None,
+            writer,
+            readers,
+            presence: Mutex::default(),
+            clearing: tokio::sync::Mutex::default(),
+            options,
+            frequencies,
+            changes_by_word,
+            scope_numbers: Arc::default(),
+        })
+    }
+
+    /// Opens a database on a PostgreSQL server; creates the schema in an empty one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] if the server can't be reached, refuses the user, or the database is not ours or of
+    /// another version: it is left as it is. [`StoreError::Unwritable`] if the server only reads.
+    pub fn open_on_server(address: &ServerAddress, options: StoreOptions) -> Result<Self, StoreError> {
+        Self::connect_all(address, options, postgres::open_for_writing)
+    }
+
+    /// Opens a database on a PostgreSQL server to read it, also while another program has it. Writes fail.
+    ///
+    /// # Errors
+    /// As [`open_on_server`](Self::open_on_server), and [`StoreError::Unusable`] if the schema is missing or older.
+    pub fn open_on_server_to_read(
+        address: &ServerAddress,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        Self::connect_all(address, options, postgres::open_for_reading)
+    }
+
+    /// Number of times that a connection has waited for the server's answer; 0 for a file.
+    pub fn round_trips(&self) -> u64 {
+        self.address.as_ref().map_or(0, |address| address.round_trips.load(Ordering::Relaxed))
+    }
+
+    fn connect_all(
+        address: &ServerAddress,
+        options: StoreOptions,
+        open: fn(&ServerAddress) -> Result<postgres::Server, StoreError>,
+    ) -> Result<Self, StoreError> {
+        // The driver blocks, which a thread of the runtime must not.
+        let opened = std::thread::scope(|scope| {
+            scope.spawn(|| Self::connect_each(address, options, open(address)?)).join()
+        });
+        opened.map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
+    }
+
+    fn connect_each(
+        address: &ServerAddress,
+        options: StoreOptions,
+        writing: postgres::Server,
+    ) -> Result<Self, StoreError> {
+        let limited = |server: postgres::Server| match server.limit_answers(options.answer_limit) {
+            Ok(()) => Ok(server),
+            Err(error) => Err(Failure::from(error).of_read()),
+        };
+        let connect = |_| Ok(Connection::Postgres(Box::new(limited(address.connect()?)?)));
+        let writing = limited(writing)?;
+        let presence = writing.program().map(|program| {
+            let server = limited(address.connect()?)?;
+            PresenceNotes::start(server, &program)
+        });
+        let presence = presence.transpose()?;
+        let reading = (0..options.readers.max(1)).map(connect);
+        let readers = Readers::start(reading.collect::<Result<_, StoreError>>()?)?;
+        let frequencies = Arc::new(Frequencies::default());
+        let writer = Writer::start(Connection::Postgres(Box::new(writing)), Arc::clone(&frequencies))?;
+        Ok(Self {
+            path: PathBuf::new(),
+            address: Some(address.clone()),
+            writer,
+            readers,
+            presence: Mutex::new(presence),
+            clearing: tokio::sync::Mutex::default(),
+            options,
+            frequencies,
+            changes_by_word: Arc::default(),
+            scope_numbers: Arc::default(),
+        })
+    }
+
+    /// True if the home is in a database on a server, whose log and copies are its operator's.
+    pub fn is_on_server(&self) -> bool {
+        self.address.is_some()
+    }
+
+    /// Looks for damage and for rows that belong to nothing. Reads the whole database.
+    pub async fn check(&self) -> Result<Check, StoreError> {
+        if self.is_on_server() {
+            let check = |connection: &Connection| {
+                Ok(connection.without_limit(|| check::check_on_server(connection)).and_then(|found| found)?)
+            };
+            return self.read(check).await;
+        }
+        let (path, options) = (self.path.clone(), self.options.clone());
+        blocking(move || check::check(&path, &options)).await
+    }
+
+    /// Moves the log into the file and empties it, so that nothing of what was erased is left in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if somebody read or wrote all the time.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        if self.is_on_server() {
+            return Ok(());
+        }
+        let (path, options) = (self.path.clone(), self.options.clone());
+        blocking(move || {
+            let connection = connection::open_for_maintenance(&path, &options)?;
+            match connection::empty_log(&connection).map_err(|error| Failure::from(error).of_write())? {
+                true => Ok(()),
+                false => Err(StoreError::Busy("its log is in use".to_owned())),
+            }
+        })
+        .await
+    }
+
+    /// Writes what has queued, empties the log and ends the threads. Calls after it fail.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.readers.stop();
+        self.readers.finished().await;
+        *self.presence.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        // The last connection to close: it takes the log and its index away.
+        self.writer.stop();
+        self.writer.finished().await
+    }
+
+    /// Bounds the file to so many pages of 4 KiB, but not below its present size, until the store is closed. Beyond
+    /// it, writing fails as on a full disk. Gives the bound that holds.
+    pub async fn limit_pages(&self, pages: u32) -> Result<u32, StoreError> {
+        self.write(move |unit| {
+            if unit.connection.sqlite().is_none() {
+                return Err(Failure::Refused("only a file can be bounded".to_owned()));
+            }
+            let statement = format!("PRAGMA max_page_count = {pages}");
+            Ok(unit.connection.query_row(&statement, [], |row| row.get(0))?)
+        })
+        .await
+    }
+
+    /// Transactions committed since the store was opened: fewer than the writes that callers asked for, where they
+    /// came at the same time.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    pub(crate) fn write<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
+    where
+        T: Send + 'static,
+        W: Fn(&mut UnitOfWork<'_>) -> Result<T, Failure> + Send + 'static,
+    {
+        self.writer.run(work)
+    }
+
+    pub(crate) fn read<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        self.readers.run(work)
+    }
+
+    /// Reads in a scope; where nothing was ever stored in it there is nothing to find.
+    pub(crate) async fn read_scope<T, W>(&self, scope: &Scope, work: W) -> Result<T, StoreError>
+    where
+        T: Default + Send + 'static,
+        W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
+    {
+        self.read_scope_or(scope, T::default(), work).await
+    }
+
+    /// Reads in a scope; where nothing was ever stored in it, the result is `nothing`.
+    pub(crate) async fn read_scope_or<T, W>(
+        &self,
+        scope: &Scope,
+        nothing: T,
+        work: W,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
+    {
+        let (number, generation) = self.scope_numbers.get(scope);
+        if let Some(number) = number {
+            return self.read(move |connection| work(connection, number)).await;
+        }
+        let (scope, numbers) = (scope.clone(), Arc::clone(&self.scope_numbers));
+        self.read(move |connection| match scopes::number(connection, &scope)? {
+            Some(number) => {
+                numbers.note(scope, number, generation);
+                work(connection, number)
+            }
+            None => Ok(nothing),
+        })
+        .await
+    }
+}
+
+impl Drop for HomeStore {
+    /// The threads end by themselves after what has queued.
+    fn drop(&mut self) {
+        self.readers.stop();
+        self.writer.stop();
+    }
+}
