@@ -11,5 +11,6 @@ fn main() {
         && is("CARGO_CFG_TARGET_ENV", "gnu");
     if has_lld && is("PROFILE", "release") {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }

@@ -25,7 +25,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 
 use crate::engine::sql::error::{Error, Result};
-use crate::engine::sql::parameters::Parameters;
+use crate::engine::sql::parameters::{Parameters, params};
 use crate::engine::sql::values::FromSql as _;
 use crate::engine::sql::word_dialect::WordDialect;
 
@@ -75,6 +75,13 @@ pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
     newest: [newest!("message_words"), newest!("node_words")],
 };
 
+/// Notes the number of a transaction in the row of its program. It must fail where the row is another program's, since nobody waits
+/// for its result.
+const NOTE_COMMIT: &str = "
+    WITH noted AS (
+        UPDATE writer SET commits = ?1, seen_at = clock_timestamp() WHERE CAST(program AS TEXT) = ?2 RETURNING number
+    )
+    SELECT 1 / count(*) FROM noted";
 /// One snapshot for all that a transaction reads.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Time after which the server ends a transaction that does nothing, for instance because its process is stopped. Until
@@ -148,9 +155,11 @@ impl Server {
             let (begun, answered) = tokio::join!(client.batch_execute(BEGIN_READ), answer);
             begun.and(answered)
         };
-        let Some(limit) = self.answer_limit.get() else { return Ok(self.runtime.block_on(answer)?) };
+        let Some(limit) = self.answer_limit.get() else {
+            return self.runtime.block_on(answer).map_err(|error| self.explain(error));
+        };
         match self.runtime.block_on(async { tokio::time::timeout(limit, answer).await }) {
-            Ok(answered) => Ok(answered?),
+            Ok(answered) => answered.map_err(|error| self.explain(error)),
             Err(_) => {
                 self.hang_up();
                 Err(Error::NoAnswer(limit))
@@ -360,29 +369,31 @@ impl Server {
         });
     }
 
-    /// Begins a transaction that writes, and notes its number. [`Error::InUse`] if another program has taken the home.
+    /// Begins a transaction that writes, and notes its number. Both are sent with the first statement, whose failure says what
+    /// [`explain`](Self::explain) finds.
     pub(crate) fn begin_write(&self) -> Result<()> {
         self.note("BEGIN")?;
         let Some(program) = self.program() else { return self.execute_script("BEGIN") };
-        let number = self.commits.get() + 1;
-        let noted = self.change(&format!(
-            "BEGIN; UPDATE writer SET commits = {number}, seen_at = clock_timestamp() WHERE program = '{program}'"
-        ));
-        let noted = match noted {
+        let note = self.prepare(NOTE_COMMIT)?;
+        let client = Arc::clone(&self.client.borrow());
+        self.queue(Box::pin(async move { client.batch_execute("BEGIN").await }))?;
+        self.commits.set(self.commits.get() + 1);
+        self.send(&note, params![self.commits.get(), program])
+    }
+
+    /// What the failure of a transaction that writes means: [`Error::InUse`] if another program has taken the home.
+    fn explain(&self, error: tokio_postgres::Error) -> Error {
+        let state = error.code().filter(|_| self.in_transaction.get() && self.program.borrow().is_some());
+        if state == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
             // The server has become a replica: another of the hosts takes writes, or will soon.
-            Err(Error::Postgres(error)) if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {
-                self.in_transaction.set(false);
-                self.hang_up();
-                return Err(Error::NotCommitted);
-            }
-            noted => noted?,
-        };
-        if noted != 1 {
-            self.roll_back()?;
-            return Err(Error::InUse);
+            self.in_transaction.set(false);
+            self.hang_up();
+            return Error::NotCommitted;
         }
-        self.commits.set(number);
-        Ok(())
+        match state {
+            Some(state) if *state == SqlState::DIVISION_BY_ZERO => Error::InUse,
+            _ => error.into(),
+        }
     }
 
     /// Commits what was written. If the server did not confirm it, looks for it.
