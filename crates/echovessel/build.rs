@@ -1,16 +1,34 @@
-//! Asks the linker to fold functions with identical code, of which generic code leaves many: a megabyte of the release build.
+//! Asks the linker for a smaller program, where rustc links with its own lld; other linkers may refuse the options.
 
 use std::env::var;
+use std::process::Command;
+
+/// The first glibc that can load a program whose relocations are packed.
+const PACKED_RELOCATIONS_SINCE: (u32, u32) = (2, 36);
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // Where rustc links with its own lld, which can do it; other linkers may refuse the option.
     let is = |name: &str, value: &str| var(name).is_ok_and(|found| found == value);
     let has_lld = is("CARGO_CFG_TARGET_ARCH", "x86_64")
         && is("CARGO_CFG_TARGET_OS", "linux")
         && is("CARGO_CFG_TARGET_ENV", "gnu");
-    if has_lld && is("PROFILE", "release") {
-        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    if !has_lld || !is("PROFILE", "release") {
+        return;
+    }
+    // Generic code leaves many functions that are identical: a megabyte.
+    println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    // Relocations take three megabytes. A program for other machines keeps them, since theirs may have an older glibc.
+    let is_for_others = var("OUT_DIR").is_ok_and(|folder| folder.contains("/dist/"));
+    let is_for_this = var("HOST").ok() == var("TARGET").ok() && !is_for_others;
+    if is_for_this && glibc().is_some_and(|version| version >= PACKED_RELOCATIONS_SINCE) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+}
+
+/// The version of this machine's glibc, from `glibc 2.36`.
+fn glibc() -> Option<(u32, u32)> {
+    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }

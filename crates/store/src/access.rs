@@ -27,7 +27,7 @@ impl AccessStore for HomeStore {
 
     async fn token_of(&self, prefix: &str) -> Result<Option<NamedToken>, StoreError> {
         let prefix = prefix.to_owned();
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             let sql = format!("SELECT {TOKEN_COLUMNS} FROM access_tokens WHERE prefix = ?1");
             Ok(connection.prepare_cached(&sql)?.query_row([prefix], token).optional()?)
         })
@@ -35,7 +35,7 @@ impl AccessStore for HomeStore {
     }
 
     async fn tokens(&self) -> Result<Vec<NamedToken>, StoreError> {
-        self.read(|connection| {
+        self.read_statement(|connection| {
             let sql = format!("SELECT {TOKEN_COLUMNS} FROM access_tokens ORDER BY name");
             let tokens = connection.prepare_cached(&sql)?.query_map([], token)?.collect::<Result<_>>()?;
             Ok(tokens)
@@ -119,7 +119,7 @@ impl AccessStore for HomeStore {
 
     async fn login_of(&self, id: &str) -> Result<Option<Login>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             let sql = format!("SELECT {LOGIN_COLUMNS} FROM logins WHERE id = ?1");
             Ok(connection.prepare_cached(&sql)?.query_row([id], login).optional()?)
         })
@@ -127,7 +127,7 @@ impl AccessStore for HomeStore {
     }
 
     async fn logins(&self) -> Result<Vec<Login>, StoreError> {
-        self.read(|connection| {
+        self.read_statement(|connection| {
             let sql = format!("SELECT {LOGIN_COLUMNS} FROM logins ORDER BY last_seen_at DESC, id");
             Ok(connection.prepare_cached(&sql)?.query_map([], login)?.collect::<Result<_>>()?)
         })

@@ -18,7 +18,7 @@ use crate::rows::{self, message_columns, microseconds};
 impl ChannelStore for HomeStore {
     async fn sequence_position(&self, source: &str) -> Result<Option<i64>, StoreError> {
         let source = source.to_owned();
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             Ok(connection
                 .prepare_cached("SELECT position FROM channel_positions WHERE channel_id = ?1")?
                 .query_row([&source], |row| row.get(0))
@@ -70,7 +70,7 @@ impl ChannelStore for HomeStore {
         external_ref: &str,
     ) -> Result<Option<Message>, StoreError> {
         let (channel_id, external_ref) = (channel_id.to_owned(), external_ref.to_owned());
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             Ok(connection
                 .prepare_cached(concat!(
                     "SELECT ",
@@ -87,7 +87,7 @@ impl ChannelStore for HomeStore {
 
     async fn conversation_of(&self, channel_id: &str, user: &UserId) -> Result<Option<String>, StoreError> {
         let (channel_id, user) = (channel_id.to_owned(), user.clone());
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             Ok(connection
                 .prepare_cached(
                     "SELECT conversation FROM channel_conversations WHERE channel_id = ?1 AND user_id = ?2",
@@ -149,7 +149,7 @@ impl ChannelStore for HomeStore {
 
     async fn outbox_next(&self, channel_id: &str) -> Result<Option<Timestamp>, StoreError> {
         let channel_id = channel_id.to_owned();
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             Ok(connection
                 .prepare_cached(
                     "SELECT min(o.next_at) FROM channel_outbox o WHERE o.channel_id = ?1 AND o.state = 'waiting'

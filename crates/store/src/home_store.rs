@@ -215,7 +215,16 @@ impl HomeStore {
         T: Send + 'static,
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     {
-        self.readers.run(work)
+        self.readers.run(true, work)
+    }
+
+    /// Reads with one statement, which sees one snapshot without a transaction.
+    pub(crate) fn read_statement<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        self.readers.run(false, work)
     }
 
     /// Reads in a scope; where nothing was ever stored in it there is nothing to find.
@@ -225,6 +234,18 @@ impl HomeStore {
         W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
     {
         self.read_scope_or(scope, T::default(), work).await
+    }
+
+    /// Reads in a scope with one statement.
+    pub(crate) async fn read_scope_statement<T, W>(&self, scope: &Scope, work: W) -> Result<T, StoreError>
+    where
+        T: Default + Send + 'static,
+        W: FnOnce(&Connection, i64) -> Result<T, Failure> + Send + 'static,
+    {
+        match self.scope_numbers.get(scope).0 {
+            Some(number) => self.read_statement(move |connection| work(connection, number)).await,
+            None => self.read_scope(scope, work).await,
+        }
     }
 
     /// Reads in a scope; where nothing was ever stored in it, the result is `nothing`.

@@ -61,7 +61,7 @@ impl LedgerStore for HomeStore {
     }
 
     async fn spent_since(&self, since: Timestamp) -> Result<f64, StoreError> {
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             let mut statement =
                 connection.prepare_cached("SELECT total(cost_usd) FROM llm_calls WHERE at >= ?1")?;
             Ok(statement.query_row([microseconds(since)], |row| row.get(0))?)
@@ -70,7 +70,7 @@ impl LedgerStore for HomeStore {
     }
 
     async fn receipt(&self, turn: TurnId) -> Result<Option<ReplyReceipt>, StoreError> {
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             let mut statement =
                 connection.prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?;
             Ok(statement.query_row([turn.0.into_bytes()], |row| rows::json(row, 0)).optional()?)
@@ -79,7 +79,7 @@ impl LedgerStore for HomeStore {
     }
 
     async fn scope_of_receipt(&self, turn: TurnId) -> Result<Option<Scope>, StoreError> {
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT s.persona_id, s.user_id FROM turn_traces t JOIN scopes s ON s.number = t.scope
                  WHERE t.turn_id = ?1",

@@ -49,7 +49,7 @@ macro_rules! decision_tables {
 #[async_trait]
 impl ProactiveStore for HomeStore {
     async fn proactive_scopes(&self) -> Result<Vec<Scope>, StoreError> {
-        self.read(|connection| {
+        self.read_statement(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT persona_id, user_id FROM scopes WHERE message_count > 0 ORDER BY number",
             )?;

@@ -20,7 +20,7 @@ impl StatusStore for HomeStore {
     }
 
     async fn work_counts(&self) -> Result<[u64; 2], StoreError> {
-        self.read(|connection| {
+        self.read_statement(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT (SELECT count(*) FROM sessions WHERE status IN ('closing', 'consolidating')),
                         (SELECT count(*) FROM sessions WHERE status = 'failed')",

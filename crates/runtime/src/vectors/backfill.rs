@@ -4,6 +4,7 @@
 //! The queue is the database itself: a row waits as long as it has no vector of the model. So memory is bounded by one
 //! batch whatever a document contains, and after a crash the work resumes where it was. Turns go first.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -92,6 +93,8 @@ impl VectorWorker {
         let mut batches = 0_u32;
         while !self.runtime.stopping.is_cancelled() {
             self.let_turns_go_first().await;
+            // What was written so far is found now: it need not wake this worker once more.
+            pin!(self.runtime.written.notified()).enable();
             if !self.fill_batch(&fingerprint).await? {
                 self.fill_documents().await?;
                 return self.complete(&fingerprint).await;
@@ -187,7 +190,7 @@ impl VectorWorker {
         Err(EmbedError::Failed(format!("{given} vectors came for {asked} texts")))
     }
 
-    /// Embeds some rows; says whether there were any.
+    /// Embeds some rows; says whether there may be more that were there when it began.
     async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
         self.fill_entities(fingerprint).await?;
         let store = self.runtime.store();
@@ -195,7 +198,8 @@ impl VectorWorker {
         let nodes = store.nodes_without_vector(fingerprint, BATCH as u32).await?;
         let room = BATCH.saturating_sub(nodes.len());
         let messages = store.messages_without_vector(fingerprint, room as u32).await?;
-        if nodes.is_empty() && messages.is_empty() {
+        let rows = nodes.len() + messages.len();
+        if rows == 0 {
             return Ok(false);
         }
         let texts: Vec<String> = nodes
@@ -219,7 +223,7 @@ impl VectorWorker {
         if !of_messages.is_empty() {
             store.put_message_vectors(fingerprint, of_messages).await?;
         }
-        Ok(true)
+        Ok(rows >= BATCH)
     }
 
     /// Embeds the chunks of documents. A model that fails ends it; the hub logs why.

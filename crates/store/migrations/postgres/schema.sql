@@ -3,7 +3,7 @@
 -- ## Functions that SQLite has under these names
 
 CREATE FUNCTION json_each(list TEXT, OUT key BIGINT, OUT value BIGINT, OUT atom TEXT) RETURNS SETOF RECORD
-IMMUTABLE STRICT LANGUAGE sql AS $$
+IMMUTABLE LANGUAGE sql AS $$
     SELECT place - 1, CASE json_typeof(entry) WHEN 'number' THEN (entry #>> '{}')::bigint END, entry #>> '{}'
     FROM json_array_elements(list::json) WITH ORDINALITY AS entries (entry, place)
 $$;
@@ -889,19 +889,19 @@ CREATE INDEX turns_of_session ON turns (session_id);
 CREATE INDEX turns_of_scope ON turns (scope);
 CREATE INDEX turns_pending ON turns (started_at) WHERE status = 'pending';
 CREATE INDEX turns_failed ON turns (last_message_at) WHERE status = 'failed';
-CREATE INDEX recall_messages_of_scope ON recall_messages (scope) WHERE deleted_at IS NULL;
+CREATE INDEX recall_messages_of_scope ON recall_messages (scope, seq) WHERE deleted_at IS NULL;
 CREATE INDEX recall_messages_of_session ON recall_messages (session_id, seq);
 CREATE INDEX recall_messages_of_turn ON recall_messages (turn_id) WHERE turn_id IS NOT NULL;
 CREATE INDEX recall_messages_by_model ON recall_messages (embedding_model, seq, scope) WHERE deleted_at IS NULL;
 CREATE INDEX message_versions_of_message ON message_versions (message_seq);
 CREATE INDEX message_vectors_of_scope ON message_vectors (scope, embedding_model);
 CREATE INDEX message_vectors_readability ON message_vectors (seq, embedding_model, readability);
-CREATE INDEX concept_nodes_of_scope ON concept_nodes (scope, type) WHERE deleted_at IS NULL;
-CREATE INDEX concept_nodes_current ON concept_nodes (scope, type, subject)
+CREATE INDEX concept_nodes_of_scope ON concept_nodes (scope, type, seq) WHERE deleted_at IS NULL;
+CREATE INDEX concept_nodes_current ON concept_nodes (scope, type, subject, seq)
     WHERE deleted_at IS NULL AND superseded_by IS NULL;
-CREATE INDEX concept_nodes_pinned ON concept_nodes (scope, type, subject)
+CREATE INDEX concept_nodes_pinned ON concept_nodes (scope, type, subject, seq)
     WHERE deleted_at IS NULL AND superseded_by IS NULL AND pinned = 1;
-CREATE INDEX concept_nodes_by_time ON concept_nodes (scope, created_at) WHERE deleted_at IS NULL;
+CREATE INDEX concept_nodes_by_time ON concept_nodes (scope, created_at, seq) WHERE deleted_at IS NULL;
 CREATE INDEX concept_nodes_by_event_start ON concept_nodes (scope, event_time_start, event_time_end)
     WHERE event_time_start IS NOT NULL AND deleted_at IS NULL AND superseded_by IS NULL;
 CREATE INDEX concept_nodes_by_event_end ON concept_nodes (scope, event_time_end, event_time_start)
@@ -912,7 +912,7 @@ CREATE INDEX concept_nodes_superseded ON concept_nodes (superseded_by) WHERE sup
 CREATE INDEX concept_nodes_by_model ON concept_nodes (embedding_model, seq, scope) WHERE deleted_at IS NULL;
 CREATE INDEX concept_nodes_expected ON concept_nodes (event_time_start)
     WHERE type = 'expectation' AND event_time_start IS NOT NULL AND deleted_at IS NULL;
-CREATE INDEX concept_nodes_identity ON concept_nodes (scope)
+CREATE INDEX concept_nodes_identity ON concept_nodes (scope, seq)
     WHERE type = 'event' AND subject = 'user' AND deleted_at IS NULL AND superseded_by IS NULL
       AND strpos(relational_tags, '"identity-bearing"') > 0;
 CREATE INDEX node_evidence_of_message ON node_evidence (message_seq);
@@ -987,7 +987,7 @@ CREATE INDEX slow_cycles_of_session ON slow_cycles (session_id) WHERE session_id
 CREATE INDEX slow_cycles_with_transcript ON slow_cycles (created_at) WHERE transcript IS NOT NULL;
 CREATE INDEX slow_cycles_told ON slow_cycles (scope, created_at, id) WHERE transcript IS NOT NULL;
 CREATE INDEX slow_cycle_events_of_node ON slow_cycle_events (node_seq);
-CREATE INDEX recall_messages_by_time ON recall_messages (scope, created_at);
+CREATE INDEX recall_messages_by_time ON recall_messages (scope, created_at, seq);
 CREATE INDEX mood_history_by_scope ON mood_history (scope, felt_at, seq);
 CREATE INDEX mood_history_by_session ON mood_history (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX proactive_decisions_by_time ON proactive_decisions (at, id);
@@ -1035,7 +1035,7 @@ CREATE INDEX message_versions_of_import ON message_versions (import_run) WHERE i
 CREATE INDEX imported_messages_of_message ON imported_messages (message_seq);
 CREATE INDEX sessions_of_import ON sessions (import_run, status, first_message_at) WHERE import_run IS NOT NULL;
 CREATE INDEX sessions_held_here ON sessions (status, first_message_at) WHERE import_run IS NULL;
-CREATE INDEX recall_messages_by_place ON recall_messages (scope, placed_at);
+CREATE INDEX recall_messages_by_place ON recall_messages (scope, placed_at, seq);
 CREATE INDEX channel_outbox_open ON channel_outbox (channel_id, conversation, number) WHERE state = 'waiting';
 CREATE INDEX channel_outbox_undeliverable ON channel_outbox (channel_id) WHERE state = 'undeliverable';
 CREATE INDEX recall_messages_by_external_ref ON recall_messages (channel_id, external_ref)

@@ -29,7 +29,7 @@ use crate::sessions::commits;
 #[async_trait]
 impl CorrectionStore for HomeStore {
     async fn scope_of_node(&self, id: NodeId) -> Result<Option<Scope>, StoreError> {
-        self.read(move |connection| {
+        self.read_statement(move |connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT s.persona_id, s.user_id FROM concept_nodes n JOIN scopes s ON s.number = n.scope
                  WHERE n.id = ?1 AND n.deleted_at IS NULL",

@@ -145,6 +145,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "messages_of_session",
         sql: include_str!("../../migrations/sqlite/0030_messages_of_session.sql"),
     },
+    Migration {
+        number: 31,
+        name: "rows_in_order",
+        sql: include_str!("../../migrations/sqlite/0031_rows_in_order.sql"),
+    },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

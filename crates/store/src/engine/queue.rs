@@ -2,23 +2,25 @@
 //! than the number of callers, and those are bounded where they are let in.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
 
 use memory::ports::StoreError;
 
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
-    changed: Condvar,
 }
 
 struct State<T> {
     items: VecDeque<T>,
     closed: bool,
+    /// Threads that wait for an item. The last one that came to wait gets the next: its connection has the most in its caches.
+    waiting: Vec<Thread>,
 }
 
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(State { items: VecDeque::new(), closed: false }), changed: Condvar::new() }
+        Self { state: Mutex::new(State { items: VecDeque::new(), closed: false, waiting: Vec::new() }) }
     }
 
     /// Adds an item; it comes back if the queue is closed.
@@ -28,19 +30,29 @@ impl<T> Queue<T> {
             return Err(item);
         }
         state.items.push_back(item);
+        let next = state.waiting.pop();
         drop(state);
-        self.changed.notify_one();
+        if let Some(thread) = next {
+            thread.unpark();
+        }
         Ok(())
     }
 
     /// Waits for items and takes the oldest ones, at most `limit`; none once the queue is closed and empty.
     pub(crate) fn take(&self, limit: usize) -> Option<Vec<T>> {
+        let own = thread::current();
         let mut state = self.lock();
+        // A thread may wake without having been called. One that works must not be called.
+        state.waiting.retain(|thread| thread.id() != own.id());
         while state.items.is_empty() {
             if state.closed {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting.push(own.clone());
+            drop(state);
+            thread::park();
+            state = self.lock();
+            state.waiting.retain(|thread| thread.id() != own.id());
         }
         let count = state.items.len().min(limit);
         Some(state.items.drain(..count).collect())
@@ -48,8 +60,9 @@ impl<T> Queue<T> {
 
     /// Takes no more items; what has queued is still handed out.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.closed = true;
+        state.waiting.drain(..).for_each(|thread| thread.unpark());
     }
 
     /// Closes the queue when the thread that holds it ends, and lets go of what is left: if the thread has panicked,

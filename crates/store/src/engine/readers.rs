@@ -15,6 +15,7 @@ type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
 
 struct Job {
     work: Work,
+    has_transaction: bool,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -35,7 +36,8 @@ impl Readers {
             let body = move || {
                 let _guard = work.abandoned_at_end();
                 while let Some(jobs) = work.take(1) {
-                    for Job { work, reply } in jobs {
+                    for Job { work, has_transaction, reply } in jobs {
+                        let read = if has_transaction { read_in_transaction } else { read_statement };
                         // The caller may have gone.
                         let _ = reply.send(read(&connection, work).map_err(Failure::of_read));
                     }
@@ -49,8 +51,8 @@ impl Readers {
         Ok(Self { queue, finished: Mutex::new(finished) })
     }
 
-    /// Runs the work on one snapshot of the database.
-    pub(crate) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
+    /// Runs the work on one snapshot of the database. Without a transaction it may run one statement only.
+    pub(crate) async fn run<T, W>(&self, has_transaction: bool, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
         W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
@@ -61,13 +63,13 @@ impl Readers {
             filled.fill(work(connection)?);
             Ok(())
         };
-        self.submit(Box::new(work)).await?;
+        self.submit(Box::new(work), has_transaction).await?;
         result.take()
     }
 
-    async fn submit(&self, work: Work) -> Result<(), StoreError> {
+    async fn submit(&self, work: Work, has_transaction: bool) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.queue.push(Job { work, reply }).map_err(|_| closed())?;
+        self.queue.push(Job { work, has_transaction, reply }).map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
@@ -87,9 +89,17 @@ impl Readers {
 
 /// One snapshot for all that the work asks. Its two statements stay prepared, which those of a
 /// [`rusqlite::Transaction`] do not.
-fn read(connection: &Connection, work: Work) -> Result<(), Failure> {
+fn read_in_transaction(connection: &Connection, work: Work) -> Result<(), Failure> {
     connection.begin_read()?;
     let result = work(connection);
     connection.end_read()?;
+    result
+}
+
+/// A statement sees one snapshot by itself.
+fn read_statement(connection: &Connection, work: Work) -> Result<(), Failure> {
+    connection.begin_statement()?;
+    let result = work(connection);
+    connection.end_statement();
     result
 }

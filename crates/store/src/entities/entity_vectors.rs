@@ -82,12 +82,7 @@ pub(crate) fn missing(
     fingerprint: &str,
     limit: u32,
 ) -> Result<Vec<UnembeddedEntity>> {
-    let model = vectors::model(connection, fingerprint)?;
-    let mut others: Vec<Option<i64>> = connection
-        .prepare_cached("SELECT number FROM embedding_models WHERE number IS NOT ?1")?
-        .query_map([model], |row| row.get(0))?
-        .collect::<Result<_>>()?;
-    others.push(None);
+    let others = vectors::other_models(connection, fingerprint)?;
     let mut statement = connection.prepare_cached(
         "SELECT id, canonical_name, description FROM entities WHERE embedding_model IS ?1 LIMIT ?2",
     )?;

@@ -91,7 +91,10 @@ impl ForgetStore for HomeStore {
 
     async fn silenced_spans(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<ForgottenSpan>, StoreError> {
         let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| Ok(spans::silenced(connection, scope, &seqs)?)).await
+        self.read_scope_statement(scope, move |connection, scope| {
+            Ok(spans::silenced(connection, scope, &seqs)?)
+        })
+        .await
     }
 
     async fn erasure_receipts(
@@ -110,7 +113,7 @@ impl ForgetStore for HomeStore {
 
     async fn overwrite_freed(&self, at: Timestamp) -> Result<bool, StoreError> {
         // Asked often and nearly always for nothing: a reader answers without waiting for the writer.
-        if !self.read(|connection| Ok(overwrite::is_due(connection)?)).await? {
+        if !self.read_statement(|connection| Ok(overwrite::is_due(connection)?)).await? {
             return Ok(true);
         }
         let Some(address) = self.address.clone() else {

@@ -55,6 +55,10 @@ impl HubStore for HomeStore {
         names: &[DocumentName],
     ) -> Result<(HubState, Vec<Option<Document>>), StoreError> {
         let (scope, names) = (scope.clone(), names.to_vec());
+        if names.is_empty() {
+            let state = self.read_statement(move |connection| Ok(state::read(connection, &scope)?)).await?;
+            return Ok((state, Vec::new()));
+        }
         self.read(move |connection| {
             let documents = names.iter().map(|name| documents::one(connection, &scope, name));
             Ok((state::read(connection, &scope)?, documents.collect::<sql::Result<_>>()?))
@@ -131,7 +135,7 @@ impl HubStore for HomeStore {
 
     async fn labels(&self, scope: &Scope) -> Result<Vec<(DocumentName, String)>, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(documents::labels(connection, &scope)?)).await
+        self.read_statement(move |connection| Ok(documents::labels(connection, &scope)?)).await
     }
 
     async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError> {
@@ -201,7 +205,7 @@ impl HubStore for HomeStore {
     }
 
     async fn own_instance(&self) -> Result<Option<InstanceId>, StoreError> {
-        self.read(|connection| Ok(state::own_instance(connection)?)).await
+        self.read_statement(|connection| Ok(state::own_instance(connection)?)).await
     }
 
     async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError> {
@@ -302,7 +306,7 @@ impl HubStore for HomeStore {
 
     async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(chunks::names(connection, &scope)?)).await
+        self.read_statement(move |connection| Ok(chunks::names(connection, &scope)?)).await
     }
 
     async fn memories_with_grams(
@@ -346,7 +350,7 @@ impl HubStore for HomeStore {
     }
 
     async fn hub_scopes(&self) -> Result<Vec<Scope>, StoreError> {
-        self.read(|connection| Ok(state::scopes(connection)?)).await
+        self.read_statement(|connection| Ok(state::scopes(connection)?)).await
     }
 
     async fn has_unfinished_session(
@@ -355,7 +359,7 @@ impl HubStore for HomeStore {
         start: Timestamp,
         end: Timestamp,
     ) -> Result<bool, StoreError> {
-        self.read_scope(scope, move |connection, scope| {
+        self.read_scope_statement(scope, move |connection, scope| {
             let statement = "SELECT EXISTS (SELECT 1 FROM sessions WHERE scope = ?1 AND status <> 'closed'
                                  AND status <> 'failed' AND first_message_at < ?3 AND last_message_at >= ?2)";
             Ok(connection
@@ -366,7 +370,7 @@ impl HubStore for HomeStore {
     }
 
     async fn events_without_diary(&self, limit: u32) -> Result<Vec<DiaryEvent>, StoreError> {
-        self.read(move |connection| Ok(diary::events(connection, limit)?)).await
+        self.read_statement(move |connection| Ok(diary::events(connection, limit)?)).await
     }
 
     async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError> {

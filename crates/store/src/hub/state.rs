@@ -13,25 +13,42 @@ pub(super) fn owner<'a>(scope: &'a Scope, name: &DocumentName) -> &'a str {
     if name.is_of_user() { scope.user.as_str() } else { "" }
 }
 
+/// The parts of a state in one statement, since every turn asks for it: the author of this database's own changes, the revision, and
+/// the changes that were seen.
+const STATE: &str = "
+    SELECT 'author', '', CASE author WHEN '' THEN id ELSE author END, 0 FROM hub_own_instance
+    UNION ALL SELECT 'revision', '', '', revision FROM hub_revisions WHERE persona_id = ?1
+    UNION ALL SELECT 'seen', user_id, author, counter FROM hub_seen WHERE persona_id = ?1";
+
 pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubState> {
     let mut state = HubState {
-        revision: revision(connection, scope)?,
+        revision: 0,
         seen: VersionVector::default(),
         counters: VersionVector::default(),
-        author: own_author(connection)?,
+        author: InstanceId::made_safe(""),
     };
-    let mut statement =
-        connection.prepare_cached("SELECT user_id, author, counter FROM hub_seen WHERE persona_id = ?1")?;
+    let mut statement = connection.prepare_cached(STATE)?;
     let mut rows = statement.query([scope.persona.as_str()])?;
     while let Some(row) = &rows.next()? {
-        let (author, counter) = (instance_id(row, 1)?, row.get(2)?);
-        state.counters.see(&author, counter);
-        let user = row.get_ref(0)?.as_str()?;
-        if user.is_empty() || user == scope.user.as_str() {
-            state.seen.see(&author, counter);
+        match row.get_ref(0)?.as_str()? {
+            "author" => state.author = own_id(row, 2)?,
+            "revision" => state.revision = row.get(3)?,
+            _ => {
+                let (author, counter) = (instance_id(row, 2)?, row.get(3)?);
+                state.counters.see(&author, counter);
+                let user = row.get_ref(1)?.as_str()?;
+                if user.is_empty() || user == scope.user.as_str() {
+                    state.seen.see(&author, counter);
+                }
+            }
         }
     }
     Ok(state)
+}
+
+/// An id of this database; one that can't be read is replaced by one that can.
+fn own_id(row: &Row<'_>, column: usize) -> Result<InstanceId> {
+    Ok(row.get_ref(column)?.as_str()?.parse().unwrap_or_else(|_| InstanceId::made_safe("")))
 }
 
 pub(super) fn revision(connection: &Connection, scope: &Scope) -> Result<i64> {
@@ -92,11 +109,11 @@ pub(super) fn own_instance(connection: &Connection) -> Result<Option<InstanceId>
 
 /// The author of this database's own changes.
 pub(super) fn own_author(connection: &Connection) -> Result<InstanceId> {
-    let found: Option<String> = connection
+    let found = connection
         .prepare_cached("SELECT CASE author WHEN '' THEN id ELSE author END FROM hub_own_instance")?
-        .query_row([], |row| row.get(0))
+        .query_row([], |row| own_id(row, 0))
         .optional()?;
-    Ok(found.and_then(|id| id.parse().ok()).unwrap_or_else(|| InstanceId::made_safe("")))
+    Ok(found.unwrap_or_else(|| InstanceId::made_safe("")))
 }
 
 /// Sets the author of this database's own changes from now on.

@@ -80,7 +80,7 @@ impl EmbeddingStore for HomeStore {
     }
 
     async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError> {
-        self.read(|connection| Ok(models(connection)?)).await
+        self.read_statement(|connection| Ok(models(connection)?)).await
     }
 
     async fn note_embedding_model(&self, fingerprint: &str, source: Option<&str>) -> Result<(), StoreError> {

@@ -25,6 +25,14 @@ pub(crate) fn model(connection: &Connection, fingerprint: &str) -> Result<Option
         .optional()
 }
 
+/// The models that rows without a vector of this one may have: all others, and none.
+pub(crate) fn other_models(connection: &Connection, fingerprint: &str) -> Result<Vec<Option<i64>>> {
+    connection
+        .prepare_cached("SELECT NULL UNION ALL SELECT number FROM embedding_models WHERE fingerprint <> ?1")?
+        .query_map([fingerprint], |row| row.get(0))?
+        .collect()
+}
+
 pub(crate) fn model_or_new(connection: &Connection, fingerprint: &str) -> Result<i64> {
     if let Some(number) = model(connection, fingerprint)? {
         return Ok(number);
@@ -141,11 +149,7 @@ pub(crate) fn missing(
     limit: u32,
 ) -> Result<Vec<i64>> {
     let rows = tables(corpus).rows;
-    let mut others: Vec<Option<i64>> = connection
-        .prepare_cached("SELECT number FROM embedding_models WHERE fingerprint <> ?1")?
-        .query_map([fingerprint], |row| row.get(0))?
-        .collect::<Result<_>>()?;
-    others.push(None);
+    let others = other_models(connection, fingerprint)?;
     let select = format!(
         "SELECT seq FROM {rows} WHERE embedding_model IS ?1 AND deleted_at IS NULL ORDER BY seq DESC LIMIT ?2"
     );

@@ -4,9 +4,11 @@
 
 mod frequencies;
 
+use std::cmp::Reverse;
+
 use memory::ports::{Corpus, Phrase, PhraseHits, RowSelection};
 
-use crate::engine::sql::{Connection, Result, params};
+use crate::engine::sql::{Connection, Result, Row, params};
 
 pub(crate) use frequencies::{Counting, Frequencies};
 
@@ -136,12 +138,23 @@ fn newest_of_each<'a>(
     corpus: Corpus,
     queries: impl Iterator<Item = (&'a str, u32)>,
 ) -> Result<Vec<Vec<i64>>> {
-    let [of_messages, of_nodes] = connection.word_dialect().newest;
-    let statement = match corpus {
+    let statement = of_corpus(corpus, connection.word_dialect().newest);
+    connection.query_each(statement, queries, |row| row.get(0))
+}
+
+fn of_corpus(corpus: Corpus, [of_messages, of_nodes]: [&'static str; 2]) -> &'static str {
+    match corpus {
         Corpus::Messages => of_messages,
         Corpus::Nodes => of_nodes,
-    };
-    connection.query_each(statement, queries, |row| row.get(0))
+    }
+}
+
+/// The numbers that a row holds in 8 bytes each, the greatest first.
+fn unpacked(row: &Row<'_>) -> Result<Vec<i64>> {
+    let (numbers, _) = row.get_ref(0)?.as_blob()?.as_chunks();
+    let mut numbers: Vec<i64> = numbers.iter().copied().map(i64::from_be_bytes).collect();
+    numbers.sort_unstable_by_key(|number| Reverse(*number));
+    Ok(numbers)
 }
 
 /// The rows that each selection names, newest first.
@@ -164,10 +177,12 @@ pub(crate) fn rows_holding(
     let mut found = vec![Vec::new(); wanted.len()];
     let queries: Vec<Option<String>> =
         wanted.iter().map(|wanted| query_of_selection(connection, scope, wanted)).collect();
-    let (mut everywhere, mut spans) = (Vec::new(), Vec::new());
+    let packed = connection.word_dialect().all.map(|statements| of_corpus(corpus, statements));
+    let (mut all, mut everywhere, mut spans) = (Vec::new(), Vec::new(), Vec::new());
     for (place, (wanted, query)) in wanted.iter().zip(&queries).enumerate() {
         let Some(query) = query.as_deref() else { continue };
         match wanted.span {
+            None if wanted.limit == u32::MAX && packed.is_some() => all.push((place, query)),
             None => everywhere.push((place, (query, wanted.limit))),
             Some((first, last)) => spans.push((place, (query, first, last, wanted.limit))),
         }
@@ -175,6 +190,12 @@ pub(crate) fn rows_holding(
     let newest = newest_of_each(connection, corpus, everywhere.iter().map(|(_, asked)| *asked))?;
     let of_spans = spans.iter().map(|(_, asked)| *asked);
     let of_spans = connection.query_each(in_span, of_spans, |row| row.get(0))?;
+    if let Some(packed) = packed {
+        let rows = connection.query_each(packed, all.iter().map(|(_, query)| [*query]), unpacked)?;
+        for ((place, _), rows) in all.iter().zip(rows) {
+            found[*place] = rows.concat();
+        }
+    }
     let places = everywhere.iter().map(|(place, _)| place).chain(spans.iter().map(|(place, _)| place));
     for (place, rows) in places.zip(newest.into_iter().chain(of_spans)) {
         found[*place] = rows;

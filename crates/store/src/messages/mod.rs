@@ -44,7 +44,7 @@ impl MessageStore for HomeStore {
     }
 
     async fn message(&self, id: MessageId) -> Result<Option<Message>, StoreError> {
-        self.read(move |connection| Ok(by_id(connection, id)?)).await
+        self.read_statement(move |connection| Ok(by_id(connection, id)?)).await
     }
 }
 
@@ -137,6 +137,21 @@ pub(crate) fn numbered(
         .collect()
 }
 
+/// Each of the messages ?1 of a scope with up to ?3 before it and ?4 after it in its session, in their order.
+const AROUND: &str = "
+    SELECT m.seq, n.seq FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
+        CROSS JOIN recall_messages n ON n.session_id = m.session_id
+    WHERE m.scope = ?2 AND m.deleted_at IS NULL AND n.deleted_at IS NULL AND n.seq
+        BETWEEN coalesce((SELECT min(seq) FROM (
+            SELECT b.seq FROM recall_messages b
+            WHERE b.session_id = m.session_id AND b.seq < m.seq AND b.deleted_at IS NULL
+            ORDER BY b.seq DESC LIMIT ?3) AS earlier), m.seq)
+        AND coalesce((SELECT max(seq) FROM (
+            SELECT a.seq FROM recall_messages a
+            WHERE a.session_id = m.session_id AND a.seq > m.seq AND a.deleted_at IS NULL
+            ORDER BY a.seq LIMIT ?4) AS later), m.seq)
+    ORDER BY n.seq";
+
 /// Each of the messages with those around it in its session.
 pub(crate) fn neighbours(
     connection: &Connection,
@@ -145,30 +160,23 @@ pub(crate) fn neighbours(
     before: u32,
     after: u32,
 ) -> sql::Result<Vec<(i64, Vec<IndexedMessage>)>> {
-    let earlier =
-        "SELECT n.seq FROM recall_messages m CROSS JOIN recall_messages n ON n.session_id = m.session_id
-         WHERE m.seq = ?1 AND m.scope = ?2 AND m.deleted_at IS NULL AND n.seq <= ?1 AND n.deleted_at IS NULL
-         ORDER BY n.seq DESC LIMIT ?3";
-    let later =
-        "SELECT n.seq FROM recall_messages m CROSS JOIN recall_messages n ON n.session_id = m.session_id
-         WHERE m.seq = ?1 AND m.scope = ?2 AND m.deleted_at IS NULL AND n.seq > ?1 AND n.deleted_at IS NULL
-         ORDER BY n.seq LIMIT ?3";
-    let up_to_it = seqs.iter().map(|seq| (earlier, (*seq, scope, before.saturating_add(1))));
-    let after_it = seqs.iter().map(|seq| (later, (*seq, scope, after)));
-    let mut up_to_it: Vec<Vec<i64>> = connection.query_all(up_to_it.chain(after_it), |row| row.get(0))?;
-    let after_it = up_to_it.split_off(seqs.len());
+    let mut around: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    let mut found = connection.prepare_cached(AROUND)?;
+    let asked = params![rows::to_json(&seqs)?, scope, before, after];
+    for pair in found.query_map(asked, |row| Ok((row.get(0)?, row.get(1)?)))? {
+        let (seq, neighbour) = pair?;
+        around.entry(seq).or_default().push(neighbour);
+    }
     // Messages that were found together are often neighbours of one another: each is read once.
-    let wanted: BTreeSet<i64> = up_to_it.iter().chain(&after_it).flatten().copied().collect();
+    let wanted: BTreeSet<i64> = around.values().flatten().copied().collect();
     let wanted: Vec<i64> = wanted.into_iter().collect();
     let messages = numbered(connection, scope, &wanted)?;
     let messages: HashMap<i64, IndexedMessage> =
         messages.into_iter().map(|message| (message.message.seq, message)).collect();
-    let around = up_to_it.into_iter().zip(after_it).map(|(earlier, later)| {
-        let seqs = earlier.into_iter().rev().chain(later);
-        seqs.filter_map(|seq| messages.get(&seq).cloned()).collect::<Vec<_>>()
-    });
     // A message that is gone has no neighbours, not even itself.
-    Ok(seqs.iter().copied().zip(around).filter(|(_, around)| !around.is_empty()).collect())
+    let of_each = seqs.iter().filter_map(|seq| Some((*seq, around.get(seq)?)));
+    let read = |around: &Vec<i64>| around.iter().filter_map(|seq| messages.get(seq).cloned()).collect();
+    Ok(of_each.map(|(seq, around)| (seq, read(around))).collect())
 }
 
 /// Reads [`message_columns`], the terms and the readability.

@@ -24,7 +24,7 @@ impl TurnStore for HomeStore {
     }
 
     async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError> {
-        self.read(|connection| Ok(pending(connection)?)).await
+        self.read_statement(|connection| Ok(pending(connection)?)).await
     }
 
     async fn failed_turns(&self, limit: u32) -> Result<Vec<Turn>, StoreError> {
@@ -42,15 +42,15 @@ impl TurnStore for HomeStore {
     }
 
     async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
-        self.read(move |connection| Ok(by_id(connection, id)?)).await
+        self.read_statement(move |connection| Ok(by_id(connection, id)?)).await
     }
 
     async fn turn_messages(&self, id: TurnId) -> Result<Vec<Message>, StoreError> {
-        self.read(move |connection| Ok(messages_of_turn(connection, id)?)).await
+        self.read_statement(move |connection| Ok(messages_of_turn(connection, id)?)).await
     }
 
     async fn turn_external_ref(&self, id: TurnId) -> Result<Option<String>, StoreError> {
-        self.read(move |connection| Ok(external_ref_of_turn(connection, id)?)).await
+        self.read_statement(move |connection| Ok(external_ref_of_turn(connection, id)?)).await
     }
 }
 

@@ -109,52 +109,36 @@ pub(crate) fn events_since(
     Ok(events)
 }
 
-/// The newest live, current nodes of a kind about a subject, with a condition beside.
-macro_rules! current {
-    ($columns:expr, $beside:expr) => {
-        concat!(
-            "SELECT ",
-            $columns,
-            " FROM concept_nodes n WHERE n.scope = ?1 AND n.type = ?2 AND n.subject = ?3
-               AND n.deleted_at IS NULL AND n.superseded_by IS NULL",
-            $beside,
-            " ORDER BY n.seq DESC LIMIT ?4"
-        )
-    };
-}
-
-/// The statements for the pinned ones and for all. What is settled is asked of expectations alone: in a statement for
-/// every kind it would cost each of the others too.
-macro_rules! pinned_and_all {
-    ($columns:expr, $kind:expr) => {
-        match $kind {
-            NodeKind::Expectation => {
-                [current!($columns, concat!(" AND n.pinned = 1", pending!())), current!($columns, pending!())]
-            }
-            _ => [current!($columns, " AND n.pinned = 1"), current!($columns, "")],
+/// The newest live, current nodes of a kind about a subject, first the pinned ones and then all. Kind and subject are written out,
+/// so that a server knows how many rows there are: of many, the newest are found by their numbers, of few by the kind. What is settled is
+/// asked of expectations alone: in a statement for every kind it would cost each of the others too.
+fn pinned_and_all(columns: &str, kind: NodeKind, subject: Subject) -> [String; 2] {
+    let pending = match kind {
+        NodeKind::Expectation => {
+            " AND NOT EXISTS (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq)"
         }
+        _ => "",
     };
+    let (kind, subject) = (kind.as_str(), subject.as_str());
+    ["AND n.pinned = 1", ""].map(|pinned| {
+        format!(
+            "SELECT {columns} FROM concept_nodes n
+             WHERE n.scope = ?1 AND n.type = '{kind}' AND n.subject = '{subject}' AND n.deleted_at IS NULL
+                 AND n.superseded_by IS NULL {pinned}{pending}
+             ORDER BY n.seq DESC LIMIT ?2"
+        )
+    })
 }
 
-macro_rules! pending {
-    () => {
-        " AND NOT EXISTS (SELECT 1 FROM settled_expectations x WHERE x.node_seq = n.seq)"
-    };
-}
-
-macro_rules! outline_columns {
-    () => {
-        "n.seq, n.pinned, n.emotional_impact, n.event_time_start, n.event_time_end, n.created_at"
-    };
-}
+const OUTLINE_COLUMNS: &str =
+    "n.seq, n.pinned, n.emotional_impact, n.event_time_start, n.event_time_end, n.created_at";
 
 /// The newest live, current nodes about the subjects; of expectations, those that are pending. Pinned ones take their
 /// places before others do.
 pub(crate) fn about(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<Node>> {
-    let statements = |wanted: &NodeQuery| pinned_and_all!(node_columns!(), wanted.kind);
     let wanted = std::slice::from_ref(wanted);
-    let mut found =
-        newest_about(connection, scope, wanted, statements, rows::node, |node| (node.pinned, node.seq))?;
+    let place = |node: &Node| (node.pinned, node.seq);
+    let mut found = newest_about(connection, scope, wanted, node_columns!(), rows::node, place)?;
     Ok(found.pop().unwrap_or_default())
 }
 
@@ -195,15 +179,14 @@ pub(crate) fn outlines(
     scope: i64,
     wanted: &[NodeQuery],
 ) -> Result<Vec<Vec<NodeOutline>>> {
-    let statements = |wanted: &NodeQuery| pinned_and_all!(outline_columns!(), wanted.kind);
-    newest_about(connection, scope, wanted, statements, outline, |outline| (outline.pinned, outline.seq))
+    newest_about(connection, scope, wanted, OUTLINE_COLUMNS, outline, |outline| (outline.pinned, outline.seq))
 }
 
 fn newest_about<T>(
     connection: &Connection,
     scope: i64,
     wanted: &[NodeQuery],
-    statements: impl Fn(&NodeQuery) -> [&'static str; 2],
+    columns: &str,
     read: fn(&Row<'_>) -> Result<T>,
     place: fn(&T) -> (bool, i64),
 ) -> Result<Vec<Vec<T>>> {
@@ -211,13 +194,14 @@ fn newest_about<T>(
     let mut counts = Vec::with_capacity(wanted.len());
     for wanted in wanted {
         let before = queries.len();
-        for statement in statements(wanted) {
-            let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
-            let asked = |subject: Subject| (scope, wanted.kind.as_str(), subject.as_str(), wanted.limit);
-            queries.extend(subjects.into_iter().map(|subject| (statement, asked(subject))));
+        let subjects: BTreeSet<Subject> = wanted.subjects.iter().copied().collect();
+        for subject in subjects {
+            let statements = pinned_and_all(columns, wanted.kind, subject);
+            queries.extend(statements.map(|statement| (statement, (scope, wanted.limit))));
         }
         counts.push(queries.len() - before);
     }
+    let queries = queries.iter().map(|(statement, asked)| (statement.as_str(), *asked));
     let mut rows = connection.query_all(queries, read)?.into_iter();
     let about = |(wanted, queries): (&NodeQuery, usize)| {
         let mut found: Vec<T> = rows.by_ref().take(queries).flatten().collect();

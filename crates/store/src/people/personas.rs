@@ -26,7 +26,9 @@ impl PersonaStore for HomeStore {
         let (id, name) = (id.clone(), name.to_owned());
         let known = id.clone();
         // Asked in every turn and nearly always there: a reader answers without waiting for anybody's flush.
-        if let Some(record) = self.read(move |connection| Ok(persona_record(connection, &known)?)).await? {
+        if let Some(record) =
+            self.read_statement(move |connection| Ok(persona_record(connection, &known)?)).await?
+        {
             return Ok(record);
         }
         self.write(move |unit| {
@@ -54,7 +56,7 @@ impl PersonaStore for HomeStore {
     }
 
     async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError> {
-        self.read(|connection| {
+        self.read_statement(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT id, display_name, timezone FROM personas ORDER BY id")?;
             let personas = statement.query_map([], persona)?.collect::<Result<_>>()?;
@@ -199,7 +201,7 @@ impl PersonaStore for HomeStore {
 
     async fn core_blocks(&self, scope: &Scope) -> Result<CoreBlocks, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(core_blocks::read(connection, &scope)?)).await
+        self.read_statement(move |connection| Ok(core_blocks::read(connection, &scope)?)).await
     }
 
     async fn write_core_block(
@@ -232,7 +234,7 @@ impl PersonaStore for HomeStore {
     }
 
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError> {
-        self.read_scope(scope, |connection, scope| Ok(moods::current(connection, scope)?)).await
+        self.read_scope_statement(scope, |connection, scope| Ok(moods::current(connection, scope)?)).await
     }
 
     async fn mood_history(

@@ -13,7 +13,9 @@ use crate::rows::{self, microseconds, unreadable};
 impl UserStore for HomeStore {
     async fn ensure_user(&self, id: &UserId, at: Timestamp) -> Result<UserRecord, StoreError> {
         let (id, known) = (id.clone(), id.clone());
-        if let Some(record) = self.read(move |connection| Ok(user_record(connection, &known)?)).await? {
+        if let Some(record) =
+            self.read_statement(move |connection| Ok(user_record(connection, &known)?)).await?
+        {
             return Ok(record);
         }
         self.write(move |unit| {
@@ -27,7 +29,7 @@ impl UserStore for HomeStore {
 
     async fn known_user(&self, id: &UserId) -> Result<UserRecord, StoreError> {
         let (id, known) = (id.clone(), id.clone());
-        let record = self.read(move |connection| Ok(user_record(connection, &known)?)).await?;
+        let record = self.read_statement(move |connection| Ok(user_record(connection, &known)?)).await?;
         Ok(record.unwrap_or(UserRecord { id, display_name: None, timezone: None }))
     }
 
@@ -109,7 +111,7 @@ impl UserStore for HomeStore {
 
     async fn user_of_identity(&self, identity: &ExternalIdentity) -> Result<Option<UserId>, StoreError> {
         let identity = identity.clone();
-        self.read(move |connection| Ok(owner_of(connection, &identity)?)).await
+        self.read_statement(move |connection| Ok(owner_of(connection, &identity)?)).await
     }
 
     async fn unbind_identity(&self, user: &UserId, identity: &ExternalIdentity) -> Result<bool, StoreError> {

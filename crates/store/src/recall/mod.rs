@@ -97,7 +97,7 @@ impl RecallStore for HomeStore {
 
     async fn message_outlines(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<MessageOutline>, StoreError> {
         let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| {
+        self.read_scope_statement(scope, move |connection, scope| {
             Ok(messages::outlines::of_numbers(connection, scope, &seqs)?)
         })
         .await
@@ -200,8 +200,10 @@ impl RecallStore for HomeStore {
         seqs: &[i64],
     ) -> Result<Vec<IndexedMessage>, StoreError> {
         let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| Ok(messages::numbered(connection, scope, &seqs)?))
-            .await
+        self.read_scope_statement(scope, move |connection, scope| {
+            Ok(messages::numbered(connection, scope, &seqs)?)
+        })
+        .await
     }
 
     async fn neighbours(

@@ -48,7 +48,7 @@ impl SessionStore for HomeStore {
     }
 
     async fn session(&self, id: SessionId) -> Result<Option<Session>, StoreError> {
-        self.read(move |connection| Ok(by_id(connection, id)?)).await
+        self.read_statement(move |connection| Ok(by_id(connection, id)?)).await
     }
 
     async fn sessions(&self, filter: SessionFilter) -> Result<Vec<Session>, StoreError> {

@@ -8,6 +8,7 @@ mod open;
 mod streams;
 mod tls;
 mod values;
+mod word_search;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -27,53 +28,13 @@ use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
 use crate::engine::sql::error::{Error, Result};
 use crate::engine::sql::parameters::{Parameters, params};
 use crate::engine::sql::values::FromSql as _;
-use crate::engine::sql::word_dialect::WordDialect;
 
 pub use address::ServerAddress;
 pub(crate) use erased_words::{clear_erased_words, note_cleared};
 pub(crate) use holder::PresenceNotes;
 pub(crate) use open::{begin_home, in_use, is_empty, is_held, open_for_reading, open_for_writing};
 pub(crate) use values::{Owned, ServerRow};
-
-/// Of a longer term only so many characters are in the word index, whose terms have at most 2,046 bytes.
-const TERM_CHARACTERS: usize = 500;
-
-/// The newest $2 rows that match $1. The index gives all rows of a word, from which the newest are sorted out: of a common word
-/// that takes a hundred times as long as looking through the newest rows. So these are looked through first, and the index is
-/// asked where they are not enough. The sum keeps the planner from going through all rows by their numbers.
-macro_rules! newest {
-    ($table:literal) => {
-        concat!(
-            "WITH newest AS MATERIALIZED (
-                 SELECT number FROM (SELECT number, terms FROM ",
-            $table,
-            " ORDER BY number DESC LIMIT 4000) AS latest
-                 WHERE terms @@ (SELECT CAST($1 AS TEXT)::tsquery) ORDER BY number DESC LIMIT $2
-             )
-             SELECT number FROM newest WHERE (SELECT count(*) FROM newest) = $2
-             UNION ALL
-             (SELECT number FROM ",
-            $table,
-            " WHERE (SELECT count(*) FROM newest) < $2 AND terms @@ (SELECT CAST($1 AS TEXT)::tsquery)
-              ORDER BY number + 0 DESC LIMIT $2)"
-        )
-    };
-}
-
-/// Phrases as `tsquery`: each term quoted, quotes and backslashes doubled.
-pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
-    phrase: |terms, is_prefix| {
-        let quoted = |term: &str| {
-            let term: String = term.chars().take(TERM_CHARACTERS).collect();
-            format!("'{}'", term.replace('\\', "\\\\").replace('\'', "''"))
-        };
-        let terms = terms.split(' ').map(quoted).collect::<Vec<_>>().join(" <-> ");
-        format!("({terms}{})", if is_prefix { ":*" } else { "" })
-    },
-    or: " | ",
-    and: " & ",
-    newest: [newest!("message_words"), newest!("node_words")],
-};
+pub(crate) use word_search::TEXT_SEARCH;
 
 /// Notes the number of a transaction in the row of its program. It must fail where the row is another program's, since nobody waits
 /// for its result.
@@ -111,6 +72,8 @@ pub(crate) struct Server {
     in_transaction: Cell<bool>,
     /// A transaction that reads begins together with the next statement.
     begins_with_next: Cell<bool>,
+    /// Statements that may still be run where no transaction was begun; `None` if any number may.
+    statements_left: Cell<Option<u32>>,
     /// `None`: as long as it takes.
     answer_limit: Cell<Option<Duration>>,
     /// The program that holds the home, if this connection writes for it.
@@ -132,6 +95,7 @@ impl Server {
             statements: RefCell::default(),
             in_transaction: Cell::new(false),
             begins_with_next: Cell::new(false),
+            statements_left: Cell::new(None),
             answer_limit: Cell::new(None),
             program: RefCell::default(),
             commits: Cell::new(0),
@@ -210,6 +174,10 @@ impl Server {
     }
 
     pub(crate) fn query(&self, statement: &Statement, parameters: impl Parameters) -> Result<Vec<ServerRow>> {
+        match self.statements_left.get() {
+            Some(0) => return Err(Error::SecondStatement),
+            left => self.statements_left.set(left.map(|left| left - 1)),
+        }
         let values = owned(parameters)?;
         let rows = self.wait(self.client.borrow().query(statement, &borrowed(&values)))?;
         Ok(rows.into_iter().map(ServerRow::from).collect())
@@ -219,6 +187,9 @@ impl Server {
     pub(crate) fn query_all(&self, queries: Vec<(Statement, Vec<Owned>)>) -> Result<Vec<Vec<ServerRow>>> {
         if queries.is_empty() {
             return Ok(Vec::new());
+        }
+        if self.statements_left.get().is_some() {
+            return Err(Error::SecondStatement);
         }
         let client = self.client.borrow();
         let parameters: Vec<_> = queries.iter().map(|(_, values)| borrowed(values)).collect();
@@ -341,16 +312,32 @@ impl Server {
         self.program.borrow().clone()
     }
 
-    /// Begins a transaction that reads, without asking the server. A connection that the server has closed is made again: who rests
-    /// does not see it.
+    /// Begins a transaction that reads, without asking the server.
     pub(crate) fn begin_read(&self) -> Result<()> {
+        self.notice_end();
+        self.note("BEGIN")?;
+        self.begins_with_next.set(true);
+        Ok(())
+    }
+
+    /// Expects one statement that reads.
+    pub(crate) fn begin_statement(&self) -> Result<()> {
+        self.notice_end();
+        self.reconnect_if_lost()?;
+        self.statements_left.set(Some(1));
+        Ok(())
+    }
+
+    pub(crate) fn end_statement(&self) {
+        self.statements_left.set(None);
+    }
+
+    /// Lets the driver find out that the server has closed the connection, which one that rests does not see.
+    fn notice_end(&self) {
         self.runtime.block_on(async {
             tokio::task::yield_now().await;
             tokio::task::yield_now().await;
         });
-        self.note("BEGIN")?;
-        self.begins_with_next.set(true);
-        Ok(())
     }
 
     /// Ends a transaction that reads, without waiting for the server.
@@ -381,7 +368,7 @@ impl Server {
         self.send(&note, params![self.commits.get(), program])
     }
 
-    /// What the failure of a transaction that writes means: [`Error::InUse`] if another program has taken the home.
+    /// The meaning of a failure in a transaction that writes: [`Error::InUse`] if another program has taken the home.
     fn explain(&self, error: tokio_postgres::Error) -> Error {
         let state = error.code().filter(|_| self.in_transaction.get() && self.program.borrow().is_some());
         if state == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
@@ -486,7 +473,8 @@ async fn reach_host(
 
 /// The statements look rows up by their keys, few at a time, in the order in which they name the tables. The planner does not know
 /// how short the lists in their parameters are, and would rather read whole tables.
-const PLANS: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET random_page_cost = 1.1";
+const PLANS: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET random_page_cost = 1.1; SET jit = off; \
+                     SET plan_cache_mode = force_generic_plan";
 
 /// The server gives a statement up by itself before nobody waits for it any more, so that the connection stays.
 fn limits(answer: Duration) -> String {

@@ -101,6 +101,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "messages_of_session",
         sql: include_str!("../../../migrations/postgres/0030_messages_of_session.sql"),
     },
+    Migration {
+        number: 31,
+        name: "rows_in_order",
+        sql: include_str!("../../../migrations/postgres/0031_rows_in_order.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;

@@ -21,6 +21,8 @@ pub(crate) enum Error {
     MaybeCommitted,
     #[error("nothing can wait for the database server: {0}")]
     Thread(std::io::Error),
+    #[error("a second statement was run where one was expected")]
+    SecondStatement,
     #[error("the query returned no rows")]
     QueryReturnedNoRows,
     #[error("the statement changed {0} rows instead of one")]

@@ -166,6 +166,21 @@ impl Connection {
         }
     }
 
+    /// Expects one statement that reads, outside of any transaction. A connection that a server has closed is made again.
+    pub(crate) fn begin_statement(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(server) => server.begin_statement(),
+        }
+    }
+
+    /// The statement has been run; another one is an error of this program.
+    pub(crate) fn end_statement(&self) {
+        if let Self::Postgres(server) = self {
+            server.end_statement();
+        }
+    }
+
     /// Begins a transaction that reads one snapshot.
     pub(crate) fn begin_read(&self) -> Result<()> {
         match self {

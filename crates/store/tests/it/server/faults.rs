@@ -93,7 +93,7 @@ fn forward(
         let sent = &bytes[..read];
         let has = |words: &[u8]| sent.windows(words.len()).any(|window| window == words);
         let planned = *next.lock().unwrap();
-        if has(b"UPDATE writer SET commits") {
+        if has(b"BEGIN\0") {
             in_transaction = planned.is_some().then_some(0);
         }
         let count = in_transaction.as_mut().map(|count| {

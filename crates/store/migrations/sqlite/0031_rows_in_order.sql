@@ -1,0 +1,1 @@
+-- On a server more indexes end in the number of the row from here on. SQLite's do anyway.

@@ -1,0 +1,69 @@
+//! The word index of a server: GIN over `tsvector`.
+
+use crate::engine::sql::word_dialect::WordDialect;
+
+/// Of a longer term only so many characters are in the word index, whose terms have at most 2,046 bytes.
+const TERM_CHARACTERS: usize = 500;
+
+/// The newest $2 rows that match $1. The index gives all rows of a word, from which the newest are sorted out. Of a common word it is
+/// quicker to look through the newest rows. How common it is among the newest thousand decides: looking through takes 0.28 µs for each of
+/// the rows in which $2 matches are, and the index 0.8 µs for each match in the whole table. The sum keeps the planner from going through
+/// all rows by their numbers.
+macro_rules! newest {
+    ($table:literal) => {
+        concat!(
+            "WITH newest AS MATERIALIZED (
+                 SELECT number FROM (SELECT number, terms FROM ",
+            $table,
+            " ORDER BY number DESC LIMIT 1000) AS latest
+                 WHERE terms @@ (SELECT CAST($1 AS TEXT)::tsquery) ORDER BY number DESC LIMIT $2
+             ),
+             common AS MATERIALIZED (
+                 SELECT number FROM (SELECT number, terms FROM ",
+            $table,
+            " ORDER BY number DESC LIMIT 50000) AS latest
+                 WHERE (SELECT count(*) < $2 AND power(count(*), 2) * (
+                         SELECT reltuples FROM pg_class WHERE oid = '",
+            $table,
+            "'::regclass) > 350000 * $2 FROM newest)
+                     AND terms @@ (SELECT CAST($1 AS TEXT)::tsquery) ORDER BY number DESC LIMIT $2
+             )
+             SELECT number FROM newest WHERE (SELECT count(*) FROM newest) = $2
+             UNION ALL
+             SELECT number FROM common WHERE (SELECT count(*) FROM common) = $2
+             UNION ALL
+             (SELECT number FROM ",
+            $table,
+            " WHERE (SELECT count(*) FROM newest) < $2 AND (SELECT count(*) FROM common) < $2
+                  AND terms @@ (SELECT CAST($1 AS TEXT)::tsquery)
+              ORDER BY number + 0 DESC LIMIT $2)"
+        )
+    };
+}
+
+/// All rows that match $1, packed: as rows they would take longer than it takes to find them.
+macro_rules! all {
+    ($table:literal) => {
+        concat!(
+            "SELECT coalesce(string_agg(int8send(number), ''), '') FROM ",
+            $table,
+            " WHERE terms @@ (SELECT CAST($1 AS TEXT)::tsquery)"
+        )
+    };
+}
+
+/// Phrases as `tsquery`: each term quoted, quotes and backslashes doubled.
+pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
+    phrase: |terms, is_prefix| {
+        let quoted = |term: &str| {
+            let term: String = term.chars().take(TERM_CHARACTERS).collect();
+            format!("'{}'", term.replace('\\', "\\\\").replace('\'', "''"))
+        };
+        let terms = terms.split(' ').map(quoted).collect::<Vec<_>>().join(" <-> ");
+        format!("({terms}{})", if is_prefix { ":*" } else { "" })
+    },
+    or: " | ",
+    and: " & ",
+    newest: [newest!("message_words"), newest!("node_words")],
+    all: Some([all!("message_words"), all!("node_words")]),
+};
