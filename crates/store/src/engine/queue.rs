@@ -130,6 +130,33 @@ mod tests {
     }
 
     #[test]
+    fn every_item_finds_a_thread_that_waits() {
+        let queue = Arc::new(Queue::new());
+        let (done, taken) = std::sync::mpsc::channel();
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let (work, done) = (Arc::clone(&queue), done.clone());
+                thread::spawn(move || {
+                    while let Some(items) = work.take(1) {
+                        items.into_iter().for_each(|item| done.send(item).unwrap());
+                    }
+                })
+            })
+            .collect();
+        for round in 0..500 {
+            // One alone, then more than there are threads: a call that is lost leaves the test waiting.
+            for count in [1, 5] {
+                (0..count).for_each(|item| queue.push(round * 10 + item).unwrap());
+                let mut items: Vec<i32> = (0..count).map(|_| taken.recv().unwrap()).collect();
+                items.sort_unstable();
+                assert_eq!(items, (0..count).map(|item| round * 10 + item).collect::<Vec<_>>());
+            }
+        }
+        queue.close();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+
+    #[test]
     fn a_thread_that_panics_leaves_nobody_waiting() {
         let queue = Arc::new(Queue::new());
         let (reply, answer) = std::sync::mpsc::channel::<()>();

@@ -140,8 +140,7 @@ pub(crate) fn numbered(
 /// Each of the messages ?1 of a scope with up to ?3 before it and ?4 after it in its session, in their order.
 const AROUND: &str = "
     SELECT m.seq, n.seq FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
-        CROSS JOIN recall_messages n ON n.session_id = m.session_id
-    WHERE m.scope = ?2 AND m.deleted_at IS NULL AND n.deleted_at IS NULL AND n.seq
+        CROSS JOIN recall_messages n ON n.session_id = m.session_id AND n.seq
         BETWEEN coalesce((SELECT min(seq) FROM (
             SELECT b.seq FROM recall_messages b
             WHERE b.session_id = m.session_id AND b.seq < m.seq AND b.deleted_at IS NULL
@@ -150,7 +149,7 @@ const AROUND: &str = "
             SELECT a.seq FROM recall_messages a
             WHERE a.session_id = m.session_id AND a.seq > m.seq AND a.deleted_at IS NULL
             ORDER BY a.seq LIMIT ?4) AS later), m.seq)
-    ORDER BY n.seq";
+    WHERE m.scope = ?2 AND m.deleted_at IS NULL AND n.deleted_at IS NULL ORDER BY n.seq";
 
 /// Each of the messages with those around it in its session.
 pub(crate) fn neighbours(

@@ -32,7 +32,7 @@ async fn many_messages_and_rows_are_waited_for_together() -> Outcome {
     let captured =
         join_all((200..264).map(capture)).await.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
     let (trips, commits) = (store.round_trips() - trips, store.commits() - commits);
-    assert!(trips <= 5 * commits + NOTES_MAX, "{trips} round trips for {commits} commits");
+    assert!(trips <= 4 * commits + NOTES_MAX, "{trips} round trips for {commits} commits");
 
     let seqs: Vec<i64> = captured.iter().map(|captured| captured.message.seq).collect();
     let phrases: Vec<Phrase> = (200..220).map(|number| Phrase(vec![number.to_string()])).collect();
