@@ -93,7 +93,7 @@ impl VectorWorker {
         let mut batches = 0_u32;
         while !self.runtime.stopping.is_cancelled() {
             self.let_turns_go_first().await;
-            // What was written so far is found now: it need not wake this worker once more.
+            // The batch includes everything written so far, so an earlier call to wake this worker is used up.
             pin!(self.runtime.written.notified()).enable();
             if !self.fill_batch(&fingerprint).await? {
                 self.fill_documents().await?;

@@ -8,24 +8,13 @@ use memory::ports::Corpus;
 use memory::text::index_terms;
 
 use crate::engine::failure::Failure;
-use crate::engine::sql::{Connection, OptionalExtension, Result, params};
+use crate::engine::sql::{Connection, Result, params};
 use crate::engine::writer::UnitOfWork;
 use crate::index::vectors;
-use crate::rows::{self, microseconds, node_columns, to_json};
+use crate::nodes::node_queries::live_node;
+use crate::rows::{self, microseconds, to_json};
 use crate::sessions::reconciliation;
 use crate::{entities, graph, hub};
-
-/// A node that was not taken away.
-pub(super) fn live_node(connection: &Connection, id: NodeId) -> Result<Option<Node>> {
-    connection
-        .prepare_cached(concat!(
-            "SELECT ",
-            node_columns!(),
-            " FROM concept_nodes n WHERE n.id = ?1 AND n.deleted_at IS NULL"
-        ))?
-        .query_row([id.0.into_bytes()], rows::node)
-        .optional()
-}
 
 pub(super) fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Result<Option<Node>, Failure> {
     let connection = unit.connection;
@@ -94,7 +83,7 @@ fn rewrite(
     let (scope, old_terms, id): (i64, String, uuid::Uuid) = connection
         .prepare_cached("SELECT scope, terms, id FROM concept_nodes WHERE seq = ?1")?
         .query_row([node], |row| Ok((row.get(0)?, row.get(1)?, rows::uuid(row, 2)?)))?;
-    // What was drawn from the old text is drawn again from this one.
+    // The graph's facts of the old text go; those of the new one are extracted later.
     graph::withdraw(connection, scope, &id.to_string(), at)?;
     unit.unindex_words(Corpus::Nodes, node, scope, &old_terms);
     unit.index_words(Corpus::Nodes, node, scope, terms);

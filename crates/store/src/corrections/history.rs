@@ -8,8 +8,9 @@ use memory::corrections::{Author, NodeVersion, VersionKind};
 use memory::identifiers::NodeId;
 use memory::nodes::{Evidence, Node};
 
-use super::{correct, undo};
+use super::undo;
 use crate::engine::sql::{Connection, Result, Row, params};
+use crate::nodes::node_queries;
 use crate::rows::{self, node_columns};
 
 /// Most nodes of one line of memories that replaced one another.
@@ -24,7 +25,7 @@ struct Corrected {
 
 /// The versions of a live node and of those that it replaced or was replaced by, newest first.
 pub(crate) fn of(connection: &Connection, id: NodeId, limit: u32) -> Result<Option<Vec<NodeVersion>>> {
-    let Some(asked) = correct::live_node(connection, id)? else { return Ok(None) };
+    let Some(asked) = node_queries::live_node(connection, id)? else { return Ok(None) };
     let mut versions: Vec<(i64, NodeVersion)> = Vec::new();
     for node in line(connection, asked)? {
         let seq = node.seq;

@@ -23,6 +23,7 @@ use crate::engine::sql::{OptionalExtension, params};
 use crate::forgetting::{message_edits, withdraw};
 use crate::home_store::HomeStore;
 use crate::index::vectors;
+use crate::nodes::node_queries;
 use crate::rows;
 use crate::sessions::commits;
 
@@ -48,7 +49,7 @@ impl CorrectionStore for HomeStore {
             unit.connection
                 .prepare_cached("UPDATE concept_nodes SET pinned = ?2 WHERE id = ?1 AND deleted_at IS NULL")?
                 .execute(params![id.0.into_bytes(), pinned])?;
-            Ok(correct::live_node(unit.connection, id)?)
+            Ok(node_queries::live_node(unit.connection, id)?)
         })
         .await
     }

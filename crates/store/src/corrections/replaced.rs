@@ -8,8 +8,8 @@ use memory::nodes::{Node, RelationalTag};
 use memory::text::content_terms;
 
 use super::changes_by_word::{ChangesByWord, names};
-use super::correct;
 use crate::engine::sql::{Connection, Result, Row, params};
+use crate::nodes::node_queries;
 use crate::rows;
 use crate::sessions::reconciliation;
 
@@ -152,13 +152,14 @@ fn change(row: &Row<'_>) -> Result<Change> {
 /// The value with what is current instead. None where the line has come back to the same text.
 fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedValue>> {
     let Change { is_correction, mut value, node, is_mistaken, newer: replaced_by, entities, .. } = change;
-    let Some(first) = correct::live_node(connection, value.node)? else { return Ok(None) };
+    let Some(first) = node_queries::live_node(connection, value.node)? else { return Ok(None) };
     let mut newer = first.superseded_by;
     let mut current = first;
     let mut next: Option<Node> = None;
     let mut steps = 0;
     for _ in 0..LINE_MAX {
-        let Some(found) = newer.map(|id| correct::live_node(connection, id)).transpose()?.flatten() else {
+        let Some(found) = newer.map(|id| node_queries::live_node(connection, id)).transpose()?.flatten()
+        else {
             break;
         };
         newer = found.superseded_by;

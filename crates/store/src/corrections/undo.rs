@@ -13,6 +13,7 @@ use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Row, params};
 use crate::engine::writer::UnitOfWork;
 use crate::nodes::new_nodes::{self, Origin};
+use crate::nodes::node_queries;
 use crate::rows::{self, microseconds, node_columns, to_json};
 
 /// A repetition that was merged into an older memory: its fields, but for text and evidence.
@@ -54,7 +55,7 @@ pub(crate) fn undo_last(
     at: Timestamp,
 ) -> Result<Option<UndoneChange>, Failure> {
     let connection = unit.connection;
-    let Some(asked) = correct::live_node(connection, id)? else { return Ok(None) };
+    let Some(asked) = node_queries::live_node(connection, id)? else { return Ok(None) };
     let Some(change) = last_change(connection, asked.seq)? else { return Ok(None) };
     let (kind, restored) = match change.kind.as_str() {
         "correction" => {
@@ -70,7 +71,7 @@ pub(crate) fn undo_last(
         }
         _ => (ChangeKind::MentionMerge, split(unit, &asked, &change)?),
     };
-    let node = correct::live_node(connection, id)?;
+    let node = node_queries::live_node(connection, id)?;
     Ok(node.map(|node| UndoneChange { kind, node, restored }))
 }
 

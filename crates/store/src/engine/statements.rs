@@ -12,14 +12,14 @@ use super::{ServerAddress, StoreOptions, connection, postgres};
 const OF_ONE_ENGINE: [&str; 4] = ["engine", "home_copy", "archive/read.rs", "python_home"];
 
 /// A statement that is written as one literal, and where it is.
-struct Found {
+pub(super) struct Found {
     file: PathBuf,
-    statement: String,
+    pub(super) statement: String,
 }
 
 /// Statements of the store's source. Those that are put together by `concat!` or `format!` are prepared by the suites that
 /// call them.
-fn statements() -> Vec<Found> {
+pub(super) fn statements() -> Vec<Found> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut folders, mut found) = (vec![source.clone()], Vec::new());
     while let Some(folder) = folders.pop() {

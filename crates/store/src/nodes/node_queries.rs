@@ -50,17 +50,21 @@ pub(crate) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
     Ok(found)
 }
 
-/// A live node with what it depends on.
-pub(crate) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<EvidencedNode>> {
-    let found = connection
+/// A node that is neither forgotten nor withdrawn.
+pub(crate) fn live_node(connection: &Connection, id: NodeId) -> Result<Option<Node>> {
+    connection
         .prepare_cached(concat!(
             "SELECT ",
             node_columns!(),
             " FROM concept_nodes n WHERE n.id = ?1 AND n.deleted_at IS NULL"
         ))?
         .query_row([id.0.into_bytes()], rows::node)
-        .optional()?;
-    let Some(node) = found else { return Ok(None) };
+        .optional()
+}
+
+/// A live node with what it depends on.
+pub(crate) fn by_id(connection: &Connection, id: NodeId) -> Result<Option<EvidencedNode>> {
+    let Some(node) = live_node(connection, id)? else { return Ok(None) };
     let mut origins = BTreeMap::new();
     node_pages::add_evidence_and_filling(connection, &[node.seq], &mut origins)?;
     let NodeOrigin { evidence, filling, .. } = origins.remove(&node.seq).unwrap_or_default();

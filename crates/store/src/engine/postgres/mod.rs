@@ -36,8 +36,8 @@ pub(crate) use open::{begin_home, in_use, is_empty, is_held, open_for_reading, o
 pub(crate) use values::{Owned, ServerRow};
 pub(crate) use word_search::TEXT_SEARCH;
 
-/// Notes the number of a transaction in the row of its program. It must fail where the row is another program's, since nobody waits
-/// for its result.
+/// Records the number of a transaction in the row of its program. The result is not waited for, so the statement itself fails where
+/// the row belongs to another program.
 const NOTE_COMMIT: &str = "
     WITH noted AS (
         UPDATE writer SET commits = ?1, seen_at = clock_timestamp() WHERE CAST(program AS TEXT) = ?2 RETURNING number
@@ -389,8 +389,10 @@ impl Server {
     /// [`Error::NotCommitted`] if nothing was written and the work may be done again, [`Error::MaybeCommitted`] if the server
     /// could not be asked.
     pub(crate) fn commit_write(&self) -> Result<()> {
+        // Failures of statements that nobody waited for are found here, still as those of the transaction.
+        let committed = self.execute_script("COMMIT");
         self.in_transaction.set(false);
-        match self.execute_script("COMMIT") {
+        match committed {
             Err(error) if error.is_lost_connection() && self.program.borrow().is_some() => self.find_commit(),
             outcome => outcome,
         }
