@@ -35,7 +35,7 @@ pub(crate) fn origins(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<
     }
     let mut imported = connection.prepare_cached(
         "SELECT n.seq FROM json_each(?1) j CROSS JOIN concept_nodes n ON n.seq = j.value
-             JOIN sessions s ON s.id = n.source_session_id
+             CROSS JOIN sessions s ON s.id = n.source_session_id
          WHERE s.channel_id LIKE 'import-%'",
     )?;
     for seq in imported.query_map(params![rows::to_json(&seqs)?], |row| row.get(0))? {
@@ -54,7 +54,7 @@ pub(super) fn add_evidence_and_filling(
     let mut evidence = connection.prepare_cached(
         "SELECT e.quote, e.span_start, e.span_end, m.id, e.node_seq, m.turn_id
          FROM json_each(?1) j CROSS JOIN node_evidence e ON e.node_seq = j.value
-             JOIN recall_messages m ON m.seq = e.message_seq
+             CROSS JOIN recall_messages m ON m.seq = e.message_seq
          WHERE m.deleted_at IS NULL ORDER BY e.node_seq, e.message_seq, e.span_start",
     )?;
     let quoted = evidence.query_map(params![seqs], |row| {
@@ -71,7 +71,7 @@ pub(super) fn add_evidence_and_filling(
     let mut filling = connection.prepare_cached(
         "SELECT f.thought_seq, n.id
          FROM json_each(?1) j CROSS JOIN concept_node_filling f ON f.thought_seq = j.value
-             JOIN concept_nodes n ON n.seq = f.event_seq
+             CROSS JOIN concept_nodes n ON n.seq = f.event_seq
          WHERE f.orphaned = 0 AND n.deleted_at IS NULL ORDER BY f.thought_seq, f.event_seq",
     )?;
     for cited in filling.query_map(params![seqs], |row| Ok((row.get(0)?, NodeId(rows::uuid(row, 1)?))))? {

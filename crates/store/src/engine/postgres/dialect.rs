@@ -123,7 +123,32 @@ fn condition_length<'a>(words: &[&'a str]) -> (usize, &'a str) {
 
 #[cfg(test)]
 mod tests {
+    use testkit::postgres::{fresh_home, query};
+
     use super::*;
+    use crate::engine::postgres::PLANS;
+    use crate::engine::statements::statements;
+
+    #[test]
+    #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+    fn rows_are_looked_up_by_key_by_a_plan_made_for_empty_tables() {
+        let database = fresh_home().unwrap().unwrap();
+        let mut seen = 0;
+        for found in statements() {
+            let text = translate(&found.statement);
+            if !text.contains("FROM json_each($1) j JOIN LATERAL") {
+                continue;
+            }
+            let is_used = |number: &u32| text.contains(&format!("${number}"));
+            let values = vec!["NULL"; (1..10).filter(is_used).count()].join(", ");
+            let script = format!("{PLANS}; PREPARE s AS {text}; EXPLAIN EXECUTE s({values})");
+            let plan = query(&database, &script).unwrap();
+            let first = plan.iter().find(|line| line.contains(" Scan")).unwrap();
+            assert!(first.contains("Function Scan"), "{text}\n{}", plan.join("\n"));
+            seen += 1;
+        }
+        assert!(seen >= 6, "{seen} statements");
+    }
 
     #[test]
     fn parameters_joins_and_comparisons_are_translated() {
