@@ -26,7 +26,8 @@ Examples:
   echovessel config show              print every key with its current value
 
 Exit codes: 0 success · 1 failure, the message says why · 2 invalid command line or configuration ·
-3 another EchoVessel uses this home · 4 no daemon is running";
+3 another EchoVessel uses this home · 4 no daemon is running ·
+5 another daemon has taken the home over from this one: start it again";
 
 /// Self-hosted engine for AI personas with long-term memory.
 #[derive(Debug, Parser)]
@@ -125,6 +126,8 @@ pub(crate) enum Command {
     Restore(Restore),
     /// Print the state of the running daemon
     Status,
+    /// List the daemons that share this home's database: address, state, personas, load
+    Daemons,
     /// Move the memory to another database
     Storage {
         #[command(subcommand)]

@@ -12,15 +12,16 @@ use crate::home::Home;
 /// Opens the database of the home, migrated to what this version needs.
 pub(crate) fn open_database(config: &Config, home: &Home) -> anyhow::Result<HomeStore> {
     match home_database(config, home)? {
-        HomeDatabase::Server(address) => {
-            // One connection writes, the others read.
-            let readers = usize::from(config.storage.pool.saturating_sub(1));
-            let options = StoreOptions { readers, ..StoreOptions::default() };
-            Ok(HomeStore::open_on_server(&address, options)?)
-        }
+        HomeDatabase::Server(address) => Ok(HomeStore::open_on_server(&address, server_options(config))?),
         HomeDatabase::File(path) => HomeStore::open(&path, StoreOptions::default())
             .with_context(|| format!("the database {} can't be opened", path.display())),
     }
+}
+
+/// Options for opening a database on a server.
+pub(crate) fn server_options(config: &Config) -> StoreOptions {
+    // One connection writes, the others read.
+    StoreOptions { readers: usize::from(config.storage.pool.saturating_sub(1)), ..StoreOptions::default() }
 }
 
 /// The database that the configuration names.

@@ -29,6 +29,8 @@ pub(crate) struct RunFile {
 
 /// A folder with one of these is a home.
 const HOME_FILES: [&str; 4] = ["echovessel.db", "config.toml", "token", "lock"];
+/// The variable with the owner's token.
+const TOKEN: &str = "ECHOVESSEL_TOKEN";
 /// Permissions of group and others to write.
 const OTHERS_WRITE: u32 = 0o022;
 
@@ -144,11 +146,6 @@ impl Home {
         self.folder.join("voice")
     }
 
-    /// Files that wait to be imported.
-    pub(crate) fn imports(&self) -> PathBuf {
-        self.folder.join("imports")
-    }
-
     /// Socket by which other processes reach the owner of the home.
     pub(crate) fn hub_socket(&self) -> PathBuf {
         self.folder.join("hub.sock")
@@ -176,18 +173,26 @@ impl Home {
 
     /// Proof of the owner for the daemon: the digest in `ECHOVESSEL_TOKEN_HASH`, else the token.
     pub(crate) fn owner_credential(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<OwnerCredential> {
-        match std::env::var(TOKEN_HASH).ok().filter(|hash| !hash.trim().is_empty()) {
-            Some(hash) => Ok(OwnerCredential::Digest(read_token_hash(hash.trim())?)),
+        match self.given_owner()? {
+            Some(given) => Ok(given),
             None => self.token(random).map(OwnerCredential::Token),
         }
     }
 
+    /// Proof of the owner from the environment; none if it holds none.
+    pub(crate) fn given_owner(&self) -> anyhow::Result<Option<OwnerCredential>> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        if let Some(hash) = variable(TOKEN_HASH) {
+            return Ok(Some(OwnerCredential::Digest(read_token_hash(hash.trim())?)));
+        }
+        Ok(variable(TOKEN).map(|token| OwnerCredential::Token(token.trim().to_owned())))
+    }
+
     /// The owner's token: from `ECHOVESSEL_TOKEN`, from the file, or made now.
     pub(crate) fn token(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<String> {
-        if let Some(token) = std::env::var("ECHOVESSEL_TOKEN").ok().filter(|token| !token.trim().is_empty()) {
+        if let Some(token) = std::env::var(TOKEN).ok().filter(|token| !token.trim().is_empty()) {
             return Ok(token.trim().to_owned());
         }
-        let path = self.folder.join("token");
         if let Some(token) = self.stored_token()? {
             return Ok(token);
         }
@@ -197,11 +202,17 @@ impl Home {
             );
         }
         let token = hex::encode(random());
+        self.write_token(&token)?;
+        Ok(token)
+    }
+
+    /// Stores the owner's token in its file.
+    pub(crate) fn write_token(&self, token: &str) -> anyhow::Result<()> {
+        let path = self.folder.join("token");
         let mut file =
             private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
         writeln!(file, "{token}")?;
-        file.sync_all()?;
-        Ok(token)
+        Ok(file.sync_all()?)
     }
 
     /// The token in the file; none if there is none yet.

@@ -19,8 +19,10 @@ mod home;
 mod system;
 mod outbound;
 mod owner;
+mod shared_owner;
 mod voice_setup;
 mod database;
+mod daemons;
 mod wiring;
 mod embedding;
 mod lifecycle;
@@ -92,6 +94,7 @@ async fn dispatch(Cli { shared, command }: Cli) -> anyhow::Result<()> {
         Command::Backup(args) => commands::backup::backup(shared, &config()?, home, &args).await,
         Command::Restore(args) => commands::restore::restore(shared, &config()?, home, &args).await,
         Command::Status => commands::status::status(shared, home).await,
+        Command::Daemons => commands::daemons::daemons(shared, home).await,
         Command::Storage { command } => commands::storage::storage(shared, &config()?, home, &command).await,
         Command::Sync { command } => commands::sync::sync(shared, &config()?, home, command).await,
         Command::Stop => commands::stop::stop(shared, home).await,
@@ -127,6 +130,7 @@ fn may_begin_a_home(command: &Command) -> bool {
             | Command::Mcp(_)
             | Command::Model { .. }
             | Command::Status
+            | Command::Daemons
             | Command::Stop
             | Command::Reload
             | Command::Open
@@ -147,6 +151,8 @@ fn report_error(error: &anyhow::Error, json: bool) -> ExitCode {
         ExitCode::from(3)
     } else if error.is::<client::NoDaemon>() {
         ExitCode::from(4)
+    } else if error.is::<commands::run::HomeTaken>() {
+        ExitCode::from(5)
     } else {
         ExitCode::FAILURE
     }

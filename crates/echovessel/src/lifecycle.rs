@@ -38,6 +38,16 @@ async fn next_signal() {
     }
 }
 
+/// Ignores SIGHUP, which would end the process where nothing reloads the configuration.
+pub(crate) async fn ignore_hangup() {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    while hangup.recv().await.is_some() {
+        tracing::warn!(
+            "this daemon stands by: a changed configuration takes effect when it is started again"
+        );
+    }
+}
+
 /// Reloads the configuration at each SIGHUP until it is aborted. An invalid file changes nothing and is logged.
 pub(crate) async fn reload_on_hangup(configuration: Arc<dyn Configuration>) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };

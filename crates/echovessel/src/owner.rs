@@ -19,6 +19,14 @@ pub(crate) enum OwnerCredential {
 }
 
 impl OwnerCredential {
+    /// SHA-256 of the token.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        match self {
+            Self::Token(token) => Sha256::digest(token).into(),
+            Self::Digest(digest) => *digest,
+        }
+    }
+
     /// The tokens that the server accepts.
     pub(crate) fn tokens(&self) -> Result<Tokens, TokenError> {
         let random = Box::new(random_bytes);

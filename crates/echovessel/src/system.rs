@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use memory::ports::{Clock, IdGenerator};
 use rand::Rng as _;
 use tokio::sync::watch;
-use uuid::{ContextV7, Uuid};
+use uuid::{Builder, ContextV7, Uuid};
 
 /// The system's clock, in the microseconds that storage keeps: a moment reads the same before and after it was stored.
 #[derive(Debug, Default)]
@@ -93,6 +93,12 @@ impl IdGenerator for SystemIdGenerator {
         let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
         Uuid::new_v7(uuid::Timestamp::from_unix(&*context, seconds, nanoseconds))
     }
+}
+
+/// A random identifier, for what is not stored in an order of time.
+pub(crate) fn random_uuid() -> Uuid {
+    let [bytes @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = random_bytes();
+    Builder::from_random_bytes(bytes).into_uuid()
 }
 
 /// 32 bytes that nobody can guess.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -112,9 +113,20 @@ pub(crate) async fn wire(
     ids: Arc<dyn IdGenerator>,
 ) -> anyhow::Result<Services> {
     let database = Arc::new(crate::database::open_database(config, home)?);
+    wire_on(database, config, home, Metrics::default(), clock, ids).await
+}
+
+/// Wires everything on a store that is open.
+pub(crate) async fn wire_on(
+    database: Arc<HomeStore>,
+    config: &Config,
+    home: &Home,
+    metrics: Metrics,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdGenerator>,
+) -> anyhow::Result<Services> {
     let store: Arc<dyn Store> = database.clone();
     let model = Arc::new(ReloadableModel::new(language_model::connect(config, home).await?));
-    let metrics = Metrics::default();
     let prices = Arc::new(ArcSwap::from_pointee(prices_of(config)));
     let prompts = Prompts::load(home.prompts().as_deref())?;
     let ledger = Ledger::start_with_prices(store.clone(), prices.clone(), metrics.clone());
@@ -157,14 +169,18 @@ pub(crate) async fn wire(
     let voice =
         voice_settings(config, home, &clock).map_err(|error| ConfigError::BadValue(error.to_string()))?;
     let voice_hosts = voice_hosts(&voice);
+    let files = match config.storage.files.as_str() {
+        "" => home.folder(),
+        folder => Path::new(folder),
+    };
     let optional = OptionalParts {
         hub: Some((hub.clone(), working_hours(config)?)),
         graph: config.hub.graph_facts.then(|| graph.clone()),
         channels: Some(channels.outbound()),
-        voice: Some(VoiceParts { folder: home.voice(), ledger: ledger.clone(), settings: voice }),
+        voice: Some(VoiceParts { folder: files.join("voice"), ledger: ledger.clone(), settings: voice }),
         imports: Some(ImportParts {
             store: database.clone(),
-            folder: home.imports(),
+            folder: files.join("imports"),
             prices: prices.clone(),
         }),
         previous_embedder: previous,

@@ -15,6 +15,9 @@ use prometheus_client::registry::Registry;
 const SECONDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
 
+/// Outcomes of a turn.
+const TURN_OUTCOMES: [&str; 3] = ["answered", "incomplete", "failed"];
+
 type Label = (&'static str, String);
 type ByOne<T> = Family<[Label; 1], T>;
 type Histograms = Family<[Label; 1], Histogram, fn() -> Histogram>;
@@ -93,6 +96,13 @@ impl Metrics {
     /// A turn ended `answered`, `incomplete` or `failed`.
     pub fn turn(&self, outcome: &'static str) {
         self.counted.turns.get_or_create(&[("outcome", outcome.to_owned())]).inc();
+    }
+
+    /// Number of turns that ended.
+    pub fn turns(&self) -> u64 {
+        let count =
+            |outcome: &str| self.counted.turns.get_or_create(&[("outcome", outcome.to_owned())]).get();
+        TURN_OUTCOMES.into_iter().map(count).sum()
     }
 
     /// A phase of a turn took so long: `prepare`, `embed`, `fetch`, `score`, `first_token`, `speak`, `store`, `whole`.
@@ -176,6 +186,7 @@ mod tests {
         metrics.turn_phase("embed", Duration::from_millis(7));
         metrics.request("GET", 200, Duration::from_millis(1));
         let watching = metrics.while_it_lasts("sse_subscribers");
+        assert_eq!(metrics.turns(), 1);
         let told = metrics.text().unwrap();
         for line in [
             r#"echovessel_turns_total{outcome="answered"} 1"#,

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use memory::ports::Clock;
+use runtime::Metrics;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -20,7 +23,7 @@ use tower::Service;
 use crate::auth::client::Peer;
 use crate::connections::{Place, Room};
 use crate::router::router;
-use crate::state::ServerParts;
+use crate::state::{ServerParts, ServerSettings};
 use crate::tls::Tls;
 
 /// Time that a client has for the TLS handshake.
@@ -44,6 +47,19 @@ pub enum ServeError {
     Socket(#[from] std::io::Error),
 }
 
+/// A server without its sockets.
+pub struct Site {
+    /// Answers the requests of all connections.
+    pub router: Router,
+    /// Speaks TLS to everybody; none for plain HTTP.
+    pub tls: Option<Tls>,
+    pub settings: Arc<ArcSwap<ServerSettings>>,
+    pub clock: Arc<dyn Clock>,
+    pub metrics: Metrics,
+    /// True if other daemons pass requests on: many people then share one address.
+    pub shares_home: bool,
+}
+
 /// Serves until `shutdown` is cancelled, by the caller or by `POST /api/admin/stop`. Then takes no new connections,
 /// ends event streams, and gives replies that are under way up to 20 s.
 ///
@@ -54,13 +70,28 @@ pub async fn serve(
     parts: ServerParts,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
+    let site = Site {
+        tls: parts.tls.clone(),
+        settings: parts.settings.clone(),
+        clock: parts.runtime.shared_clock(),
+        metrics: parts.runtime.metrics().clone(),
+        shares_home: false,
+        router: router(parts, shutdown.clone()),
+    };
+    serve_site(listener, home, site, shutdown).await
+}
+
+/// Serves a site, as [`serve`] does.
+pub async fn serve_site(
+    listener: TcpListener,
+    home: Option<UnixListener>,
+    site: Site,
+    shutdown: CancellationToken,
+) -> Result<(), ServeError> {
     listener.local_addr()?;
-    let runtime = parts.runtime.clone();
-    let (tls, settings) = (parts.tls.clone(), parts.settings.clone());
-    let head_time = settings.load().head_time;
-    let router = router(parts, shutdown.clone());
+    let Site { router, tls, settings, clock, metrics, shares_home } = site;
     let connections = GracefulShutdown::new();
-    let server = HttpServer { router, head_time };
+    let server = HttpServer { router, head_time: settings.load().head_time };
     let room = Room::new();
     let home_room = Arc::new(Semaphore::new(HOME_CONNECTIONS_MAX));
     loop {
@@ -69,7 +100,8 @@ pub async fn serve(
             accepted = accept_at_home(home.as_ref(), &home_room) => {
                 match accepted {
                     Ok((stream, place)) => {
-                        let peer = Peer { address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), is_for_owner: true };
+                        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+                        let peer = Peer { address, is_for_owner: true, is_at_home: true };
                         tokio::spawn(server.clone().answer(stream, connections.watcher(), peer, place));
                         continue;
                     }
@@ -82,23 +114,24 @@ pub async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!("a connection could not be taken: {error}");
-                runtime.clock().sleep(REST_AFTER_FAILURE).await;
+                clock.sleep(REST_AFTER_FAILURE).await;
                 continue;
             }
         };
         let is_for_owner = room.is_nearly_full();
-        let Some(slot) = room.admit(place, address.ip(), settings.load().behind_proxy) else {
-            runtime.metrics().refused("connections");
+        let is_shared = shares_home || settings.load().behind_proxy;
+        let Some(slot) = room.admit(place, address.ip(), is_shared) else {
+            metrics.refused("connections");
             continue;
         };
-        let peer = Peer { address, is_for_owner };
+        let peer = Peer { address, is_for_owner, is_at_home: false };
         let (server, watcher) = (server.clone(), connections.watcher());
         match tls.clone() {
             None => {
                 tokio::spawn(server.answer(stream, watcher, peer, slot));
             }
             Some(tls) => {
-                let shaking_hands = runtime.clock().sleep(HANDSHAKE_TIME_MAX);
+                let shaking_hands = clock.sleep(HANDSHAKE_TIME_MAX);
                 tokio::spawn(async move {
                     let Some(stream) = shake_hands(&tls, stream, shaking_hands).await else { return };
                     server.answer(stream, watcher, peer, slot).await;
@@ -108,7 +141,7 @@ pub async fn serve(
     }
     tokio::select! {
         () = connections.shutdown() => {}
-        () = runtime.clock().sleep(STOP_LIMIT) => {
+        () = clock.sleep(STOP_LIMIT) => {
             tracing::warn!("some connections did not end in time; what they sent is durable");
         }
     }

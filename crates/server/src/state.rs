@@ -24,6 +24,7 @@ use crate::admin::model::ModelSetup;
 use crate::auth::quota::TurnCounts;
 use crate::auth::{Limits, NamedTokens, Principal, Refusals, Tokens};
 use crate::bodies::HeldBytes;
+use crate::daemons::Daemons;
 use crate::mcp;
 use crate::problem::Problem;
 use crate::streams::OpenStreams;
@@ -130,6 +131,8 @@ pub struct ServerParts {
     pub channel_setup: Arc<dyn ChannelSetup>,
     /// Makes copies of the memory.
     pub backups: Arc<dyn Backups>,
+    /// Lists the daemons of the home.
+    pub daemons: Arc<dyn Daemons>,
     /// Speaks TLS to everybody; none for plain HTTP.
     pub tls: Option<Tls>,
     /// Says which models answer; asked again for each request that shows it.

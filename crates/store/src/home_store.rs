@@ -13,7 +13,7 @@ use crate::engine::postgres::{self, PresenceNotes, ServerAddress};
 use crate::engine::readers::Readers;
 use crate::engine::sql::Connection;
 use crate::engine::writer::{UnitOfWork, Writer};
-use crate::engine::{Check, StoreOptions, blocking, check, connection};
+use crate::engine::{Check, DaemonEntry, NewDaemon, StoreOptions, blocking, check, connection};
 use crate::index::words::Frequencies;
 use crate::scopes::{self, ScopeNumbers};
 
@@ -72,7 +72,23 @@ impl HomeStore {
     /// [`StoreError::Unusable`] if the server can't be reached, refuses the user, or the database is not ours or of
     /// another version: it is left as it is. [`StoreError::Unwritable`] if the server only reads.
     pub fn open_on_server(address: &ServerAddress, options: StoreOptions) -> Result<Self, StoreError> {
-        Self::connect_all(address, options, postgres::open_for_writing)
+        let opened =
+            Self::connect_all(address, options, None, |address| postgres::open_for_writing(address, None))?;
+        opened.ok_or_else(|| address.in_use())
+    }
+
+    /// Opens a database on a PostgreSQL server for a daemon; `None` if another program has it. Other daemons of the home then see
+    /// this one.
+    ///
+    /// # Errors
+    /// As [`open_on_server`](Self::open_on_server), and [`StoreError::Unusable`] if this daemon counts as dead.
+    pub fn open_for_daemon(
+        address: &ServerAddress,
+        options: StoreOptions,
+        daemon: &NewDaemon,
+    ) -> Result<Option<Self>, StoreError> {
+        let open = |address: &ServerAddress| postgres::open_for_writing(address, Some(daemon));
+        Self::connect_all(address, options, Some(daemon), open)
     }
 
     /// Opens a database on a PostgreSQL server to read it, also while another program has it. Writes fail.
@@ -83,7 +99,35 @@ impl HomeStore {
         address: &ServerAddress,
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
-        Self::connect_all(address, options, postgres::open_for_reading)
+        let open = |address: &ServerAddress| postgres::open_for_reading(address).map(Some);
+        Self::connect_all(address, options, None, open)?.ok_or_else(|| address.in_use())
+    }
+
+    /// Returns when another program has taken the home, after which every write fails. Never for a file.
+    pub async fn taken_over(&self) {
+        let is_replaced = {
+            let presence = self.presence.lock().unwrap_or_else(PoisonError::into_inner);
+            presence.as_ref().map(PresenceNotes::is_replaced)
+        };
+        let Some(mut is_replaced) = is_replaced else { return std::future::pending().await };
+        if is_replaced.wait_for(|is_replaced| *is_replaced).await.is_err() {
+            // The store was closed.
+            std::future::pending().await
+        }
+    }
+
+    /// The daemons that share the home, in the order in which they started; none for a file.
+    pub async fn daemons(&self) -> Result<Vec<DaemonEntry>, StoreError> {
+        if !self.is_on_server() {
+            return Ok(Vec::new());
+        }
+        self.read_statement(|connection| Ok(postgres::all_daemons(connection)?)).await
+    }
+
+    /// Tells the other daemons that this one takes no new work.
+    pub async fn drain(&self, daemon: &str) -> Result<(), StoreError> {
+        let daemon = daemon.to_owned();
+        self.write(move |unit| Ok(postgres::drain(unit.connection, &daemon)?)).await
     }
 
     /// Number of times that a connection has waited for the server's answer; 0 for a file.
@@ -94,11 +138,16 @@ impl HomeStore {
     fn connect_all(
         address: &ServerAddress,
         options: StoreOptions,
-        open: fn(&ServerAddress) -> Result<postgres::Server, StoreError>,
-    ) -> Result<Self, StoreError> {
+        daemon: Option<&NewDaemon>,
+        open: impl Fn(&ServerAddress) -> Result<Option<postgres::Server>, StoreError> + Send + Sync,
+    ) -> Result<Option<Self>, StoreError> {
         // The driver blocks, which a thread of the runtime must not.
         let opened = std::thread::scope(|scope| {
-            scope.spawn(|| Self::connect_each(address, options, open(address)?)).join()
+            let connect = || {
+                let writing = open(address)?;
+                writing.map(|writing| Self::connect_each(address, options, writing, daemon)).transpose()
+            };
+            scope.spawn(connect).join()
         });
         opened.map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
     }
@@ -107,6 +156,7 @@ impl HomeStore {
         address: &ServerAddress,
         options: StoreOptions,
         writing: postgres::Server,
+        daemon: Option<&NewDaemon>,
     ) -> Result<Self, StoreError> {
         let limited = |server: postgres::Server| match server.limit_answers(options.answer_limit) {
             Ok(()) => Ok(server),
@@ -116,7 +166,7 @@ impl HomeStore {
         let writing = limited(writing)?;
         let presence = writing.program().map(|program| {
             let server = limited(address.connect()?)?;
-            PresenceNotes::start(server, &program)
+            PresenceNotes::start(server, &program, daemon)
         });
         let presence = presence.transpose()?;
         let reading = (0..options.readers.max(1)).map(connect);

@@ -42,7 +42,8 @@ mod hub;
 
 pub use archive::{archived_tables, look_at_archive, read_archive};
 pub use engine::{
-    BackupReport, Check, MissedErasures, ServerAddress, StoreOptions, back_up, examine_backup, put_in_place,
+    BackupReport, Check, DaemonEntry, DaemonState, HomeState, MissedErasures, NewDaemon, ServerAddress,
+    SharedAccess, Standby, Standing, StoreOptions, back_up, examine_backup, home_state, put_in_place,
 };
 pub use home_copy::{
     CopyProgress, CopyReport, CopySettings, HomeCounts, HomeDatabase, copy_home, count_home,

@@ -7,6 +7,7 @@ mod embedder;
 mod mind;
 mod pairs;
 pub mod postgres;
+pub mod postgres_server;
 pub mod scripted_model;
 mod scripted_voice;
 pub mod store_suite;

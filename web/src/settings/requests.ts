@@ -40,6 +40,7 @@ export const muteProactive = (until: string | null) => post("/api/admin/proactiv
 
 export const getHubStanding = () => get("/api/sync");
 export const exchangeWithHub = () => post("/api/sync/now", undefined);
+export const getDaemons = () => get("/api/admin/daemons");
 export const getStatus = () => get("/api/admin/status");
 export const getCost = (range: CostRange) => get("/api/admin/cost/summary", { range });
 export const getAuditEntries = (cursor: Id | null) =>

@@ -7,6 +7,7 @@ export type Login = ResponseBody<"/api/admin/logins">["logins"][number];
 export type SessionRow = ResponseBody<"/api/admin/sessions">["sessions"][number];
 export type Channel = ResponseBody<"/api/admin/channels">[number];
 export type Decision = ResponseBody<"/api/admin/proactive">["decisions"][number];
+export type DaemonStatus = ResponseBody<"/api/admin/daemons">["daemons"][number];
 export type Status = ResponseBody<"/api/admin/status">;
 export type HubStanding = ResponseBody<"/api/sync">;
 export type CostSummary = ResponseBody<"/api/admin/cost/summary">;

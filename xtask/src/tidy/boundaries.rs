@@ -40,7 +40,7 @@ const ROOMS: &[CrateRule] = &[
     CrateRule { name: "archive", imports: &["memory", "hub", "mind"], tests_import: &["store"] },
     CrateRule {
         name: "server",
-        imports: &["runtime", "memory", "hub", "import"],
+        imports: &["runtime", "memory", "hub", "import", "outgoing"],
         tests_import: &["store", "mind", "llm", "offline", "voice"],
     },
     CrateRule {
@@ -110,10 +110,10 @@ const PLACED: &[Placed] = &[
     },
     Placed {
         name: "reqwest",
-        rooms: &["outgoing", "llm", "embed", "voice", "channels", "hub_client", "echovessel"],
+        rooms: &["outgoing", "llm", "embed", "voice", "channels", "hub_client", "server", "echovessel"],
         free_in_tests: true,
-        reason: "only the language model, the voice, the channels, the hub of an embodiment and the embedding model's \
-                 download leave this machine, and the command line asks the daemon that runs on it",
+        reason: "only the language model, the voice, the channels, the hub of an embodiment, the embedding model's \
+                 download and other daemons of the home are asked, and the command line asks the daemon of this machine",
     },
 ];
 

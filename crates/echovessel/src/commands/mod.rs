@@ -6,6 +6,7 @@ pub(crate) mod channel;
 pub(crate) mod chat;
 pub(crate) mod demo;
 mod demo_channels;
+pub(crate) mod daemons;
 pub(crate) mod init;
 pub(crate) mod recall;
 pub(crate) mod memory;

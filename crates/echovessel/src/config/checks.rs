@@ -1,5 +1,7 @@
 //! What a configuration has to be beyond its types.
 
+use reqwest::Url;
+
 use super::error::ConfigError;
 use super::sections::{Config, Voice, is_server_url};
 
@@ -9,7 +11,8 @@ type Wrong = (&'static str, String);
 type Check = fn(&Config) -> Result<(), Wrong>;
 
 /// All checks that no type can express.
-const CHECKS: [Check; 19] = [
+const CHECKS: [Check; 20] = [
+    check_advertised,
     check_choices,
     check_embedding_model,
     check_storage,
@@ -60,6 +63,23 @@ fn check_sync(config: &Config) -> Result<(), Wrong> {
     Ok(())
 }
 
+fn check_advertised(config: &Config) -> Result<(), Wrong> {
+    let advertised = &config.server.advertise;
+    let is_base = |url: &Url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.path() == "/"
+            && url.query().is_none()
+            && url.username().is_empty()
+    };
+    if advertised.is_empty() || Url::parse(advertised).is_ok_and(|url| is_base(&url)) {
+        return Ok(());
+    }
+    let reason = format!(
+        "server.advertise = {advertised:?}: it must be the address of this daemon, as http://10.0.0.7:7777"
+    );
+    Err(("server.advertise", reason))
+}
+
 fn check_storage(config: &Config) -> Result<(), Wrong> {
     let storage = &config.storage;
     if is_server_url(&storage.url) {
@@ -69,6 +89,9 @@ fn check_storage(config: &Config) -> Result<(), Wrong> {
         let reason =
             "storage.url must be \"sqlite\", \"sqlite:///path\" or \"postgres://user@host:port/database\"";
         return Err(("storage.url", reason.to_owned()));
+    }
+    if !storage.files.is_empty() && !std::path::Path::new(&storage.files).is_absolute() {
+        return Err(("storage.files", "storage.files must be the whole path of a folder".to_owned()));
     }
     match storage.pool {
         2..=1000 => Ok(()),

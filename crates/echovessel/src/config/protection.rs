@@ -17,12 +17,14 @@ pub(crate) enum Protection {
 }
 
 /// Keys by their last word.
-const BY_NAME: [(&str, Protection); 7] = [
+const BY_NAME: [(&str, Protection); 9] = [
     ("_env", Protection::File),
     ("_command", Protection::File),
     (".command", Protection::File),
     ("_file", Protection::File),
     ("storage.url", Protection::File),
+    ("storage.files", Protection::File),
+    ("server.advertise", Protection::File),
     ("_url", Protection::Login),
     (".url", Protection::Login),
 ];
@@ -82,6 +84,8 @@ mod tests {
             ("voice.stt_command", Protection::File),
             ("storage.url", Protection::File),
             ("storage.password_file", Protection::File),
+            ("storage.files", Protection::File),
+            ("server.advertise", Protection::File),
             ("sync.url", Protection::Login),
             ("channels.discord.token_env", Protection::File),
             ("limits.burst", Protection::Owner),

@@ -27,9 +27,9 @@ const CLIENTS: usize = 6;
 
 /// What one client knows of its messages.
 #[derive(Default)]
-struct Sent {
+pub(crate) struct Sent {
     /// Those with a 202, or a whole reply.
-    acknowledged: BTreeSet<String>,
+    pub(crate) acknowledged: BTreeSet<String>,
     /// All of them.
     all: BTreeSet<String>,
 }
@@ -77,20 +77,31 @@ async fn nothing_acknowledged_is_lost_and_nothing_is_doubled() {
 }
 
 /// Somebody who talks without end, whatever happens to the daemon.
-struct Client {
-    user: String,
+pub(crate) struct Client {
+    pub(crate) user: String,
     sent: Arc<Mutex<Sent>>,
     talking: JoinHandle<()>,
 }
 
 impl Client {
     fn start(number: usize, seed: u64, door: &Arc<RwLock<Door>>, enough: &CancellationToken) -> Self {
+        Self::start_with(number, seed, "default".to_owned(), door, enough)
+    }
+
+    /// Talks with this persona.
+    pub(crate) fn start_with(
+        number: usize,
+        seed: u64,
+        persona: String,
+        door: &Arc<RwLock<Door>>,
+        enough: &CancellationToken,
+    ) -> Self {
         let (user, sent) = (format!("user-{number}"), Arc::<Mutex<Sent>>::default());
-        let talk = talk(number, seed, door.clone(), enough.clone(), sent.clone());
+        let talk = talk(number, seed, persona, door.clone(), enough.clone(), sent.clone());
         Self { user, sent, talking: tokio::spawn(talk) }
     }
 
-    async fn end(self) -> Sent {
+    pub(crate) async fn end(self) -> Sent {
         self.talking.await.unwrap();
         std::mem::take(&mut *self.sent.lock().unwrap())
     }
@@ -99,6 +110,7 @@ impl Client {
 async fn talk(
     number: usize,
     seed: u64,
+    persona: String,
     door: Arc<RwLock<Door>>,
     enough: CancellationToken,
     sent: Arc<Mutex<Sent>>,
@@ -114,9 +126,11 @@ async fn talk(
         let door = door.read().unwrap().clone();
         // Every third one is an OpenAI client.
         let (path, body) = if number.is_multiple_of(3) {
-            ("/v1/chat/completions", completion(&user, &text))
+            let mut body = completion(&user, &text);
+            body["model"] = json!(persona);
+            ("/v1/chat/completions", body)
         } else {
-            ("/api/chat/send", json!({"content": text, "user_id": user}))
+            ("/api/chat/send", json!({"content": text, "user_id": user, "persona_id": persona}))
         };
         let answered = answer(door.request(Method::POST, path).json(&body)).await;
         if answered.is_ok_and(|answer| matches!(answer.status, 200 | 202)) {
@@ -129,7 +143,7 @@ async fn talk(
 }
 
 /// Waits until no session of this user is on its way, and none has failed.
-async fn all_work_finishes(door: &Door, user: &str) {
+pub(crate) async fn all_work_finishes(door: &Door, user: &str) {
     within(SETTLING, "all sessions are closed", async || {
         let mut left = 0;
         for status in ["open", "closing", "consolidating"] {
@@ -141,7 +155,7 @@ async fn all_work_finishes(door: &Door, user: &str) {
     assert_eq!(door.sessions(user, "failed").await, [] as [Value; 0]);
 }
 
-fn every_message_is_there_once(sent: &Sent, history: &[Value]) {
+pub(crate) fn every_message_is_there_once(sent: &Sent, history: &[Value]) {
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for message in history.iter().filter(|message| message["role"] == "user") {
         *times.entry(message["content"].as_str().unwrap()).or_default() += 1;
@@ -156,7 +170,7 @@ fn every_message_is_there_once(sent: &Sent, history: &[Value]) {
     assert_eq!(ids.len(), history.len(), "the history shows a message twice");
 }
 
-fn every_turn_is_answered_once(history: &[Value]) {
+pub(crate) fn every_turn_is_answered_once(history: &[Value]) {
     let mut replies: BTreeMap<&str, usize> = BTreeMap::new();
     for message in history {
         let replies = replies.entry(message["turn_id"].as_str().unwrap()).or_default();
@@ -166,7 +180,7 @@ fn every_turn_is_answered_once(history: &[Value]) {
     assert!(wrong.is_empty(), "turns with their number of replies: {wrong:?}");
 }
 
-async fn every_session_is_remembered_once(door: &Door, user: &str, history: &[Value]) {
+pub(crate) async fn every_session_is_remembered_once(door: &Door, user: &str, history: &[Value]) {
     let of = |role: &str| -> BTreeSet<&str> {
         let messages = history.iter().filter(|message| role.is_empty() || message["role"] == role);
         messages.map(|message| message["session_id"].as_str().unwrap()).collect()
@@ -183,7 +197,7 @@ async fn every_session_is_remembered_once(door: &Door, user: &str, history: &[Va
 }
 
 /// Every row belongs to something; every word and every counter is right.
-fn nothing_is_orphaned(home: &Home, settings: &Settings) {
+pub(crate) fn nothing_is_orphaned(home: &Home, settings: &Settings) {
     let output = command(home, settings, &["doctor", "--json"]).output().unwrap();
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
     let database = findings.as_array().unwrap().iter().find(|finding| finding["what"] == "database").unwrap();
@@ -193,6 +207,6 @@ fn nothing_is_orphaned(home: &Home, settings: &Settings) {
     assert!(others.all(|finding| finding["ok"] == true), "{findings}");
 }
 
-fn variable(name: &str) -> Option<u64> {
+pub(crate) fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }

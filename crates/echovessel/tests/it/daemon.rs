@@ -167,13 +167,19 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Starts it and waits until it says where it answers.
     pub(crate) async fn start(home: &Home, settings: &Settings) -> Self {
+        Self::start_at(home, settings, 0).await
+    }
+
+    /// The same on this port; 0 takes any free one.
+    pub(crate) async fn start_at(home: &Home, settings: &Settings, port: u16) -> Self {
         let log = home.log();
         let stderr = File::options().create(true).append(true).open(&log).unwrap();
-        let mut process = command(home, settings, &["run", "--port", "0", "--no-open", "--json"])
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .spawn()
-            .unwrap();
+        let mut process =
+            command(home, settings, &["run", "--port", &port.to_string(), "--no-open", "--json"])
+                .stdout(Stdio::piped())
+                .stderr(stderr)
+                .spawn()
+                .unwrap();
         let lines = lines_of(process.stdout.take().unwrap());
         let first = tokio::task::spawn_blocking(move || lines.recv_timeout(PATIENCE)).await.unwrap();
         let Ok(first) = first else {

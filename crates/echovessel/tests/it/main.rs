@@ -29,6 +29,7 @@ mod model_setup;
 mod start;
 mod secrets;
 mod server_database;
+mod daemons;
 mod storage_copy;
 mod stopping;
 mod doctor;

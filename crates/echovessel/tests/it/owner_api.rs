@@ -16,6 +16,8 @@ pub(crate) struct Door {
     pub(crate) url: String,
     pub(crate) token: String,
     http: Client,
+    /// Part of a query that names the persona; empty for the usual one.
+    persona: String,
 }
 
 /// What came back.
@@ -42,7 +44,12 @@ impl Door {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();
-        Self { url, token, http }
+        Self { url, token, http, persona: String::new() }
+    }
+
+    /// The same door to the memory of another persona.
+    pub(crate) fn of_persona(&self, persona: &str) -> Self {
+        Self { persona: format!("&persona_id={persona}"), ..self.clone() }
     }
 
     /// A request without any token.
@@ -104,7 +111,9 @@ impl Door {
         let mut messages = Vec::new();
         let mut cursor = String::new();
         loop {
-            let page = self.get(&format!("/api/chat/history?user_id={user}&limit={PAGE_MAX}{cursor}")).await;
+            let page = self
+                .get(&format!("/api/chat/history?user_id={user}{}&limit={PAGE_MAX}{cursor}", self.persona))
+                .await;
             messages.extend(rows(&page, "messages"));
             let Some(next) = page["next_cursor"].as_str() else { break };
             cursor = format!("&cursor={next}");
@@ -122,7 +131,8 @@ impl Door {
 
     /// The newest sessions of this user and status.
     pub(crate) async fn sessions(&self, user: &str, status: &str) -> Vec<Value> {
-        let path = format!("/api/admin/sessions?user_id={user}&status={status}&limit={PAGE_MAX}");
+        let path =
+            format!("/api/admin/sessions?user_id={user}{}&status={status}&limit={PAGE_MAX}", self.persona);
         rows(&self.get(&path).await, "sessions")
     }
 
@@ -149,7 +159,7 @@ impl Door {
     async fn nodes(&self, kind: &str, user: &str) -> Vec<Value> {
         let (mut nodes, mut cursor) = (Vec::new(), String::new());
         loop {
-            let path = format!("/api/admin/memory/{kind}?user_id={user}&limit=100{cursor}");
+            let path = format!("/api/admin/memory/{kind}?user_id={user}{}&limit=100{cursor}", self.persona);
             let page = self.get(&path).await;
             nodes.extend(rows(&page, "items"));
             let Some(next) = page["next_cursor"].as_str() else { return nodes };

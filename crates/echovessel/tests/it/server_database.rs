@@ -52,17 +52,6 @@ async fn daemon_keeps_its_memory_on_server_across_kill() {
     daemon.kill();
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
-async fn second_daemon_on_one_database_is_refused() {
-    let settings = on_server(Settings::offline());
-    let (first, second) = (Home::new(), Home::new());
-    let _daemon = Daemon::start(&first, &settings).await;
-    let ran = run(&second, &settings, &["run", "--port", "0", "--no-open"]).await;
-    assert_ne!(ran.code, 0);
-    assert!(ran.err.contains("another EchoVessel has it"), "{}", ran.err);
-}
-
 /// A socket before that of the server.
 struct Proxy {
     folder: TempDir,

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::channels::{self, Channel};
 use crate::auth::Admin;
+use crate::daemons::DaemonStatus;
 use crate::extract::{OptionalScope, ScopeParam};
 use crate::problem::Problem;
 use crate::respond::{Accepted, OkResponse};
@@ -174,6 +175,19 @@ pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Js
         vectors,
         stopping: app.shutdown.is_cancelled(),
     }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DaemonList {
+    daemons: Vec<DaemonStatus>,
+}
+
+/// `GET /api/admin/daemons`: what `echovessel daemons` prints.
+pub(crate) async fn list_daemons(
+    State(app): State<App>,
+    Admin(_): Admin,
+) -> Result<Json<DaemonList>, Problem> {
+    Ok(Json(DaemonList { daemons: app.parts.daemons.list().await? }))
 }
 
 /// `POST /api/admin/stop`: the program ends in good order.

@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::auth::Principal;
+use crate::daemons::DaemonState;
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -28,6 +29,10 @@ pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Resp
     metrics.level("vector_index_bytes", whole(runtime.index_bytes()));
     if let Some(bytes) = resident_bytes() {
         metrics.level("process_resident_bytes", bytes);
+    }
+    let daemons = app.parts.daemons.list().await?;
+    for state in DaemonState::ALL {
+        metrics.level(state.level(), whole(daemons.iter().filter(|daemon| daemon.state == state).count()));
     }
     let uptime = app.now().duration_since(app.parts.started_at).as_secs().max(0);
     metrics.level("uptime_seconds", uptime);

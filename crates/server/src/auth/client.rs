@@ -14,6 +14,8 @@ pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     /// True if there is so little room left that this connection answers only the owner.
     pub(crate) is_for_owner: bool,
+    /// True for the socket in the home, which only its owner can open.
+    pub(crate) is_at_home: bool,
 }
 
 /// The address that asks. Behind a proxy it is the one that the proxy added last; what is before it was said by the
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     fn peer(address: &str) -> Peer {
-        Peer { address: address.parse().unwrap(), is_for_owner: false }
+        Peer { address: address.parse().unwrap(), is_for_owner: false, is_at_home: false }
     }
 
     fn asked(headers: &[(&str, &str)], behind_proxy: bool) -> String {

@@ -27,6 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
         tag.get("/api/docs/style.css", "Stylesheet", api_docs::style)
             .returns_media("text/css; charset=utf-8"),
         tag.get("/api/admin/status", "Get the program's status", daemon::status),
+        tag.get("/api/admin/daemons", "List the daemons that share this home", daemon::list_daemons),
         tag.post("/api/admin/stop", "Shut down", daemon::stop),
         tag.post("/api/admin/login-code", "Create a one-time login link", login::new_code),
         tag.get("/api/admin/config", "Get all settings", config::show)

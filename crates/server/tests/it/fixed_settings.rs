@@ -3,14 +3,16 @@
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
+use memory::ports::StoreError;
 use serde_json::Value;
 use server::{
     BackupCreated, BackupError, BackupList, Backups, ChannelSetup, ChannelSetupError, ConfigAuthor,
-    ConfigUpdate, Configuration, ConfigurationError, KeySource, LocalModelServer, ModelCheckResponse,
-    ModelChoice, ModelConfiguration, ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
+    ConfigUpdate, Configuration, ConfigurationError, DaemonState, DaemonStatus, Daemons, KeySource,
+    LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration, ModelFault, ModelKey, ModelSetup,
+    ModelSetupError, ModelTryEvent,
 };
 
-use crate::home::llm;
+use crate::home::{llm, start};
 
 /// A configuration of one key, `recall.k`.
 pub(crate) struct FixedSettings;
@@ -23,6 +25,25 @@ impl Backups for FixedSettings {
 
     async fn create(&self) -> Result<BackupCreated, BackupError> {
         Err(BackupError::NotMade("the folder cannot be written".to_owned()))
+    }
+}
+
+#[async_trait]
+impl Daemons for FixedSettings {
+    async fn list(&self) -> Result<Vec<DaemonStatus>, StoreError> {
+        let listed = |address: &str, state| DaemonStatus {
+            address: address.to_owned(),
+            version: "1.2.3".to_owned(),
+            state,
+            personas: 1,
+            turns_per_minute: Some(4),
+            started_at: start(),
+            seen_at: start(),
+        };
+        Ok(vec![
+            listed("http://192.0.2.1:7777", DaemonState::Serving),
+            listed("http://192.0.2.2:7777", DaemonState::StandingBy),
+        ])
     }
 }
 

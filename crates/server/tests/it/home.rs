@@ -341,6 +341,7 @@ fn parts(
         model_setup: Arc::new(FixedSettings),
         channel_setup: Arc::new(FixedSettings),
         backups: Arc::new(FixedSettings),
+        daemons: Arc::new(FixedSettings),
         tls: None,
         models: Box::new(models),
         started_at: start(),

@@ -48,6 +48,7 @@ mod scope_matrix;
 mod search;
 mod not_implemented;
 mod socket;
+mod shared_home;
 mod paging;
 mod proactive;
 mod subscribers;

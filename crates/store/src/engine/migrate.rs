@@ -150,6 +150,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "rows_in_order",
         sql: include_str!("../../migrations/sqlite/0031_rows_in_order.sql"),
     },
+    Migration { number: 32, name: "daemons", sql: include_str!("../../migrations/sqlite/0032_daemons.sql") },
 ];
 
 /// Before the first release the schema of the first migration was built in 17 steps. Homes from then are of this version, and the digests

@@ -24,7 +24,10 @@ use memory::ports::StoreError;
 pub use backup::{BackupReport, MissedErasures, back_up, examine_backup, put_in_place};
 pub use check::Check;
 pub use options::StoreOptions;
-pub use postgres::ServerAddress;
+pub use postgres::{
+    DaemonEntry, DaemonState, HomeState, NewDaemon, ServerAddress, SharedAccess, Standby, Standing,
+    home_state,
+};
 
 /// Does work that blocks on a thread for it.
 pub(crate) async fn blocking<T: Send + 'static>(

@@ -14,7 +14,8 @@ pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>> {
         }
         Connection::Postgres(_) => {
             "SELECT CAST(tablename AS TEXT) AS name FROM pg_tables WHERE schemaname = current_schema()
-                 AND tablename NOT LIKE '%\\_words' AND tablename NOT IN ('schema_migrations', 'writer') ORDER BY name"
+                 AND tablename NOT LIKE '%\\_words'
+                 AND tablename NOT IN ('schema_migrations', 'writer', 'daemons', 'shared_access') ORDER BY name"
         }
     };
     let mut tables: Vec<String> =

@@ -105,5 +105,6 @@ fn statements_prepare_on_a_file() {
 fn statements_prepare_on_a_server() {
     let database = fresh_database().unwrap().unwrap();
     let address = ServerAddress::parse(&database, None).unwrap();
-    assert_prepares(&Connection::Postgres(Box::new(postgres::open_for_writing(&address).unwrap())));
+    let server = postgres::open_for_writing(&address, None).unwrap().unwrap();
+    assert_prepares(&Connection::Postgres(Box::new(server)));
 }

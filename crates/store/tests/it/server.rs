@@ -2,6 +2,7 @@
 //! server.
 
 mod clearing;
+mod daemons;
 mod faults;
 mod hosts;
 mod round_trips;
@@ -64,7 +65,8 @@ async fn schema_on_server_is_that_of_file() -> Outcome {
                        array_position(i.indkey::int2[], a.attnum) + 1 AS place
                    FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
                    WHERE i.indisprimary) k ON k.table_name = c.table_name AND k.column_name = c.column_name
-        WHERE c.table_schema = 'public' AND c.table_name NOT LIKE '%\\_words' AND c.table_name <> 'writer'";
+        WHERE c.table_schema = 'public' AND c.table_name NOT LIKE '%\\_words'
+            AND c.table_name NOT IN ('writer', 'daemons', 'shared_access')";
     assert_eq!(server(on_server)?, names(columns)?);
     for (kind, statement) in [
         (

@@ -154,6 +154,13 @@ impl ServerAddress {
         hosts.iter().enumerate().map(alone).collect()
     }
 
+    /// The error of a database that another program has.
+    pub(crate) fn in_use(&self) -> StoreError {
+        StoreError::Unusable(format!(
+            "{self}: another EchoVessel has it; stop that one first. Nothing was changed"
+        ))
+    }
+
     pub(crate) fn connect(&self) -> Result<Server, StoreError> {
         Server::connect(self).map_err(|error| self.refusal(&error))
     }

@@ -6,18 +6,15 @@
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::Instant;
 
 use memory::ports::StoreError;
+use tokio::sync::watch;
 
 use super::Server;
-use crate::engine::sql::{Connection, OptionalExtension as _, Result};
+use super::daemons::{self, DaemonNotes, NOTED_EVERY, NewDaemon, SILENCE_MAX};
+use crate::engine::sql::{Connection, OptionalExtension as _, Result, params};
 use crate::engine::writer::no_thread;
-
-/// Time between two notes that the program is still there.
-const NOTED_EVERY: Duration = Duration::from_secs(5);
-/// Silence after which another program may take the home: three notes may be late.
-pub(super) const SILENCE_MAX: Duration = Duration::from_secs(20);
 
 /// State of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +45,21 @@ pub(super) fn holder(connection: &Connection) -> Result<Holder> {
 }
 
 /// Takes the home for this program, in a transaction that has found that nobody holds it. Returns the program's id.
-pub(super) fn take(connection: &Connection) -> Result<String> {
+pub(super) fn take(connection: &Connection, daemon: Option<&NewDaemon>) -> Result<String> {
+    // Its former holder did not let it go.
+    connection.execute(
+        "UPDATE daemons SET state = 'dead' WHERE id IN (SELECT CAST(program AS TEXT) FROM writer)",
+        [],
+    )?;
+    if let Some(daemon) = daemon {
+        daemons::insert(connection, daemon)?;
+        daemons::share_access(connection, &daemon.access)?;
+    }
     connection.query_row(
-        "UPDATE writer SET program = gen_random_uuid(), process = ?1, seen_at = clock_timestamp(), commits = 0
+        "UPDATE writer SET program = coalesce(CAST(CAST(?2 AS TEXT) AS UUID), gen_random_uuid()), process = ?1,
+             seen_at = clock_timestamp(), commits = 0
          WHERE number = 1 RETURNING CAST(program AS TEXT)",
-        [own_process()],
+        params![own_process(), daemon.map(|daemon| &daemon.id)],
         |row| row.get(0),
     )
 }
@@ -60,36 +67,85 @@ pub(super) fn take(connection: &Connection) -> Result<String> {
 /// Notes that a program is there until it is dropped. On a connection of its own: a long statement does not delay it.
 pub(crate) struct PresenceNotes {
     _ended: Sender<()>,
+    is_replaced: watch::Receiver<bool>,
 }
 
 impl PresenceNotes {
     /// Begins for the program that has taken the home.
-    pub(crate) fn start(server: Server, program: &str) -> Result<Self, StoreError> {
-        let note = format!("UPDATE writer SET seen_at = clock_timestamp() WHERE program = '{program}'");
+    pub(crate) fn start(
+        server: Server,
+        program: &str,
+        daemon: Option<&NewDaemon>,
+    ) -> Result<Self, StoreError> {
         let (ended, is_ended) = channel::<()>();
+        let (replaced, is_replaced) = watch::channel(false);
+        let mut presence = Presence {
+            connection: Connection::Postgres(Box::new(server)),
+            program: program.to_owned(),
+            daemon: daemon.map(DaemonNotes::of),
+            reached_since: Instant::now(),
+        };
         let body = move || {
             while is_ended.recv_timeout(NOTED_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // The next note tries again. Writes report the failure to their callers.
-                match server.reconnect_if_lost().and_then(|()| server.change(&note)) {
-                    Ok(0) => {
+                match presence.note() {
+                    Ok(true) => {}
+                    Ok(false) => {
                         tracing::error!(
                             "another EchoVessel has taken the database over; this one can't write any more"
                         );
+                        replaced.send_replace(true);
                         break;
                     }
-                    Ok(_) => {}
-                    Err(error) => tracing::warn!("the database server did not answer: {error}"),
+                    // The next note tries again. Writes report the failure to their callers.
+                    Err(error) => {
+                        presence.reached_since = Instant::now();
+                        tracing::warn!("the database server did not answer: {error}");
+                    }
                 }
             }
         };
         thread::Builder::new().name("store-presence".to_owned()).spawn(body).map_err(no_thread)?;
-        Ok(Self { _ended: ended })
+        Ok(Self { _ended: ended, is_replaced })
+    }
+
+    /// Becomes true when another program has taken the home.
+    pub(crate) fn is_replaced(&self) -> watch::Receiver<bool> {
+        self.is_replaced.clone()
+    }
+}
+
+struct Presence {
+    connection: Connection,
+    program: String,
+    /// `None` for a program that takes no requests of others.
+    daemon: Option<DaemonNotes>,
+    /// Since then the server has answered every time.
+    reached_since: Instant,
+}
+
+impl Presence {
+    /// Notes that the program is there; false if another one has taken the home.
+    fn note(&mut self) -> Result<bool> {
+        self.connection.reconnect_if_lost()?;
+        let note = "UPDATE writer SET seen_at = clock_timestamp() WHERE CAST(program AS TEXT) = ?1";
+        if self.connection.execute(note, [&self.program])? == 0 {
+            return Ok(false);
+        }
+        if let Some(daemon) = &mut self.daemon {
+            daemon.write(&self.connection)?;
+            // After an outage of the server all others have been silent too.
+            if self.reached_since.elapsed() > SILENCE_MAX {
+                daemons::mark_silent_as_dead(&self.connection)?;
+            }
+        }
+        Ok(true)
     }
 }
 
 impl Server {
     /// Lets another program take the home.
     pub(super) fn release(&self, program: &str) -> Result<()> {
+        self.change(&format!("DELETE FROM daemons WHERE id = '{program}'"))?;
         self.change(&format!("UPDATE writer SET program = NULL WHERE program = '{program}'")).map(drop)
     }
 }
@@ -102,7 +158,7 @@ fn own_process() -> Option<String> {
 }
 
 /// True if the process was one of this machine and is not there any more.
-fn has_ended(process: &str) -> bool {
+pub(super) fn has_ended(process: &str) -> bool {
     let Some((of_machine, started)) = process.rsplit_once(' ') else { return false };
     let Some((of_machine, number)) = of_machine.rsplit_once(' ') else { return false };
     machine().is_some_and(|machine| machine == of_machine)

@@ -1,10 +1,12 @@
 //! The engine of PostgreSQL: a connection, its statements and their values.
 
 mod address;
+mod daemons;
 mod dialect;
 mod erased_words;
 mod holder;
 mod open;
+mod standby;
 mod streams;
 mod tls;
 mod values;
@@ -30,9 +32,13 @@ use crate::engine::sql::parameters::{Parameters, params};
 use crate::engine::sql::values::FromSql as _;
 
 pub use address::ServerAddress;
+pub use daemons::{DaemonEntry, DaemonState, HomeState, NewDaemon, SharedAccess};
+pub(crate) use daemons::{all as all_daemons, drain};
 pub(crate) use erased_words::{clear_erased_words, note_cleared};
 pub(crate) use holder::PresenceNotes;
-pub(crate) use open::{begin_home, in_use, is_empty, is_held, open_for_reading, open_for_writing};
+pub use open::home_state;
+pub(crate) use open::{begin_home, is_empty, is_held, open_for_reading, open_for_writing};
+pub use standby::{Standby, Standing};
 pub(crate) use values::{Owned, ServerRow};
 pub(crate) use word_search::TEXT_SEARCH;
 
@@ -285,7 +291,7 @@ impl Server {
         self.client.borrow().is_closed()
     }
 
-    fn reconnect_if_lost(&self) -> Result<()> {
+    pub(crate) fn reconnect_if_lost(&self) -> Result<()> {
         if !self.is_lost() {
             return Ok(());
         }

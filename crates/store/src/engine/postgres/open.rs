@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use memory::ports::StoreError;
 
+use super::daemons::{self, HomeState, NewDaemon};
 use super::holder::{Holder, holder, take};
 use super::{Server, ServerAddress};
 use crate::engine::failure::Failure;
@@ -106,6 +107,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "rows_in_order",
         sql: include_str!("../../../migrations/postgres/0031_rows_in_order.sql"),
     },
+    Migration {
+        number: 32,
+        name: "daemons",
+        sql: include_str!("../../../migrations/postgres/0032_daemons.sql"),
+    },
 ];
 /// The oldest server that has all that the statements need.
 const OLDEST_SERVER: i64 = 150_000;
@@ -116,9 +122,12 @@ const LOCK_LIMIT: Duration = Duration::from_secs(5);
 /// Time between two looks at a program that has the home.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// The connection that writes, to a database whose schema is up to date and that this program has taken. Waits until it is clear
-/// whether another program that has it is alive.
-pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<Server, StoreError> {
+/// The connection that writes, to a database whose schema is up to date and that this program has taken. For a daemon `None` if
+/// another program has it. Others wait until it is clear whether that one is alive.
+pub(crate) fn open_for_writing(
+    address: &ServerAddress,
+    daemon: Option<&NewDaemon>,
+) -> std::result::Result<Option<Server>, StoreError> {
     let failed = |error: Error| Failure::from(error).of_write();
     let mut connection = Connection::Postgres(Box::new(first_connection(address)?));
     let mut first_seen = None;
@@ -127,7 +136,7 @@ pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<S
         let found = holder_of(&connection, address)?;
         let taken = match found {
             Holder::None => {
-                Some(prepare(&connection, address).and_then(|()| take(&connection).map_err(failed)))
+                Some(prepare(&connection, address).and_then(|()| take(&connection, daemon).map_err(failed)))
             }
             Holder::Program { .. } => None,
         };
@@ -138,12 +147,15 @@ pub(crate) fn open_for_writing(address: &ServerAddress) -> std::result::Result<S
             ended?;
             let Connection::Postgres(server) = connection else { return Err(not_a_server()) };
             server.write_for(program);
-            return Ok(*server);
+            return Ok(Some(*server));
         }
         ended?;
+        if daemon.is_some() {
+            return Ok(None);
+        }
         // It was there a moment ago, and may have ended since.
         if *first_seen.get_or_insert(found) != found {
-            return Err(in_use(address));
+            return Err(address.in_use());
         }
         std::thread::park_timeout(LOOK_AGAIN);
         connection = reconnected(connection, address)?;
@@ -199,7 +211,7 @@ fn holder_of(connection: &Connection, address: &ServerAddress) -> std::result::R
 /// The error of a wait for another program, or of the server.
 fn refused(error: Error, address: &ServerAddress) -> StoreError {
     match error.is_lock_timeout() {
-        true => in_use(address),
+        true => address.in_use(),
         false => Failure::from(error).of_write(),
     }
 }
@@ -217,7 +229,7 @@ pub(crate) fn begin_home(
     let connection = Connection::Postgres(Box::new(first_connection(address)?));
     begin(&connection, address)?;
     if holder_of(&connection, address)? != Holder::None {
-        return Err(in_use(address));
+        return Err(address.in_use());
     }
     let found = version(&connection).map_err(failed)?;
     if let (Schema::Version(_), false) = (found, replaces) {
@@ -255,18 +267,30 @@ pub(crate) fn is_held(address: &ServerAddress) -> std::result::Result<bool, Stor
     Ok(found != Holder::None)
 }
 
+/// Looks at a home without opening it.
+///
+/// # Errors
+/// [`StoreError::Unusable`] if the server can't be reached or only reads.
+pub fn home_state(address: &ServerAddress) -> std::result::Result<HomeState, StoreError> {
+    let address = address.clone();
+    // The driver blocks, which a thread of the async runtime must not.
+    let looked = std::thread::spawn(move || {
+        let connection = Connection::Postgres(Box::new(address.connect()?));
+        begin(&connection, &address)?;
+        let is_held = holder_of(&connection, &address)? != Holder::None;
+        let access = daemons::has_daemons(&connection)
+            .and_then(|has| if has { daemons::shared_access(&connection) } else { Ok(None) })
+            .map_err(|error| Failure::from(error).of_read())?;
+        Ok(HomeState { is_held, access })
+    });
+    looked.join().map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
+}
+
 /// True if the database has no tables yet.
 pub(crate) fn is_empty(address: &ServerAddress) -> std::result::Result<bool, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
     let found = version(&connection).map_err(|error| Failure::from(error).of_read())?;
     Ok(matches!(found, Schema::None))
-}
-
-/// Another program has the database.
-pub(crate) fn in_use(address: &ServerAddress) -> StoreError {
-    StoreError::Unusable(format!(
-        "{address}: another EchoVessel has it; stop that one first. Nothing was changed"
-    ))
 }
 
 /// A connection that only reads, also beside a program that has the database.

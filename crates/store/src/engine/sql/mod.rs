@@ -35,6 +35,14 @@ impl Connection {
         }
     }
 
+    /// Connects to the server again if the connection was lost. A file is never lost.
+    pub(crate) fn reconnect_if_lost(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(server) => server.reconnect_if_lost(),
+        }
+    }
+
     /// The statement; the connection keeps it prepared for the next time.
     pub(crate) fn prepare_cached(&self, statement: &str) -> Result<Statement<'_>> {
         Ok(match self {

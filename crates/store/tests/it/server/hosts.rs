@@ -2,8 +2,8 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,38 +14,16 @@ use memory::sessions::SessionPolicy;
 use store::{HomeStore, ServerAddress, StoreOptions};
 use tempfile::TempDir;
 use testkit::postgres::{at_socket, fresh_database, fresh_home, query};
+use testkit::postgres_server::{PostgresServer, server_program};
 
 use super::Outcome;
 use super::faults::{message, open};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const CALLERS: u128 = 64;
-
-/// A program of the server, as a user whom it accepts: it refuses to run as root.
-fn server_program(name: &str) -> Command {
-    let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout.starts_with(b"0"));
-    if !is_root {
-        return Command::new(name);
-    }
-    let mut command = Command::new("runuser");
-    command.args([
-        "-u",
-        "postgres",
-        "--",
-        "env",
-        &format!("PATH={}", std::env::var("PATH").unwrap_or_default()),
-        name,
-    ]);
-    command
-}
-
-fn run(mut command: Command) -> Outcome {
-    let output = command.current_dir("/").stdin(Stdio::null()).output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)).into()),
-    }
-}
+/// Ports of the two servers' sockets.
+const PRIMARY: u16 = 5432;
+const REPLICA: u16 = 5433;
 
 /// A folder that the server's user may write to.
 fn shared_folder() -> Outcome<TempDir> {
@@ -56,88 +34,33 @@ fn shared_folder() -> Outcome<TempDir> {
 
 /// A server and its replica, which confirms every commit. Both have their sockets in the folder.
 struct ServerPair {
+    primary: PostgresServer,
+    replica: PostgresServer,
     folder: TempDir,
 }
 
 impl ServerPair {
     fn start() -> Outcome<Self> {
-        let pair = Self { folder: shared_folder()? };
-        let mut create = server_program("initdb");
-        create.args(["--auth=trust", "--username=echovessel", "--no-sync", "--encoding=UTF8", "--locale=C"]);
-        create.arg("--pgdata").arg(pair.data("primary"));
-        run(create)?;
-        pair.start_server("primary")?;
-        let mut copy = server_program("pg_basebackup");
-        copy.args([
-            "--checkpoint=fast",
-            "--no-sync",
-            "--write-recovery-conf",
-            "--username=echovessel",
-            "--host",
-        ]);
-        copy.arg(pair.folder.path()).arg("--pgdata").arg(pair.data("replica"));
-        run(copy)?;
-        pair.start_server("replica")?;
-        let primary = pair.url("primary", "postgres");
-        query(&primary, "ALTER SYSTEM SET synchronous_standby_names = '*'")?;
-        query(&primary, "SELECT pg_reload_conf()")?;
-        query(&primary, "CREATE DATABASE home")?;
+        let folder = TempDir::new()?;
+        let primary = PostgresServer::create(folder.path(), "primary", PRIMARY)?;
+        let replica = primary.replicate("replica", REPLICA)?;
+        let server = primary.url("postgres");
+        query(&server, "ALTER SYSTEM SET synchronous_standby_names = '*'")?;
+        query(&server, "SELECT pg_reload_conf()")?;
+        query(&server, "CREATE DATABASE home")?;
         let arrived = "SELECT 1 FROM pg_database WHERE datname = 'home'";
         let began = Instant::now();
-        while query(&pair.url("replica", "postgres"), arrived)?.is_empty() && began.elapsed() < PATIENCE {
+        while query(&replica.url("postgres"), arrived)?.is_empty() && began.elapsed() < PATIENCE {
             thread::park_timeout(Duration::from_millis(20));
         }
-        Ok(pair)
+        Ok(Self { primary, replica, folder })
     }
 
-    fn data(&self, server: &str) -> PathBuf {
-        self.folder.path().join(server)
-    }
-
-    fn start_server(&self, server: &str) -> Outcome {
-        let (folder, port) = (self.folder.path().display(), port(server));
-        let options = format!("--options=-k {folder} -p {port} -c listen_addresses='' -c fsync=off");
-        self.control(server, &["--wait", &options, "start"])
-    }
-
-    fn control(&self, server: &str, arguments: &[&str]) -> Outcome {
-        let log = self.folder.path().join("log");
-        let mut command = server_program("pg_ctl");
-        command.arg("--pgdata").arg(self.data(server)).arg("--log").arg(&log).args(arguments);
-        // The server that it starts keeps its output open.
-        match command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
-            true => Ok(()),
-            false => Err(format!("{arguments:?}: {}", std::fs::read_to_string(log)?).into()),
-        }
-    }
-
-    fn url(&self, server: &str, database: &str) -> String {
-        let folder = self.folder.path().display();
-        format!("postgres:///{database}?host={folder}&port={}&user=echovessel", port(server))
-    }
-
-    /// The address of these servers, in this order.
-    fn address(&self, servers: [&str; 2]) -> Outcome<ServerAddress> {
-        let (folder, ports) = (self.folder.path().display(), servers.map(port));
-        let url =
-            format!("postgres:///home?host={folder},{folder}&port={},{}&user=echovessel", ports[0], ports[1]);
+    /// The address of the servers on these ports, in this order.
+    fn address(&self, ports: [u16; 2]) -> Outcome<ServerAddress> {
+        let (folder, [first, second]) = (self.folder.path().display(), ports);
+        let url = format!("postgres:///home?host={folder},{folder}&port={first},{second}&user=echovessel");
         Ok(ServerAddress::parse(&url, None)?)
-    }
-}
-
-fn port(server: &str) -> u16 {
-    if server == "primary" { 5432 } else { 5433 }
-}
-
-impl Drop for ServerPair {
-    fn drop(&mut self) {
-        for server in ["primary", "replica"] {
-            let _stopped = self.control(server, &["--mode=immediate", "stop"]);
-        }
-        // Its files belong to the server's user.
-        let mut remove = server_program("rm");
-        remove.arg("-rf").arg(self.data("primary")).arg(self.data("replica"));
-        let _removed = run(remove);
     }
 }
 
@@ -145,7 +68,7 @@ impl Drop for ServerPair {
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn a_promoted_replica_takes_over_and_nothing_is_lost() -> Outcome {
     let pair = ServerPair::start()?;
-    let address = pair.address(["replica", "primary"])?;
+    let address = pair.address([REPLICA, PRIMARY])?;
     let (store, scope) = open(&address, StoreOptions::default()).await?;
     let write = async |numbers: std::ops::Range<u128>| {
         let lines =
@@ -155,8 +78,8 @@ async fn a_promoted_replica_takes_over_and_nothing_is_lost() -> Outcome {
     write(0..CALLERS).await?;
     let failing_over = async {
         tokio::task::block_in_place(|| {
-            pair.control("primary", &["--mode=immediate", "stop"])?;
-            pair.control("replica", &["--wait", "promote"])
+            pair.primary.kill()?;
+            pair.replica.promote()
         })
     };
     let writing = async {
@@ -169,7 +92,7 @@ async fn a_promoted_replica_takes_over_and_nothing_is_lost() -> Outcome {
     failed_over.map_err(|error| format!("failing over: {error}"))?;
     written.map_err(|error| format!("writing: {error}"))?;
     let stored =
-        query(&pair.url("replica", "home"), "SELECT count(*), count(DISTINCT id) FROM recall_messages")?;
+        query(&pair.replica.url("home"), "SELECT count(*), count(DISTINCT id) FROM recall_messages")?;
     assert_eq!(stored, [format!("{0}|{0}", 20 * CALLERS)]);
     assert_eq!(store.users(None, 10).await?.len(), 1, "readers follow");
     store.close().await?;
@@ -180,7 +103,7 @@ async fn a_promoted_replica_takes_over_and_nothing_is_lost() -> Outcome {
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn hosts_that_only_read_are_named() -> Outcome {
     let pair = ServerPair::start()?;
-    let replicas = pair.address(["replica", "replica"])?;
+    let replicas = pair.address([REPLICA, REPLICA])?;
     let refused = HomeStore::open_on_server(&replicas, StoreOptions::default());
     let error = refused.err().ok_or("a replica was opened for writing")?.to_string();
     assert!(error.contains("none of the hosts takes writes"), "{error}");

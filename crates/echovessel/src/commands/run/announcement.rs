@@ -1,0 +1,111 @@
+//! What the daemon prints when it answers, and the link to its page.
+
+use anyhow::Context as _;
+use reqwest::Method;
+use store::HomeDatabase;
+
+use crate::cli::Shared;
+use crate::client::Daemon;
+use crate::home::Home;
+
+use super::open_home::OpenHome;
+
+pub(super) fn print_address(
+    shared: &Shared,
+    database: &HomeDatabase,
+    home: &Home,
+    open_home: &OpenHome,
+    url: &str,
+    login: &str,
+) {
+    if shared.json {
+        println!("{}", serde_json::json!({"url": url, "login": login, "pid": std::process::id()}));
+        return;
+    }
+    let wired = &open_home.wired;
+    let model = wired.model_state();
+    let vectors = wired.embedding.host().map(|host| format!("{host} for vectors"));
+    let hub = wired.hub.followed_hub().map(|hub| format!("{hub} for shared documents"));
+    let (memory, memory_host) = match database {
+        HomeDatabase::File(_) => (home.folder().display().to_string(), None),
+        HomeDatabase::Server(address) => {
+            let hosts = || format!("{} for the memory", address.hosts().join(", "));
+            (
+                format!("{address}; files in {}", home.folder().display()),
+                address.leaves_the_machine().then(hosts),
+            )
+        }
+    };
+    let hosts: Vec<String> = memory_host
+        .into_iter()
+        .chain(vectors)
+        .chain(wired.voice_hosts.clone())
+        .chain(open_home.channel_hosts.iter().cloned())
+        .chain(hub)
+        .collect();
+    let others = match hosts.as_slice() {
+        [] => "no other host".to_owned(),
+        hosts => format!("{}; no other host", hosts.join(", ")),
+    };
+    let talks_to = match &model.endpoint {
+        Some(endpoint) => format!("{} ({}) at {endpoint}; {others}", model.provider, model.model),
+        None if hosts.is_empty() => "no other host: nothing leaves this machine".to_owned(),
+        None => format!("no language model; {others}"),
+    };
+    println!("EchoVessel {} is running at {url}", env!("CARGO_PKG_VERSION"));
+    println!("  memory    {memory}");
+    println!("  talks to  {talks_to}");
+    if let Some(notice) = model.notice() {
+        println!("  model     {notice}");
+    }
+    if let Some(notice) = wired.embedding.notice() {
+        println!("  vectors   {notice}");
+    }
+    println!(
+        "  web UI    open this link, once within ten minutes (`echovessel token link` creates another):"
+    );
+    println!("{login}");
+}
+
+/// Says that this daemon passes requests on.
+pub(super) fn print_standby(shared: &Shared, url: &str, holder: Option<&str>, login: Option<&str>) {
+    if shared.json {
+        let pid = std::process::id();
+        println!("{}", serde_json::json!({"url": url, "login": login, "pid": pid, "holder": holder}));
+        return;
+    }
+    println!("EchoVessel {} is running at {url}, and stands by", env!("CARGO_PKG_VERSION"));
+    println!("  memory    held by {}", holder.unwrap_or("a program that takes no requests"));
+    println!("            this daemon passes requests on, and takes the home when that one goes");
+    if let Some(login) = login {
+        println!("  web UI    open this link, once within ten minutes:");
+        println!("{login}");
+    }
+}
+
+/// `echovessel open`: has the running daemon make a link and hands it to the browser.
+pub(crate) async fn open(home: &Home) -> anyhow::Result<()> {
+    let answer = Daemon::find(home)?.ask(Method::POST, "/api/admin/login-code", None).await?;
+    let login = answer["url"].as_str().context("the daemon's answer holds no link")?;
+    println!("{login}");
+    open_page(home, login);
+    Ok(())
+}
+
+/// Opens the login link through a file that only its owner can read: other users of the machine see the arguments of every
+/// process, and the link is a key.
+pub(super) fn open_page(home: &Home, login: &str) {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let quiet = std::process::Stdio::null;
+    let started = home.write_login_page(login).and_then(|page| {
+        let mut command = std::process::Command::new(opener);
+        command.env_clear().envs(voice::child_environment()).arg(page).stdout(quiet()).stderr(quiet());
+        command.spawn().map_err(anyhow::Error::from)
+    });
+    // A browser in a sandbox may not read the file.
+    let hint = match started {
+        Ok(_) => "a browser is opening; if it shows no page, open the link yourself",
+        Err(_) => "no browser could be opened; open the link yourself",
+    };
+    println!("({hint})");
+}

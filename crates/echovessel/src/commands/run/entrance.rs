@@ -1,0 +1,105 @@
+//! Where the daemon answers: its sockets, its address, and who may come in.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use arc_swap::ArcSwap;
+use server::{ServerSettings, Tls, Tokens, listen_at};
+use tokio::net::{TcpListener, UnixListener};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::Run;
+use crate::config::Config;
+use crate::home::{Home, RunFile};
+use crate::owner::OwnerCredential;
+use crate::wiring::{bare_host, server_settings, shown_host};
+
+/// Shortest owner's token that is taken beyond this machine.
+const OWNER_TOKEN_BYTES_MIN: usize = 16;
+
+/// A daemon's entrance, open before its home is.
+pub(super) struct Entrance {
+    /// The address that is printed.
+    pub(super) url: String,
+    pub(super) tls: Option<Tls>,
+    pub(super) settings: Arc<ArcSwap<ServerSettings>>,
+    pub(super) tokens: Arc<Tokens>,
+    pub(super) shutdown: CancellationToken,
+    port: u16,
+}
+
+/// The sockets of an entrance.
+pub(super) struct Sockets {
+    pub(super) network: TcpListener,
+    /// None where the home can hold no socket: commands then use the daemon's TCP address.
+    pub(super) home: Option<UnixListener>,
+}
+
+impl Entrance {
+    pub(super) async fn open(
+        config: &Config,
+        home: &Home,
+        asked: &Run,
+        owner: &OwnerCredential,
+    ) -> anyhow::Result<(Self, Sockets)> {
+        let network = listen(config, asked, owner).await?;
+        let port = network.local_addr()?.port();
+        let tls = tls(config)?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
+        let entrance = Self {
+            tls,
+            settings: Arc::new(ArcSwap::from_pointee(server_settings(config, &url)?)),
+            tokens: Arc::new(owner.tokens()?),
+            shutdown: CancellationToken::new(),
+            port,
+            url,
+        };
+        let listening = listen_at(&home.daemon_socket());
+        let at_home = listening
+            .inspect_err(|error| tracing::warn!("{error}. Commands use the daemon's address instead"))
+            .ok();
+        Ok((entrance, Sockets { network, home: at_home }))
+    }
+
+    /// Says in the home where the daemon answers.
+    pub(super) fn write_run_file(&self, home: &Home) -> anyhow::Result<()> {
+        home.write_run_file(&RunFile { pid: std::process::id(), port: self.port, url: self.url.clone() })
+    }
+}
+
+async fn listen(config: &Config, asked: &Run, owner: &OwnerCredential) -> anyhow::Result<TcpListener> {
+    let port = asked.port.unwrap_or(config.server.port);
+    let host = bare_host(&config.server.host);
+    let listener = TcpListener::bind((host, port)).await.with_context(|| {
+        format!("port {port} on {host} is not available; stop the program that uses it, or choose another with --port (0 takes any)")
+    })?;
+    let is_open = !listener.local_addr()?.ip().is_loopback();
+    if matches!(owner, OwnerCredential::Token(token) if token.len() < OWNER_TOKEN_BYTES_MIN) {
+        let weak = format!(
+            "the owner's token has fewer than {OWNER_TOKEN_BYTES_MIN} bytes and can be guessed: unset ECHOVESSEL_TOKEN, or \
+             remove <home>/token, and a long one is made"
+        );
+        if is_open {
+            bail!("{weak}. With such a token EchoVessel listens on this machine only");
+        }
+        tracing::warn!("{weak}");
+    }
+    if is_open && config.server.tls_cert.is_empty() && !config.server.behind_proxy {
+        tracing::warn!(
+            "listening on {host} without encryption: others on the network can read the token and every message. Set \
+             server.tls_cert and server.tls_key, or use a proxy that encrypts and set server.behind_proxy"
+        );
+    }
+    Ok(listener)
+}
+
+/// The server's identity, where one is configured.
+fn tls(config: &Config) -> anyhow::Result<Option<Tls>> {
+    let (certificates, key) = (&config.server.tls_cert, &config.server.tls_key);
+    if certificates.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Tls::from_files(Path::new(certificates), Path::new(key))?))
+}

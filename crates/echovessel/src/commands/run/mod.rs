@@ -1,0 +1,79 @@
+//! `echovessel run`: config → telemetry → store and migrations → model → runtime → server → ready, and back.
+
+mod announcement;
+mod entrance;
+mod open_home;
+mod private;
+mod shared_home;
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+#[cfg(target_os = "linux")]
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use store::HomeDatabase;
+
+use crate::cli::{Run, Shared};
+use crate::config::Config;
+use crate::daemons::LoneDaemon;
+use crate::database::home_database;
+use crate::home::Home;
+use crate::lifecycle;
+use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
+use crate::wiring::wire;
+use announcement::{open_page, print_address};
+use entrance::Entrance;
+use open_home::OpenHome;
+
+pub(crate) use announcement::open;
+pub(crate) use open_home::open_hub_socket;
+pub(crate) use private::AnyDaemon;
+pub(crate) use shared_home::HomeTaken;
+
+pub(crate) async fn run(shared: &Shared, config: &Config, home: &Home, asked: &Run) -> anyhow::Result<()> {
+    keep_memory_private();
+    let _lock = home.lock()?;
+    super::encrypted_backup::remove_leftover_copy(home);
+    if let Err(error) = super::backup::remove_leftover_backups(config, home) {
+        tracing::warn!("an unfinished backup could not be removed: {error}");
+    }
+    match home_database(config, home)? {
+        HomeDatabase::Server(address) => shared_home::run(shared, config, home, asked, address).await,
+        database @ HomeDatabase::File(_) => run_alone(shared, config, home, asked, &database).await,
+    }
+}
+
+/// Runs on a home that no other daemon can share.
+async fn run_alone(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    asked: &Run,
+    database: &HomeDatabase,
+) -> anyhow::Result<()> {
+    let owner = home.owner_credential(random_bytes)?;
+    let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
+    let (entrance, sockets) = Entrance::open(config, home, asked, &owner).await?;
+    let daemons = Arc::new(LoneDaemon::new(&entrance.url, &wired.runtime));
+    let (open_home, parts) = OpenHome::start(config, home, wired, &entrance, daemons).await?;
+    let login = entrance.tokens.mint_login_code(open_home.wired.runtime.clock().now()).link(&entrance.url);
+    let mut serving =
+        tokio::spawn(server::serve(sockets.network, sockets.home, parts, entrance.shutdown.clone()));
+    entrance.write_run_file(home)?;
+    if asked.open {
+        open_page(home, &login);
+    }
+    print_address(shared, database, home, &open_home, &entrance.url, &login);
+    let mut stop = lifecycle::stop_requested(entrance.shutdown.clone()).boxed();
+    let outcome = open_home.ended(&mut stop, &mut serving).await;
+    open_home.stop(home, &entrance, outcome.is_ok().then_some(serving)).await?;
+    outcome
+}
+
+/// Keeps other processes of this user from reading the daemon's memory, and the system from writing it to a core file.
+fn keep_memory_private() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+        tracing::debug!("other processes of this user may read the memory of this one: {error}");
+    }
+}

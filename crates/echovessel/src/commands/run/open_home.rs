@@ -1,0 +1,188 @@
+//! The life of an open home: everything that works on it, from its start to its end.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use arc_swap::ArcSwap;
+use channels::Channels;
+use futures_util::future::BoxFuture;
+use server::mcp::{HubSocket, ToolContext};
+use server::{ActiveModels, Daemons, ServerParts, ServerSettings, Tls, Tokens};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use super::entrance::Entrance;
+use crate::config::Config;
+use crate::home::Home;
+use crate::language_model::LlmSummary;
+use crate::lifecycle;
+use crate::live_config::{ConfigState, LiveConfig};
+use crate::outbound;
+use crate::system::SystemClock;
+use crate::wiring::Services;
+
+/// A home with all that works on it.
+pub(super) struct OpenHome {
+    pub(super) wired: Services,
+    /// Hosts of channels, as `api.telegram.org for Telegram`.
+    pub(super) channel_hosts: Vec<String>,
+    socket: Option<HubSocket>,
+    reloading: JoinHandle<()>,
+    backups: Option<JoinHandle<()>>,
+}
+
+impl OpenHome {
+    /// Begins the work, and returns what the server needs to answer.
+    pub(super) async fn start(
+        config: &Config,
+        home: &Home,
+        wired: Services,
+        entrance: &Entrance,
+        daemons: Arc<dyn Daemons>,
+    ) -> anyhow::Result<(Self, ServerParts)> {
+        let channel_hosts = outbound::add_channels(config, home, &wired)?;
+        wired.runtime.start().await?;
+        wired.channels.start(&wired.runtime);
+        let socket = open_hub_socket(home, wired.tool_context());
+        let parts = server_parts(
+            config,
+            home,
+            &wired,
+            Some(wired.channels.clone()),
+            Access {
+                tokens: entrance.tokens.clone(),
+                settings: entrance.settings.clone(),
+                tls: entrance.tls.clone(),
+            },
+            daemons,
+        );
+        let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
+        let backups = config.backup_every()?.map(|every| {
+            let clock = Arc::new(SystemClock);
+            tokio::spawn(crate::commands::backup::repeat(config.clone(), home.clone(), every, clock))
+        });
+        Ok((Self { wired, channel_hosts, socket, reloading, backups }, parts))
+    }
+
+    /// Returns when the program must end: `stop` asks for it, or something failed.
+    pub(super) async fn ended<T: std::fmt::Debug>(
+        &self,
+        stop: &mut BoxFuture<'static, ()>,
+        serving: &mut JoinHandle<T>,
+    ) -> anyhow::Result<()> {
+        tokio::select! {
+            // An order to stop over the API ends the server as well, which is no failure then.
+            biased;
+            () = stop => Ok(()),
+            ended = serving => Err(anyhow::anyhow!("the server ended unexpectedly: {ended:?}")),
+            () = self.wired.runtime.background_failed() => Err(anyhow::anyhow!(
+                "background work panicked; every message is stored, start EchoVessel again"
+            )),
+        }
+    }
+
+    /// Ends the work in good order. `serving` is none when the server has ended already.
+    pub(super) async fn stop<T: Send + 'static>(
+        self,
+        home: &Home,
+        entrance: &Entrance,
+        serving: Option<JoinHandle<T>>,
+    ) -> anyhow::Result<()> {
+        self.reloading.abort();
+        if let Some(backups) = self.backups {
+            backups.abort();
+        }
+        home.remove_run_file();
+        home.remove_login_page();
+        entrance.shutdown.cancel();
+        if let Some(socket) = self.socket {
+            socket.close().await;
+        }
+        self.wired.channels.stop().await;
+        stop(self.wired, serving).await
+    }
+}
+
+/// Lets programs that start `echovessel mcp` on this home join. Without it everything else works.
+pub(crate) fn open_hub_socket(home: &Home, context: ToolContext) -> Option<HubSocket> {
+    let opened = HubSocket::open(&home.hub_socket(), context);
+    opened
+        .inspect_err(|error| tracing::error!("{error}. Other `echovessel mcp` processes can't connect"))
+        .ok()
+}
+
+/// In reverse of the start: no new words, streaming replies finish, work returns to the queue, the log is folded in.
+pub(super) async fn stop<T: Send + 'static>(
+    wired: Services,
+    serving: Option<JoinHandle<T>>,
+) -> anyhow::Result<()> {
+    let second_signal = lifecycle::second_signal();
+    let orderly = async {
+        wired.runtime.stop().await;
+        // Its own limit is the same 20 s; a panic in it has been told already and must not keep the log open.
+        if let Some(serving) = serving {
+            let _ = serving.await;
+        }
+        wired.close().await
+    };
+    tokio::select! {
+        closed = orderly => closed,
+        () = second_signal => bail!("stopped at once on a second signal; every message is stored"),
+    }
+}
+
+/// The server's credentials and settings.
+pub(super) struct Access {
+    pub(super) tokens: Arc<Tokens>,
+    pub(super) settings: Arc<ArcSwap<ServerSettings>>,
+    pub(super) tls: Option<Tls>,
+}
+
+pub(super) fn server_parts(
+    config: &Config,
+    home: &Home,
+    wired: &Services,
+    channels: Option<Channels>,
+    access: Access,
+    daemons: Arc<dyn Daemons>,
+) -> ServerParts {
+    let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
+    let models =
+        move || ActiveModels { llm: LlmSummary::of(&*model).state(), embedding: embedding.embedding_state() };
+    let started_at = wired.runtime.clock().now();
+    let configuration = LiveConfig {
+        home: home.clone(),
+        runtime: wired.runtime.clone(),
+        model: wired.model.clone(),
+        prices: wired.prices.clone(),
+        ledger: wired.ledger.clone(),
+        server: access.settings.clone(),
+        channels,
+        started_at,
+        state: Mutex::new(ConfigState::new(config.clone())),
+        choosing: Mutex::new(()),
+    };
+    let backups = crate::commands::backup::BackupFolder {
+        config: config.clone(),
+        home: home.clone(),
+        clock: Arc::new(SystemClock),
+    };
+    let configuration = Arc::new(configuration);
+    ServerParts {
+        runtime: wired.runtime.clone(),
+        hub: wired.hub.clone(),
+        graph: wired.graph.clone(),
+        tokens: access.tokens,
+        access: wired.database.clone(),
+        archives: wired.database.clone(),
+        settings: access.settings,
+        configuration: configuration.clone(),
+        model_setup: configuration.clone(),
+        channel_setup: configuration,
+        backups: Arc::new(backups),
+        daemons,
+        tls: access.tls,
+        models: Box::new(models),
+        started_at,
+    }
+}

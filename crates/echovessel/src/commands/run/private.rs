@@ -1,0 +1,97 @@
+//! A daemon for one command, where none runs.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use arc_swap::ArcSwap;
+use server::Tokens;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::open_home::{Access, server_parts, stop};
+use crate::client::{Daemon, NoDaemon};
+use crate::config::Config;
+use crate::daemons::LoneDaemon;
+use crate::home::{Home, HomeLock, RunFile};
+use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
+use crate::wiring::{Services, server_settings, wire};
+
+/// A daemon for one command, on a home that no other holds: it answers this process only, and begins no work.
+pub(crate) struct PrivateDaemon {
+    /// The connection to it.
+    daemon: Daemon,
+    _lock: HomeLock,
+    wired: Services,
+    shutdown: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+impl PrivateDaemon {
+    async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
+        let lock = home.lock()?;
+        let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port on loopback is free")?;
+        let port = listener.local_addr()?.port();
+        let url = format!("http://127.0.0.1:{port}");
+        // Nobody else needs to know how to get in.
+        let token = hex::encode(random_bytes());
+        let tokens = Tokens::new(&token, Box::new(random_bytes))?;
+        let settings = Arc::new(ArcSwap::from_pointee(server_settings(config, &url)?));
+        let access = Access { tokens: Arc::new(tokens), settings, tls: None };
+        let daemons = Arc::new(LoneDaemon::new(&url, &wired.runtime));
+        let parts = server_parts(config, home, &wired, None, access, daemons);
+        let shutdown = CancellationToken::new();
+        let served = server::serve(listener, None, parts, shutdown.clone());
+        // How it ends is seen by whoever asks it something.
+        let serving = tokio::spawn(async move { _ = served.await });
+        let daemon = Daemon::at(RunFile { pid: std::process::id(), port, url }, token)?;
+        Ok(Self { daemon, _lock: lock, wired, shutdown, serving })
+    }
+
+    /// Closes the home in order.
+    async fn close(self) -> anyhow::Result<()> {
+        self.shutdown.cancel();
+        stop(self.wired, Some(self.serving)).await
+    }
+}
+
+/// The home's daemon, or one for this command.
+pub(crate) enum AnyDaemon {
+    Running(Daemon),
+    Private(Box<PrivateDaemon>),
+}
+
+impl AnyDaemon {
+    pub(crate) async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
+        match Daemon::find(home) {
+            Ok(daemon) => Ok(Self::Running(daemon)),
+            Err(error) if error.is::<NoDaemon>() => {
+                Ok(Self::Private(Box::new(PrivateDaemon::open(config, home).await?)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Lets a daemon for this command answer and remember; one that runs does so already.
+    pub(crate) async fn start_work(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Running(_) => Ok(()),
+            Self::Private(private) => Ok(private.wired.runtime.start().await?),
+        }
+    }
+
+    pub(crate) fn daemon(&self) -> &Daemon {
+        match self {
+            Self::Running(daemon) => daemon,
+            Self::Private(private) => &private.daemon,
+        }
+    }
+
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        match self {
+            Self::Running(_) => Ok(()),
+            Self::Private(private) => private.close().await,
+        }
+    }
+}

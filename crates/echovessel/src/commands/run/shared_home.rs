@@ -1,0 +1,306 @@
+//! The life of a daemon whose home is on a server, where others may share it. It answers at once: by itself while it holds the home,
+//! else through the daemon that does. When that one goes, this one takes the home.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use memory::ports::Clock as _;
+use reqwest::Method;
+use runtime::Metrics;
+use server::{Answering, FrontParts, Site};
+use store::{HomeDatabase, HomeStore, NewDaemon, ServerAddress, SharedAccess, Standby, Standing, home_state};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::announcement::{open_page, print_address, print_standby};
+use super::entrance::Entrance;
+use super::open_home::OpenHome;
+use crate::cli::{Run, Shared};
+use crate::client::Daemon;
+use crate::config::Config;
+use crate::daemons::SharingDaemons;
+use crate::database::server_options;
+use crate::home::{Home, RunFile};
+use crate::lifecycle;
+use crate::owner::OwnerCredential;
+use crate::shared_owner::shared_owner;
+use crate::system::{SystemClock, SystemIdGenerator, random_bytes, random_uuid};
+use crate::wiring::wire_on;
+
+/// Time for which a home that seems free can be tried before the daemon gives up. A failover of the database takes seconds.
+const TAKING_TIME_MAX: Duration = Duration::from_secs(60);
+/// Time between two tries.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// Time that the holder has to make a login link.
+const LOGIN_TIME_MAX: Duration = Duration::from_secs(5);
+/// Time for which a stop waits until the database has noted it.
+const LEAVE_NOTE_MAX: Duration = Duration::from_secs(2);
+
+/// Another daemon took the home, because this one was silent for too long. This process must not go on: it may be about to do what
+/// the other one does.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "another EchoVessel has taken this home over, because this one was silent for too long. What was acknowledged is stored. Start \
+     this one again: it will stand by"
+)]
+pub(crate) struct HomeTaken;
+
+type Serving = JoinHandle<Result<(), server::ServeError>>;
+
+/// A daemon that shares its home, before it is known who holds it.
+struct SharingDaemon<'a> {
+    shared: &'a Shared,
+    config: &'a Config,
+    home: &'a Home,
+    asked: &'a Run,
+    address: ServerAddress,
+    identity: NewDaemon,
+    metrics: Metrics,
+    entrance: Entrance,
+    answering: watch::Sender<Answering>,
+    serving: Serving,
+    /// True if another program held the home when this one started.
+    has_stood_by: bool,
+    /// True if a login link was printed.
+    has_printed_login: bool,
+}
+
+pub(super) async fn run(
+    shared: &Shared,
+    config: &Config,
+    home: &Home,
+    asked: &Run,
+    address: ServerAddress,
+) -> anyhow::Result<()> {
+    let state = home_state(&address)?;
+    let owner = shared_owner(home, &state)?;
+    let secret = state.access.map_or_else(|| hex::encode(random_bytes()), |access| access.secret);
+    let (entrance, sockets) = Entrance::open(config, home, asked, &owner).await?;
+    let metrics = Metrics::default();
+    let counted = metrics.clone();
+    let identity = NewDaemon {
+        id: random_uuid().to_string(),
+        address: advertised(config, &entrance),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        turns: Arc::new(move || counted.turns()),
+        access: access(&owner, secret),
+    };
+    let (answering, answered_by) = watch::channel(Answering::Nobody);
+    let front = FrontParts {
+        answering: answered_by,
+        secret: identity.access.secret.clone(),
+        tokens: entrance.tokens.clone(),
+        clock: Arc::new(SystemClock),
+    };
+    let site = Site {
+        router: server::front(front, entrance.shutdown.clone())?,
+        tls: entrance.tls.clone(),
+        settings: entrance.settings.clone(),
+        clock: Arc::new(SystemClock),
+        metrics: metrics.clone(),
+        shares_home: true,
+    };
+    let serving =
+        tokio::spawn(server::serve_site(sockets.network, sockets.home, site, entrance.shutdown.clone()));
+    entrance.write_run_file(home)?;
+    let daemon = SharingDaemon {
+        shared,
+        config,
+        home,
+        asked,
+        address,
+        identity,
+        metrics,
+        entrance,
+        answering,
+        serving,
+        has_stood_by: false,
+        has_printed_login: false,
+    };
+    daemon.live(&owner).await
+}
+
+/// The address at which other daemons reach this one.
+fn advertised(config: &Config, entrance: &Entrance) -> String {
+    if !config.server.advertise.is_empty() {
+        return config.server.advertise.trim_end_matches('/').to_owned();
+    }
+    entrance.url.clone()
+}
+
+fn access(owner: &OwnerCredential, secret: String) -> SharedAccess {
+    let owner_token = match owner {
+        OwnerCredential::Token(token) => Some(token.clone()),
+        OwnerCredential::Digest(_) => None,
+    };
+    SharedAccess { secret, owner_digest: hex::encode(owner.digest()), owner_token }
+}
+
+/// The end of the time in which a daemon stood by.
+enum StandbyEnd {
+    HomeIsFree,
+    Stopped,
+}
+
+impl SharingDaemon<'_> {
+    async fn live(mut self, owner: &OwnerCredential) -> anyhow::Result<()> {
+        let mut stop = lifecycle::stop_requested(self.entrance.shutdown.clone()).boxed();
+        let ignoring = tokio::spawn(lifecycle::ignore_hangup());
+        let database = loop {
+            if let Some(database) = self.take_home().await? {
+                break database;
+            }
+            let standby = Standby::start(&self.address, &self.identity)?;
+            if !self.has_stood_by {
+                self.announce_standby(&standby, owner).await;
+                self.has_stood_by = true;
+            }
+            match self.stand_by(&standby, &mut stop).await? {
+                StandbyEnd::HomeIsFree => {}
+                StandbyEnd::Stopped => {
+                    let leaving = tokio::task::spawn_blocking(move || standby.leave());
+                    // It is marked as dead later where the server does not answer.
+                    let _ = tokio::time::timeout(LEAVE_NOTE_MAX, leaving).await;
+                    return self.leave().await;
+                }
+            }
+        };
+        ignoring.abort();
+        self.hold(database, &mut stop).await
+    }
+
+    /// The home, if no other program has it.
+    async fn take_home(&self) -> anyhow::Result<Option<HomeStore>> {
+        let clock = SystemClock;
+        let began = clock.now();
+        loop {
+            let (address, identity) = (self.address.clone(), self.identity.clone());
+            let options = server_options(self.config);
+            let taking = move || HomeStore::open_for_daemon(&address, options, &identity);
+            match tokio::task::spawn_blocking(taking).await? {
+                Ok(taken) => return Ok(taken),
+                // At the start the settings are to blame, and nobody waits for this daemon yet.
+                Err(error) if !self.has_stood_by => return Err(error.into()),
+                Err(error) if clock.now().duration_since(began).unsigned_abs() > TAKING_TIME_MAX => {
+                    return Err(error.into());
+                }
+                Err(error) => {
+                    tracing::warn!("the home could not be taken, it is tried again: {error}");
+                    clock.sleep(TRY_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Passes requests on until the home is free or this daemon is stopped.
+    async fn stand_by(
+        &mut self,
+        standby: &Standby,
+        stop: &mut BoxFuture<'static, ()>,
+    ) -> anyhow::Result<StandbyEnd> {
+        let mut standing = standby.standing();
+        loop {
+            let now = standing.borrow_and_update().clone();
+            match now {
+                Standing::Held(Some(address)) => self.answer_by(Answering::Elsewhere(address)),
+                Standing::Held(None) => self.answer_by(Answering::Nobody),
+                Standing::Free => {
+                    self.answer_by(Answering::Nobody);
+                    return Ok(StandbyEnd::HomeIsFree);
+                }
+                Standing::Lost => return Err(HomeTaken.into()),
+            }
+            tokio::select! {
+                changed = standing.changed() => changed.context("the database is no longer watched")?,
+                () = &mut *stop => return Ok(StandbyEnd::Stopped),
+                ended = &mut self.serving => bail!("the server ended unexpectedly: {ended:?}"),
+            }
+        }
+    }
+
+    /// Answers by itself until it must end.
+    async fn hold(mut self, database: HomeStore, stop: &mut BoxFuture<'static, ()>) -> anyhow::Result<()> {
+        let clock = Arc::new(SystemClock);
+        let ids = Arc::new(SystemIdGenerator::default());
+        let database = Arc::new(database);
+        let wired = wire_on(database, self.config, self.home, self.metrics.clone(), clock, ids).await?;
+        let database = wired.database.clone();
+        let daemons = Arc::new(SharingDaemons(database.clone()));
+        let (open_home, parts) =
+            OpenHome::start(self.config, self.home, wired, &self.entrance, daemons).await?;
+        self.answer_by(Answering::Here(server::router(parts, self.entrance.shutdown.clone())));
+        let now = open_home.wired.runtime.clock().now();
+        if self.has_stood_by {
+            tracing::info!("this daemon has taken the home, and answers by itself");
+        }
+        if !self.has_printed_login {
+            let login = self.entrance.tokens.mint_login_code(now).link(&self.entrance.url);
+            if self.asked.open {
+                open_page(self.home, &login);
+            }
+            let on_server = HomeDatabase::Server(self.address.clone());
+            print_address(self.shared, &on_server, self.home, &open_home, &self.entrance.url, &login);
+        }
+        let outcome = tokio::select! {
+            biased;
+            // Nothing more can be written, and another daemon goes on with the work.
+            () = database.taken_over() => return Err(HomeTaken.into()),
+            outcome = open_home.ended(stop, &mut self.serving) => outcome,
+        };
+        let draining = database.drain(&self.identity.id);
+        if !matches!(tokio::time::timeout(LEAVE_NOTE_MAX, draining).await, Ok(Ok(()))) {
+            tracing::warn!("the database server was not told that this daemon stops");
+        }
+        open_home.stop(self.home, &self.entrance, outcome.is_ok().then_some(self.serving)).await?;
+        outcome
+    }
+
+    /// Ends a daemon that does not hold the home.
+    async fn leave(self) -> anyhow::Result<()> {
+        self.home.remove_run_file();
+        self.home.remove_login_page();
+        self.entrance.shutdown.cancel();
+        self.serving.await.context("the server ended badly")??;
+        Ok(())
+    }
+
+    fn answer_by(&self, answering: Answering) {
+        self.answering.send_replace(answering);
+    }
+
+    /// Says where the home is held, with a link that the holder makes.
+    async fn announce_standby(&mut self, standby: &Standby, owner: &OwnerCredential) {
+        let holder = match &*standby.standing().borrow() {
+            Standing::Held(Some(address)) => Some(address.clone()),
+            _ => None,
+        };
+        if let Some(holder) = &holder {
+            self.answer_by(Answering::Elsewhere(holder.clone()));
+        }
+        let login = match (owner, &holder) {
+            (OwnerCredential::Token(token), Some(_)) => self.login_of_holder(token).await,
+            _ => None,
+        };
+        if let (true, Some(login)) = (self.asked.open, &login) {
+            open_page(self.home, login);
+        }
+        self.has_printed_login = login.is_some();
+        print_standby(self.shared, &self.entrance.url, holder.as_deref(), login.as_deref());
+    }
+
+    /// A login link that begins with this daemon's own address.
+    async fn login_of_holder(&self, token: &str) -> Option<String> {
+        let run = self.home.run_file()?;
+        let asked = async {
+            let daemon = Daemon::at(RunFile { url: self.entrance.url.clone(), ..run }, token.to_owned())?;
+            daemon.ask(Method::POST, "/api/admin/login-code", None).await
+        };
+        // The holder may have gone a moment ago.
+        let answer = tokio::time::timeout(LOGIN_TIME_MAX, asked).await.ok()?.ok()?;
+        let (_, path) = answer["url"].as_str()?.split_once("/login?")?;
+        Some(format!("{}/login?{path}", self.entrance.url))
+    }
+}

@@ -1,0 +1,67 @@
+//! The daemons of a home, for people and for the page.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::ports::{PersonaStore as _, StoreError};
+use runtime::Runtime;
+use server::{DaemonState, DaemonStatus, Daemons};
+use store::HomeStore;
+
+/// The one daemon of a home in a file.
+pub(crate) struct LoneDaemon {
+    url: String,
+    runtime: Runtime,
+    started_at: Timestamp,
+}
+
+impl LoneDaemon {
+    pub(crate) fn new(url: &str, runtime: &Runtime) -> Self {
+        Self { url: url.to_owned(), runtime: runtime.clone(), started_at: runtime.clock().now() }
+    }
+}
+
+#[async_trait]
+impl Daemons for LoneDaemon {
+    async fn list(&self) -> Result<Vec<DaemonStatus>, StoreError> {
+        Ok(vec![DaemonStatus {
+            address: self.url.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            state: DaemonState::Serving,
+            personas: self.runtime.store().personas().await?.len() as u64,
+            turns_per_minute: None,
+            started_at: self.started_at,
+            seen_at: self.runtime.clock().now(),
+        }])
+    }
+}
+
+/// The daemons that share a home on a server.
+pub(crate) struct SharingDaemons(pub(crate) Arc<HomeStore>);
+
+#[async_trait]
+impl Daemons for SharingDaemons {
+    async fn list(&self) -> Result<Vec<DaemonStatus>, StoreError> {
+        let (daemons, personas) = (self.0.daemons().await?, self.0.personas().await?.len() as u64);
+        let status = |entry: store::DaemonEntry| {
+            let state = match entry.state {
+                store::DaemonState::Serving => DaemonState::Serving,
+                store::DaemonState::StandingBy => DaemonState::StandingBy,
+                store::DaemonState::Draining => DaemonState::Draining,
+                store::DaemonState::Dead => DaemonState::Dead,
+            };
+            let answers = matches!(state, DaemonState::Serving | DaemonState::Draining);
+            DaemonStatus {
+                address: entry.address,
+                version: entry.version,
+                state,
+                personas: if answers { personas } else { 0 },
+                turns_per_minute: Some(entry.turns_per_minute),
+                started_at: entry.started_at,
+                seen_at: entry.seen_at,
+            }
+        };
+        Ok(daemons.into_iter().map(status).collect())
+    }
+}

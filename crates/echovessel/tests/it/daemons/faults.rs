@@ -1,0 +1,321 @@
+//! Three daemons behind HAProxy while everything fails that can: daemons are killed, stopped and paused, the database is killed, and
+//! connections are cut and held up. What was acknowledged is stored once, every turn is answered once, every session is remembered
+//! once, and the home answers again within half a minute.
+//!
+//! `ECHOVESSEL_SOAK_ROUNDS` sets how many faults there are; else each kind happens once. `ECHOVESSEL_SOAK_SEED` repeats a run's
+//! random choices.
+
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::json;
+use tempfile::TempDir;
+use testkit::postgres::{at_socket, query};
+use testkit::postgres_server::PostgresServer;
+use tokio_util::sync::CancellationToken;
+
+use super::haproxy::HaProxy;
+use super::links::Link;
+use super::{TAKEOVER, free_port};
+use crate::crash::{
+    Client, all_work_finishes, every_message_is_there_once, every_session_is_remembered_once,
+    every_turn_is_answered_once, nothing_is_orphaned, variable,
+};
+use crate::daemon::{Daemon, Home, Settings, eventually, pause, within};
+use crate::owner_api::Door;
+use crate::scripts;
+
+const DAEMONS: usize = 3;
+const PERSONAS: usize = 6;
+/// Longer than the silence after which a daemon is replaced.
+const PAUSE: Duration = Duration::from_secs(60);
+/// Time for which connections are held up.
+const STALL: Duration = Duration::from_secs(5);
+
+/// One thing that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// `kill -9` of the daemon that answers.
+    KillHolder,
+    /// `kill -9` of one that stands by.
+    KillStandby,
+    /// An order to stop, while people talk.
+    StopHolder,
+    /// SIGSTOP of the daemon that answers, and later SIGCONT. Other faults happen meanwhile.
+    PauseHolder,
+    PauseStandby,
+    KillDatabase,
+    /// The connections of the daemon that answers to the database.
+    CutDatabaseLinks,
+    StallDatabaseLinks,
+    /// The connections of the other daemons to the one that answers.
+    CutDaemonLinks,
+    StallDaemonLinks,
+}
+
+const FAULTS: [Fault; 10] = [
+    Fault::KillHolder,
+    Fault::PauseHolder,
+    Fault::CutDatabaseLinks,
+    Fault::KillStandby,
+    Fault::StallDatabaseLinks,
+    Fault::CutDaemonLinks,
+    Fault::KillDatabase,
+    Fault::PauseStandby,
+    Fault::StallDaemonLinks,
+    Fault::StopHolder,
+];
+
+/// A daemon with everything that connects it.
+struct Machine {
+    home: Home,
+    settings: Settings,
+    port: u16,
+    /// Its address for the other daemons.
+    advertised: String,
+    daemon: Option<Daemon>,
+    paused_at: Option<Instant>,
+    to_database: Link,
+    from_daemons: Link,
+    _socket: TempDir,
+}
+
+impl Machine {
+    async fn new(settings: &Settings, server: &TempDir, database: &str) -> Self {
+        let port = free_port();
+        let (to_database, socket) = Link::to_database(server.path());
+        let (from_daemons, linked) = Link::to_port(port).await;
+        let advertised = format!("http://127.0.0.1:{linked}");
+        let settings = settings
+            .clone()
+            .key("storage.url", at_socket(database, socket.path()))
+            .key("server.advertise", &advertised)
+            .key("server.behind_proxy", true);
+        Self {
+            home: Home::new(),
+            settings,
+            port,
+            advertised,
+            daemon: None,
+            paused_at: None,
+            to_database,
+            from_daemons,
+            _socket: socket,
+        }
+    }
+
+    async fn start(&mut self) {
+        self.daemon = Some(Daemon::start_at(&self.home, &self.settings, self.port).await);
+    }
+
+    fn signal(&self, name: &str) {
+        self.daemon.as_ref().unwrap().signal(name);
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.paused_at.is_none() && self.daemon.as_mut().is_some_and(|daemon| daemon.try_ended().is_none())
+    }
+
+    fn kill(&mut self) {
+        self.daemon.take().unwrap().kill();
+    }
+
+    /// Lets a paused daemon go on.
+    async fn resume(&mut self, was_replaced: bool) {
+        self.signal("CONT");
+        self.paused_at = None;
+        if was_replaced {
+            let status =
+                eventually("the replaced daemon ends", async || self.daemon.as_mut().unwrap().try_ended())
+                    .await;
+            assert_eq!(status.code(), Some(5), "a daemon that was replaced says so");
+        }
+    }
+}
+
+struct World {
+    server: PostgresServer,
+    url: String,
+    machines: Vec<Machine>,
+    proxy: HaProxy,
+    door: Door,
+    longest_outage: Duration,
+    _folder: TempDir,
+}
+
+impl World {
+    async fn new(settings: &Settings) -> Self {
+        let folder = TempDir::new().unwrap();
+        let server = PostgresServer::create(folder.path(), "data", 5432).unwrap();
+        query(&server.url("postgres"), "CREATE DATABASE home").unwrap();
+        let url = server.url("home");
+        let mut machines = Vec::new();
+        for _ in 0..DAEMONS {
+            let mut machine = Machine::new(settings, &folder, &url).await;
+            machine.start().await;
+            machines.push(machine);
+        }
+        let ports: Vec<u16> = machines.iter().map(|machine| machine.port).collect();
+        let proxy = HaProxy::start(free_port(), &ports).await;
+        let token = machines[0].daemon.as_ref().unwrap().token.clone();
+        let door = Door::new(proxy.url.clone(), token);
+        for number in 1..PERSONAS {
+            door.post("/api/admin/personas", &json!({"id": persona(number)})).await;
+        }
+        Self { server, url, machines, proxy, door, longest_outage: Duration::ZERO, _folder: folder }
+    }
+
+    /// The machine whose daemon holds the home, once it is known.
+    async fn holder(&self) -> usize {
+        let held = "SELECT d.address FROM writer w JOIN daemons d ON d.id = CAST(w.program AS TEXT) WHERE d.state <> 'dead'";
+        within(TAKEOVER, "a daemon holds the home", async || {
+            let address = query(&self.url, held).ok()?.pop()?;
+            self.machines.iter().position(|machine| machine.advertised == address)
+        })
+        .await
+    }
+
+    /// One that stands by and runs.
+    async fn standby(&mut self) -> Option<usize> {
+        let holder = self.holder().await;
+        (0..DAEMONS).find(|place| *place != holder && self.machines[*place].is_running())
+    }
+
+    async fn happen(&mut self, fault: Fault) {
+        let holder = self.holder().await;
+        let began = Instant::now();
+        match fault {
+            Fault::KillHolder => self.machines[holder].kill(),
+            Fault::KillStandby => {
+                if let Some(standby) = self.standby().await {
+                    self.machines[standby].kill();
+                }
+            }
+            Fault::StopHolder => {
+                self.machines[holder].signal("TERM");
+                let daemon = self.machines[holder].daemon.as_mut().unwrap();
+                assert!(daemon.ended().await, "the daemon stops in good order");
+            }
+            Fault::PauseHolder | Fault::PauseStandby => {
+                let paused = if fault == Fault::PauseHolder { Some(holder) } else { self.standby().await };
+                if let Some(paused) =
+                    paused.filter(|_| self.machines.iter().all(|one| one.paused_at.is_none()))
+                {
+                    self.machines[paused].signal("STOP");
+                    self.machines[paused].paused_at = Some(Instant::now());
+                }
+            }
+            Fault::KillDatabase => {
+                self.server.kill().unwrap();
+                self.server.start().unwrap();
+            }
+            Fault::CutDatabaseLinks => self.machines[holder].to_database.cut(),
+            Fault::CutDaemonLinks => self.machines[holder].from_daemons.cut(),
+            Fault::StallDatabaseLinks | Fault::StallDaemonLinks => {
+                let machine = &self.machines[holder];
+                let link = if fault == Fault::StallDatabaseLinks {
+                    &machine.to_database
+                } else {
+                    &machine.from_daemons
+                };
+                link.stall(true);
+                pause(STALL).await;
+                link.stall(false);
+            }
+        }
+        self.answers_again(fault).await;
+        let outage = began.elapsed();
+        println!("{fault:?}: the home answered after {outage:?}");
+        self.longest_outage = self.longest_outage.max(outage);
+    }
+
+    /// Waits until a message is taken.
+    async fn answers_again(&self, fault: Fault) {
+        within(TAKEOVER, &format!("the home answers after {fault:?}"), async || {
+            let body = json!({"content": "is anybody there?", "user_id": "watcher"});
+            let request = self.door.request(reqwest::Method::POST, "/api/chat/send").json(&body);
+            let answered = crate::owner_api::answer(request.timeout(Duration::from_secs(3))).await;
+            answered.is_ok_and(|answer| answer.status == 202).then_some(())
+        })
+        .await;
+    }
+
+    /// Does what a supervisor and time do: daemons that ended are started again, paused ones go on.
+    async fn mend(&mut self) {
+        let holder = self.holder().await;
+        for place in 0..DAEMONS {
+            let machine = &mut self.machines[place];
+            match machine.paused_at {
+                Some(paused_at) if paused_at.elapsed() >= PAUSE => machine.resume(place != holder).await,
+                Some(_) => continue,
+                None => {}
+            }
+            if !machine.is_running() {
+                machine.start().await;
+            }
+        }
+    }
+
+    async fn all_machines_run(&mut self) {
+        while self.machines.iter().any(|machine| machine.paused_at.is_some()) {
+            pause(Duration::from_millis(200)).await;
+            self.mend().await;
+        }
+        self.mend().await;
+    }
+}
+
+fn persona(number: usize) -> String {
+    if number == 0 { "default".to_owned() } else { format!("persona-{number}") }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
+    let model = scripts::remembering_model().await;
+    let settings = Settings::talking_to(&model).key("session.idle", "300ms");
+    let seed = variable("ECHOVESSEL_SOAK_SEED").unwrap_or(7);
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut world = World::new(&settings).await;
+    let door = Arc::new(RwLock::new(world.door.clone()));
+    let enough = CancellationToken::new();
+    let users = 4 * PERSONAS;
+    let clients: Vec<Client> =
+        (0..users).map(|n| Client::start_with(n, seed, persona(n % PERSONAS), &door, &enough)).collect();
+    let faults: Vec<Fault> = match variable("ECHOVESSEL_SOAK_ROUNDS") {
+        None => FAULTS.to_vec(),
+        Some(rounds) => (0..rounds).map(|_| FAULTS[random.random_range(0..FAULTS.len())]).collect(),
+    };
+    for fault in faults {
+        pause(Duration::from_millis(random.random_range(200..1_500))).await;
+        world.happen(fault).await;
+        world.mend().await;
+    }
+    world.all_machines_run().await;
+    enough.cancel();
+    let mut sent = Vec::new();
+    for (number, client) in clients.into_iter().enumerate() {
+        let door = world.door.of_persona(&persona(number % PERSONAS));
+        sent.push((door, client.user.clone(), client.end().await));
+    }
+    let acknowledged: usize = sent.iter().map(|(_, _, sent)| sent.acknowledged.len()).sum();
+    println!("seed {seed}: {acknowledged} messages acknowledged, longest outage {:?}", world.longest_outage);
+    assert!(acknowledged > 200, "{acknowledged} messages prove nothing");
+    for (door, user, sent) in &sent {
+        all_work_finishes(door, user).await;
+        let history = door.history(user).await;
+        every_message_is_there_once(sent, &history);
+        every_turn_is_answered_once(&history);
+        every_session_is_remembered_once(door, user, &history).await;
+    }
+    let holder = world.holder().await;
+    drop(world.proxy);
+    for machine in &mut world.machines {
+        let mut daemon = machine.daemon.take().unwrap();
+        daemon.signal("TERM");
+        assert!(daemon.ended().await);
+    }
+    nothing_is_orphaned(&world.machines[holder].home, &world.machines[holder].settings);
+}

@@ -1,0 +1,108 @@
+//! Connections that a test can cut and hold up: a proxy on a socket of its own.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// What happens to the bytes of a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// Nothing passes. Both ends stay open.
+    is_stalled: bool,
+    /// Grows with each cut, which ends the connections that are there.
+    cuts: u32,
+}
+
+/// A link that passes everything on until it is cut or stalled. Ends when it is dropped.
+pub(super) struct Link {
+    flow: watch::Sender<Flow>,
+    _passing: JoinSet<()>,
+}
+
+impl Link {
+    /// Begins on a socket of the PostgreSQL server in this folder; returns the folder of the new socket too.
+    pub(super) fn to_database(server: &Path) -> (Self, TempDir) {
+        let folder = TempDir::new().unwrap();
+        let (own, theirs) = (socket(folder.path()), socket(server));
+        let listener = UnixListener::bind(own).unwrap();
+        let (flow, flowing) = watch::channel(Flow::default());
+        let mut passing = JoinSet::new();
+        passing.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                let (theirs, flowing) = (theirs.clone(), flowing.clone());
+                connections.spawn(async move {
+                    let Ok(server) = UnixStream::connect(theirs).await else { return };
+                    pass(client.into_split(), server.into_split(), flowing).await;
+                });
+            }
+        });
+        (Self { flow, _passing: passing }, folder)
+    }
+
+    /// Begins on a port of this machine; returns the new port too.
+    pub(super) async fn to_port(port: u16) -> (Self, u16) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let own = listener.local_addr().unwrap().port();
+        let (flow, flowing) = watch::channel(Flow::default());
+        let mut passing = JoinSet::new();
+        passing.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                let flowing = flowing.clone();
+                connections.spawn(async move {
+                    let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await else { return };
+                    pass(client.into_split(), server.into_split(), flowing).await;
+                });
+            }
+        });
+        (Self { flow, _passing: passing }, own)
+    }
+
+    pub(super) fn cut(&self) {
+        self.flow.send_modify(|flow| flow.cuts += 1);
+    }
+
+    pub(super) fn stall(&self, is_stalled: bool) {
+        self.flow.send_modify(|flow| flow.is_stalled = is_stalled);
+    }
+}
+
+fn socket(folder: &Path) -> PathBuf {
+    folder.join(".s.PGSQL.5432")
+}
+
+/// Passes bytes both ways until an end closes or the link is cut.
+async fn pass<R, W>(client: (R, W), server: (R, W), mut flowing: watch::Receiver<Flow>)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let cuts = flowing.borrow().cuts;
+    let (there, back) = (flowing.clone(), flowing.clone());
+    tokio::select! {
+        () = pump(client.0, server.1, there) => {}
+        () = pump(server.0, client.1, back) => {}
+        _cut = flowing.wait_for(|flow| flow.cuts != cuts) => {}
+    }
+}
+
+async fn pump(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut flowing: watch::Receiver<Flow>,
+) {
+    let mut piece = vec![0; 16 * 1024];
+    loop {
+        let Ok(count @ 1..) = from.read(&mut piece).await else { return };
+        if flowing.wait_for(|flow| !flow.is_stalled).await.is_err()
+            || to.write_all(&piece[..count]).await.is_err()
+        {
+            return;
+        }
+    }
+}

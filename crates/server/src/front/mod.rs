@@ -1,0 +1,274 @@
+//! The entrance of a daemon that shares its home with others. Every daemon takes every request: the one that holds the home answers
+//! it, the others pass it on to that one and its answer back. While the home changes hands, requests wait.
+
+mod delivery;
+mod passed_on;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody as _, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::HeaderValue;
+use axum::http::header::{EXPECT, InvalidHeaderValue};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::middleware::from_fn;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
+use memory::ports::Clock;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use crate::admin::import_pipeline;
+use crate::auth::Tokens;
+use crate::auth::client::Peer;
+use crate::chat::events;
+use crate::problem::{self, Problem};
+use crate::respond::OkResponse;
+use delivery::{Carrier, Undelivered};
+use passed_on::Sender;
+
+/// Time for which a request waits for a daemon that holds the home. One that fell silent is replaced in twenty seconds.
+const HOLDER_WAIT_MAX: Duration = Duration::from_secs(30);
+/// Pause after which a holder that took no connection is tried again.
+const REST: Duration = Duration::from_millis(500);
+/// Largest body that is kept until its request is answered, in bytes, so that it can be sent again. Larger ones are sent once.
+const KEPT_BODY_MAX: usize = 1024 * 1024;
+/// Bytes of all kept bodies.
+const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Time that a body to be kept may take.
+const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+/// `Retry-After` of a request that could not be passed on, in seconds.
+const RETRY_SECONDS: u64 = 5;
+
+/// Paths whose streams have no end of their own.
+const ENDLESS: [&str; 2] = [events::PATH, import_pipeline::EVENTS_PATH];
+
+/// The daemon that answers requests of a shared home.
+#[derive(Clone)]
+pub enum Answering {
+    /// None: the home changes hands.
+    Nobody,
+    /// The one at this URL.
+    Elsewhere(String),
+    Here(Router),
+}
+
+/// The dependencies of an entrance.
+pub struct FrontParts {
+    pub answering: watch::Receiver<Answering>,
+    /// By which daemons of the home trust requests of one another: visible ASCII.
+    pub secret: String,
+    /// Tokens of the owner, who can stop this daemon by its own socket.
+    pub tokens: Arc<Tokens>,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Why an entrance could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum FrontError {
+    #[error("no HTTP client can be made: {0}")]
+    Client(#[from] reqwest::Error),
+    #[error("the secret that the daemons of this home share is damaged: {0}")]
+    Secret(#[from] InvalidHeaderValue),
+}
+
+struct Front {
+    answering: watch::Receiver<Answering>,
+    secret: HeaderValue,
+    tokens: Arc<Tokens>,
+    clock: Arc<dyn Clock>,
+    carrier: Carrier,
+    kept_bytes: Arc<Semaphore>,
+    shutdown: CancellationToken,
+}
+
+/// The entrance. Cancels `shutdown` when the owner asks this daemon to stop.
+///
+/// # Errors
+/// If no HTTP client can be made, or the secret fits into no header.
+pub fn front(parts: FrontParts, shutdown: CancellationToken) -> Result<Router, FrontError> {
+    let mut secret = HeaderValue::try_from(parts.secret)?;
+    secret.set_sensitive(true);
+    let front = Front {
+        carrier: Carrier::new(secret.clone())?,
+        answering: parts.answering,
+        secret,
+        tokens: parts.tokens,
+        clock: parts.clock,
+        kept_bytes: Arc::new(Semaphore::new(KEPT_BYTES_MAX)),
+        shutdown,
+    };
+    Ok(Router::new().fallback(answer).layer(from_fn(problem::use_openai_shape)).with_state(Arc::new(front)))
+}
+
+async fn answer(State(front): State<Arc<Front>>, mut request: Request) -> Response {
+    let sender = passed_on::take_sender(&mut request, &front.secret);
+    let here = match &*front.answering.borrow() {
+        Answering::Here(router) => Some(router.clone()),
+        _ => None,
+    };
+    if let Some(router) = here {
+        return run(router, request).await;
+    }
+    match request.uri().path() {
+        "/health" => OkResponse::json().into_response(),
+        "/ready" => front.is_ready().into_response(),
+        "/api/admin/stop" if front.is_order_to_stop(&request) => {
+            tracing::info!("shutdown requested");
+            front.shutdown.cancel();
+            (StatusCode::ACCEPTED, OkResponse::json()).into_response()
+        }
+        _ => front.pass_on(sender, request).await.unwrap_or_else(IntoResponse::into_response),
+    }
+}
+
+async fn run(router: Router, request: Request) -> Response {
+    let Ok(response) = router.oneshot(request).await;
+    response
+}
+
+impl Front {
+    fn is_ready(&self) -> (StatusCode, axum::Json<OkResponse>) {
+        match &*self.answering.borrow() {
+            Answering::Nobody => (StatusCode::SERVICE_UNAVAILABLE, OkResponse::not_ok()),
+            _ => (StatusCode::OK, OkResponse::json()),
+        }
+    }
+
+    /// True for the owner's command on this machine, which means this daemon and no other.
+    fn is_order_to_stop(&self, request: &Request) -> bool {
+        let is_at_home = request.extensions().get::<Peer>().is_some_and(|peer| peer.is_at_home);
+        is_at_home && request.method() == Method::POST && self.tokens.is_owners(request.headers())
+    }
+
+    /// Has the holder answer. What it can't have begun is asked again, of the next holder too.
+    async fn pass_on(&self, sender: Sender, request: Request) -> Result<Response, Problem> {
+        let (mut head, body) = request.into_parts();
+        // The body is asked for here already.
+        head.headers.remove(EXPECT);
+        let mut body = self.keep(body).await?;
+        let mut answering = self.answering.clone();
+        let waited = self.clock.sleep(HOLDER_WAIT_MAX);
+        tokio::pin!(waited);
+        loop {
+            let current = answering.borrow_and_update().clone();
+            let mut rest = None;
+            match current {
+                Answering::Here(router) => {
+                    return Ok(run(router, Request::from_parts(head, body.take())).await);
+                }
+                // One daemon passes it on. What comes from another waits until this one has the home.
+                Answering::Elsewhere(url) if sender.is_client() => {
+                    let sent = tokio::select! {
+                        sent = self.carrier.send(&url, &sender, &head, body.take()) => sent,
+                        () = self.gone(&url) => Err(Undelivered::Unknown),
+                    };
+                    match sent {
+                        Ok(response) => return Ok(self.end_with_holder(&url, &head, response)),
+                        Err(Undelivered::Unknown) if !is_repeatable(&head.method) => return Err(lost()),
+                        Err(_) if !body.is_kept() => return Err(lost()),
+                        Err(_) => rest = Some(self.clock.sleep(REST)),
+                    }
+                }
+                Answering::Elsewhere(_) | Answering::Nobody => {}
+            }
+            let rested = async {
+                match rest {
+                    Some(rest) => rest.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = answering.changed() => changed.map_err(|_| nobody())?,
+                () = rested => {}
+                () = &mut waited => return Err(nobody()),
+                () = self.shutdown.cancelled() => return Err(nobody()),
+            }
+        }
+    }
+
+    /// Reads a small body to its end.
+    async fn keep(&self, body: Body) -> Result<SentBody, Problem> {
+        let length = body.size_hint().exact().and_then(|length| usize::try_from(length).ok());
+        let Some(length) = length.filter(|length| *length <= KEPT_BODY_MAX) else {
+            return Ok(SentBody::Once(Some(body)));
+        };
+        let room = u32::try_from(length).map(|length| self.kept_bytes.clone().try_acquire_many_owned(length));
+        let Ok(Ok(room)) = room else { return Ok(SentBody::Once(Some(body))) };
+        let bytes = tokio::select! {
+            bytes = to_bytes(body, KEPT_BODY_MAX) => bytes,
+            () = self.clock.sleep(BODY_TIME_MAX) => {
+                let detail = "the body did not arrive in time; nothing was changed";
+                return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
+            }
+        };
+        let cut_off = |_| Problem::bad_request("the body could not be read to its end; nothing was changed");
+        Ok(SentBody::Kept { bytes: bytes.map_err(cut_off)?, _room: room })
+    }
+
+    /// Ends an answer that goes on when its daemon no longer holds the home, and an endless one when this daemon stops.
+    fn end_with_holder(&self, url: &str, head: &Parts, response: Response) -> Response {
+        let is_endless = ENDLESS.contains(&head.uri.path());
+        let (gone, shutdown) = (self.gone(url), self.shutdown.clone());
+        let ended = Box::pin(async move {
+            tokio::select! {
+                () = gone => {}
+                () = shutdown.cancelled(), if is_endless => {}
+            }
+        });
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
+    }
+
+    /// Returns when the daemon there no longer holds the home.
+    fn gone(&self, url: &str) -> impl Future<Output = ()> + Send + 'static {
+        let (mut answering, url) = (self.answering.clone(), url.to_owned());
+        async move {
+            let is_gone = |now: &Answering| !matches!(now, Answering::Elsewhere(holder) if *holder == url);
+            // Without a sender this process ends.
+            let _ = answering.wait_for(is_gone).await;
+        }
+    }
+}
+
+/// The body of a request that is passed on.
+pub(super) enum SentBody {
+    /// It can be sent again.
+    Kept {
+        bytes: Bytes,
+        _room: OwnedSemaphorePermit,
+    },
+    Once(Option<Body>),
+}
+
+impl SentBody {
+    fn take(&mut self) -> Body {
+        match self {
+            Self::Kept { bytes, .. } => Body::from(bytes.clone()),
+            Self::Once(body) => body.take().unwrap_or_default(),
+        }
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept { .. })
+    }
+}
+
+/// True if the request may be done twice.
+fn is_repeatable(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+fn nobody() -> Problem {
+    let detail = "no daemon answers for this home at the moment; nothing was changed, try again";
+    Problem::unavailable(detail).with_code("no_holder").with_retry_after(RETRY_SECONDS)
+}
+
+fn lost() -> Problem {
+    let detail = "the daemon that answers for this home was lost meanwhile; what was asked may have been done: look before \
+                  you repeat it";
+    Problem::new(StatusCode::BAD_GATEWAY, detail).with_code("holder_lost").with_retry_after(RETRY_SECONDS)
+}

@@ -1,0 +1,101 @@
+//! What a daemon says of a request that it passes on: that it is one of the home, and who the client is.
+
+use std::net::SocketAddr;
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use subtle::ConstantTimeEq as _;
+
+use crate::auth::client::Peer;
+
+/// The secret that all daemons of a home share.
+const SECRET: HeaderName = HeaderName::from_static("echovessel-daemon");
+/// The client's address and port.
+const CLIENT: HeaderName = HeaderName::from_static("echovessel-client");
+/// Present if so little room is left that the connection answers only the owner.
+const FOR_OWNER: HeaderName = HeaderName::from_static("echovessel-for-owner");
+
+/// The sender of a request.
+pub(super) struct Sender {
+    peer: Option<Peer>,
+    /// True for another daemon of the home.
+    is_daemon: bool,
+}
+
+impl Sender {
+    pub(super) fn is_client(&self) -> bool {
+        !self.is_daemon
+    }
+
+    /// Says to another daemon who asks.
+    pub(super) fn write(&self, headers: &mut HeaderMap, secret: &HeaderValue) {
+        headers.insert(SECRET, secret.clone());
+        let Some(peer) = self.peer else { return };
+        if let Ok(address) = HeaderValue::try_from(peer.address.to_string()) {
+            headers.insert(CLIENT, address);
+        }
+        // Commands of this machine's owner have room of their own.
+        if peer.is_for_owner && !peer.is_at_home {
+            headers.insert(FOR_OWNER, HeaderValue::from_static("1"));
+        }
+    }
+}
+
+/// Finds out who sent a request. Another daemon is believed who its client is; what clients say of it is removed.
+pub(super) fn take_sender(request: &mut Request, secret: &HeaderValue) -> Sender {
+    let headers = request.headers_mut();
+    let (given, client, for_owner) =
+        (headers.remove(SECRET), headers.remove(CLIENT), headers.remove(FOR_OWNER));
+    let is_daemon = given.is_some_and(|given| given.as_bytes().ct_eq(secret.as_bytes()).into());
+    if is_daemon {
+        let address = client.and_then(|client| client.to_str().ok()?.parse::<SocketAddr>().ok());
+        match address {
+            Some(address) => {
+                let peer = Peer { address, is_for_owner: for_owner.is_some(), is_at_home: false };
+                request.extensions_mut().insert(peer);
+            }
+            None => drop(request.extensions_mut().remove::<Peer>()),
+        }
+    }
+    Sender { peer: request.extensions().get::<Peer>().copied(), is_daemon }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    fn peer(address: &str) -> Peer {
+        Peer { address: address.parse().unwrap(), is_for_owner: false, is_at_home: false }
+    }
+
+    /// The request as the next daemon gets it.
+    fn passed_on(sender: &Sender, secret: &str) -> Request {
+        let mut request = Request::new(Body::empty());
+        sender.write(request.headers_mut(), &HeaderValue::try_from(secret).unwrap());
+        request.extensions_mut().insert(peer("10.0.0.2:7777"));
+        request
+    }
+
+    #[test]
+    fn a_daemon_is_believed_who_its_client_is() {
+        let secret = HeaderValue::from_static("shared");
+        for address in ["192.0.2.7:555", "[2001:db8::1]:80"] {
+            let sender = Sender { peer: Some(peer(address)), is_daemon: false };
+            let mut request = passed_on(&sender, "shared");
+            assert!(!take_sender(&mut request, &secret).is_client());
+            assert_eq!(request.extensions().get::<Peer>().unwrap().address.to_string(), address);
+            assert!(request.headers().is_empty(), "{:?}", request.headers());
+        }
+    }
+
+    #[test]
+    fn a_client_is_not_believed() {
+        let sender = Sender { peer: Some(peer("127.0.0.1:1")), is_daemon: false };
+        let mut request = passed_on(&sender, "guessed");
+        assert!(take_sender(&mut request, &HeaderValue::from_static("shared")).is_client());
+        assert_eq!(request.extensions().get::<Peer>().unwrap().address.to_string(), "10.0.0.2:7777");
+        assert!(request.headers().is_empty(), "{:?}", request.headers());
+    }
+}

@@ -1,0 +1,1 @@
+-- On a server several daemons share a home, and are listed from here on. A file has one.

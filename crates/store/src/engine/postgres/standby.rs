@@ -1,0 +1,148 @@
+//! A daemon that stands by: another one holds the home, and this one learns when it can be taken.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use memory::ports::StoreError;
+use tokio::sync::watch;
+
+use super::ServerAddress;
+use super::daemons::{DaemonNotes, NOTED_EVERY, NewDaemon, SILENCE_MAX, has_daemons, insert};
+use super::holder::has_ended;
+use crate::engine::failure::Failure;
+use crate::engine::sql::{Connection, Error, OptionalExtension as _, Result};
+use crate::engine::writer::no_thread;
+
+/// Time between two looks of a daemon that stands by. A home that was let go waits for it that long.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Time for which a daemon must have reached the server without a gap before it believes that another one is silent. After an outage
+/// of the server every daemon has been silent.
+const CONTACT_MIN: Duration = NOTED_EVERY.saturating_mul(2);
+
+/// State of a home that another program holds, for a daemon that stands by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The address of the daemon that holds the home; `None` for a program that takes no requests.
+    Held(Option<String>),
+    /// The home can be taken.
+    Free,
+    /// This daemon was silent for too long, and counts as dead. It must not go on.
+    Lost,
+}
+
+/// A daemon that stands by until it is dropped. On a connection and a thread of its own.
+pub struct Standby {
+    standing: watch::Receiver<Standing>,
+    ended: Sender<()>,
+    watching: JoinHandle<()>,
+}
+
+impl Standby {
+    /// Begins for a home that another program holds.
+    ///
+    /// # Errors
+    /// [`StoreError::Unusable`] if the server can't be reached, or if the holder is of a version that shares no home.
+    pub fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Self, StoreError> {
+        let (address, daemon) = (address.clone(), daemon.clone());
+        // The driver blocks, which a thread of the async runtime must not.
+        let started = thread::spawn(move || start(&address, &daemon)).join();
+        started.map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
+    }
+
+    /// The home's state, as it was seen half a second ago at most.
+    pub fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.clone()
+    }
+
+    /// Leaves the list of daemons. Blocks until the server has answered.
+    pub fn leave(self) {
+        // The thread has ended already if the daemon is lost.
+        let _ = self.ended.send(());
+        let _ = self.watching.join();
+    }
+}
+
+fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreError> {
+    let failed = |error: Error| Failure::from(error).of_write();
+    let server = address.connect()?;
+    server.limit_answers(SILENCE_MAX).map_err(failed)?;
+    let connection = Connection::Postgres(Box::new(server));
+    if !has_daemons(&connection).map_err(failed)? {
+        return Err(address.in_use());
+    }
+    insert(&connection, daemon).map_err(failed)?;
+    let mut watcher = Watcher { notes: DaemonNotes::of(daemon), connection, reached_since: Instant::now() };
+    let first = watcher.look().map_err(failed)?;
+    let (sender, standing) = watch::channel(first);
+    let (ended, is_ended) = channel::<()>();
+    let body = move || {
+        let mut noted_at = Instant::now();
+        loop {
+            match is_ended.recv_timeout(LOOK_EVERY) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(()) => return watcher.leave(),
+            }
+            let is_due = noted_at.elapsed() >= NOTED_EVERY;
+            if is_due {
+                noted_at = Instant::now();
+            }
+            match watcher.notice(is_due) {
+                Ok(seen) => {
+                    sender.send_if_modified(|standing| std::mem::replace(standing, seen.clone()) != seen);
+                    if seen == Standing::Lost {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    watcher.reached_since = Instant::now();
+                    tracing::warn!("the database server did not answer: {error}");
+                }
+            }
+        }
+    };
+    let watching = thread::Builder::new().name("store-standby".to_owned()).spawn(body).map_err(no_thread)?;
+    Ok(Standby { standing, ended, watching })
+}
+
+struct Watcher {
+    notes: DaemonNotes,
+    connection: Connection,
+    /// Since then the server has answered every time.
+    reached_since: Instant,
+}
+
+impl Watcher {
+    fn notice(&mut self, is_note_due: bool) -> Result<Standing> {
+        self.connection.reconnect_if_lost()?;
+        if is_note_due && !self.notes.write(&self.connection)? {
+            return Ok(Standing::Lost);
+        }
+        self.look()
+    }
+
+    /// Looks who holds the home, without locking anything.
+    fn look(&self) -> Result<Standing> {
+        let holder = "
+            SELECT d.address, w.process, w.seen_at > clock_timestamp() - make_interval(secs => ?1)
+            FROM writer w LEFT JOIN daemons d ON d.id = CAST(w.program AS TEXT)
+            WHERE w.number = 1 AND w.program IS NOT NULL";
+        let row: Option<(Option<String>, Option<String>, bool)> = self
+            .connection
+            .query_row(holder, [SILENCE_MAX.as_secs_f64()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        Ok(match row {
+            None => Standing::Free,
+            Some((_, Some(process), _)) if has_ended(&process) => Standing::Free,
+            Some((_, _, false)) if self.reached_since.elapsed() >= CONTACT_MIN => Standing::Free,
+            Some((address, _, _)) => Standing::Held(address),
+        })
+    }
+
+    fn leave(&self) {
+        // It is marked as dead later if the server does not answer now.
+        let leave = "DELETE FROM daemons WHERE id = ?1 AND state <> 'dead'";
+        let _ = self.connection.execute(leave, [&self.notes.id]);
+    }
+}
