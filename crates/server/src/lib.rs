@@ -41,7 +41,7 @@ pub use admin::voice::VoiceProgram;
 pub use api_docs::openapi;
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
 pub use daemons::{DaemonState, DaemonStatus, Daemons};
-pub use front::{Answering, FrontError, FrontParts, front};
+pub use front::{Answering, Front, FrontError, FrontParts, HomeServer, StandbyHubSocket, join_elsewhere};
 pub use home_socket::{HomeSocket, SocketError, listen_at};
 pub use openai::completions::{CHANNEL_HEADER, TERMINAL_CHANNEL};
 pub use router::{api_paths, router};

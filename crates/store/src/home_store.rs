@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use memory::Scope;
 use memory::ports::StoreError;
+use tokio::sync::watch;
 
 use crate::corrections::changes_by_word::ChangesByWord;
 use crate::engine::failure::Failure;
@@ -31,6 +32,8 @@ pub struct HomeStore {
     readers: Readers,
     /// Of a home on a server that this program writes.
     presence: Mutex<Option<PresenceNotes>>,
+    /// True when another program has taken the home; never for a file.
+    taken_over: watch::Sender<bool>,
     /// Held while a server removes what it still holds of erased words.
     pub(crate) clearing: tokio::sync::Mutex<()>,
     pub(crate) frequencies: Arc<Frequencies>,
@@ -50,7 +53,8 @@ impl HomeStore {
             (0..options.readers.max(1)).map(|_| connection::open_for_reading(path, &options).map(Into::into));
         let readers = Readers::start(reading.collect::<Result<_, _>>()?)?;
         let frequencies = Arc::new(Frequencies::default());
-        let writer = Writer::start(writing.into(), Arc::clone(&frequencies))?;
+        let taken_over = watch::Sender::new(false);
+        let writer = Writer::start(writing.into(), Arc::clone(&frequencies), taken_over.clone())?;
         let changes_by_word = Arc::default();
         Ok(Self {
             path: path.to_owned(),
@@ -58,6 +62,7 @@ impl HomeStore {
             writer,
             readers,
             presence: Mutex::default(),
+            taken_over,
             clearing: tokio::sync::Mutex::default(),
             options,
             frequencies,
@@ -105,15 +110,8 @@ impl HomeStore {
 
     /// Returns when another program has taken the home, after which every write fails. Never for a file.
     pub async fn taken_over(&self) {
-        let is_replaced = {
-            let presence = self.presence.lock().unwrap_or_else(PoisonError::into_inner);
-            presence.as_ref().map(PresenceNotes::is_replaced)
-        };
-        let Some(mut is_replaced) = is_replaced else { return std::future::pending().await };
-        if is_replaced.wait_for(|is_replaced| *is_replaced).await.is_err() {
-            // The store was closed.
-            std::future::pending().await
-        }
+        // The sender lives as long as this store.
+        let _ = self.taken_over.subscribe().wait_for(|taken_over| *taken_over).await;
     }
 
     /// The daemons that share the home, in the order in which they started; none for a file.
@@ -164,21 +162,24 @@ impl HomeStore {
         };
         let connect = |_| Ok(Connection::Postgres(Box::new(limited(address.connect()?)?)));
         let writing = limited(writing)?;
+        let taken_over = watch::Sender::new(false);
         let presence = writing.program().map(|program| {
             let server = limited(address.connect()?)?;
-            PresenceNotes::start(server, &program, daemon)
+            PresenceNotes::start(server, &program, daemon, taken_over.clone())
         });
         let presence = presence.transpose()?;
         let reading = (0..options.readers.max(1)).map(connect);
         let readers = Readers::start(reading.collect::<Result<_, StoreError>>()?)?;
         let frequencies = Arc::new(Frequencies::default());
-        let writer = Writer::start(Connection::Postgres(Box::new(writing)), Arc::clone(&frequencies))?;
+        let connection = Connection::Postgres(Box::new(writing));
+        let writer = Writer::start(connection, Arc::clone(&frequencies), taken_over.clone())?;
         Ok(Self {
             path: PathBuf::new(),
             address: Some(address.clone()),
             writer,
             readers,
             presence: Mutex::new(presence),
+            taken_over,
             clearing: tokio::sync::Mutex::default(),
             options,
             frequencies,

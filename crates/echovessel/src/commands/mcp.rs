@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail};
 use hub::InstanceId;
 use memory::ports::Clock as _;
 use server::mcp::{HubSocket, Speaker, ToolContext, serve_stream};
+use store::{HomeDatabase, home_state};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::run::open_hub_socket;
 use crate::cli::Mcp;
 use crate::config::Config;
+use crate::database::home_database;
 use crate::home::{Home, HomeInUse, HomeLock};
 use crate::lifecycle;
 use crate::outbound;
@@ -29,6 +31,8 @@ use crate::wiring::{Services, wire};
 const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
 /// Pause between two checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// The same where a database server is asked.
+const LOOK_ELSEWHERE_AGAIN: Duration = Duration::from_millis(500);
 /// Buffer for one message on its way within the process.
 const PIPE_BYTES: usize = 256 * 1024;
 
@@ -77,10 +81,21 @@ async fn join(
     let began = clock.now();
     loop {
         match home.lock() {
-            Ok(lock) => {
-                let owned = owner.insert(HostHome::open(config, home, lock).await?);
-                return Ok(owned.connect(instance));
-            }
+            Ok(lock) => match elsewhere(config, home, instance).await? {
+                Elsewhere::Nobody => {
+                    let owned = owner.insert(HostHome::open(config, home, lock).await?);
+                    return Ok(owned.connect(instance));
+                }
+                Elsewhere::Holder(reader, writer) => return Ok((reader, writer)),
+                Elsewhere::Waiting => {
+                    drop(lock);
+                    if clock.now().duration_since(began).unsigned_abs() > OWNER_TIME_MAX {
+                        bail!("no daemon of this home has taken it for 30 s; nothing was changed");
+                    }
+                    clock.sleep(LOOK_ELSEWHERE_AGAIN).await;
+                    continue;
+                }
+            },
             Err(error) if !error.is::<HomeInUse>() => return Err(error),
             Err(error) => {
                 if let Ok(stream) = server::mcp::join(&home.hub_socket(), instance).await {
@@ -95,6 +110,32 @@ async fn join(
         }
         clock.sleep(LOOK_AGAIN).await;
     }
+}
+
+/// The daemons of a home on other machines.
+enum Elsewhere {
+    /// There are none: this process may take the home.
+    Nobody,
+    /// A connection with the one that holds the home.
+    Holder(Reader, Writer),
+    /// One of them is about to take the home.
+    Waiting,
+}
+
+/// Looks for daemons on other machines, where the memory is on a server that they can share.
+async fn elsewhere(config: &Config, home: &Home, instance: Option<&InstanceId>) -> anyhow::Result<Elsewhere> {
+    let HomeDatabase::Server(address) = home_database(config, home)? else { return Ok(Elsewhere::Nobody) };
+    let state = tokio::task::spawn_blocking(move || home_state(&address)).await??;
+    let holder = state.holder.zip(state.access);
+    let joined = match &holder {
+        Some((url, access)) => server::join_elsewhere(url, &access.secret, instance).await.ok(),
+        None => None,
+    };
+    Ok(match joined {
+        Some((reader, writer)) => Elsewhere::Holder(Box::new(reader), Box::new(writer)),
+        None if holder.is_some() || state.has_daemons => Elsewhere::Waiting,
+        None => Elsewhere::Nobody,
+    })
 }
 
 /// The home, held by this process.

@@ -5,6 +5,7 @@
 //! random choices.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
@@ -76,6 +77,19 @@ async fn nothing_acknowledged_is_lost_and_nothing_is_doubled() {
     nothing_is_orphaned(&home, &settings);
 }
 
+/// How a client talks.
+#[derive(Clone)]
+pub(crate) struct Pace {
+    /// The persona that it talks with.
+    pub(crate) persona: String,
+    /// Milliseconds between two lines.
+    pub(crate) between: Range<u64>,
+    /// Share of the lines after which there is a silence that ends the session.
+    pub(crate) silences: f64,
+    /// Milliseconds of such a silence.
+    pub(crate) silence: u64,
+}
+
 /// Somebody who talks without end, whatever happens to the daemon.
 pub(crate) struct Client {
     pub(crate) user: String,
@@ -85,19 +99,19 @@ pub(crate) struct Client {
 
 impl Client {
     fn start(number: usize, seed: u64, door: &Arc<RwLock<Door>>, enough: &CancellationToken) -> Self {
-        Self::start_with(number, seed, "default".to_owned(), door, enough)
+        let pace = Pace { persona: "default".to_owned(), between: 5..80, silences: 0.2, silence: 500 };
+        Self::start_with(number, seed, pace, door, enough)
     }
 
-    /// Talks with this persona.
     pub(crate) fn start_with(
         number: usize,
         seed: u64,
-        persona: String,
+        pace: Pace,
         door: &Arc<RwLock<Door>>,
         enough: &CancellationToken,
     ) -> Self {
         let (user, sent) = (format!("user-{number}"), Arc::<Mutex<Sent>>::default());
-        let talk = talk(number, seed, persona, door.clone(), enough.clone(), sent.clone());
+        let talk = talk(number, seed, pace, door.clone(), enough.clone(), sent.clone());
         Self { user, sent, talking: tokio::spawn(talk) }
     }
 
@@ -110,7 +124,7 @@ impl Client {
 async fn talk(
     number: usize,
     seed: u64,
-    persona: String,
+    pace: Pace,
     door: Arc<RwLock<Door>>,
     enough: CancellationToken,
     sent: Arc<Mutex<Sent>>,
@@ -127,17 +141,18 @@ async fn talk(
         // Every third one is an OpenAI client.
         let (path, body) = if number.is_multiple_of(3) {
             let mut body = completion(&user, &text);
-            body["model"] = json!(persona);
+            body["model"] = json!(pace.persona);
             ("/v1/chat/completions", body)
         } else {
-            ("/api/chat/send", json!({"content": text, "user_id": user, "persona_id": persona}))
+            ("/api/chat/send", json!({"content": text, "user_id": user, "persona_id": pace.persona}))
         };
         let answered = answer(door.request(Method::POST, path).json(&body)).await;
         if answered.is_ok_and(|answer| matches!(answer.status, 200 | 202)) {
             sent.lock().unwrap().acknowledged.insert(text);
         }
         // Now and then a silence that ends the session.
-        let silence = if random.random_bool(0.2) { 500 } else { random.random_range(5..80) };
+        let is_silence = random.random_bool(pace.silences);
+        let silence = if is_silence { pace.silence } else { random.random_range(pace.between.clone()) };
         pause(Duration::from_millis(silence)).await;
     }
 }

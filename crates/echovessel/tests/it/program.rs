@@ -79,7 +79,7 @@ impl Drop for Program {
     }
 }
 
-fn remember(program: &mut Program, number: usize) {
+pub(crate) fn remember(program: &mut Program, number: usize) {
     let arguments = json!({"granularity": "significant", "date": "2026-04-01", "slug": format!("event{number}"),
                            "content": format!("# An event\n\nfact {number} end\n")});
     assert_eq!(program.call("memory_create", &arguments)["success"], true);

@@ -26,6 +26,11 @@ pub(crate) fn address_of<B>(request: &Request<B>, behind_proxy: bool) -> IpAddr 
     forwarded.or(peer).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical()
 }
 
+/// True for the paths that say whether the program lives. They are never refused because it is busy.
+pub(crate) fn is_sign_of_life(path: &str) -> bool {
+    matches!(path, "/health" | "/ready")
+}
+
 /// The address as far as it names one client: a whole IPv6 /64 belongs to one.
 pub(crate) fn client_of(address: IpAddr) -> IpAddr {
     match address {

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::client::forwarded_host;
+use super::client::{forwarded_host, is_sign_of_life};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -15,11 +15,15 @@ use crate::state::App;
 const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 /// Lets requests pass whose Host is one of [`LOCAL`] or in `allowed_hosts`. A request without exactly one Host, or
-/// whose target names another host, is refused.
+/// whose target names another host, is refused; one without Host may ask whether the program lives.
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let settings = app.parts.settings.load();
     let allowed = &settings.allowed_hosts;
-    let named = host_of(request.headers()).is_some_and(|host| is_allowed(host, allowed));
+    let named = match host_of(request.headers()) {
+        Some(host) => is_allowed(host, allowed),
+        // Health checks of proxies speak HTTP/1.0 and name no host. A browser always does.
+        None => !request.headers().contains_key(HOST) && is_sign_of_life(request.uri().path()),
+    };
     // What the browser asked a proxy for is as good as the Host that the proxy sends on.
     let forwarded = forwarded_host(request.headers(), app.parts.settings.load().behind_proxy);
     let named = named && forwarded.is_none_or(|host| is_allowed(host, allowed));

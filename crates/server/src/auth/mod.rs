@@ -245,7 +245,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     let is_for_owner = request.extensions().get::<client::Peer>().is_some_and(|peer| peer.is_for_owner);
     let identity = identify(app, head, allowance).await?;
     let is_owner = identity.principal.as_ref().is_some_and(Principal::is_owner);
-    if is_for_owner && !(is_owner || is_sign_of_life(path) || path == login::PATH) {
+    if is_for_owner && !(is_owner || client::is_sign_of_life(path) || path == login::PATH) {
         app.runtime().metrics().refused("connections");
         let detail =
             "too many connections; only the owner is answered. Nothing was changed, try again in a moment";
@@ -277,11 +277,6 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     Ok(identity.renewed_cookie)
 }
 
-/// Probes of whether the program lives get no refusal because it is busy.
-fn is_sign_of_life(path: &str) -> bool {
-    matches!(path, "/health" | "/ready")
-}
-
 /// Finds out who asks by the owner's token, a named token or a login, and refuses who guesses too often.
 async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Result<Identity, Problem> {
     let RequestHead { headers, address, .. } = head;
@@ -294,7 +289,7 @@ async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Res
     };
     // Every program of this machine shares the loopback address; there only what costs a hash is counted by it, and guesses.
     if !address.is_loopback() || matches!(look, TokenLookup::Unproven(_)) {
-        if !is_sign_of_life(head.path) {
+        if !client::is_sign_of_life(head.path) {
             app.limits
                 .take_of_address(allowance, client::client_of(address))
                 .map_err(|wait| too_many(app, wait, None, address))?;

@@ -2,8 +2,10 @@
 //! it, the others pass it on to that one and its answer back. While the home changes hands, requests wait.
 
 mod delivery;
+mod hub_socket;
 mod passed_on;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,9 +28,12 @@ use crate::admin::import_pipeline;
 use crate::auth::Tokens;
 use crate::auth::client::Peer;
 use crate::chat::events;
+use crate::home_socket::SocketError;
+use crate::mcp::ToolContext;
 use crate::problem::{self, Problem};
 use crate::respond::OkResponse;
 use delivery::{Carrier, Undelivered};
+pub use hub_socket::{StandbyHubSocket, join_elsewhere};
 use passed_on::Sender;
 
 /// Time for which a request waits for a daemon that holds the home. One that fell silent is replaced in twenty seconds.
@@ -54,7 +59,15 @@ pub enum Answering {
     Nobody,
     /// The one at this URL.
     Elsewhere(String),
-    Here(Router),
+    Here(HomeServer),
+}
+
+/// A server on an open home.
+#[derive(Clone)]
+pub struct HomeServer {
+    pub router: Router,
+    /// The hub's tools, for programs on the machines of other daemons.
+    pub tools: Arc<ToolContext>,
 }
 
 /// The dependencies of an entrance.
@@ -76,7 +89,8 @@ pub enum FrontError {
     Secret(#[from] InvalidHeaderValue),
 }
 
-struct Front {
+/// The entrance of a daemon that shares its home.
+pub struct Front {
     answering: watch::Receiver<Answering>,
     secret: HeaderValue,
     tokens: Arc<Tokens>,
@@ -86,33 +100,51 @@ struct Front {
     shutdown: CancellationToken,
 }
 
-/// The entrance. Cancels `shutdown` when the owner asks this daemon to stop.
-///
-/// # Errors
-/// If no HTTP client can be made, or the secret fits into no header.
-pub fn front(parts: FrontParts, shutdown: CancellationToken) -> Result<Router, FrontError> {
-    let mut secret = HeaderValue::try_from(parts.secret)?;
-    secret.set_sensitive(true);
-    let front = Front {
-        carrier: Carrier::new(secret.clone())?,
-        answering: parts.answering,
-        secret,
-        tokens: parts.tokens,
-        clock: parts.clock,
-        kept_bytes: Arc::new(Semaphore::new(KEPT_BYTES_MAX)),
-        shutdown,
-    };
-    Ok(Router::new().fallback(answer).layer(from_fn(problem::use_openai_shape)).with_state(Arc::new(front)))
+impl Front {
+    /// Cancels `shutdown` when the owner asks this daemon to stop.
+    ///
+    /// # Errors
+    /// If no HTTP client can be made, or the secret fits into no header.
+    pub fn new(parts: FrontParts, shutdown: CancellationToken) -> Result<Arc<Self>, FrontError> {
+        let mut secret = HeaderValue::try_from(parts.secret)?;
+        secret.set_sensitive(true);
+        Ok(Arc::new(Self {
+            carrier: Carrier::new(secret.clone())?,
+            answering: parts.answering,
+            secret,
+            tokens: parts.tokens,
+            clock: parts.clock,
+            kept_bytes: Arc::new(Semaphore::new(KEPT_BYTES_MAX)),
+            shutdown,
+        }))
+    }
+
+    /// Answers every request, by whoever holds the home.
+    pub fn router(self: &Arc<Self>) -> Router {
+        let shape = from_fn(problem::use_openai_shape);
+        Router::new().fallback(answer).layer(shape).with_state(self.clone())
+    }
+
+    /// Listens in the home for programs that speak MCP, and passes their words on.
+    ///
+    /// # Errors
+    /// If the path is too long for a socket, or can't be written.
+    pub fn open_hub_socket(self: &Arc<Self>, path: &Path) -> Result<StandbyHubSocket, SocketError> {
+        StandbyHubSocket::open(path, self.clone())
+    }
 }
 
 async fn answer(State(front): State<Arc<Front>>, mut request: Request) -> Response {
     let sender = passed_on::take_sender(&mut request, &front.secret);
     let here = match &*front.answering.borrow() {
-        Answering::Here(router) => Some(router.clone()),
+        Answering::Here(home) => Some(home.clone()),
         _ => None,
     };
-    if let Some(router) = here {
-        return run(router, request).await;
+    if let Some(home) = here {
+        if request.uri().path() == hub_socket::PATH && !sender.is_client() {
+            return hub_socket::answer(home.tools, request, front.shutdown.clone());
+        }
+        return run(home.router, request).await;
     }
     match request.uri().path() {
         "/health" => OkResponse::json().into_response(),
@@ -158,8 +190,8 @@ impl Front {
             let current = answering.borrow_and_update().clone();
             let mut rest = None;
             match current {
-                Answering::Here(router) => {
-                    return Ok(run(router, Request::from_parts(head, body.take())).await);
+                Answering::Here(home) => {
+                    return Ok(run(home.router, Request::from_parts(head, body.take())).await);
                 }
                 // One daemon passes it on. What comes from another waits until this one has the home.
                 Answering::Elsewhere(url) if sender.is_client() => {

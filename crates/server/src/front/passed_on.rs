@@ -15,7 +15,7 @@ const CLIENT: HeaderName = HeaderName::from_static("echovessel-client");
 /// Present if so little room is left that the connection answers only the owner.
 const FOR_OWNER: HeaderName = HeaderName::from_static("echovessel-for-owner");
 
-/// The sender of a request.
+/// Origin of a request.
 pub(super) struct Sender {
     peer: Option<Peer>,
     /// True for another daemon of the home.
@@ -23,6 +23,11 @@ pub(super) struct Sender {
 }
 
 impl Sender {
+    /// This daemon itself.
+    pub(super) fn own() -> Self {
+        Self { peer: None, is_daemon: false }
+    }
+
     pub(super) fn is_client(&self) -> bool {
         !self.is_daemon
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use hub::InstanceId;
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,10 +36,15 @@ struct Greeting {
 pub async fn join(path: &Path, instance: Option<&InstanceId>) -> std::io::Result<UnixStream> {
     let address = HomeSocket::find(path)?;
     let mut stream = UnixStream::connect(address.path()).await?;
+    stream.write_all(&greeting(instance)?).await?;
+    Ok(stream)
+}
+
+/// The line with which a program says who is speaking.
+pub(crate) fn greeting(instance: Option<&InstanceId>) -> serde_json::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(&Greeting { instance: instance.cloned() })?;
     line.push(b'\n');
-    stream.write_all(&line).await?;
-    Ok(stream)
+    Ok(line)
 }
 
 /// A socket that answers until it is closed.
@@ -98,7 +105,10 @@ async fn listen(
         };
         match accepted {
             Ok((stream, _)) => {
-                tasks.spawn(answer(stream, context.clone(), stop.clone(), abandon.clone()));
+                let (reader, writer) = stream.into_split();
+                let answering =
+                    answer_program(reader, writer, context.clone(), stop.clone(), abandon.clone());
+                tasks.spawn(answering);
             }
             Err(error) => {
                 tracing::warn!("a connection to the MCP socket was refused: {error}");
@@ -108,13 +118,17 @@ async fn listen(
     }
 }
 
-async fn answer(
-    stream: UnixStream,
+/// Answers a program over a stream that begins with its greeting.
+pub(crate) async fn answer_program<R, W>(
+    reader: R,
+    writer: W,
     context: Arc<ToolContext>,
     stop: CancellationToken,
     abandon: CancellationToken,
-) {
-    let (reader, writer) = stream.into_split();
+) where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();
     let mut limited = (&mut reader).take(GREETING_BYTES_MAX);
@@ -148,7 +162,7 @@ struct Ending<R> {
     stop: std::pin::Pin<Box<tokio_util::sync::WaitForCancellationFutureOwned>>,
 }
 
-impl<R: tokio::io::AsyncRead + Unpin> tokio::io::AsyncRead for Ending<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for Ending<R> {
     fn poll_read(
         mut self: std::pin::Pin<&mut Self>,
         context: &mut std::task::Context<'_>,

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use server::{Answering, FrontParts, Site, router, serve_site};
+use server::mcp::ToolContext;
+use server::{Answering, Front, FrontParts, HomeServer, Site, router, serve_site};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -35,7 +36,7 @@ impl Entrance {
             clock: clock.clone(),
         };
         let site = Site {
-            router: server::front(front, shutdown.clone()).unwrap(),
+            router: Front::new(front, shutdown.clone()).unwrap().router(),
             tls: None,
             settings: parts.settings.clone(),
             clock,
@@ -56,7 +57,14 @@ impl Entrance {
 }
 
 fn here(home: &Home) -> Answering {
-    Answering::Here(router(home.parts(), home.shutdown.clone()))
+    let parts = home.parts();
+    let tools = ToolContext {
+        hub: parts.hub.clone(),
+        graph: parts.graph.clone(),
+        runtime: parts.runtime.clone(),
+        access: parts.access.clone(),
+    };
+    Answering::Here(HomeServer { router: router(parts, home.shutdown.clone()), tools: Arc::new(tools) })
 }
 
 fn client() -> reqwest::Client {

@@ -67,6 +67,11 @@ impl Failure {
         }
     }
 
+    /// True if another program has taken the home.
+    pub(crate) fn is_taken_over(&self) -> bool {
+        matches!(self, Self::Statement(Error::InUse))
+    }
+
     /// True if the connection to a server was lost before anything was committed.
     pub(crate) fn is_lost_connection(&self) -> bool {
         matches!(self, Self::Statement(error) if error.is_lost_connection())

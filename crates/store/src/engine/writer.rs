@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use memory::ports::{Corpus, StoreError};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::engine::failure::Failure;
 use crate::engine::queue::{Queue, Slot};
@@ -137,6 +137,7 @@ impl Command {
 struct Commits {
     count: AtomicU64,
     frequencies: Arc<Frequencies>,
+    taken_over: watch::Sender<bool>,
 }
 
 pub(crate) struct Writer {
@@ -147,10 +148,15 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread. When the queue closes it writes what is left, empties the log into the file and ends.
-    /// What was counted of words is let go when words are taken out.
-    pub(crate) fn start(connection: Connection, frequencies: Arc<Frequencies>) -> Result<Self, StoreError> {
+    /// What was counted of words is let go when words are taken out. `taken_over` becomes true when a write fails because another
+    /// program has taken the home.
+    pub(crate) fn start(
+        connection: Connection,
+        frequencies: Arc<Frequencies>,
+        taken_over: watch::Sender<bool>,
+    ) -> Result<Self, StoreError> {
         let queue = Arc::new(Queue::new());
-        let commits = Arc::new(Commits { count: AtomicU64::new(0), frequencies });
+        let commits = Arc::new(Commits { count: AtomicU64::new(0), frequencies, taken_over });
         let (done, finished) = oneshot::channel();
         let (work, count) = (Arc::clone(&queue), Arc::clone(&commits));
         let body = move || {
@@ -327,6 +333,10 @@ fn commit(
     });
     match &outcome {
         Ok(_) => _ = commits.count.fetch_add(1, Ordering::Relaxed),
+        Err(failure) if failure.is_taken_over() => {
+            commits.taken_over.send_replace(true);
+            connection.roll_back()?;
+        }
         // SQLite rolls some failures back by itself.
         Err(_) if !connection.is_in_transaction() => {}
         Err(_) => connection.roll_back()?,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use arc_swap::ArcSwap;
 use server::Tokens;
+use store::{HomeDatabase, home_state};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,10 @@ use super::open_home::{Access, server_parts, stop};
 use crate::client::{Daemon, NoDaemon};
 use crate::config::Config;
 use crate::daemons::LoneDaemon;
+use crate::database::home_database;
 use crate::home::{Home, HomeLock, RunFile};
+use crate::owner::OwnerCredential;
+use crate::shared_owner::shared_owner;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::wiring::{Services, server_settings, wire};
 
@@ -56,6 +60,16 @@ impl PrivateDaemon {
     }
 }
 
+/// The daemon that holds a home on a server from another machine.
+async fn daemon_elsewhere(config: &Config, home: &Home) -> anyhow::Result<Option<Daemon>> {
+    let HomeDatabase::Server(address) = home_database(config, home)? else { return Ok(None) };
+    let state = tokio::task::spawn_blocking(move || home_state(&address)).await??;
+    let Some(url) = state.holder.clone() else { return Ok(None) };
+    let OwnerCredential::Token(token) = shared_owner(home, &state)? else { return Ok(None) };
+    let run = RunFile { pid: std::process::id(), port: 0, url };
+    Ok(Some(Daemon::at(run, token)?))
+}
+
 /// The home's daemon, or one for this command.
 pub(crate) enum AnyDaemon {
     Running(Daemon),
@@ -66,9 +80,10 @@ impl AnyDaemon {
     pub(crate) async fn open(config: &Config, home: &Home) -> anyhow::Result<Self> {
         match Daemon::find(home) {
             Ok(daemon) => Ok(Self::Running(daemon)),
-            Err(error) if error.is::<NoDaemon>() => {
-                Ok(Self::Private(Box::new(PrivateDaemon::open(config, home).await?)))
-            }
+            Err(error) if error.is::<NoDaemon>() => match daemon_elsewhere(config, home).await? {
+                Some(daemon) => Ok(Self::Running(daemon)),
+                None => Ok(Self::Private(Box::new(PrivateDaemon::open(config, home).await?))),
+            },
             Err(error) => Err(error),
         }
     }

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use memory::ports::Clock as _;
 use reqwest::Method;
 use runtime::Metrics;
-use server::{Answering, FrontParts, Site};
+use server::{Answering, Front, FrontParts, HomeServer, Site, StandbyHubSocket};
 use store::{HomeDatabase, HomeStore, NewDaemon, ServerAddress, SharedAccess, Standby, Standing, home_state};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -60,6 +60,7 @@ struct SharingDaemon<'a> {
     identity: NewDaemon,
     metrics: Metrics,
     entrance: Entrance,
+    front: Arc<Front>,
     answering: watch::Sender<Answering>,
     serving: Serving,
     /// True if another program held the home when this one started.
@@ -95,8 +96,9 @@ pub(super) async fn run(
         tokens: entrance.tokens.clone(),
         clock: Arc::new(SystemClock),
     };
+    let front = Front::new(front, entrance.shutdown.clone())?;
     let site = Site {
-        router: server::front(front, entrance.shutdown.clone())?,
+        router: front.router(),
         tls: entrance.tls.clone(),
         settings: entrance.settings.clone(),
         clock: Arc::new(SystemClock),
@@ -115,6 +117,7 @@ pub(super) async fn run(
         identity,
         metrics,
         entrance,
+        front,
         answering,
         serving,
         has_stood_by: false,
@@ -149,12 +152,14 @@ impl SharingDaemon<'_> {
     async fn live(mut self, owner: &OwnerCredential) -> anyhow::Result<()> {
         let mut stop = lifecycle::stop_requested(self.entrance.shutdown.clone()).boxed();
         let ignoring = tokio::spawn(lifecycle::ignore_hangup());
+        let mut hub_socket = None;
         let database = loop {
             if let Some(database) = self.take_home().await? {
                 break database;
             }
             let standby = Standby::start(&self.address, &self.identity)?;
             if !self.has_stood_by {
+                hub_socket = self.open_hub_socket();
                 self.announce_standby(&standby, owner).await;
                 self.has_stood_by = true;
             }
@@ -169,6 +174,9 @@ impl SharingDaemon<'_> {
             }
         };
         ignoring.abort();
+        if let Some(hub_socket) = hub_socket {
+            hub_socket.close().await;
+        }
         self.hold(database, &mut stop).await
     }
 
@@ -231,7 +239,10 @@ impl SharingDaemon<'_> {
         let daemons = Arc::new(SharingDaemons(database.clone()));
         let (open_home, parts) =
             OpenHome::start(self.config, self.home, wired, &self.entrance, daemons).await?;
-        self.answer_by(Answering::Here(server::router(parts, self.entrance.shutdown.clone())));
+        self.answer_by(Answering::Here(HomeServer {
+            router: server::router(parts, self.entrance.shutdown.clone()),
+            tools: Arc::new(open_home.wired.tool_context()),
+        }));
         let now = open_home.wired.runtime.clock().now();
         if self.has_stood_by {
             tracing::info!("this daemon has taken the home, and answers by itself");
@@ -265,6 +276,14 @@ impl SharingDaemon<'_> {
         self.entrance.shutdown.cancel();
         self.serving.await.context("the server ended badly")??;
         Ok(())
+    }
+
+    /// Lets programs that start `echovessel mcp` on this machine join. Without it everything else works.
+    fn open_hub_socket(&self) -> Option<StandbyHubSocket> {
+        let opened = self.front.open_hub_socket(&self.home.hub_socket());
+        opened
+            .inspect_err(|error| tracing::error!("{error}. Other `echovessel mcp` processes can't connect"))
+            .ok()
     }
 
     fn answer_by(&self, answering: Answering) {

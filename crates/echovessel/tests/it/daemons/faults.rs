@@ -20,7 +20,7 @@ use super::haproxy::HaProxy;
 use super::links::Link;
 use super::{TAKEOVER, free_port};
 use crate::crash::{
-    Client, all_work_finishes, every_message_is_there_once, every_session_is_remembered_once,
+    Client, Pace, all_work_finishes, every_message_is_there_once, every_session_is_remembered_once,
     every_turn_is_answered_once, nothing_is_orphaned, variable,
 };
 use crate::daemon::{Daemon, Home, Settings, eventually, pause, within};
@@ -29,8 +29,10 @@ use crate::scripts;
 
 const DAEMONS: usize = 3;
 const PERSONAS: usize = 6;
-/// Longer than the silence after which a daemon is replaced.
+/// Pause of a daemon, longer than the silence after which it is replaced.
 const PAUSE: Duration = Duration::from_secs(60);
+/// The same of one that stands by.
+const STANDBY_PAUSE: Duration = Duration::from_secs(25);
 /// Time for which connections are held up.
 const STALL: Duration = Duration::from_secs(5);
 
@@ -63,20 +65,22 @@ const FAULTS: [Fault; 10] = [
     Fault::StallDatabaseLinks,
     Fault::CutDaemonLinks,
     Fault::KillDatabase,
-    Fault::PauseStandby,
     Fault::StallDaemonLinks,
+    Fault::PauseStandby,
     Fault::StopHolder,
 ];
 
 /// A daemon with everything that connects it.
 struct Machine {
+    /// Dropped before its home, whose log it prints if the test fails.
+    daemon: Option<Daemon>,
     home: Home,
     settings: Settings,
     port: u16,
     /// Its address for the other daemons.
     advertised: String,
-    daemon: Option<Daemon>,
-    paused_at: Option<Instant>,
+    /// Time at which it goes on.
+    paused_until: Option<Instant>,
     to_database: Link,
     from_daemons: Link,
     _socket: TempDir,
@@ -99,7 +103,7 @@ impl Machine {
             port,
             advertised,
             daemon: None,
-            paused_at: None,
+            paused_until: None,
             to_database,
             from_daemons,
             _socket: socket,
@@ -115,7 +119,7 @@ impl Machine {
     }
 
     fn is_running(&mut self) -> bool {
-        self.paused_at.is_none() && self.daemon.as_mut().is_some_and(|daemon| daemon.try_ended().is_none())
+        self.paused_until.is_none() && self.daemon.as_mut().is_some_and(|daemon| daemon.try_ended().is_none())
     }
 
     fn kill(&mut self) {
@@ -125,7 +129,7 @@ impl Machine {
     /// Lets a paused daemon go on.
     async fn resume(&mut self, was_replaced: bool) {
         self.signal("CONT");
-        self.paused_at = None;
+        self.paused_until = None;
         if was_replaced {
             let status =
                 eventually("the replaced daemon ends", async || self.daemon.as_mut().unwrap().try_ended())
@@ -184,6 +188,10 @@ impl World {
     }
 
     async fn happen(&mut self, fault: Fault) {
+        if matches!(fault, Fault::PauseHolder | Fault::PauseStandby) {
+            // One at a time.
+            self.all_machines_run().await;
+        }
         let holder = self.holder().await;
         let began = Instant::now();
         match fault {
@@ -199,12 +207,13 @@ impl World {
                 assert!(daemon.ended().await, "the daemon stops in good order");
             }
             Fault::PauseHolder | Fault::PauseStandby => {
-                let paused = if fault == Fault::PauseHolder { Some(holder) } else { self.standby().await };
-                if let Some(paused) =
-                    paused.filter(|_| self.machines.iter().all(|one| one.paused_at.is_none()))
-                {
+                let (paused, time) = match fault {
+                    Fault::PauseHolder => (Some(holder), PAUSE),
+                    _ => (self.standby().await, STANDBY_PAUSE),
+                };
+                if let Some(paused) = paused {
                     self.machines[paused].signal("STOP");
-                    self.machines[paused].paused_at = Some(Instant::now());
+                    self.machines[paused].paused_until = Some(began + time);
                 }
             }
             Fault::KillDatabase => {
@@ -244,11 +253,16 @@ impl World {
 
     /// Does what a supervisor and time do: daemons that ended are started again, paused ones go on.
     async fn mend(&mut self) {
-        let holder = self.holder().await;
-        for place in 0..DAEMONS {
-            let machine = &mut self.machines[place];
-            match machine.paused_at {
-                Some(paused_at) if paused_at.elapsed() >= PAUSE => machine.resume(place != holder).await,
+        for machine in &mut self.machines {
+            match machine.paused_until {
+                Some(until) if until <= Instant::now() => {
+                    let state = format!(
+                        "SELECT state FROM daemons WHERE address = '{}' ORDER BY started_at DESC LIMIT 1",
+                        machine.advertised
+                    );
+                    let was_replaced = query(&self.url, &state).unwrap() == ["dead"];
+                    machine.resume(was_replaced).await;
+                }
                 Some(_) => continue,
                 None => {}
             }
@@ -259,7 +273,7 @@ impl World {
     }
 
     async fn all_machines_run(&mut self) {
-        while self.machines.iter().any(|machine| machine.paused_at.is_some()) {
+        while self.machines.iter().any(|machine| machine.paused_until.is_some()) {
             pause(Duration::from_millis(200)).await;
             self.mend().await;
         }
@@ -275,15 +289,17 @@ fn persona(number: usize) -> String {
 #[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
 async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     let model = scripts::remembering_model().await;
-    let settings = Settings::talking_to(&model).key("session.idle", "300ms");
+    let settings = Settings::talking_to(&model).key("session.idle", "2s").key("hub.graph_facts", false);
     let seed = variable("ECHOVESSEL_SOAK_SEED").unwrap_or(7);
     let mut random = StdRng::seed_from_u64(seed);
     let mut world = World::new(&settings).await;
     let door = Arc::new(RwLock::new(world.door.clone()));
     let enough = CancellationToken::new();
     let users = 4 * PERSONAS;
+    let pace =
+        |n: usize| Pace { persona: persona(n % PERSONAS), between: 50..500, silences: 0.06, silence: 3_000 };
     let clients: Vec<Client> =
-        (0..users).map(|n| Client::start_with(n, seed, persona(n % PERSONAS), &door, &enough)).collect();
+        (0..users).map(|n| Client::start_with(n, seed, pace(n), &door, &enough)).collect();
     let faults: Vec<Fault> = match variable("ECHOVESSEL_SOAK_ROUNDS") {
         None => FAULTS.to_vec(),
         Some(rounds) => (0..rounds).map(|_| FAULTS[random.random_range(0..FAULTS.len())]).collect(),
@@ -303,6 +319,8 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     let acknowledged: usize = sent.iter().map(|(_, _, sent)| sent.acknowledged.len()).sum();
     println!("seed {seed}: {acknowledged} messages acknowledged, longest outage {:?}", world.longest_outage);
     assert!(acknowledged > 200, "{acknowledged} messages prove nothing");
+    let failed = "SELECT encode(id, 'hex'), reason FROM turns WHERE status = 'failed'";
+    assert_eq!(query(&world.url, failed).unwrap(), [""; 0], "a turn failed for good");
     for (door, user, sent) in &sent {
         all_work_finishes(door, user).await;
         let history = door.history(user).await;

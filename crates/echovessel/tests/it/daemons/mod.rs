@@ -15,6 +15,7 @@ use testkit::postgres::{fresh_database, query};
 use crate::command_line::run;
 use crate::daemon::{Daemon, Home, Settings, eventually, within};
 use crate::owner_api::rows;
+use crate::program::{Program, remember};
 use crate::scripts;
 use crate::watcher::Watcher;
 
@@ -141,6 +142,28 @@ async fn commands_on_a_machine_mean_its_own_daemon_where_they_end_it() {
     let other = settings.variable("ECHOVESSEL_TOKEN", "another token of the owner");
     let refused = run(&second_home, &other, &["run", "--port", "0", "--no-open"]).await;
     assert!(refused.code == 1 && refused.err.contains("ECHOVESSEL_TOKEN"), "{}", refused.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn programs_join_the_hub_on_the_machine_of_any_daemon() {
+    let database = fresh_database().unwrap().unwrap();
+    let settings = Settings::offline().key("storage.url", &database);
+    let (first_home, second_home) = (Home::new(), Home::new());
+    let first = Daemon::start(&first_home, &settings).await;
+    let second = Daemon::start(&second_home, &settings).await;
+    let mut at_holder = Program::start(&first_home, &settings);
+    let mut elsewhere = Program::start(&second_home, &settings);
+    remember(&mut at_holder, 1);
+    remember(&mut elsewhere, 2);
+    let count = |program: &mut Program| program.call("memory_list", &json!({"limit": 10}))["total"].clone();
+    assert_eq!((count(&mut at_holder), count(&mut elsewhere)), (json!(2), json!(2)));
+    // The program beside the daemon that takes the home notices nothing but a moment's wait.
+    first.kill();
+    assert_eq!(count(&mut elsewhere), json!(2));
+    remember(&mut elsewhere, 3);
+    assert_eq!(count(&mut elsewhere), json!(3));
+    drop(second);
 }
 
 /// Every event that follows a message, for a subscriber of each daemon.

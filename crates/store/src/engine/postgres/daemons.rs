@@ -43,6 +43,10 @@ pub struct SharedAccess {
 pub struct HomeState {
     /// True if a program has the home and is alive.
     pub is_held: bool,
+    /// The address of the daemon that has it; `None` also for a program that takes no requests.
+    pub holder: Option<String>,
+    /// True if a daemon was there a moment ago, which will take a free home.
+    pub has_daemons: bool,
     /// `None` if no daemon has opened the home yet.
     pub access: Option<SharedAccess>,
 }
@@ -142,6 +146,18 @@ pub(crate) fn shared_access(connection: &Connection) -> Result<Option<SharedAcce
     connection
         .query_row("SELECT secret, owner_digest, owner_token FROM shared_access WHERE number = 1", [], row)
         .optional()
+}
+
+/// The address of the daemon that has the home, and whether any daemon was there a moment ago.
+pub(super) fn holder_and_daemons(connection: &Connection) -> Result<(Option<String>, bool)> {
+    let holder =
+        "SELECT d.address FROM writer w JOIN daemons d ON d.id = CAST(w.program AS TEXT) WHERE w.number = 1";
+    let alive = "SELECT EXISTS (SELECT 1 FROM daemons
+                     WHERE state <> 'dead' AND seen_at > clock_timestamp() - make_interval(secs => ?1)
+                         AND id NOT IN (SELECT CAST(program AS TEXT) FROM writer WHERE program IS NOT NULL))";
+    let holder = connection.query_row(holder, [], |row| row.get(0)).optional()?;
+    let has_daemons = connection.query_row(alive, [SILENCE_MAX.as_secs_f64()], |row| row.get(0))?;
+    Ok((holder, has_daemons))
 }
 
 /// Notes that a daemon takes no new work.

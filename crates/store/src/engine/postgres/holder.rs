@@ -67,18 +67,17 @@ pub(super) fn take(connection: &Connection, daemon: Option<&NewDaemon>) -> Resul
 /// Notes that a program is there until it is dropped. On a connection of its own: a long statement does not delay it.
 pub(crate) struct PresenceNotes {
     _ended: Sender<()>,
-    is_replaced: watch::Receiver<bool>,
 }
 
 impl PresenceNotes {
-    /// Begins for the program that has taken the home.
+    /// Begins for the program that has taken the home. `taken_over` becomes true when another program has taken it.
     pub(crate) fn start(
         server: Server,
         program: &str,
         daemon: Option<&NewDaemon>,
+        taken_over: watch::Sender<bool>,
     ) -> Result<Self, StoreError> {
         let (ended, is_ended) = channel::<()>();
-        let (replaced, is_replaced) = watch::channel(false);
         let mut presence = Presence {
             connection: Connection::Postgres(Box::new(server)),
             program: program.to_owned(),
@@ -93,7 +92,7 @@ impl PresenceNotes {
                         tracing::error!(
                             "another EchoVessel has taken the database over; this one can't write any more"
                         );
-                        replaced.send_replace(true);
+                        taken_over.send_replace(true);
                         break;
                     }
                     // The next note tries again. Writes report the failure to their callers.
@@ -105,12 +104,7 @@ impl PresenceNotes {
             }
         };
         thread::Builder::new().name("store-presence".to_owned()).spawn(body).map_err(no_thread)?;
-        Ok(Self { _ended: ended, is_replaced })
-    }
-
-    /// Becomes true when another program has taken the home.
-    pub(crate) fn is_replaced(&self) -> watch::Receiver<bool> {
-        self.is_replaced.clone()
+        Ok(Self { _ended: ended })
     }
 }
 

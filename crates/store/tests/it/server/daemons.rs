@@ -67,6 +67,7 @@ async fn the_next_daemon_takes_a_home_that_was_let_go() -> Outcome {
     assert!(open(&address, &two)?.is_none());
     let state = home_state(&address)?;
     assert!(state.is_held && state.access == Some(one.access.clone()));
+    assert_eq!((state.holder, state.has_daemons), (Some(one.address.clone()), false));
 
     let standby = Standby::start(&address, &two)?;
     assert_eq!(*standby.standing().borrow(), Standing::Held(Some(one.address.clone())));
@@ -74,6 +75,7 @@ async fn the_next_daemon_takes_a_home_that_was_let_go() -> Outcome {
     let states: Vec<_> = listed.iter().map(|entry| (entry.id.as_str(), entry.state)).collect();
     assert_eq!(states, [(&*one.id, DaemonState::Serving), (&*two.id, DaemonState::StandingBy)]);
     assert_eq!((&*listed[1].address, &*listed[1].version), (&*two.address, "1.2.3"));
+    assert!(home_state(&address)?.has_daemons);
     first.drain(&one.id).await?;
     assert_eq!(first.daemons().await?[0].state, DaemonState::Draining);
 

@@ -1,0 +1,136 @@
+//! The MCP socket in the home of a daemon that stands by: what comes over it is passed on to the daemon that holds the home.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method};
+use axum::response::Response;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use hub::InstanceId;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{UnixListener, UnixStream};
+use tokio_util::io::{ReaderStream, StreamReader};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::delivery::Carrier;
+use super::passed_on::Sender;
+use super::{Answering, Front};
+use crate::home_socket::{SocketError, listen_at};
+use crate::mcp::{ToolContext, answer_program, greeting};
+
+/// Path at which the holder takes what comes over the socket of another daemon.
+pub(super) const PATH: &str = "/daemon/hub";
+/// Bytes on their way back to a program.
+const PIPE_BYTES: usize = 256 * 1024;
+/// Pause after a connection that could not be taken.
+const REST: Duration = Duration::from_millis(100);
+
+/// Answers a program whose words another daemon passes on.
+pub(super) fn answer(tools: Arc<ToolContext>, request: Request, stop: CancellationToken) -> Response {
+    let bytes = request.into_body().into_data_stream().map_err(io::Error::other);
+    let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
+    tokio::spawn(answer_program(StreamReader::new(bytes), ours, tools, stop, CancellationToken::new()));
+    Response::new(Body::from_stream(ReaderStream::new(theirs)))
+}
+
+/// Reaches the holder of the home on another machine, and says who is speaking.
+///
+/// # Errors
+/// If it can't be reached, or does not know the secret.
+pub async fn join_elsewhere(
+    url: &str,
+    secret: &str,
+    instance: Option<&InstanceId>,
+) -> io::Result<(impl AsyncRead + Send + Unpin + use<>, impl AsyncWrite + Send + Unpin + use<>)> {
+    let secret = HeaderValue::try_from(secret).map_err(io::Error::other)?;
+    let carrier = Carrier::new(secret).map_err(io::Error::other)?;
+    let (mut ours, theirs) = tokio::io::duplex(PIPE_BYTES);
+    ours.write_all(&greeting(instance)?).await?;
+    let answer = send(&carrier, url, Body::from_stream(ReaderStream::new(theirs))).await;
+    let answer = answer.filter(|answer| answer.status().is_success());
+    let refused = || io::Error::other("the daemon that holds the home does not answer");
+    let bytes = answer.ok_or_else(refused)?.into_body().into_data_stream().map_err(io::Error::other);
+    Ok((StreamReader::new(bytes), ours))
+}
+
+/// Opens a stream of bytes to the holder and back.
+async fn send(carrier: &Carrier, url: &str, body: Body) -> Option<Response> {
+    let request = Request::builder().method(Method::POST).uri(PATH).body(());
+    let (head, ()) = request.ok()?.into_parts();
+    carrier.send(url, &Sender::own(), &head, body).await.ok()
+}
+
+/// A socket that passes on until it is closed.
+pub struct StandbyHubSocket {
+    path: PathBuf,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl StandbyHubSocket {
+    pub(super) fn open(path: &Path, front: Arc<Front>) -> Result<Self, SocketError> {
+        let listener = listen_at(path)?;
+        let socket =
+            Self { path: path.to_owned(), stop: CancellationToken::new(), tasks: TaskTracker::new() };
+        socket.tasks.spawn(listen(listener, front, socket.tasks.clone(), socket.stop.clone()));
+        Ok(socket)
+    }
+
+    /// Ends every connection. The programs connect again, to whoever listens then.
+    pub async fn close(self) {
+        // It may be gone already; the lock, not this file, says who uses the home.
+        let _ = std::fs::remove_file(&self.path);
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+async fn listen(listener: UnixListener, front: Arc<Front>, tasks: TaskTracker, stop: CancellationToken) {
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let (front, stop) = (front.clone(), stop.clone());
+                tasks.spawn(async move {
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = relay(stream, &front) => {}
+                    }
+                });
+            }
+            Err(error) => {
+                tracing::warn!("a connection to the MCP socket was refused: {error}");
+                front.clock.sleep(REST).await;
+            }
+        }
+    }
+}
+
+/// Passes bytes both ways until one side ends or the home changes hands.
+async fn relay(stream: UnixStream, front: &Front) {
+    let mut answering = front.answering.clone();
+    let Ok(now) = answering.wait_for(|now| !matches!(now, Answering::Nobody)).await.map(|now| now.clone())
+    else {
+        return;
+    };
+    // A daemon that has taken the home closes this socket and opens its own.
+    let Answering::Elsewhere(url) = now else { return };
+    let (reader, mut writer) = stream.into_split();
+    let body = Body::from_stream(ReaderStream::new(reader));
+    let Some(answer) = send(&front.carrier, &url, body).await else { return };
+    let mut answers = answer.into_body().into_data_stream().take_until(Box::pin(front.gone(&url)));
+    while let Some(Ok(bytes)) = answers.next().await {
+        if writer.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
+}
