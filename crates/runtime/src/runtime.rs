@@ -43,6 +43,10 @@ use crate::voice::speech::{Voice, VoiceParts};
 /// Time that running turns may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
+/// Age of a pending turn from which it counts as orphaned if no conversation knows it. What is about to be marked or resumed is
+/// younger.
+const ORPHAN_AGE: Duration = Duration::from_secs(120);
+
 /// Parts that a [`Runtime`] can do without.
 #[derive(Default)]
 pub struct OptionalParts {
@@ -410,6 +414,19 @@ impl RuntimeInner {
     async fn recover_turns(self: &Arc<Self>) -> Result<(), StoreError> {
         let pending = self.store().pending_turns().await?;
         for turn in self.hear_unfinished(pending).await? {
+            self.recover_turn(turn).await?;
+        }
+        Ok(())
+    }
+
+    /// Answers pending turns that no conversation knows, such as one whose capture was confirmed to nobody.
+    pub(crate) async fn recover_orphaned_turns(self: &Arc<Self>) -> Result<(), StoreError> {
+        let pending = self.store().pending_turns().await?;
+        let now = self.clock().now();
+        let is_old = |turn: &Turn| now.duration_since(turn.last_message_at).unsigned_abs() >= ORPHAN_AGE;
+        let is_orphaned = |turn: &Turn| is_old(turn) && !self.conversations().contains_key(&turn.scope);
+        let orphaned = pending.into_iter().filter(is_orphaned).collect();
+        for turn in self.hear_unfinished(orphaned).await? {
             self.recover_turn(turn).await?;
         }
         Ok(())

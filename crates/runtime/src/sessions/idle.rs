@@ -1,4 +1,4 @@
-//! Ends quiet sessions, runs the hourly housekeeping, and overwrites freed pages after forgetting.
+//! Ends quiet sessions, answers orphaned turns, runs the hourly housekeeping, and overwrites freed pages after forgetting.
 
 use std::sync::Arc;
 
@@ -22,6 +22,10 @@ impl Worker for IdleWorker {
         let trigger = if self.has_caught_up { CloseTrigger::Idle } else { CloseTrigger::Catchup };
         self.has_caught_up = true;
         end_quiet(runtime, trigger).await;
+        // The next look tries again.
+        if let Err(error) = runtime.recover_orphaned_turns().await {
+            tracing::warn!("pending turns could not be looked for: {error}");
+        }
         self.housekeeping.look(runtime).await;
         runtime.overwrite_freed().await;
         Next::Within(runtime.settings().scan_every)

@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use memory::Scope;
 use memory::identifiers::{MessageId, NodeId, TurnId};
+use memory::messages::TurnStatus;
 use memory::ports::{ExpectationOutcome, SettledExpectation};
 
 use crate::runtime::RuntimeInner;
 
 /// Pause after storage failed to update a turn.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
+
+/// Pause before a turn that the database interrupted is resumed. A restart or a failover takes seconds.
+const REST_AFTER_OUTAGE: Duration = Duration::from_secs(5);
 
 /// Settles expectations that the reply was shown as fulfilled: each is shown once. One that the token budget cut stays
 /// pending.
@@ -38,6 +42,25 @@ pub(crate) fn count_recalls(runtime: &Arc<RuntimeInner>, used: Vec<NodeId>) {
         let now = life_kept.clock().now();
         if let Err(error) = life_kept.store().touch_nodes(&used, now).await {
             tracing::warn!("recalls were not counted: {error}");
+        }
+    });
+}
+
+/// Resumes a turn that ended because the database was away, as soon as the database answers. The turn is still pending.
+pub(crate) fn resume_after_outage(runtime: &Arc<RuntimeInner>, turn: TurnId) {
+    let life_kept = runtime.clone();
+    runtime.tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = life_kept.clock().sleep(REST_AFTER_OUTAGE) => {}
+                () = life_kept.stopping.cancelled() => return,
+            }
+            let Ok(turn) = life_kept.store().turn(turn).await else { continue };
+            let Some(turn) = turn.filter(|turn| turn.status == TurnStatus::Pending) else { return };
+            match life_kept.recover_turn(turn).await {
+                Ok(()) => return,
+                Err(error) => tracing::warn!("a turn that the database interrupted still waits: {error}"),
+            }
         }
     });
 }

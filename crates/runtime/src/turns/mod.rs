@@ -4,6 +4,7 @@ pub(crate) mod inbox;
 pub(crate) mod channels;
 pub(crate) mod remember;
 pub(crate) mod turn;
+pub(crate) mod turn_error;
 pub(crate) mod own_line;
 pub(crate) mod receipt;
 pub(crate) mod recall;

@@ -8,13 +8,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, StreamExt as _};
-use memory::capture::{CaptureError, MessageInput};
+use memory::capture::MessageInput;
 use memory::identifiers::{MessageId, NodeId};
 use memory::ledger::TokenUsage;
 use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
-use memory::ports::StoreError;
 use memory::recall::{CandidateKind, RecallRequest};
-use mind::{LlmError, PromptError, RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
+use mind::{RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
@@ -27,6 +26,7 @@ use crate::turns::inbox::ReadyTurn;
 use crate::turns::own_line;
 use crate::turns::recall::{RecalledMemory, add_remembered};
 use crate::turns::receipt::receipt_of;
+use crate::turns::turn_error::TurnError;
 use crate::turns::turn_trace::TurnRecord;
 use crate::voice::reply_speech::{self, ReplySpeech};
 
@@ -56,45 +56,6 @@ pub enum TurnEvent {
         /// Why, for a person.
         reason: String,
     },
-}
-
-/// Why a turn has no reply. The user's words are safe in each case.
-#[derive(Debug, thiserror::Error)]
-enum TurnError {
-    #[error(transparent)]
-    Model(#[from] LlmError),
-    #[error("the language model said nothing")]
-    Silent,
-    #[error("the turn took longer than allowed (limits.turn_timeout)")]
-    OutOfTime,
-    #[error("it was stopped before the first word; what you said is safe, ask again when you like")]
-    Stopped,
-    #[error("the reply grew beyond {MESSAGE_LENGTH_MAX} characters; what was said up to there is kept")]
-    Endless,
-    #[error(transparent)]
-    Prompt(#[from] PromptError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-    #[error(
-        "something that this reply may have rested on was forgotten meanwhile, so it was not kept; ask again"
-    )]
-    Forgotten,
-    #[error("what was to be answered here was deleted")]
-    NothingToAnswer,
-    #[error("a defect of EchoVessel stopped the turn; what you said is safe, ask again")]
-    Defect,
-}
-
-impl TurnError {
-    /// The reason without the endpoint's own message, which may quote what a person said.
-    fn for_the_log(&self) -> String {
-        match self {
-            Self::Model(error) => format!("the language model failed ({})", error.kind()),
-            error => error.to_string(),
-        }
-    }
 }
 
 /// The text of the model, with the reason of its end.
@@ -410,6 +371,11 @@ async fn in_reply_to(runtime: &RuntimeInner, turn: &ReadyTurn) -> Option<String>
 async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
+    if error.is_outage() {
+        after_turn::resume_after_outage(runtime, turn.turn_id);
+        turn.notify_channel(TurnEvent::Failed { reason, retryable: true });
+        return;
+    }
     let marked =
         AssertUnwindSafe(after_turn::mark_failed(runtime, turn.turn_id, reason.clone())).catch_unwind();
     if marked.await.is_err() {

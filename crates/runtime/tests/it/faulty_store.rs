@@ -51,6 +51,8 @@ pub(crate) enum Fault {
     Works,
     /// It fails and changes nothing.
     Error(StoreError),
+    /// It works, and the caller is told that it may have.
+    Unconfirmed,
     /// It panics.
     Panic,
     /// The process dies before anything is written: neither this call nor any later one comes back.
@@ -118,7 +120,7 @@ impl FaultyStore {
             Some(Fault::Error(error)) => return Err(error.clone()),
             Some(Fault::Panic) => panic!("the story wants {method} to panic"),
             Some(Fault::DeathBefore) => self.die(),
-            Some(Fault::DeathAfter | Fault::Works) | None => {}
+            Some(Fault::DeathAfter | Fault::Unconfirmed | Fault::Works) | None => {}
         }
         if self.is_dead() {
             pending::<()>().await;
@@ -126,12 +128,17 @@ impl FaultyStore {
         Ok(fault)
     }
 
-    async fn after(&self, fault: Option<Fault>) {
+    async fn after(&self, fault: Option<Fault>) -> Result<(), StoreError> {
+        let is_unconfirmed = matches!(fault, Some(Fault::Unconfirmed));
         if matches!(fault, Some(Fault::DeathAfter)) {
             self.die();
         }
         if self.is_dead() {
             pending::<()>().await;
+        }
+        match is_unconfirmed {
+            true => Err(StoreError::Unconfirmed("the story wants it".to_owned())),
+            false => Ok(()),
         }
     }
 }
@@ -143,7 +150,7 @@ macro_rules! passing_on {
             $(async fn $method(&self, $($name: $kind),*) -> Result<$answer, StoreError> {
                 let fault = self.before(stringify!($method)).await?;
                 let answer = self.database.$method($($name),*).await;
-                self.after(fault).await;
+                self.after(fault).await?;
                 answer
             })*
             $($($own)*)?
@@ -205,7 +212,7 @@ passing_on!(ConsolidationStore:
             if answer == Ok(CommitOutcome::Committed) {
                 self.commits.lock().unwrap().extractions.push(id);
             }
-            self.after(fault).await;
+            self.after(fault).await?;
             answer
         }
         async fn commit_reflection(&self, commit: ReflectionCommit) -> Result<CommitOutcome, StoreError> {
@@ -215,7 +222,7 @@ passing_on!(ConsolidationStore:
             if answer == Ok(CommitOutcome::Committed) {
                 self.commits.lock().unwrap().reflections.push(reflection);
             }
-            self.after(fault).await;
+            self.after(fault).await?;
             answer
         }
     }

@@ -159,6 +159,36 @@ async fn a_panic_in_a_port_fails_the_turn_and_the_next_one_works() {
 }
 
 #[tokio::test]
+async fn a_turn_that_the_database_interrupted_is_answered_when_it_is_back() {
+    let mut world = World::new().await;
+    for method in ["messages_before", "turn"] {
+        world.store.plan(method, Fault::Error(StoreError::Busy("the server restarts".to_owned())));
+    }
+    world.say("phone", "are you there?").await;
+    world.until("the failure", || async { world.store.calls("messages_before") == 1 }).await;
+    // The first look finds the database away as well.
+    world.pass(6 * SECOND).await;
+    let told = world.told().await;
+    assert!(!told.contains(&"chat.message.failed"), "nobody has to ask again: {told:?}");
+    world.pass(6 * SECOND).await;
+    let done = world.hear("chat.message.done").await;
+    assert_eq!(status(&world, &done).await, TurnStatus::Answered);
+}
+
+/// The message is stored, and its sender was told that it may be.
+#[tokio::test]
+async fn a_message_whose_capture_was_not_confirmed_is_answered() {
+    let mut world = World::new().await;
+    world.store.plan("capture", Fault::Unconfirmed);
+    let line = incoming("ann", "phone", "did this arrive?");
+    assert!(world.runtime.accept(line).await.is_err());
+    world.pass(3 * MINUTE).await;
+    let done = world.hear("chat.message.done").await;
+    assert_eq!(status(&world, &done).await, TurnStatus::Answered);
+    assert_eq!(world.messages_of("ann").await.len(), 2);
+}
+
+#[tokio::test]
 async fn a_failed_turn_that_could_not_be_marked_is_marked_later_and_its_session_ends() {
     let mut world = World::new().await;
     world.model.next("reply", Reply::error(400, "no"));

@@ -23,7 +23,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// This daemon itself.
+    /// A request that this daemon makes itself.
     pub(super) fn own() -> Self {
         Self { peer: None, is_daemon: false }
     }

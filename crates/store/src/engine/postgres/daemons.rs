@@ -139,7 +139,7 @@ pub(super) fn share_access(connection: &Connection, access: &SharedAccess) -> Re
 }
 
 /// The secrets that the daemons of the home share; `None` if none has opened it yet.
-pub(crate) fn shared_access(connection: &Connection) -> Result<Option<SharedAccess>> {
+fn shared_access(connection: &Connection) -> Result<Option<SharedAccess>> {
     let row = |row: &Row<'_>| {
         Ok(SharedAccess { secret: row.get(0)?, owner_digest: row.get(1)?, owner_token: row.get(2)? })
     };
@@ -148,16 +148,23 @@ pub(crate) fn shared_access(connection: &Connection) -> Result<Option<SharedAcce
         .optional()
 }
 
-/// The address of the daemon that has the home, and whether any daemon was there a moment ago.
-pub(super) fn holder_and_daemons(connection: &Connection) -> Result<(Option<String>, bool)> {
+/// State of the home, of which it is known whether a program has it.
+pub(super) fn home_state(connection: &Connection, is_held: bool) -> Result<HomeState> {
+    if !has_daemons(connection)? {
+        return Ok(HomeState { is_held, holder: None, has_daemons: false, access: None });
+    }
     let holder =
         "SELECT d.address FROM writer w JOIN daemons d ON d.id = CAST(w.program AS TEXT) WHERE w.number = 1";
     let alive = "SELECT EXISTS (SELECT 1 FROM daemons
                      WHERE state <> 'dead' AND seen_at > clock_timestamp() - make_interval(secs => ?1)
                          AND id NOT IN (SELECT CAST(program AS TEXT) FROM writer WHERE program IS NOT NULL))";
-    let holder = connection.query_row(holder, [], |row| row.get(0)).optional()?;
-    let has_daemons = connection.query_row(alive, [SILENCE_MAX.as_secs_f64()], |row| row.get(0))?;
-    Ok((holder, has_daemons))
+    let holder: Option<String> = connection.query_row(holder, [], |row| row.get(0)).optional()?;
+    Ok(HomeState {
+        is_held,
+        holder: holder.filter(|_| is_held),
+        has_daemons: connection.query_row(alive, [SILENCE_MAX.as_secs_f64()], |row| row.get(0))?,
+        access: shared_access(connection)?,
+    })
 }
 
 /// Notes that a daemon takes no new work.

@@ -278,13 +278,7 @@ pub fn home_state(address: &ServerAddress) -> std::result::Result<HomeState, Sto
         let connection = Connection::Postgres(Box::new(address.connect()?));
         begin(&connection, &address)?;
         let is_held = holder_of(&connection, &address)? != Holder::None;
-        let failed = |error: Error| Failure::from(error).of_read();
-        if !daemons::has_daemons(&connection).map_err(failed)? {
-            return Ok(HomeState { is_held, holder: None, has_daemons: false, access: None });
-        }
-        let (holder, has_daemons) = daemons::holder_and_daemons(&connection).map_err(failed)?;
-        let access = daemons::shared_access(&connection).map_err(failed)?;
-        Ok(HomeState { is_held, holder: holder.filter(|_| is_held), has_daemons, access })
+        daemons::home_state(&connection, is_held).map_err(|error| Failure::from(error).of_read())
     });
     looked.join().map_err(|_| StoreError::Failed("the thread that connects has ended".to_owned()))?
 }
