@@ -70,13 +70,17 @@ KILLS ?= 200
 YEARS ?= 2..20
 PROACTIVE_YEARS ?= 4..51
 LIVES ?= 1000
+# Of daemons that share a database.
+FAULTS ?= 200
 # Of each of four tests.
 WORLDS ?= 2500
 SEED ?= 1
 .PHONY: soak
-soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS, the PROACTIVE_YEARS and LIVES (1000) lives with corrections, and four times WORLDS (2500) worlds of a hub and its embodiments.
+soak: tools $(PAGE) ## Kills the daemon KILLS times (200) while people talk to it, and counts what is lost; lives the persona-years YEARS, the PROACTIVE_YEARS and LIVES (1000) lives with corrections, and four times WORLDS (2500) worlds of a hub and its embodiments; has FAULTS (200) things fail around three daemons on one database.
 	@cargo build --release --locked --package echovessel --package testkit --bins
 	@python3 scripts/soak.py $(PROGRAM) $(TARGET_DIR)/release/scripted-model --kills $(KILLS) --seed $(SEED)
+	@ECHOVESSEL_SOAK_ROUNDS=$(FAULTS) ECHOVESSEL_SOAK_SEED=$(SEED) scripts/with-postgres cargo test --locked --package echovessel --test it -- \
+	  --ignored daemons::faults --nocapture
 	@ECHOVESSEL_YEARS=$(YEARS) cargo test --locked --package runtime --test it -- other_years_keep --nocapture
 	@ECHOVESSEL_YEARS=$(PROACTIVE_YEARS) cargo test --locked --package runtime --test it -- years_of_more_seeds --nocapture
 	@ECHOVESSEL_LIVES=$(LIVES) cargo test --locked --package runtime --test it -- generated_lives --nocapture

@@ -2,8 +2,8 @@
 //! connections are cut and held up. What was acknowledged is stored once, every turn is answered once, every session is remembered
 //! once, and the home answers again within half a minute.
 //!
-//! `ECHOVESSEL_SOAK_ROUNDS` sets how many faults there are; else each kind happens once. `ECHOVESSEL_SOAK_SEED` repeats a run's
-//! random choices.
+//! `ECHOVESSEL_SOAK_ROUNDS` sets how many faults there are, while 64 people talk with 12 personas; else each kind happens once, with 24 and
+//! 6. `ECHOVESSEL_SOAK_SEED` repeats a run's random choices.
 
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
@@ -28,7 +28,6 @@ use crate::owner_api::Door;
 use crate::scripts;
 
 const DAEMONS: usize = 3;
-const PERSONAS: usize = 6;
 /// Pause of a daemon, longer than the silence after which it is replaced.
 const PAUSE: Duration = Duration::from_secs(60);
 /// The same of one that stands by.
@@ -150,7 +149,7 @@ struct World {
 }
 
 impl World {
-    async fn new(settings: &Settings) -> Self {
+    async fn new(settings: &Settings, personas: usize) -> Self {
         let folder = TempDir::new().unwrap();
         let server = PostgresServer::create(folder.path(), "data", 5432).unwrap();
         query(&server.url("postgres"), "CREATE DATABASE home").unwrap();
@@ -165,7 +164,7 @@ impl World {
         let proxy = HaProxy::start(free_port(), &ports).await;
         let token = machines[0].daemon.as_ref().unwrap().token.clone();
         let door = Door::new(proxy.url.clone(), token);
-        for number in 1..PERSONAS {
+        for number in 1..personas {
             door.post("/api/admin/personas", &json!({"id": persona(number)})).await;
         }
         Self { server, url, machines, proxy, door, longest_outage: Duration::ZERO, _folder: folder }
@@ -292,15 +291,16 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     let settings = Settings::talking_to(&model).key("session.idle", "2s").key("hub.graph_facts", false);
     let seed = variable("ECHOVESSEL_SOAK_SEED").unwrap_or(7);
     let mut random = StdRng::seed_from_u64(seed);
-    let mut world = World::new(&settings).await;
+    let rounds = variable("ECHOVESSEL_SOAK_ROUNDS");
+    let (users, personas) = if rounds.is_some() { (64, 12) } else { (24, 6) };
+    let mut world = World::new(&settings, personas).await;
     let door = Arc::new(RwLock::new(world.door.clone()));
     let enough = CancellationToken::new();
-    let users = 4 * PERSONAS;
     let pace =
-        |n: usize| Pace { persona: persona(n % PERSONAS), between: 50..500, silences: 0.06, silence: 3_000 };
+        |n: usize| Pace { persona: persona(n % personas), between: 50..500, silences: 0.06, silence: 3_000 };
     let clients: Vec<Client> =
         (0..users).map(|n| Client::start_with(n, seed, pace(n), &door, &enough)).collect();
-    let faults: Vec<Fault> = match variable("ECHOVESSEL_SOAK_ROUNDS") {
+    let faults: Vec<Fault> = match rounds {
         None => FAULTS.to_vec(),
         Some(rounds) => (0..rounds).map(|_| FAULTS[random.random_range(0..FAULTS.len())]).collect(),
     };
@@ -313,7 +313,7 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     enough.cancel();
     let mut sent = Vec::new();
     for (number, client) in clients.into_iter().enumerate() {
-        let door = world.door.of_persona(&persona(number % PERSONAS));
+        let door = world.door.of_persona(&persona(number % personas));
         sent.push((door, client.user.clone(), client.end().await));
     }
     let acknowledged: usize = sent.iter().map(|(_, _, sent)| sent.acknowledged.len()).sum();
