@@ -4,21 +4,24 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use memory::ports::{PersonaStore as _, StoreError};
-use runtime::Runtime;
+use memory::ports::{Clock, StoreError};
 use server::{DaemonState, DaemonStatus, Daemons};
 use store::HomeStore;
+
+use crate::wiring::Services;
 
 /// The one daemon of a home in a file.
 pub(crate) struct LoneDaemon {
     url: String,
-    runtime: Runtime,
+    database: Arc<HomeStore>,
+    clock: Arc<dyn Clock>,
     started_at: Timestamp,
 }
 
 impl LoneDaemon {
-    pub(crate) fn new(url: &str, runtime: &Runtime) -> Self {
-        Self { url: url.to_owned(), runtime: runtime.clone(), started_at: runtime.clock().now() }
+    pub(crate) fn new(url: &str, wired: &Services) -> Self {
+        let clock = wired.runtime.shared_clock();
+        Self { url: url.to_owned(), database: wired.database.clone(), started_at: clock.now(), clock }
     }
 }
 
@@ -29,10 +32,10 @@ impl Daemons for LoneDaemon {
             address: self.url.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             state: DaemonState::Serving,
-            personas: self.runtime.store().personas().await?.len() as u64,
+            personas: self.database.persona_count().await?,
             turns_per_minute: None,
             started_at: self.started_at,
-            seen_at: self.runtime.clock().now(),
+            seen_at: self.clock.now(),
         }])
     }
 }
@@ -43,7 +46,7 @@ pub(crate) struct SharingDaemons(pub(crate) Arc<HomeStore>);
 #[async_trait]
 impl Daemons for SharingDaemons {
     async fn list(&self) -> Result<Vec<DaemonStatus>, StoreError> {
-        let (daemons, personas) = (self.0.daemons().await?, self.0.personas().await?.len() as u64);
+        let (daemons, personas) = (self.0.daemons().await?, self.0.persona_count().await?);
         let status = |entry: store::DaemonEntry| {
             let state = match entry.state {
                 store::DaemonState::Serving => DaemonState::Serving,

@@ -232,11 +232,8 @@ impl App {
             Some(name) => PersonaId::new(name)
                 .map_err(|error| Problem::unprocessable(format!("persona_id: {error}")))?,
         };
-        if persona != configured {
-            let known = self.runtime().store().personas().await?;
-            if !known.iter().any(|record| record.id == persona) {
-                return Err(Problem::not_found("persona_id not found"));
-            }
+        if persona != configured && self.runtime().store().persona(&persona).await?.is_none() {
+            return Err(Problem::not_found("persona_id not found"));
         }
         Ok(Scope::new(persona, user))
     }

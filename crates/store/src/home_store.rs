@@ -122,6 +122,14 @@ impl HomeStore {
         self.read_statement(|connection| Ok(postgres::all_daemons(connection)?)).await
     }
 
+    pub async fn persona_count(&self) -> Result<u64, StoreError> {
+        self.read_statement(|connection| {
+            let count: i64 = connection.query_row("SELECT count(*) FROM personas", [], |row| row.get(0))?;
+            Ok(count.cast_unsigned())
+        })
+        .await
+    }
+
     /// Tells the other daemons that this one takes no new work.
     pub async fn drain(&self, daemon: &str) -> Result<(), StoreError> {
         let daemon = daemon.to_owned();

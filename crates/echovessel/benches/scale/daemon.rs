@@ -65,7 +65,7 @@ impl Daemon {
 
     /// One turn, to the end of its reply.
     pub(crate) async fn say(&self, http: &Client, persona: &str, number: usize) -> Result<(), Failed> {
-        let text = format!("I walked the dog for {number} minutes today, and it rained.");
+        let text = sentence(number);
         let body = json!({"model": persona, "user": "self", "messages": [{"role": "user", "content": text}]});
         self.post(http, "/v1/chat/completions", &body).await
     }
@@ -88,4 +88,42 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Something that a person may say, in other words each time.
+fn sentence(number: usize) -> String {
+    const WHO: [&str; 8] =
+        ["My sister", "The neighbour", "Our teacher", "I", "Grandfather", "A colleague", "The baker", "Nora"];
+    const DID: [&str; 9] =
+        ["painted", "lost", "repaired", "cooked", "sold", "dreamt of", "photographed", "forgot", "found"];
+    const WHAT: [&str; 11] = [
+        "an old clock",
+        "a green bicycle",
+        "some soup",
+        "the piano",
+        "a letter",
+        "three apples",
+        "a wooden boat",
+        "her glasses",
+        "the map",
+        "a violin",
+        "his umbrella",
+    ];
+    const WHERE: [&str; 13] = [
+        "at the harbour",
+        "in the kitchen",
+        "near the station",
+        "on the roof",
+        "behind the school",
+        "in the garden",
+        "by the river",
+        "at work",
+        "in the attic",
+        "under the bridge",
+        "at the market",
+        "in the library",
+        "on the train",
+    ];
+    let pick = |words: &[&'static str]| words[number % words.len()];
+    format!("{} {} {} {}.", pick(&WHO), pick(&DID), pick(&WHAT), pick(&WHERE))
 }

@@ -69,7 +69,8 @@ pub trait PersonaStore: Send + Sync {
         edited_by: &str,
         at: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// All personas, by id.
+    async fn persona(&self, id: &PersonaId) -> Result<Option<PersonaRecord>, StoreError>;
+    /// All personas, by id. There may be ten thousand.
     async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError>;
     async fn rename_persona(&self, id: &PersonaId, name: &str) -> Result<(), StoreError>;
     async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError>;

@@ -14,8 +14,8 @@ use memory::forget::{EraseError, ErasureRequest, ForgetMode, Selection};
 use memory::identifiers::{ErasureId, ImportId};
 use memory::ledger::{Price, Prices};
 use memory::ports::{
-    ImportMemories, ImportRun, ImportSkip, ImportStatus, ImportStore, PersonaRecord, PersonaStore,
-    Remembering, StoreError, UserStore,
+    ImportMemories, ImportRun, ImportSkip, ImportStatus, ImportStore, PersonaStore, Remembering, StoreError,
+    UserStore,
 };
 use memory::{PersonaId, Scope, UserId};
 use schemars::JsonSchema;
@@ -235,8 +235,7 @@ pub async fn check_is_known(
     scope: &Scope,
     configured: &PersonaId,
 ) -> Result<(), ImportError> {
-    let is_there = |personas: Vec<PersonaRecord>| personas.iter().any(|record| record.id == scope.persona);
-    if scope.persona != *configured && !is_there(store.personas().await?) {
+    if scope.persona != *configured && store.persona(&scope.persona).await?.is_none() {
         return Err(ImportError::UnknownPersona(scope.persona.clone()));
     }
     if scope.user != UserId::owner() && store.user(&scope.user).await?.is_none() {

@@ -304,6 +304,7 @@ passing_on!(EntityStore:
 passing_on!(PersonaStore:
     ensure_persona(id: &PersonaId, name: &str, at: Timestamp) -> PersonaRecord;
     create_persona(scope: &Scope, first: FirstPersona, edited_by: &str, at: Timestamp) -> bool;
+    persona(id: &PersonaId) -> Option<PersonaRecord>;
     personas() -> Vec<PersonaRecord>;
     rename_persona(id: &PersonaId, name: &str) -> ();
     facts(id: &PersonaId) -> Facts;

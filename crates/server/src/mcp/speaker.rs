@@ -105,11 +105,10 @@ impl Speaker {
         };
         let persona =
             PersonaId::new(asked).map_err(|error| ToolError::Invalid(format!("persona_id: {error}")))?;
-        let known = context.runtime.store().personas().await?;
-        if known.iter().any(|record| record.id == persona) {
-            return Ok(persona);
+        match context.runtime.store().persona(&persona).await? {
+            Some(record) => Ok(record.id),
+            None => Err(ToolError::Invalid("persona_id not found".to_owned())),
         }
-        Err(ToolError::Invalid("persona_id not found".to_owned()))
     }
 }
 

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use memory::PersonaId;
 use memory::identifiers::TurnId;
 use memory::ledger::TokenUsage;
 use memory::messages::Message;
@@ -131,10 +132,11 @@ fn completion(
 }
 
 async fn is_persona(app: &App, model: &str) -> Result<bool, Problem> {
-    let personas = app.runtime().store().personas().await?;
-    let settings = app.runtime().settings();
-    let configured = settings.persona.as_str();
-    Ok(model == configured || personas.iter().any(|persona| persona.id.as_str() == model))
+    if model == app.runtime().settings().persona.as_str() {
+        return Ok(true);
+    }
+    let Ok(persona) = PersonaId::new(model) else { return Ok(false) };
+    Ok(app.runtime().store().persona(&persona).await?.is_some())
 }
 
 /// Waits for the first event that says something.

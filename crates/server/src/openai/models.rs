@@ -52,8 +52,9 @@ pub(crate) async fn one(
     _: Principal,
     Id(id): Id<String>,
 ) -> Result<Json<ModelBody>, Problem> {
-    let found = all(&app).await?.into_iter().find(|model| model.id.as_str() == id);
-    found.map(Json).ok_or_else(no_model)
+    let persona = PersonaId::new(id).map_err(|_| no_model())?;
+    let found = app.runtime().store().persona(&persona).await?;
+    found.map(|persona| Json(model(&app, persona))).ok_or_else(no_model)
 }
 
 pub(super) fn no_model() -> Problem {
@@ -62,14 +63,16 @@ pub(super) fn no_model() -> Problem {
 }
 
 async fn all(app: &App) -> Result<Vec<ModelBody>, Problem> {
-    let created = app.parts.started_at.as_second();
     let personas = app.runtime().store().personas().await?;
-    let model = |persona: PersonaRecord| ModelBody {
+    Ok(personas.into_iter().map(|persona| model(app, persona)).collect())
+}
+
+fn model(app: &App, persona: PersonaRecord) -> ModelBody {
+    ModelBody {
         id: persona.id,
         object: ModelTag::Model,
-        created,
+        created: app.parts.started_at.as_second(),
         owned_by: "echovessel",
         name: persona.display_name,
-    };
-    Ok(personas.into_iter().map(model).collect())
+    }
 }

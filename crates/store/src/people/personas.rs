@@ -55,6 +55,11 @@ impl PersonaStore for HomeStore {
         .await
     }
 
+    async fn persona(&self, id: &PersonaId) -> Result<Option<PersonaRecord>, StoreError> {
+        let id = id.clone();
+        self.read_statement(move |connection| Ok(persona_record(connection, &id)?)).await
+    }
+
     async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError> {
         self.read_statement(|connection| {
             let mut statement =

@@ -20,6 +20,8 @@ pub async fn personas_and_users_are_kept(store: &dyn Store) -> Outcome {
     let names: Vec<_> =
         personas.iter().map(|persona| (persona.id.as_str(), persona.display_name.as_str())).collect();
     assert_eq!(names, [("a-vera", "Vera"), ("luna", "Luna 小月")]);
+    assert_eq!(store.persona(&luna).await?.as_ref(), personas.last());
+    assert_eq!(store.persona(&PersonaId::new("nobody")?).await?, None);
 
     let user = store.ensure_user(&ann, at(0)).await?;
     assert_eq!((user.display_name, user.timezone), (None, None));

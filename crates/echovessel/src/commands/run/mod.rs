@@ -54,7 +54,7 @@ async fn run_alone(
     let owner = home.owner_credential(random_bytes)?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let (entrance, sockets) = Entrance::open(config, home, asked, &owner).await?;
-    let daemons = Arc::new(LoneDaemon::new(&entrance.url, &wired.runtime));
+    let daemons = Arc::new(LoneDaemon::new(&entrance.url, &wired));
     let (open_home, parts) = OpenHome::start(config, home, wired, &entrance, daemons).await?;
     let login = entrance.tokens.mint_login_code(open_home.wired.runtime.clock().now()).link(&entrance.url);
     let mut serving =

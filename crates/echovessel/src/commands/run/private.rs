@@ -43,7 +43,7 @@ impl PrivateDaemon {
         let tokens = Tokens::new(&token, Box::new(random_bytes))?;
         let settings = Arc::new(ArcSwap::from_pointee(server_settings(config, &url)?));
         let access = Access { tokens: Arc::new(tokens), settings, tls: None };
-        let daemons = Arc::new(LoneDaemon::new(&url, &wired.runtime));
+        let daemons = Arc::new(LoneDaemon::new(&url, &wired));
         let parts = server_parts(config, home, &wired, None, access, daemons);
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, None, parts, shutdown.clone());

@@ -113,6 +113,10 @@ impl PersonaStore for FakeStore {
         refused()
     }
 
+    async fn persona(&self, _id: &PersonaId) -> Result<Option<PersonaRecord>, StoreError> {
+        refused()
+    }
+
     async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError> {
         refused()
     }
