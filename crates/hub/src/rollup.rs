@@ -129,8 +129,7 @@ impl Hub {
         // What a lorebook says is fiction.
         let identity = identity.iter().filter(|document| !document.name.is_lore());
         let identity = identity.filter_map(identity::labelled).collect();
-        let personas = self.inner().parts.personas.personas().await?;
-        let persona = personas.into_iter().find(|persona| persona.id == scope.persona);
+        let persona = self.inner().parts.personas.persona(&scope.persona).await?;
         let request = SummaryRequest {
             granularity: name.granularity(),
             period: name.date().to_string(),

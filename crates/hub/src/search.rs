@@ -114,8 +114,7 @@ impl Hub {
 
     /// The zone in which the persona lives.
     pub(crate) async fn zone(&self, scope: &Scope) -> Result<TimeZone, HubError> {
-        let personas = self.inner().parts.personas.personas().await?;
-        let own = personas.into_iter().find(|persona| persona.id == scope.persona);
+        let own = self.inner().parts.personas.persona(&scope.persona).await?;
         let zone = own.and_then(|persona| persona.timezone).and_then(|zone| TimeZone::get(&zone).ok());
         Ok(zone.unwrap_or_else(|| self.settings().zone.clone()))
     }

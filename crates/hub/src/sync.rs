@@ -40,8 +40,7 @@ impl Hub {
             kind: instance.kind,
             last_sync: instance.last_sync,
         };
-        let personas = self.inner().parts.personas.personas().await?;
-        let persona = personas.into_iter().find(|persona| persona.id == caller.scope.persona);
+        let persona = self.inner().parts.personas.persona(&caller.scope.persona).await?;
         Ok(SyncStatus {
             protocol_version: PROTOCOL_VERSION,
             persona: HubPersona {
