@@ -20,7 +20,7 @@ use wire::CountingProxy;
 
 pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-/// Callers at once.
+/// Number of callers that talk at the same time.
 const CALLERS: usize = 64;
 /// Turns of the measurement of one turn's cost, one after the other.
 const SINGLE_TURNS: usize = 300;
@@ -178,7 +178,7 @@ impl Talk<'_> {
     }
 }
 
-/// What the database holds.
+/// Size of the database at one moment.
 struct Stored {
     rows: f64,
     bytes: f64,

@@ -26,7 +26,7 @@ pub(crate) struct Counts {
     pub(crate) statements: u64,
     /// Bytes to the database.
     pub(crate) sent: u64,
-    /// Bytes from it.
+    /// Bytes received from the database.
     pub(crate) received: u64,
 }
 

@@ -101,8 +101,7 @@ section!(
         tls_key: String = String::new(),
         /// Set to true behind a reverse proxy: X-Forwarded-* headers are trusted then.
         behind_proxy: bool = false,
-        /// URL at which other daemons of the same database reach this one, as `http://10.0.0.7:7777`; empty means the address
-        /// that is bound.
+        /// URL at which other daemons of the same database reach this one, as `http://10.0.0.7:7777`. If empty: the bound address.
         advertise: String = String::new(),
     }
 );
@@ -119,8 +118,7 @@ section!(
         password_file: String = String::new(),
         /// Connections to the database server, 2 to 1000.
         pool: u16 = 16,
-        /// Folder for sound and imported files; empty means the home. Daemons that share a database name one that all of them
-        /// can reach.
+        /// Folder for sound and imported files; if empty, the home. Daemons that share a database need a folder that they share too.
         files: String = String::new(),
     }
 );

@@ -77,7 +77,7 @@ async fn nothing_acknowledged_is_lost_and_nothing_is_doubled() {
     nothing_is_orphaned(&home, &settings);
 }
 
-/// How a client talks.
+/// Speed and persona of a client that talks.
 #[derive(Clone)]
 pub(crate) struct Pace {
     /// The persona that it talks with.

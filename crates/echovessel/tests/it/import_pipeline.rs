@@ -204,3 +204,13 @@ async fn bad_uploads_are_refused_with_a_word_and_record_nothing() {
     assert_eq!(daemon.try_post("/api/admin/import/upload_text", &json!({"text": ""})).await.status, 422);
     assert_eq!(daemon.history("self").await.len(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_are_kept_in_the_folder_that_daemons_share() {
+    let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let settings = Settings::offline().key("storage.files", folder.path().display());
+    let daemon = Daemon::start(&home, &settings).await;
+    upload_text(&daemon, DIARY).await;
+    let kept = std::fs::read_dir(folder.path().join("imports")).unwrap().count();
+    assert!(kept > 0 && !home.file("imports").exists());
+}

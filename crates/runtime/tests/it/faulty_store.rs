@@ -51,7 +51,7 @@ pub(crate) enum Fault {
     Works,
     /// It fails and changes nothing.
     Error(StoreError),
-    /// It works, and the caller is told that it may have.
+    /// It writes, and fails with `Unconfirmed`.
     Unconfirmed,
     /// It panics.
     Panic,

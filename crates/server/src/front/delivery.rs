@@ -37,7 +37,7 @@ pub(super) struct Carrier {
 
 impl Carrier {
     pub(super) fn new(secret: HeaderValue) -> Result<Self, FrontError> {
-        // What other daemons answer is passed on as it is, redirects too.
+        // The client follows redirects itself.
         let client =
             client_builder().no_proxy().redirect(Policy::none()).connect_timeout(CONNECT_TIME_MAX).build()?;
         Ok(Self { client, secret })

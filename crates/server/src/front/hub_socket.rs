@@ -81,7 +81,7 @@ impl StandbyHubSocket {
         Ok(socket)
     }
 
-    /// Ends every connection. The programs connect again, to whoever listens then.
+    /// Ends every connection. The programs then connect again, to the next socket at this path.
     pub async fn close(self) {
         // It may be gone already; the lock, not this file, says who uses the home.
         let _ = std::fs::remove_file(&self.path);

@@ -119,7 +119,7 @@ impl Front {
         }))
     }
 
-    /// Answers every request, by whoever holds the home.
+    /// A router that answers requests itself, or has the holder of the home answer them.
     pub fn router(self: &Arc<Self>) -> Router {
         let shape = from_fn(problem::use_openai_shape);
         Router::new().fallback(answer).layer(shape).with_state(self.clone())

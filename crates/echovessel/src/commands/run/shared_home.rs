@@ -1,6 +1,7 @@
 //! The life of a daemon whose home is on a server, where others may share it. It answers at once: by itself while it holds the home,
 //! else through the daemon that does. When that one goes, this one takes the home.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use crate::lifecycle;
 use crate::owner::OwnerCredential;
 use crate::shared_owner::shared_owner;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes, random_uuid};
-use crate::wiring::wire_on;
+use crate::wiring::{bare_host, wire_on};
 
 /// Time for which a home that seems free can be tried before the daemon gives up. A failover of the database takes seconds.
 const TAKING_TIME_MAX: Duration = Duration::from_secs(60);
@@ -84,7 +85,7 @@ pub(super) async fn run(
     let counted = metrics.clone();
     let identity = NewDaemon {
         id: random_uuid().to_string(),
-        address: advertised(config, &entrance),
+        address: advertised(config, &address, &entrance),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         turns: Arc::new(move || counted.turns()),
         access: access(&owner, secret),
@@ -127,9 +128,17 @@ pub(super) async fn run(
 }
 
 /// The address at which other daemons reach this one.
-fn advertised(config: &Config, entrance: &Entrance) -> String {
+fn advertised(config: &Config, address: &ServerAddress, entrance: &Entrance) -> String {
     if !config.server.advertise.is_empty() {
         return config.server.advertise.trim_end_matches('/').to_owned();
+    }
+    let host = bare_host(&config.server.host).parse::<IpAddr>();
+    let is_own = host.is_ok_and(|host| host.is_loopback() || host.is_unspecified());
+    if is_own && address.leaves_the_machine() {
+        tracing::warn!(
+            "daemons on other machines can't reach this one at {}: set server.advertise if several share this database",
+            entrance.url
+        );
     }
     entrance.url.clone()
 }

@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// What happens to the bytes of a link.
+/// State of a link, as a test sets it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     /// Nothing passes. Both ends stay open.
