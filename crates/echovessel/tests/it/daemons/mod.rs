@@ -6,6 +6,7 @@ mod haproxy;
 mod links;
 
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
@@ -164,6 +165,53 @@ async fn programs_join_the_hub_on_the_machine_of_any_daemon() {
     remember(&mut elsewhere, 3);
     assert_eq!(count(&mut elsewhere), json!(3));
     drop(second);
+}
+
+/// Files whose text holds these words, in a home.
+fn files_with(home: &Home, words: &str) -> Vec<PathBuf> {
+    let (mut folders, mut found) = (vec![home.path().join("memories")], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().map(Result::unwrap) {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else if std::fs::read_to_string(entry.path()).unwrap_or_default().contains(words) {
+                found.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+/// The daemon that held the home first still has the document's file when it takes the home again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a PostgreSQL server: scripts/with-postgres"]
+async fn what_another_holder_erased_does_not_come_back_from_files() {
+    let database = fresh_database().unwrap().unwrap();
+    let settings = Settings::offline().key("storage.url", &database);
+    let (first_home, second_home) = (Home::new(), Home::new());
+    let first = Daemon::start(&first_home, &settings).await;
+    let mut program = Program::start(&first_home, &settings);
+    remember(&mut program, 1);
+    drop(program);
+    eventually("the file is written", async || (!files_with(&first_home, "fact 1").is_empty()).then_some(()))
+        .await;
+    let second = Daemon::start(&second_home, &settings).await;
+    first.kill();
+    let erase = ["memory", "forget", "--text", "fact 1", "--with-messages", "--yes"];
+    run(&second_home, &settings, &erase).await.well();
+    assert!(files_with(&second_home, "fact 1").is_empty());
+    assert!(!files_with(&first_home, "fact 1").is_empty(), "the file was out of reach");
+
+    let first = Daemon::start(&first_home, &settings).await;
+    second.kill();
+    within(TAKEOVER, "the first daemon holds the home", async || {
+        let states = listed(&first_home, &settings).await;
+        states.iter().any(|(address, state)| *address == first.url && state == "serving").then_some(())
+    })
+    .await;
+    assert!(files_with(&first_home, "fact 1").is_empty());
+    let dump = std::process::Command::new("pg_dump").arg(&database).output().unwrap().stdout;
+    assert!(!dump.is_empty() && !dump.windows(6).any(|part| part == b"fact 1"));
 }
 
 /// Every event that follows a message, for a subscriber of each daemon.
