@@ -10,7 +10,7 @@ use hub::graph::Graph;
 use hub::ports::ChunkCoverage;
 use hub::{Hub, HubError, WorkingHours};
 use memory::identifiers::{SessionId, TurnId};
-use memory::messages::Turn;
+use memory::messages::{Turn, TurnStatus};
 use memory::ports::{Clock, Embedder, PersonaRecord, Store, StoreError};
 use memory::sessions::{CloseTrigger, Session};
 use memory::{PersonaId, Scope, UserId};
@@ -413,9 +413,12 @@ impl RuntimeInner {
     /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.
     async fn recover_turns(self: &Arc<Self>) -> Result<(), StoreError> {
         let pending = self.store().pending_turns().await?;
-        for turn in self.hear_unfinished(pending).await? {
+        let unheard = self.hear_unfinished(pending).await?;
+        for turn in unheard.ready {
             self.recover_turn(turn).await?;
         }
+        // Nobody waits for an answer to the others; their words are kept all the same.
+        self.hear_before(None, unheard.other_notes);
         Ok(())
     }
 
@@ -425,8 +428,14 @@ impl RuntimeInner {
         let now = self.clock().now();
         let is_old = |turn: &Turn| now.duration_since(turn.last_message_at).unsigned_abs() >= ORPHAN_AGE;
         let is_orphaned = |turn: &Turn| is_old(turn) && !self.conversations().contains_key(&turn.scope);
-        let orphaned = pending.into_iter().filter(is_orphaned).collect();
-        for turn in self.hear_unfinished(orphaned).await? {
+        let mut orphaned = Vec::new();
+        for turn in pending.into_iter().filter(is_orphaned) {
+            // Its conversation may have ended it since the list was read.
+            let turn = self.store().turn(turn.id).await?;
+            orphaned.extend(turn.filter(|turn| turn.status == TurnStatus::Pending));
+        }
+        // Other notes may belong to messages that are only now captured.
+        for turn in self.hear_unfinished(orphaned).await?.ready {
             self.recover_turn(turn).await?;
         }
         Ok(())
@@ -451,5 +460,11 @@ impl RuntimeInner {
             },
         );
         Ok(())
+    }
+
+    /// True if a stored turn may be resumed after a crash, or is too old to be answered without being asked.
+    fn is_fresh(&self, last_message_at: jiff::Timestamp) -> bool {
+        let age = self.clock().now().duration_since(last_message_at);
+        age.is_negative() || age.unsigned_abs() <= self.settings().answer_within
     }
 }

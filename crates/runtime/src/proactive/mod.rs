@@ -284,3 +284,9 @@ impl RuntimeInner {
         }
     }
 }
+
+/// True if the message asks for a day without proactive messages.
+pub(crate) fn is_wish_for_quiet(content: &str) -> bool {
+    let (command, bot) = content.trim().split_once('@').unwrap_or((content.trim(), ""));
+    command.eq_ignore_ascii_case("/quiet") && !bot.contains(char::is_whitespace)
+}

@@ -15,6 +15,7 @@ use memory::ports::{ChannelWrite, StoreError};
 use tokio::sync::mpsc;
 
 use crate::events::server_event::ServerEvent;
+use crate::proactive::is_wish_for_quiet;
 use crate::runtime::{Runtime, RuntimeInner};
 use crate::turns::channels::Arrival;
 use crate::turns::turn::{self, TurnEvent};
@@ -82,6 +83,8 @@ pub(crate) struct ScopeQueue {
     /// Stored turns that are resumed, oldest first; they go before the bursts.
     resumed: VecDeque<ReadyTurn>,
     running: bool,
+    /// Pending turns that can't be resumed yet.
+    held: usize,
     /// Lines reserved or waiting, over all places.
     waiting: usize,
 }
@@ -111,6 +114,23 @@ pub(crate) struct ReadyTurn {
     pub(crate) subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
     /// Its messages are of an earlier time: it is answered again, or was interrupted.
     pub(crate) is_resumed: bool,
+}
+
+/// Marks a conversation that has a pending turn to be resumed later, for as long as it lives: the turn counts as known.
+pub(crate) struct HeldTurn {
+    runtime: Arc<RuntimeInner>,
+    scope: Scope,
+}
+
+impl Drop for HeldTurn {
+    fn drop(&mut self) {
+        let mut conversations = self.runtime.conversations();
+        let Some(conversation) = conversations.get_mut(&self.scope) else { return };
+        conversation.held = conversation.held.saturating_sub(1);
+        if conversation.is_quiet() {
+            conversations.remove(&self.scope);
+        }
+    }
 }
 
 impl Runtime {
@@ -363,6 +383,12 @@ impl RuntimeInner {
         }
     }
 
+    /// Marks the conversation as one with a turn that is resumed later.
+    pub(crate) fn hold_turn(self: &Arc<Self>, scope: &Scope) -> HeldTurn {
+        self.conversations().entry(scope.clone()).or_default().held += 1;
+        HeldTurn { runtime: self.clone(), scope: scope.clone() }
+    }
+
     /// Puts a stored turn back to be answered, as after a crash or when a person asks again.
     pub(crate) fn resume(self: &Arc<Self>, scope: Scope, channel_id: String, turn_id: TurnId) {
         let ready = ReadyTurn {
@@ -434,12 +460,6 @@ impl RuntimeInner {
             conversation.running = false;
         }
     }
-
-    /// True if a stored turn may be resumed after a crash, or is too old to be answered without being asked.
-    pub(crate) fn is_fresh(&self, last_message_at: Timestamp) -> bool {
-        let age = self.clock().now().duration_since(last_message_at);
-        age.is_negative() || age.unsigned_abs() <= self.settings().answer_within
-    }
 }
 
 impl ScopeQueue {
@@ -450,14 +470,12 @@ impl ScopeQueue {
 
     /// True if nothing waits and no turn runs.
     pub(crate) fn is_quiet(&self) -> bool {
-        !self.running && self.bursts.is_empty() && self.resumed.is_empty() && self.waiting == 0
+        !self.running
+            && self.held == 0
+            && self.bursts.is_empty()
+            && self.resumed.is_empty()
+            && self.waiting == 0
     }
-}
-
-/// True if the message asks for a day without proactive messages.
-pub(crate) fn is_wish_for_quiet(content: &str) -> bool {
-    let (command, bot) = content.trim().split_once('@').unwrap_or((content.trim(), ""));
-    command.eq_ignore_ascii_case("/quiet") && !bot.contains(char::is_whitespace)
 }
 
 fn defect() -> CaptureError {

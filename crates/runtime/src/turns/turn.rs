@@ -372,7 +372,7 @@ async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
     if error.is_outage() {
-        after_turn::resume_after_outage(runtime, turn.turn_id);
+        after_turn::resume_after_outage(runtime, &turn.scope, turn.turn_id);
         turn.notify_channel(TurnEvent::Failed { reason, retryable: true });
         return;
     }

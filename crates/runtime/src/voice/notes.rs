@@ -47,6 +47,14 @@ pub enum FetchError {
     Permanent(String),
 }
 
+/// Result of looking for the voice messages of pending turns.
+pub(crate) struct UnheardNotes {
+    /// Turns without a voice message that waits.
+    pub(crate) ready: Vec<Turn>,
+    /// Voice messages of no such turn.
+    pub(crate) other_notes: Vec<(MessageId, VoiceNote)>,
+}
+
 /// The program stops before a recording was understood; the next start goes on.
 pub(crate) struct Interrupted;
 
@@ -203,13 +211,17 @@ impl RuntimeInner {
         Err("it was tried too often".to_owned())
     }
 
-    /// Listens to what the last run did not get to, then resumes its turns, which waited for it.
-    pub(crate) async fn hear_unfinished(self: &Arc<Self>, turns: Vec<Turn>) -> Result<Vec<Turn>, StoreError> {
-        let Some(voice) = self.voice.as_ref() else { return Ok(turns) };
+    /// Listens to the voice messages of pending turns that nobody hears, then resumes those turns.
+    pub(crate) async fn hear_unfinished(
+        self: &Arc<Self>,
+        turns: Vec<Turn>,
+    ) -> Result<UnheardNotes, StoreError> {
+        let Some(voice) = self.voice.as_ref() else {
+            return Ok(UnheardNotes { ready: turns, other_notes: Vec::new() });
+        };
         let notes = voice.files.notes().await;
         let mut notes =
             notes.map_err(|error| StoreError::Failed(format!("voice messages can't be read: {error}")))?;
-        let mut unfinished = Vec::new();
         let mut ready = Vec::new();
         for turn in turns {
             let mut of_turn: Vec<(MessageId, VoiceNote)> = Vec::new();
@@ -218,25 +230,28 @@ impl RuntimeInner {
                 let known = |message: Message| notes.remove_entry(&message.id);
                 of_turn = messages.into_iter().filter_map(known).collect();
             }
-            if of_turn.is_empty() { ready.push(turn) } else { unfinished.push((Some(turn), of_turn)) }
+            if of_turn.is_empty() { ready.push(turn) } else { self.hear_before(Some(turn), of_turn) }
         }
-        // Nobody waits for an answer to the others; their words are kept all the same.
-        unfinished.push((None, notes.into_iter().collect()));
-        for (turn, notes) in unfinished {
-            let runtime = self.clone();
-            self.tasks.spawn(async move {
-                for (id, note) in notes {
-                    if let Err(Interrupted) = runtime.hear(id, &note).await {
-                        return;
-                    }
+        Ok(UnheardNotes { ready, other_notes: notes.into_iter().collect() })
+    }
+
+    /// Listens to voice messages in the background, then resumes the turn that waited for them.
+    pub(crate) fn hear_before(self: &Arc<Self>, turn: Option<Turn>, notes: Vec<(MessageId, VoiceNote)>) {
+        let runtime = self.clone();
+        let held = turn.as_ref().map(|turn| self.hold_turn(&turn.scope));
+        self.tasks.spawn(async move {
+            for (id, note) in notes {
+                if let Err(Interrupted) = runtime.hear(id, &note).await {
+                    return;
                 }
-                let Some(turn) = turn else { return };
-                if let Err(error) = runtime.recover_turn(turn).await {
-                    tracing::error!("a turn waits for the next start: {error}");
-                }
-            });
-        }
-        Ok(ready)
+            }
+            if let Some(turn) = turn
+                && let Err(error) = runtime.recover_turn(turn).await
+            {
+                tracing::error!("a turn waits to be recovered: {error}");
+            }
+            drop(held);
+        });
     }
 }
 
