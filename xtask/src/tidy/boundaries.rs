@@ -233,7 +233,7 @@ mod tests {
             assert!(found[0].what.starts_with(&format!("{room} may not use {outside}")), "{}", found[0].what);
         }
         assert_eq!(findings(&[member("store", &["anyhow"], &[])]).len(), 1);
-        assert_eq!(findings(&[member("server", &["reqwest"], &[])]).len(), 1);
+        assert_eq!(findings(&[member("runtime", &["reqwest"], &[])]).len(), 1);
         assert_eq!(findings(&[member("echovessel", &[], &["rusqlite"])]).len(), 1, "not even in tests");
     }
 

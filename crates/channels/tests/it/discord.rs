@@ -30,16 +30,12 @@ pub(crate) async fn until_answered(world: &World, count: usize) {
     world.until(&format!("{count} messages"), || async { world.discord.sent_to(7).len() >= count }).await;
 }
 
-async fn until_all_delivered(world: &World) {
-    world.until("an empty outbox", || async { world.status_of("discord").await.waiting == 0 }).await;
-}
-
 #[tokio::test]
 async fn a_linked_account_talks_with_the_persona() {
     let world = linked().await;
     world.discord.write(7, "hello");
     until_answered(&world, 2).await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     let messages = world.messages("self").await;
     assert_eq!(messages.len(), 2, "the code is not a message");
     assert!(messages.iter().all(|message| message.channel_id == "discord"));
@@ -86,7 +82,7 @@ async fn what_was_said_during_a_session_that_is_lost_is_read_from_the_history() 
         world.discord.be_away(false);
         until_said(&world, &text).await;
     }
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     assert_eq!(said_by_user(&world).await, ["unheard 0", "unheard 1", "unheard 2"]);
     assert!(world.discord.calls("IDENTIFY") >= 4);
 }
@@ -97,7 +93,7 @@ async fn edits_while_there_was_no_session_reach_memory() {
     let message = world.discord.write(7, "my cat is called Tom");
     let other = world.discord.write(7, "and it rains");
     until_said(&world, "and it rains").await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     world.discord.be_away(true);
     world.until_state("discord", "failed").await;
     world.discord.edit(7, &message, "my cat is called Tim");
@@ -142,7 +138,7 @@ async fn an_hour_without_the_gateway_is_caught_up_in_order_and_once() {
     let world = linked().await;
     world.discord.write(7, "before");
     until_answered(&world, 2).await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     world.discord.be_away(true);
     world.until_state("discord", "failed").await;
     let mut expected = vec!["before".to_owned()];
@@ -156,7 +152,7 @@ async fn an_hour_without_the_gateway_is_caught_up_in_order_and_once() {
     assert!(world.status_of("discord").await.error.unwrap().contains("can't be reached"));
     world.discord.be_away(false);
     until_said(&world, "line 129").await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     assert_eq!(said_by_user(&world).await, expected);
     let replies = world.messages("self").await.into_iter().filter(|message| message.role == Role::Persona);
     let replies: Vec<String> = replies.map(|message| message.content).collect();
@@ -194,7 +190,7 @@ async fn repeated_and_reordered_events_are_answered_once() {
     world.discord.write(7, "two");
     until_said(&world, "one").await;
     until_said(&world, "two").await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     let mut said = said_by_user(&world).await;
     said.sort();
     assert_eq!(said, ["line 0", "line 1", "line 2", "line 3", "line 4", "line 5", "one", "two"]);
@@ -252,7 +248,7 @@ async fn a_reply_that_was_sent_before_a_crash_is_not_sent_again_hours_later() {
     world.clock.advance(Duration::from_secs(4 * 3_600)).await;
     world.discord.forget_nonces();
     world.start_again().await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     assert_eq!(world.discord.sent_to(7).len(), 2);
 }
 
@@ -261,12 +257,12 @@ async fn nothing_is_missed_and_nothing_said_twice_over_a_restart() {
     let mut world = linked().await;
     world.discord.write(7, "before");
     until_answered(&world, 2).await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     world.stop().await;
     world.discord.write(7, "while you were away");
     world.start_again().await;
     until_answered(&world, 3).await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     assert_eq!(said_by_user(&world).await, ["before", "while you were away"]);
     assert_eq!((world.messages("self").await.len(), world.discord.sent_to(7).len()), (4, 3));
 }
@@ -320,7 +316,7 @@ async fn in_a_server_only_mentions_of_known_accounts_are_answered() {
     world
         .until("the reply", || async { world.discord.sent().iter().any(|sent| sent.channel == "3001") })
         .await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     assert_eq!(said_by_user(&world).await, ["are you there?"]);
     let sent = world.discord.sent();
     assert_eq!(sent.iter().filter(|sent| sent.channel == "3001").count(), 1, "no line to unknown accounts");
@@ -348,7 +344,7 @@ async fn what_is_said_in_private_is_not_answered_where_others_read() {
     world.discord.write(7, "between us");
     world.discord.write_in_server("3001", 7, "<@99> are you there?");
     world.until("both replies", || async { world.discord.sent().len() >= before + 2 }).await;
-    until_all_delivered(&world).await;
+    world.until_quiet("discord").await;
     let mut places: Vec<String> =
         world.discord.sent()[before..].iter().map(|sent| sent.channel.clone()).collect();
     places.sort();

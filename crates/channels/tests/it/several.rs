@@ -46,7 +46,7 @@ async fn talk(world: &World, channel: &str, text: &str) {
     }
     world.until("the reply", || async { world.messages("self").await.len() >= count }).await;
     for channel in ["discord", "telegram"] {
-        world.until("an empty outbox", || async { world.status_of(channel).await.waiting == 0 }).await;
+        world.until_quiet(channel).await;
     }
 }
 

@@ -30,7 +30,7 @@ async fn a_linked_account_talks_with_the_persona() {
     assert!(world.platform.calls("sendChatAction") > 0);
     let status = world.status().await;
     assert_eq!((status.state, status.error, status.linked, status.undeliverable), ("ready", None, 1, 0));
-    world.until("the outbox to be empty", || async { world.status().await.waiting == 0 }).await;
+    world.until_quiet("telegram").await;
 }
 
 #[tokio::test]
@@ -164,12 +164,12 @@ async fn nothing_is_missed_and_nothing_said_twice_over_a_restart() {
     world.link("self").await;
     world.platform.write(7, "before");
     world.until_sent(2).await;
-    world.until("the outbox to be empty", || async { world.status().await.waiting == 0 }).await;
+    world.until_quiet("telegram").await;
     world.stop().await;
     world.platform.write(7, "while you were away");
     world.start_again().await;
     world.until_sent(3).await;
-    world.until("the outbox to be empty", || async { world.status().await.waiting == 0 }).await;
+    world.until_quiet("telegram").await;
     let said: Vec<String> = world.messages("self").await.into_iter().map(|message| message.content).collect();
     assert_eq!(said.len(), 4, "{said:?}");
     assert_eq!(lines(&world, TO_ANN).len(), 3);
@@ -203,7 +203,7 @@ async fn a_reply_that_could_not_leave_leaves_after_the_restart() {
     world.clock.advance(Duration::from_secs(3_700)).await;
     world.start_again().await;
     world.until_sent(2).await;
-    world.until("the outbox to be empty", || async { world.status().await.waiting == 0 }).await;
+    world.until_quiet("telegram").await;
     assert_eq!(lines(&world, TO_ANN).len(), 2);
 }
 
@@ -239,7 +239,7 @@ async fn a_user_is_reached_where_the_user_wrote() {
     world.link("self").await;
     world.platform.write(7, "hello");
     world.until_sent(2).await;
-    world.until("the outbox to be empty", || async { world.status().await.waiting == 0 }).await;
+    world.until_quiet("telegram").await;
     let channels = world.runtime.channels().unwrap();
     assert!(channels.can_deliver("telegram") && !channels.can_deliver("web"));
     let user = scope("self").user;

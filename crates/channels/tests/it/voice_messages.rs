@@ -124,7 +124,7 @@ async fn said_by(world: &World, role: Role) -> Vec<String> {
 async fn until_replies(world: &World, count: usize) {
     world.until("a reply", || async { said_by(world, Role::Persona).await.len() >= count }).await;
     for channel in ["discord", "telegram"] {
-        world.until("an empty outbox", || async { world.status_of(channel).await.waiting == 0 }).await;
+        world.until_quiet(channel).await;
     }
 }
 

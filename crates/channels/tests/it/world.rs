@@ -17,7 +17,7 @@ use llm::{Completion, LlmError, Provider, Request, StreamEvent, Tier};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
-use memory::ports::{ChannelStore as _, Clock as _, MessageStore as _, PersonaStore as _};
+use memory::ports::{ChannelStore as _, Clock as _, MessageStore as _, PersonaStore as _, TurnStore as _};
 use memory::recall::RecallSettings;
 use memory::sessions::SessionPolicy;
 use memory::vector_index::VectorIndex;
@@ -257,6 +257,14 @@ impl World {
 
     pub(crate) async fn until_sent(&self, count: usize) {
         self.until(&format!("{count} messages"), || async { self.platform.sent().len() >= count }).await;
+    }
+
+    /// Waits until every turn is answered and the channel has delivered everything.
+    pub(crate) async fn until_quiet(&self, channel: &str) {
+        let is_quiet = || async {
+            self.store.pending_turns().await.unwrap().is_empty() && self.status_of(channel).await.waiting == 0
+        };
+        self.until("an answered turn and an empty outbox", is_quiet).await;
     }
 
     pub(crate) async fn status(&self) -> ChannelStatus {
