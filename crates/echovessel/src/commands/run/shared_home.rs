@@ -231,8 +231,10 @@ impl SharingDaemon<'_> {
                 Standing::Lost => return Err(HomeTaken.into()),
             }
             tokio::select! {
-                changed = standing.changed() => changed.context("the database is no longer watched")?,
+                // First, because a stop also ends the server.
+                biased;
                 () = &mut *stop => return Ok(StandbyEnd::Stopped),
+                changed = standing.changed() => changed.context("the database is no longer watched")?,
                 ended = &mut self.serving => bail!("the server ended unexpectedly: {ended:?}"),
             }
         }
