@@ -61,7 +61,9 @@ pub use mind::{
     MoodSignal, ProposedEvent, ProposedQuote, ProposedThought, Reflection, ReflectionInput, RefusedEvent,
 };
 pub use nodes::{EvidencedNode, NodeOrigin, NodePageQuery, NodeStore, TimelineItem};
-pub use personas::{AVATAR_SIZE_MAX, Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore};
+pub use personas::{
+    AVATAR_SIZE_MAX, Appearance, Avatar, FirstPersona, ListedPersona, PersonaRecord, PersonaStore,
+};
 pub use proactive::ProactiveStore;
 pub use recall::{
     Corpus, CorpusSize, EdgeReach, FillingEdge, IndexedMessage, IndexedNode, MessageOutline, NodeOutline,
@@ -81,6 +83,6 @@ pub use slow_cycle::{
 pub use status::StatusStore;
 pub use store::{Store, StoreError};
 pub use traces::{PhaseTrace, TraceStore, TurnSummary, TurnTrace};
-pub use turns::TurnStore;
+pub use turns::{FailedWork, TurnStore};
 pub use users::{BindOutcome, ExternalIdentity, KnownUser, UserRecord, UserStore};
 pub use vector_index::{StoredVector, VectorIndexStore};

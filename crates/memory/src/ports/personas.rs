@@ -7,7 +7,7 @@ use crate::core_blocks::{CoreBlockLabel, CoreBlocks};
 use crate::facts::{Fact, Facts};
 use crate::mood::{Mood, MoodShift};
 use crate::ports::StoreError;
-use crate::scope::{PersonaId, Scope};
+use crate::scope::{PersonaId, Scope, UserId};
 
 /// The persona as stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,15 @@ pub struct Appearance {
     pub voice_id: Option<String>,
     /// True if it has a picture.
     pub has_avatar: bool,
+}
+
+/// A persona in the list of personas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedPersona {
+    pub record: PersonaRecord,
+    pub appearance: Appearance,
+    /// True if one of its core blocks is written, or what it knows of the user who asks.
+    pub is_written: bool,
 }
 
 /// A persona as onboarding writes it, all of it or nothing.
@@ -72,6 +81,13 @@ pub trait PersonaStore: Send + Sync {
     async fn persona(&self, id: &PersonaId) -> Result<Option<PersonaRecord>, StoreError>;
     /// All personas, by id. There may be ten thousand.
     async fn personas(&self) -> Result<Vec<PersonaRecord>, StoreError>;
+    /// Personas by id, at most `limit`, those after `after`.
+    async fn persona_page(
+        &self,
+        user: &UserId,
+        after: Option<&PersonaId>,
+        limit: u32,
+    ) -> Result<Vec<ListedPersona>, StoreError>;
     async fn rename_persona(&self, id: &PersonaId, name: &str) -> Result<(), StoreError>;
     async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError>;
     /// Writes these facts and leaves the others; false if there is no such persona.

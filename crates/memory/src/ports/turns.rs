@@ -1,10 +1,34 @@
 //! Turns, as the inbox and the turn runner ask for them.
 
 use async_trait::async_trait;
+use jiff::Timestamp;
+use uuid::Uuid;
 
 use crate::identifiers::TurnId;
 use crate::messages::{Message, Turn};
 use crate::ports::StoreError;
+use crate::scope::Scope;
+use crate::sessions::Session;
+
+/// Work that failed and waits for a person to try it again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FailedWork {
+    /// A session that was not consolidated.
+    Session(Session),
+    /// A burst without a reply.
+    Turn(Turn),
+}
+
+impl FailedWork {
+    /// Its place in the list, which is unique: the moment of its last message, and its id.
+    #[must_use]
+    pub fn place(&self) -> (Timestamp, Uuid) {
+        match self {
+            Self::Session(session) => (session.last_message_at, session.id.0),
+            Self::Turn(turn) => (turn.last_message_at, turn.id.0),
+        }
+    }
+}
 
 /// Turns: what waits for a reply, what got one, what failed.
 #[async_trait]
@@ -17,8 +41,14 @@ pub trait TurnStore: Send + Sync {
     async fn reopen_answered_turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
     /// Turns that never got a reply nor a failure, oldest first.
     async fn pending_turns(&self) -> Result<Vec<Turn>, StoreError>;
-    /// Turns that got no reply and wait for a person, newest first.
-    async fn failed_turns(&self, limit: u32) -> Result<Vec<Turn>, StoreError>;
+    /// Sessions and turns that wait for a person, newest first, at most `limit`; with `before`, only those behind that place.
+    /// `None` as scope means all.
+    async fn failed_work(
+        &self,
+        scope: Option<&Scope>,
+        before: Option<(Timestamp, Uuid)>,
+        limit: u32,
+    ) -> Result<Vec<FailedWork>, StoreError>;
     async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError>;
     /// Messages of a turn, oldest first.
     async fn turn_messages(&self, id: TurnId) -> Result<Vec<Message>, StoreError>;

@@ -28,14 +28,15 @@ use memory::ports::{
     AliasHit, Appearance, AuthoredEntity, Avatar, BindOutcome, CaptureStore, CapturedMessage, CommitOutcome,
     ConsolidationStore, Corpus, CorpusSize, CorrectionStore, EdgeReach, Embedding, EmbeddingModel,
     EmbeddingStore, EntityMentions, EntityPlace, EntityStore, EntityVector, EvidencedNode, ExternalIdentity,
-    ExtractionCommit, FailedAttempt, FillingEdge, FirstPersona, ForgetStore, IndexedMessage, IndexedNode,
-    KnownUser, LedgerStore, MessageEdit, MessageEditResult, MessageOutline, MessageStore, NewMessage,
-    NodeOrigin, NodeOutline, NodePageQuery, NodeQuery, NodeStore, OpenPair, PersonaRecord, PersonaStore,
-    PhaseTrace, Phrase, PhraseCounts, PhraseHits, ProactiveStore, RecallStore, ReconciliationCommit,
-    ReconciliationStore, ReflectionCandidate, ReflectionCommit, RowSelection, SessionFilter, SessionStore,
-    SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState, SlowCycleStore, StatusStore,
-    StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary, TurnStore, TurnSummary, TurnTrace,
-    UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage, VectorIndexStore, WaitingPair,
+    ExtractionCommit, FailedAttempt, FailedWork, FillingEdge, FirstPersona, ForgetStore, IndexedMessage,
+    IndexedNode, KnownUser, LedgerStore, ListedPersona, MessageEdit, MessageEditResult, MessageOutline,
+    MessageStore, NewMessage, NodeOrigin, NodeOutline, NodePageQuery, NodeQuery, NodeStore, OpenPair,
+    PersonaRecord, PersonaStore, PhaseTrace, Phrase, PhraseCounts, PhraseHits, ProactiveStore, RecallStore,
+    ReconciliationCommit, ReconciliationStore, ReflectionCandidate, ReflectionCommit, RowSelection,
+    SessionFilter, SessionStore, SettledExpectation, SlowCycleCommit, SlowCycleReport, SlowCycleState,
+    SlowCycleStore, StatusStore, StoreError, StoredVector, TimelineItem, TraceStore, TranscriptSummary,
+    TurnStore, TurnSummary, TurnTrace, UnembeddedEntity, UsedQuote, UserRecord, UserStore, VectorCoverage,
+    VectorIndexStore, WaitingPair,
 };
 use memory::proactive::{ListedDecision, ProactiveDecision, ProactiveQuery, ProactiveView, TriggerUse};
 use memory::sessions::{CloseTrigger, Session, SessionPolicy};
@@ -43,6 +44,7 @@ use memory::{PersonaId, Scope, UserId};
 use serde_json::Value;
 use store::{HomeStore, StoreOptions};
 use tokio::sync::watch;
+use uuid::Uuid;
 
 /// What happens at the next call of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +169,7 @@ passing_on!(TurnStore:
     reopen_turn(id: TurnId) -> Option<Turn>;
     reopen_answered_turn(id: TurnId) -> Option<Turn>;
     pending_turns() -> Vec<Turn>;
-    failed_turns(limit: u32) -> Vec<Turn>;
+    failed_work(scope: Option<&Scope>, before: Option<(Timestamp, Uuid)>, limit: u32) -> Vec<FailedWork>;
     turn(id: TurnId) -> Option<Turn>;
     turn_messages(id: TurnId) -> Vec<Message>;
     turn_external_ref(id: TurnId) -> Option<String>;
@@ -306,6 +308,7 @@ passing_on!(PersonaStore:
     create_persona(scope: &Scope, first: FirstPersona, edited_by: &str, at: Timestamp) -> bool;
     persona(id: &PersonaId) -> Option<PersonaRecord>;
     personas() -> Vec<PersonaRecord>;
+    persona_page(user: &UserId, after: Option<&PersonaId>, limit: u32) -> Vec<ListedPersona>;
     rename_persona(id: &PersonaId, name: &str) -> ();
     facts(id: &PersonaId) -> Facts;
     write_facts(id: &PersonaId, facts: Vec<(Fact, Option<String>)>) -> bool;

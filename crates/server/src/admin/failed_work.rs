@@ -1,27 +1,22 @@
 //! Work that failed and has to be retried by hand.
 
-use std::cmp::Reverse;
-
 use axum::Json;
 use axum::extract::State;
 use jiff::Timestamp;
 use memory::identifiers::{SessionId, TurnId};
 use memory::messages::Turn;
-use memory::ports::SessionFilter;
-use memory::sessions::{Session, SessionStatus};
+use memory::ports::FailedWork;
+use memory::sessions::Session;
 use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::auth::Admin;
-use crate::cursor::PageQuery;
-use crate::extract::{OptionalScope, Query};
+use crate::cursor::{Cursor, PageQuery, page_of};
+use crate::extract::{LIST_LIMIT_MAX, OptionalScope, Query, page_size};
 use crate::problem::Problem;
 use crate::state::App;
-
-/// Failed sessions, and failed turns, that can be listed; the oldest fall out.
-const FAILED_MAX: u32 = 10_000;
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FailedWorkList {
@@ -57,22 +52,27 @@ enum WorkKind {
 /// `GET /api/admin/work/failed`: sessions that did not become memory and turns without a reply, newest first.
 pub(crate) async fn failed(
     State(app): State<App>,
-    Admin(principal): Admin,
+    Admin(_): Admin,
     OptionalScope(scope): OptionalScope,
     Query(paging): Query<PageQuery>,
 ) -> Result<Json<FailedWorkList>, Problem> {
-    let store = app.runtime().store();
-    let (status, limit) = (Some(SessionStatus::Failed), FAILED_MAX);
-    let sessions =
-        store.sessions(SessionFilter { scope: scope.clone(), status, limit, before: None }).await?;
-    let sessions = sessions.into_iter().filter(|session| principal.may_see(&session.scope));
-    let turns = store.failed_turns(FAILED_MAX).await?.into_iter();
-    let turns = turns.filter(|turn| scope.as_ref().is_none_or(|scope| turn.scope == *scope));
-    let turns = turns.filter(|turn| principal.may_see(&turn.scope));
-    let items: Vec<FailedWorkItem> =
-        sessions.map(FailedWorkItem::from).chain(turns.map(FailedWorkItem::from)).collect();
-    let (items, next_cursor) = paging.of(items, |item| Reverse((item.at, item.id)))?;
+    let limit = page_size(paging.limit, LIST_LIMIT_MAX)?;
+    let last = paging.cursor.as_deref().map(Cursor::<(Timestamp, Uuid)>::read).transpose()?;
+    let before = last.map(|Cursor(place)| place);
+    let found = app.runtime().store().failed_work(scope.as_ref(), before, limit + 1).await?;
+    let (found, next) = page_of(found, limit, FailedWork::place);
+    let items: Vec<FailedWorkItem> = found.into_iter().map(FailedWorkItem::from).collect();
+    let next_cursor = next.map(|place| Cursor(place).encode());
     Ok(Json(FailedWorkList { count: items.len(), items, next_cursor }))
+}
+
+impl From<FailedWork> for FailedWorkItem {
+    fn from(work: FailedWork) -> Self {
+        match work {
+            FailedWork::Session(session) => session.into(),
+            FailedWork::Turn(turn) => turn.into(),
+        }
+    }
 }
 
 impl From<Session> for FailedWorkItem {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use super::facts;
 use super::persona::{self, PersonaBody};
 use crate::auth::Admin;
+use crate::cursor::page_of;
 use crate::extract::{self, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
 use crate::problem::Problem;
 use crate::respond::Created;
@@ -50,27 +51,21 @@ pub(crate) async fn list(
     ScopeParam(scope): ScopeParam,
     Query(page): Query<PersonaQuery>,
 ) -> Result<Json<PersonaList>, Problem> {
-    let limit = page_size(page.limit, LIST_LIMIT_MAX)? as usize;
-    let store = app.runtime().store();
-    let known = store.personas().await?;
-    let behind = |id: &PersonaId| page.cursor.as_ref().is_none_or(|cursor| id > cursor);
-    let mut rest = known.into_iter().filter(|record| behind(&record.id));
-    let mut personas = Vec::new();
-    for record in rest.by_ref().take(limit) {
-        let appearance = store.appearance(&record.id).await?;
-        let blocks = store.core_blocks(&Scope::new(record.id.clone(), scope.user.clone())).await?;
-        personas.push(PersonaSummary {
-            is_default: record.id == app.runtime().settings().persona,
-            id: record.id,
-            display_name: record.display_name,
-            voice_enabled: appearance.voice_enabled,
-            has_voice_id: appearance.voice_id.is_some(),
-            has_avatar: appearance.has_avatar,
-            onboarding_required: blocks == CoreBlocks::default(),
-        });
-    }
-    let next_cursor = rest.next().and_then(|_| personas.last().map(|last| last.id.clone()));
-    Ok(Json(PersonaList { personas, next_cursor }))
+    let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
+    let runtime = app.runtime();
+    let found = runtime.store().persona_page(&scope.user, page.cursor.as_ref(), limit + 1).await?;
+    let (found, next_cursor) = page_of(found, limit, |last| last.record.id.clone());
+    let default = runtime.settings().persona.clone();
+    let personas = found.into_iter().map(|listed| PersonaSummary {
+        is_default: listed.record.id == default,
+        id: listed.record.id,
+        display_name: listed.record.display_name,
+        voice_enabled: listed.appearance.voice_enabled,
+        has_voice_id: listed.appearance.voice_id.is_some(),
+        has_avatar: listed.appearance.has_avatar,
+        onboarding_required: !listed.is_written,
+    });
+    Ok(Json(PersonaList { personas: personas.collect(), next_cursor }))
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! L2: capture and the verbatim log.
 
 mod capture;
+mod failed_work;
 pub(crate) mod turns;
 pub(crate) mod outlines;
 pub(crate) mod versions;

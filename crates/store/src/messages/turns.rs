@@ -2,11 +2,15 @@
 
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, params};
 use crate::home_store::HomeStore;
+use crate::messages::failed_work;
 use crate::rows::{self, StoredEnum, message_columns, microseconds, turn_columns};
 use async_trait::async_trait;
+use jiff::Timestamp;
+use memory::Scope;
 use memory::identifiers::{SessionId, TurnId};
 use memory::messages::{Message, Turn, TurnStatus};
-use memory::ports::{NewMessage, StoreError, TurnStore};
+use memory::ports::{FailedWork, NewMessage, StoreError, TurnStore};
+use uuid::Uuid;
 
 #[async_trait]
 impl TurnStore for HomeStore {
@@ -27,18 +31,14 @@ impl TurnStore for HomeStore {
         self.read_statement(|connection| Ok(pending(connection)?)).await
     }
 
-    async fn failed_turns(&self, limit: u32) -> Result<Vec<Turn>, StoreError> {
-        self.read(move |connection| {
-            let mut statement = connection.prepare_cached(concat!(
-                "SELECT ",
-                turn_columns!(),
-                " FROM turns t JOIN scopes s ON s.number = t.scope
-                 WHERE t.status = 'failed' ORDER BY t.last_message_at DESC, t.id DESC LIMIT ?1"
-            ))?;
-            let turns = statement.query_map([limit], rows::turn)?.collect::<Result<_>>()?;
-            Ok(turns)
-        })
-        .await
+    async fn failed_work(
+        &self,
+        scope: Option<&Scope>,
+        before: Option<(Timestamp, Uuid)>,
+        limit: u32,
+    ) -> Result<Vec<FailedWork>, StoreError> {
+        let scope = scope.cloned();
+        self.read(move |connection| Ok(failed_work::page(connection, scope.as_ref(), before, limit)?)).await
     }
 
     async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {

@@ -5,8 +5,10 @@ use jiff::Timestamp;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::facts::{Fact, Facts};
 use memory::mood::{Mood, MoodShift};
-use memory::ports::{Appearance, Avatar, FirstPersona, PersonaRecord, PersonaStore, StoreError};
-use memory::{PersonaId, Scope};
+use memory::ports::{
+    Appearance, Avatar, FirstPersona, ListedPersona, PersonaRecord, PersonaStore, StoreError,
+};
+use memory::{PersonaId, Scope, UserId};
 
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
@@ -66,6 +68,41 @@ impl PersonaStore for HomeStore {
                 connection.prepare_cached("SELECT id, display_name, timezone FROM personas ORDER BY id")?;
             let personas = statement.query_map([], persona)?.collect::<Result<_>>()?;
             Ok(personas)
+        })
+        .await
+    }
+
+    async fn persona_page(
+        &self,
+        user: &UserId,
+        after: Option<&PersonaId>,
+        limit: u32,
+    ) -> Result<Vec<ListedPersona>, StoreError> {
+        // Ids are never empty, so every one comes after the empty text.
+        let after = after.map_or_else(String::new, |id| id.as_str().to_owned());
+        let user = user.clone();
+        self.read_statement(move |connection| {
+            let mut page = connection.prepare_cached(
+                "SELECT p.id, p.display_name, p.timezone, p.voice_enabled, p.voice_id,
+                     EXISTS (SELECT 1 FROM persona_avatars a WHERE a.persona_id = p.id),
+                     EXISTS (SELECT 1 FROM core_blocks b
+                             WHERE b.persona_id = p.id AND b.user_id IS NULL AND b.content <> '')
+                         OR EXISTS (SELECT 1 FROM core_blocks b
+                                    WHERE b.persona_id = p.id AND b.user_id = ?3 AND b.content <> '')
+                 FROM personas p WHERE p.id > ?1 ORDER BY p.id LIMIT ?2",
+            )?;
+            let listed = page.query_map(params![after, limit, user.as_str()], |row| {
+                Ok(ListedPersona {
+                    record: persona(row)?,
+                    appearance: Appearance {
+                        voice_enabled: row.get(3)?,
+                        voice_id: row.get(4)?,
+                        has_avatar: row.get(5)?,
+                    },
+                    is_written: row.get(6)?,
+                })
+            })?;
+            Ok(listed.collect::<Result<_>>()?)
         })
         .await
     }

@@ -76,11 +76,11 @@ pub use pages::{
 };
 pub use people::{
     a_face_and_a_voice_are_kept, a_persona_is_made_once, facts_are_kept_one_by_one,
-    failed_turns_wait_for_a_person, names_elsewhere_belong_to_one_user,
+    failed_turns_wait_for_a_person, failed_work_is_listed_in_pages, names_elsewhere_belong_to_one_user,
 };
 pub use personas::{
     core_blocks_belong_to_whom_they_should, costs_are_kept, first_words_are_written_once,
-    personas_and_users_are_kept,
+    personas_and_users_are_kept, personas_are_listed_in_pages,
 };
 pub use proactive::{
     a_message_without_a_question_is_kept_with_its_decision, a_trigger_is_used_once,
@@ -164,10 +164,10 @@ macro_rules! store_suite {
             one_read_gives_what_several_do, events_of_identity_are_found, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,
-            personas_and_users_are_kept, first_words_are_written_once,
+            personas_and_users_are_kept, personas_are_listed_in_pages, first_words_are_written_once,
             core_blocks_belong_to_whom_they_should, costs_are_kept,
             a_persona_is_made_once, facts_are_kept_one_by_one, a_face_and_a_voice_are_kept,
-            names_elsewhere_belong_to_one_user, failed_turns_wait_for_a_person,
+            names_elsewhere_belong_to_one_user, failed_turns_wait_for_a_person, failed_work_is_listed_in_pages,
             a_message_takes_what_rests_on_it, thoughts_go_with_what_they_rest_on, other_words_keep_an_event, a_mention_outlives_the_first_words,
             forgetting_knows_who_is_whom, names_go_with_the_last_text_that_holds_them, a_text_goes_wherever_it_stands,
             only_what_was_shown_is_erased, a_claim_is_lost_when_something_is_forgotten,

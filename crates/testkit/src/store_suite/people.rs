@@ -2,7 +2,12 @@
 
 use memory::core_blocks::CoreBlocks;
 use memory::facts::{Fact, Facts};
-use memory::ports::{Appearance, Avatar, BindOutcome, ExternalIdentity, FirstPersona, KnownUser, Store};
+use memory::messages::Turn;
+use memory::ports::{
+    Appearance, Avatar, BindOutcome, ExternalIdentity, FailedAttempt, FailedWork, FirstPersona, KnownUser,
+    NewMessage, Store, StoreError,
+};
+use memory::sessions::CloseTrigger;
 use memory::{PersonaId, Scope, UserId};
 
 use super::Outcome;
@@ -116,19 +121,72 @@ pub async fn failed_turns_wait_for_a_person(store: &dyn Store) -> Outcome {
     let mut turns = Vec::new();
     for minute in 0..3 {
         let turn_id = Some(stage.turn_id());
-        let line = memory::ports::NewMessage { turn_id, ..stage.line("hello", minute * 60) };
+        let line = NewMessage { turn_id, ..stage.line("hello", minute * 60) };
         store.capture(line, stage.policy, None).await?;
         turns.extend(turn_id);
     }
-    assert!(store.failed_turns(10).await?.is_empty());
+    let failed_turns = async |limit| {
+        let found = store.failed_work(None, None, limit).await?;
+        Ok::<_, StoreError>(found.into_iter().filter_map(turn_of).collect::<Vec<_>>())
+    };
+    assert!(failed_turns(10).await?.is_empty());
     for turn in &turns[..2] {
         store.fail_turn(*turn, "the model is down").await?;
     }
-    let failed = store.failed_turns(10).await?;
+    let failed = failed_turns(10).await?;
     assert_eq!(failed.iter().map(|turn| turn.id).collect::<Vec<_>>(), [turns[1], turns[0]]);
     assert_eq!(failed[0].reason.as_deref(), Some("the model is down"));
-    assert_eq!(store.failed_turns(1).await?.len(), 1);
+    assert_eq!(failed_turns(1).await?.len(), 1);
     store.reopen_turn(turns[1]).await?;
-    assert_eq!(store.failed_turns(10).await?.len(), 1);
+    assert_eq!(failed_turns(10).await?.len(), 1);
+    Ok(())
+}
+
+fn turn_of(work: FailedWork) -> Option<Turn> {
+    match work {
+        FailedWork::Turn(turn) => Some(turn),
+        FailedWork::Session(_) => None,
+    }
+}
+
+/// Failed sessions and turns are one list, read in pages, of one scope or of all.
+pub async fn failed_work_is_listed_in_pages(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let mut expected = Vec::new();
+    for minute in 0..6 {
+        let scope = if minute % 3 == 0 { &stage.other } else { &stage.scope };
+        let turn_id = stage.turn_id();
+        let line =
+            NewMessage { turn_id: Some(turn_id), scope: scope.clone(), ..stage.line("hello", minute * 60) };
+        let session = store.capture(line, stage.policy, None).await?.message.session_id;
+        store.fail_turn(turn_id, "the model is down").await?;
+        expected.push((scope.clone(), turn_id.0));
+        if minute == 5 {
+            store.end_session(session, CloseTrigger::Idle).await?;
+            store.claim_closing_session(at(400)).await?;
+            let error = "the model is down".to_owned();
+            store.record_failure(FailedAttempt { session_id: session, error, retry_at: None }).await?;
+            expected.push((scope.clone(), session.0));
+        }
+    }
+    for scope in [None, Some(&stage.scope), Some(&stage.other)] {
+        let (mut listed, mut before) = (Vec::new(), None);
+        loop {
+            let page = store.failed_work(scope, before, 2).await?;
+            let Some(last) = page.last() else { break };
+            before = Some(last.place());
+            listed.extend(page.iter().map(FailedWork::place));
+        }
+        let mut of_scope: Vec<_> = expected
+            .iter()
+            .filter(|(of, _)| scope.is_none_or(|scope| scope == of))
+            .map(|(_, id)| *id)
+            .collect();
+        assert!(listed.is_sorted_by(|newer, older| newer > older), "{listed:?}");
+        let mut listed: Vec<_> = listed.into_iter().map(|(_, id)| id).collect();
+        listed.sort_unstable();
+        of_scope.sort_unstable();
+        assert_eq!(listed, of_scope, "{scope:?}");
+    }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::facts::Fact;
 use memory::ledger::ModelCall;
-use memory::ports::{FirstPersona, Store};
-use memory::{PersonaId, UserId};
+use memory::ports::{Avatar, FirstPersona, Store};
+use memory::{PersonaId, Scope, UserId};
 
 use super::Outcome;
 use super::stage::{Stage, at};
@@ -27,6 +27,44 @@ pub async fn personas_and_users_are_kept(store: &dyn Store) -> Outcome {
     assert_eq!((user.display_name, user.timezone), (None, None));
     store.set_user_timezone(&ann, Some("Asia/Shanghai".to_owned())).await?;
     assert_eq!(store.ensure_user(&ann, at(1)).await?.timezone.as_deref(), Some("Asia/Shanghai"));
+    Ok(())
+}
+
+/// A page says of each persona how it looks, and whether anything is written for the user who asks.
+pub async fn personas_are_listed_in_pages(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let own = stage.scope.persona.clone();
+    for id in ["a-vera", "小月", "zoe"] {
+        store.ensure_persona(&PersonaId::new(id)?, id, at(1)).await?;
+    }
+    let vera = Scope::new(PersonaId::new("a-vera")?, stage.scope.user.clone());
+    store.write_core_block(&vera, CoreBlockLabel::User, "Ann is a nurse", "owner", at(2)).await?;
+    let zoe = Scope::new(PersonaId::new("zoe")?, stage.scope.user.clone());
+    store.write_core_block(&zoe, CoreBlockLabel::Style, "short", "owner", at(2)).await?;
+    store.write_core_block(&zoe, CoreBlockLabel::Style, "", "owner", at(3)).await?;
+    store.enable_voice(&zoe.persona, true).await?;
+    let avatar = Avatar { extension: "png".to_owned(), image: vec![1; 10] };
+    store.put_avatar(&zoe.persona, avatar, at(4)).await?;
+
+    let (mut listed, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.persona_page(&stage.scope.user, after.as_ref(), 2).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.record.id.clone());
+        listed.extend(page);
+    }
+    let all = store.personas().await?;
+    assert_eq!(
+        listed.iter().map(|listed| &listed.record).collect::<Vec<_>>(),
+        all.iter().collect::<Vec<_>>()
+    );
+    for persona in &listed {
+        assert_eq!(persona.appearance, store.appearance(&persona.record.id).await?);
+        assert_eq!(persona.is_written, persona.record.id == vera.persona, "{}", persona.record.id);
+    }
+    assert!(listed.iter().any(|listed| listed.record.id == own));
+    let other = store.persona_page(&stage.other.user, None, 1).await?;
+    assert!(!other[0].is_written, "what is written of one user is not there for another");
     Ok(())
 }
 

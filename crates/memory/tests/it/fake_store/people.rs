@@ -121,6 +121,15 @@ impl PersonaStore for FakeStore {
         refused()
     }
 
+    async fn persona_page(
+        &self,
+        _user: &UserId,
+        _after: Option<&PersonaId>,
+        _limit: u32,
+    ) -> Result<Vec<ListedPersona>, StoreError> {
+        refused()
+    }
+
     async fn rename_persona(&self, _id: &PersonaId, _name: &str) -> Result<(), StoreError> {
         refused()
     }

@@ -1,6 +1,7 @@
 //! Sessions, messages and turns, answered from memory.
 
 use memory::ports::*;
+use uuid::Uuid;
 
 use super::*;
 
@@ -154,7 +155,12 @@ impl TurnStore for FakeStore {
         refused()
     }
 
-    async fn failed_turns(&self, _limit: u32) -> Result<Vec<Turn>, StoreError> {
+    async fn failed_work(
+        &self,
+        _scope: Option<&Scope>,
+        _before: Option<(Timestamp, Uuid)>,
+        _limit: u32,
+    ) -> Result<Vec<FailedWork>, StoreError> {
         refused()
     }
 
