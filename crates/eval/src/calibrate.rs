@@ -28,13 +28,13 @@ const HAN_SHARE_MIN: f64 = 0.5;
 pub struct Calibration {
     /// Fingerprint of the model.
     pub model: String,
-    /// Mean vectors, each set weighing the same, in hundred-thousandths; `None` where no set is in that language.
+    /// Mean vectors of Chinese passages, each set weighing the same, in hundred-thousandths; `None` where no set is in that language.
     pub han_passages: Option<Vec<i32>>,
-    /// Of English texts that are to be found.
+    /// The same of English passages.
     pub latin_passages: Option<Vec<i32>>,
-    /// Of Chinese texts that are looked for.
+    /// The same of Chinese queries.
     pub han_queries: Option<Vec<i32>>,
-    /// Of English texts that are looked for.
+    /// The same of English queries.
     pub latin_queries: Option<Vec<i32>>,
     /// Cosines of questions with units of other sets: the 5th, 50th, 95th and 99th percentile.
     pub unrelated: [f32; 4],

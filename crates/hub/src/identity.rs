@@ -261,7 +261,7 @@ fn missing(name: &DocumentName) -> String {
 }
 
 impl HubTransaction<'_> {
-    /// Keeps a copy of a text with this act.
+    /// Stores a copy of a document's text in the same transaction, so that a person can restore it.
     pub(crate) fn keep_snapshot(&mut self, name: &DocumentName, content: &str, reason: &str) {
         let time = self.now.to_string().replace([':', '.'], "-");
         self.commit.snapshots.push(Snapshot {

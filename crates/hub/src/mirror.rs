@@ -62,7 +62,7 @@ impl Hub {
         }
     }
 
-    /// Leaves a file alone that a person has edited and nobody has read yet, unless its text was just taken.
+    /// Does not overwrite a file that a person has edited until the edit has been read.
     async fn write_file(&self, scope: &Scope, name: &DocumentName, taken: bool) -> Result<bool, HubError> {
         let Some(path) = self.path_of(scope, name) else { return Ok(false) };
         let document = self.document(scope, name).await?;

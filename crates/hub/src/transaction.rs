@@ -51,8 +51,8 @@ impl Hub {
         Ok((act, document))
     }
 
-    /// Begins with several documents, in the order of their names. No roll-up is locked with them: only diary entries have
-    /// roll-ups above them.
+    /// Begins with several documents, in the order of their names. None of them may be a diary entry: the roll-ups of diary entries
+    /// are not locked here.
     pub(crate) async fn begin_with_all<'a>(
         &'a self,
         caller: &'a Caller,

@@ -7,7 +7,7 @@ use memory::nodes::{EventTime, Node, NodeKind};
 
 /// Talk younger than this is "just now".
 const JUST_NOW: SignedDuration = SignedDuration::from_mins(30);
-/// Talk of fewer days ago is "earlier this week".
+/// A conversation of fewer days ago is "earlier this week".
 const WEEK_DAYS: i32 = 7;
 
 /// As in `Tuesday 2026-03-03, 21:04`.

@@ -26,7 +26,8 @@ pub(super) struct Impression {
     pub(super) cited: Vec<String>,
 }
 
-/// The common ground of the events: a person or thing in several of them, else their sign. `None` without events.
+/// An impression of what the events have in common: a person or thing that several of them name, else whether they were good or
+/// bad. `None` without events.
 pub(super) fn impression(events: &[SeenEvent<'_>], language: Language) -> Option<Impression> {
     let (description, of) = match about_someone(events, language) {
         Some(found) => found,

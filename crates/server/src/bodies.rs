@@ -182,7 +182,7 @@ impl IncomingBody {
         let wait = self.share.app.runtime().clock().sleep(self.patience_left());
         let read = tokio::select! {
             biased;
-            chunk = self.chunks.next() => chunk?.map(|chunk| self.take(chunk)),
+            chunk = self.chunks.next() => chunk?.map(|chunk| self.count_in(chunk)),
             () = wait => Ok(Err(Refusal::TooSlow)),
         };
         Some(read.and_then(|taken| {
@@ -194,7 +194,7 @@ impl IncomingBody {
         }))
     }
 
-    fn take(&mut self, chunk: Bytes) -> Result<Bytes, Refusal> {
+    fn count_in(&mut self, chunk: Bytes) -> Result<Bytes, Refusal> {
         let counted = |received: usize| received.saturating_sub(UNCOUNTED);
         let before = counted(self.received);
         self.received += chunk.len();

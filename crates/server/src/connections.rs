@@ -10,7 +10,7 @@ use crate::auth::client::client_of;
 
 /// Connections at once; further ones wait in the system's backlog.
 const CONNECTIONS_MAX: usize = 4_096;
-/// The last of these answer only the owner, who can then still revoke a token that fills all others.
+/// The last of these are reserved for the owner, who can still revoke a token that has used up all the others.
 const OWNERS_CONNECTIONS: usize = 64;
 /// Connections of one address.
 const PER_ADDRESS_MAX: usize = 64;

@@ -47,7 +47,7 @@ const ADDED: &str = "\
     too|also|as well|another|a second|my second|additionally|besides|during the week|on weekdays|\
     at weekends|on weekends|at the weekend|on the side|part of the year|也|同时|另外|还有一|又养|又买|\
     又多|第二只|第二个|第二份|周末|平时|工作日|兼职|副业";
-const PAST: &str = "\
+const PAST_MARKERS: &str = "\
     before|used to|formerly|former|previously|previous|originally|earlier|back then|at first|\
     in the past|once|old|was|were|did|had|以前|之前|原来|原先|过去|曾经|曾|从前|当初|先前|当时|那时|\
     早先|旧|老家|最早|一开始";
@@ -124,7 +124,7 @@ fn tells_of_change(sentence: &str) -> bool {
 
 /// True if a text asks how something was before.
 pub fn asks_for_the_past(text: &str) -> bool {
-    Heard::new(text).says(PAST)
+    Heard::new(text).says(PAST_MARKERS)
 }
 
 /// The value that a text says is wrong, where it names it: 小黑 of 不是小黑，是小白, Berlin of "not Berlin, it's Lyon".

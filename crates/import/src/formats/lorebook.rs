@@ -86,7 +86,7 @@ pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lor
     })
 }
 
-/// The entries of a book as they are in it, in the order of [`read`], and whether it gives them: one without a text is none.
+/// The entries of a book as they are in it, in the order of [`read`], and whether it is used: an entry without a text is not.
 pub(crate) fn raw_entries(book: &Value) -> Vec<(&Value, bool)> {
     let entries = numbered_entries(book).unwrap_or_default().into_iter();
     entries.map(|(_, entry)| (entry, text_of(entry).is_some())).collect()

@@ -202,7 +202,7 @@ impl Transcript {
         }
     }
 
-    /// A line that begins nothing: it goes on with the message, if one has begun.
+    /// A line that starts no message: it continues the one before, if there is one.
     fn further_line(&mut self, line: &str, place: String, is_cleaned: bool, items: &mut VecDeque<Item>) {
         match &mut self.open_message {
             Some(message) if message.text.len() + line.len() > MESSAGE_BYTES_MAX => {

@@ -307,8 +307,8 @@ impl Consolidator<'_> {
 }
 
 impl NamedEntities {
-    /// Everybody once, under the id that had the name, with how it was found: by a name that is known, by likeness to
-    /// somebody known, or as somebody new.
+    /// Each entity once, under the id that had the name, with how it was identified: by a known name (`alias`), by similarity to a
+    /// known entity (`embedding`), or as a `new` one.
     pub(super) fn resolved(&self) -> Vec<(EntityId, Entity, &'static str)> {
         let mut resolved: Vec<(EntityId, Entity, &'static str)> = Vec::new();
         for hit in &self.hits {

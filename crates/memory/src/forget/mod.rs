@@ -128,7 +128,7 @@ pub struct ForgetSummary {
     pub left_messages: BTreeSet<MessageId>,
     /// Core blocks that contain the text: only a person edits them.
     pub left_core_blocks: Vec<CoreBlockLabel>,
-    /// Documents of all users that contain the text, as `category/file`, where the selection spares them.
+    /// Documents of all users that contain the text, as `category/file`, where the selection keeps them.
     #[serde(default)]
     pub left_documents: BTreeSet<String>,
     /// Counts of everything erased besides these rows.

@@ -209,8 +209,8 @@ pub trait SlowCycleStore: Send + Sync {
     ) -> Result<Vec<Entity>, StoreError>;
     /// Writes a cycle; only its counts, if something was forgotten since it began. Touches no core block and no message.
     async fn commit_slow_cycle(&self, commit: SlowCycleCommit) -> Result<SlowCycleReport, StoreError>;
-    /// Settles the pending ones of these expectations for good, and returns them. A settled expectation stays in the history and
-    /// leaves recall.
+    /// Settles those of these expectations that are pending, and returns them. A settled expectation stays in the history, but recall
+    /// does not find it any more.
     async fn settle_expectations(
         &self,
         scope: &Scope,

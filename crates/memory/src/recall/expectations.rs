@@ -77,14 +77,14 @@ fn in_words(
     let expected = IndexedText::new(&expected);
     let forward = |sentence: &Sentence| {
         statistics.relevance(&sentence.terms, &expected) >= FULFILLED_RELEVANCE_MIN
-            && common(&sentence.terms, &expected) >= FULFILLED_WORDS_COMMON
+            && shared_term_count(&sentence.terms, &expected) >= FULFILLED_WORDS_COMMON
     };
     sentences.iter().any(forward)
         || (statistics.relevance(&expected_terms, told) >= FULFILLED_RELEVANCE_MIN
-            && common(&expected_terms, told) >= FULFILLED_WORDS_COMMON)
+            && shared_term_count(&expected_terms, told) >= FULFILLED_WORDS_COMMON)
 }
 
-fn common(terms: &[QueryTerm], text: &IndexedText<'_>) -> usize {
+fn shared_term_count(terms: &[QueryTerm], text: &IndexedText<'_>) -> usize {
     let whole = |term: &&QueryTerm| !term.guess && matches!(text.occurrences(term), Occurrences::Whole(_));
     terms.iter().filter(whole).count()
 }

@@ -10,7 +10,7 @@ use crate::corrections::{ReplacedValue, WordKey};
 use crate::entities::fold_name;
 use crate::identifiers::NodeId;
 
-/// A former value beside what says it.
+/// A former value, with the sentence that states it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormerValue {
     /// The memory that said it.

@@ -70,7 +70,7 @@ pub struct RankedMessage {
     pub signals: Signals,
     /// The share of each signal in `total`.
     pub parts: BTreeMap<String, f64>,
-    /// V of the message.
+    /// Vector similarity (V in the score) of the message.
     pub vector: f64,
     /// W of the message together with the one before it, which often holds the question that it answers.
     pub words: f64,

@@ -12,7 +12,7 @@ use crate::text::{is_function_word, is_unspaced};
 const TOKENS_MAX: usize = 300;
 /// Longest name, in words or characters of an unspaced script.
 const NAME_TOKENS_MAX: usize = 16;
-/// Stands between folded texts; folding leaves none inside of them.
+/// Separates folded texts. Folding removes this character, so no text contains it.
 const BETWEEN_TEXTS: &str = "\n";
 
 /// The entities that the text names, in the order of their first place. Names are compared folded; one in a spaced

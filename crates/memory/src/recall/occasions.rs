@@ -13,7 +13,7 @@ use crate::text::{fold, is_unspaced, moments, query_terms};
 
 /// Nodes that are looked at for an occasion's words.
 const LOOKED_AT: usize = 60;
-/// Share of an occasion's words that an event must tell; with all of them, said once, it is 0.92.
+/// Minimum share of an occasion's words that an event must contain. The share is 0.92 when the event has all of them once.
 const TOLD_MIN: f64 = 0.85;
 /// Events that an occasion may mean: the latest ones.
 const EVENTS_MAX: usize = 3;

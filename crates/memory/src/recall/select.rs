@@ -29,7 +29,7 @@ pub struct ScoredNode {
     pub score: Score,
 }
 
-/// Inexact nodes right behind the chosen ones that are made exact with them: their turn often comes.
+/// Approximate nodes just below the chosen ones that are scored exactly together with them, because they often move up.
 const LOOKED_AHEAD: usize = 10;
 
 /// Why a node was not chosen.

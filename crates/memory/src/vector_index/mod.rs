@@ -118,7 +118,7 @@ impl VectorIndex {
         Ok(LoadedVectors { key: Arc::new(key), shard })
     }
 
-    /// Takes rows out of memory at once, whatever the model: part of erasing.
+    /// Removes rows from memory at once, for every model, as part of an erasure.
     pub fn forget(&self, scope: &Scope, corpus: Corpus, seqs: &[i64]) {
         let shards = self.lock();
         for (_, loaded) in shards.by_key.iter().filter(|(key, _)| key.scope == *scope && key.corpus == corpus)

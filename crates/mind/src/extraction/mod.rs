@@ -19,7 +19,7 @@ use crate::calendar;
 use crate::handles::Handles;
 use crate::quoted::speaker_name;
 
-/// One extraction being asked: the input, and the handles of its ids.
+/// An extraction request: the input, and the handles that stand for its ids in the prompt.
 pub(crate) struct ExtractionTask<'a> {
     input: &'a ExtractionInput,
     messages: Handles<MessageId>,

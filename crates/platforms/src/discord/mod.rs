@@ -146,7 +146,7 @@ impl DiscordServer {
         self.write_with(person, json!({"content": content, "attachments": [attachment]}))
     }
 
-    /// Files can't be fetched any more: their addresses hold for a day.
+    /// Files can't be fetched any more: their addresses expire after a day.
     pub fn lose_files(&self) {
         self.shared.lock().files.clear();
     }

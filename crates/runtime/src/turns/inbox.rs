@@ -164,7 +164,7 @@ impl RuntimeInner {
         taking.await.unwrap_or_else(|_| Err(defect().into()))
     }
 
-    /// Makes the line durable, tells of it and counts it in; or gives its room back.
+    /// Stores the line, publishes its event and adds it to its burst; if that fails, frees its reserved place.
     async fn take(
         self: &Arc<Self>,
         incoming: IncomingMessage,

@@ -23,7 +23,7 @@ const CODE_BYTES: usize = 16;
 const LOGIN_ID_BYTES: usize = 8;
 /// Before the name of a cookie that browsers take from this host alone, over TLS.
 const HOST_PREFIX: &str = "__Host-";
-/// Between the id and the secret of a cookie.
+/// Separates the id and the secret in a cookie.
 const COOKIE_SEPARATOR: char = '.';
 
 /// 32 bytes from the system's randomness; passed in, so that a test can repeat itself.

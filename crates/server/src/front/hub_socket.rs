@@ -38,7 +38,7 @@ pub(super) fn answer(tools: Arc<ToolContext>, request: Request, stop: Cancellati
     Response::new(Body::from_stream(ReaderStream::new(theirs)))
 }
 
-/// Reaches the holder of the home on another machine, and says who is speaking.
+/// Connects to the daemon on another machine that holds the home, and introduces the program.
 ///
 /// # Errors
 /// If it can't be reached, or does not know the secret.

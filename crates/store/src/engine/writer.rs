@@ -148,7 +148,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread. When the queue closes it writes what is left, empties the log into the file and ends.
-    /// What was counted of words is let go when words are taken out. `taken_over` becomes true when a write fails because another
+    /// The word frequencies are dropped when words are deleted, and counted again when they are needed. `taken_over` becomes true when a write fails because another
     /// program has taken the home.
     pub(crate) fn start(
         connection: Connection,

@@ -214,7 +214,7 @@ pub(super) fn clear_traces(
             let quotes = is_losing
                 && (lost.sessions.contains(&key)
                     || lost.turns.contains(&key)
-                    || !is_earlier && holds(&detail, lost, taken.counts.documents > 0));
+                    || !is_earlier && quotes_lost_texts(&detail, lost, taken.counts.documents > 0));
             if quotes || escaped || going.is_in(&detail) {
                 if !going.is_preview {
                     connection.prepare_cached(clear)?.execute([key])?;
@@ -258,7 +258,8 @@ fn clear_session_traces(
     let mut delete =
         connection.prepare_cached("DELETE FROM session_traces WHERE session_id = ?1 AND phase = ?2")?;
     for (session, phase, detail) in kept {
-        let quotes = is_losing && (lost.sessions.contains(&session) || holds(&detail, lost, false));
+        let quotes =
+            is_losing && (lost.sessions.contains(&session) || quotes_lost_texts(&detail, lost, false));
         if quotes || escaped || going.is_in(&detail) {
             if !going.is_preview {
                 delete.execute(params![session, phase])?;
@@ -269,7 +270,7 @@ fn clear_session_traces(
     Ok(())
 }
 
-fn holds(detail: &str, lost: &LostTexts, documents_changed: bool) -> bool {
+fn quotes_lost_texts(detail: &str, lost: &LostTexts, documents_changed: bool) -> bool {
     let Ok(detail) = serde_json::from_str::<Value>(detail) else { return true };
     let has = |name: &str| detail[name].as_array().is_some_and(|items| !items.is_empty());
     documents_changed && (has("periods") || has("related_documents")) || lost.is_in_value(&detail)

@@ -28,8 +28,8 @@ pub(crate) const ENDS_OF_SPAN: [&str; 2] = [
      ORDER BY created_at DESC, seq DESC LIMIT 1",
 ];
 
-/// Numbers of the first and the last message within a span of time. The log is in the order of its numbers but for what
-/// was imported: of that some may lie outside them.
+/// Numbers of the first and the last message within a span of time. Imported messages have later numbers than their times suggest,
+/// so some of the span may lie outside this range.
 pub(crate) fn span(
     connection: &Connection,
     scope: i64,

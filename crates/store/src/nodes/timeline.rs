@@ -45,7 +45,7 @@ fn nodes(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Ve
     statement.query_map(params![scope, end, limit], |row| rows::node(row).map(entry))?.collect()
 }
 
-/// Entities of whom it is settled who they are.
+/// Entities whose identity is settled.
 fn named_entities(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Vec<Entry>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",

@@ -47,7 +47,7 @@ impl PrivateDaemon {
         let parts = server_parts(config, home, &wired, None, access, daemons);
         let shutdown = CancellationToken::new();
         let served = server::serve(listener, None, parts, shutdown.clone());
-        // How it ends is seen by whoever asks it something.
+        // If it fails, the next request to it fails and says so.
         let serving = tokio::spawn(async move { _ = served.await });
         let daemon = Daemon::at(RunFile { pid: std::process::id(), port, url }, token)?;
         Ok(Self { daemon, _lock: lock, wired, shutdown, serving })

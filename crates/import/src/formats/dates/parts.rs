@@ -10,7 +10,7 @@ pub(in crate::formats) struct DateParts {
     pub(in crate::formats) numbers: [u16; 3],
     /// True if the first number has four digits.
     pub(in crate::formats) is_year_first: bool,
-    /// First character between the numbers.
+    /// The character after the first number, such as `/` or `.`.
     pub(in crate::formats) separator: char,
 }
 

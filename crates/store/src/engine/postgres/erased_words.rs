@@ -30,7 +30,7 @@ const TABLES: &str = "
     WHERE relkind = 'r' AND relnamespace = CAST(CAST(current_schema() AS TEXT) AS regnamespace) ORDER BY 1";
 
 /// Number of the transaction that last erased something which is not cleared yet.
-const DUE: &str = "SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) FROM overwriting_due";
+const LAST_UNCLEARED_ERASURE: &str = "SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) FROM overwriting_due";
 
 /// Erasures whose words are cleared, by the transaction of the last one. None if nothing was due.
 #[derive(Clone, Copy)]
@@ -51,7 +51,8 @@ pub(crate) fn note_cleared(connection: &Connection, Cleared(last): Cleared) -> R
 pub(crate) fn clear_erased_words(address: &ServerAddress) -> std::result::Result<Cleared, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
     let cleared = || -> Result<Cleared> {
-        let last: Option<i64> = connection.prepare_cached(DUE)?.query_row([], |row| row.get(0)).optional()?;
+        let last: Option<i64> =
+            connection.prepare_cached(LAST_UNCLEARED_ERASURE)?.query_row([], |row| row.get(0)).optional()?;
         if last.is_none() {
             return Ok(Cleared(None));
         }

@@ -484,7 +484,7 @@ async fn reach_host(
 const PLANS: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET random_page_cost = 1.1; SET jit = off; \
                      SET plan_cache_mode = force_generic_plan";
 
-/// The server gives a statement up by itself before nobody waits for it any more, so that the connection stays.
+/// The server's own limit is shorter than the client's, so that a slow statement is cancelled and the connection stays usable.
 fn limits(answer: Duration) -> String {
     format!(
         "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANS}",
