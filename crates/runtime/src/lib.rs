@@ -1,6 +1,7 @@
 //! The life of a persona: a message comes in and is answered, silence becomes memory, and subscribers learn of it.
 //!
-//! - [`turns`]: [`turns::inbox`] stores each message before its sender is answered, and groups a burst into one turn.
+//! - [`turns`]: [`turns::inbox`] stores each message before its sender is answered; [`turns::conversations`] groups a burst into one
+//!   turn, and holds what waits.
 //!   [`turns::turn`] decides the order of a turn's steps, and no other file does.
 //! - [`sessions`]: ends quiet sessions and consolidates them.
 //! - [`hub_work`]: writes the diary, exchanges documents with another home, and draws the graph.
@@ -52,10 +53,11 @@ pub use spending::Spending;
 pub use turns::channels::{ChannelReceipt, ChannelStatus, ExternalMessage, LinkCode, OutboundChannels};
 pub use turns::inbox::{AcceptError, AcceptedMessage, IncomingMessage};
 pub use turns::recall::RecalledMemory;
-pub use turns::turn::TurnEvent;
+pub use turns::turn_event::TurnEvent;
 pub use turns::utility::{UtilityAnswer, UtilityError};
 pub use vectors::changeover::VectorState;
 pub use voice::files::LISTENING_FOLDER;
-pub use voice::notes::{FetchError, VOICE_MESSAGE, VoiceNote};
+pub use voice::files::VoiceNote;
+pub use voice::notes::{FetchError, VOICE_MESSAGE};
 pub use voice::samples::VoiceSampleInfo;
 pub use voice::speech::{SpeechError, SpokenMessage, Transcript, VoiceParts, VoiceSettings};

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hub::graph::Graph;
@@ -33,9 +33,10 @@ use crate::sessions::idle::IdleWorker;
 use crate::settings::RuntimeSettings;
 use crate::spending::Spending;
 use crate::turns::channels::OutboundChannels;
-use crate::turns::inbox::{AcceptError, AcceptedMessage, IncomingMessage, ScopeQueue};
+use crate::turns::conversations::Conversations;
+use crate::turns::inbox::{AcceptError, AcceptedMessage, IncomingMessage};
 use crate::turns::said_corrections::SaidCorrections;
-use crate::turns::turn::TurnEvent;
+use crate::turns::turn_event::TurnEvent;
 use crate::vectors::backfill::VectorWorker;
 use crate::vectors::changeover::{Changeover, VectorState};
 use crate::voice::speech::{Voice, VoiceParts};
@@ -71,10 +72,9 @@ pub struct Runtime {
 
 pub(crate) struct RuntimeInner {
     core: Arc<RuntimeCore>,
-    conversations: Mutex<HashMap<Scope, ScopeQueue>>,
+    pub(crate) conversations: Arc<Conversations>,
     known: Mutex<HashSet<Scope>>,
     pub(crate) said_corrections: SaidCorrections,
-    numbers: AtomicU64,
     pub(crate) stopping: CancellationToken,
     /// Part of the background work is no more.
     pub(crate) died: CancellationToken,
@@ -112,10 +112,9 @@ impl Runtime {
     pub fn new(core: Arc<RuntimeCore>, optional: OptionalParts) -> Self {
         let runtime = RuntimeInner {
             core,
-            conversations: Mutex::default(),
+            conversations: Arc::default(),
             known: Mutex::default(),
             said_corrections: SaidCorrections::default(),
-            numbers: AtomicU64::new(0),
             stopping: CancellationToken::new(),
             died: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -356,7 +355,7 @@ impl Runtime {
 
     /// Lines that wait for their turn, and turns that run.
     pub fn load(&self) -> (usize, usize) {
-        let waiting = self.runtime.conversations().values().map(ScopeQueue::waiting).sum();
+        let waiting = self.runtime.conversations.waiting_lines();
         (waiting, usize::try_from(self.runtime.turns_running.load(Ordering::Relaxed)).unwrap_or(usize::MAX))
     }
 
@@ -382,15 +381,6 @@ impl RuntimeInner {
 
     pub(crate) fn forget_stop_of(&self, turn: TurnId) {
         self.stops.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn);
-    }
-
-    pub(crate) fn next_number(&self) -> u64 {
-        self.numbers.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(crate) fn conversations(&self) -> MutexGuard<'_, HashMap<Scope, ScopeQueue>> {
-        // Nothing that holds the lock can leave it half-changed: the counters are set before anything that may panic.
-        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn debounce(&self, channel_id: &str) -> Duration {
@@ -427,7 +417,7 @@ impl RuntimeInner {
         let pending = self.store().pending_turns().await?;
         let now = self.clock().now();
         let is_old = |turn: &Turn| now.duration_since(turn.last_message_at).unsigned_abs() >= ORPHAN_AGE;
-        let is_orphaned = |turn: &Turn| is_old(turn) && !self.conversations().contains_key(&turn.scope);
+        let is_orphaned = |turn: &Turn| is_old(turn) && !self.conversations.is_active(&turn.scope);
         let mut orphaned = Vec::new();
         for turn in pending.into_iter().filter(is_orphaned) {
             // Its conversation may have ended it since the list was read.

@@ -247,7 +247,7 @@ impl RuntimeInner {
 
     /// True if a burst waits or a turn runs on any channel of the user.
     fn is_talking(&self, user: &UserId) -> bool {
-        self.conversations().iter().any(|(scope, queue)| scope.user == *user && !queue.is_quiet())
+        self.conversations.is_user_active(user)
     }
 
     /// The channel that the user wrote on last and that can deliver now; the web UI where there is none.

@@ -49,7 +49,7 @@ pub(crate) fn count_recalls(runtime: &Arc<RuntimeInner>, used: Vec<NodeId>) {
 /// Resumes a turn that ended because the database was away, as soon as the database answers. The turn is still pending.
 pub(crate) fn resume_after_outage(runtime: &Arc<RuntimeInner>, scope: &Scope, turn: TurnId) {
     let life_kept = runtime.clone();
-    let held = runtime.hold_turn(scope);
+    let held = runtime.conversations.hold_turn(scope);
     runtime.tasks.spawn(async move {
         let _held = held;
         loop {

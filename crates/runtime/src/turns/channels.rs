@@ -10,8 +10,9 @@ use memory::ports::{ChannelWrite, ReceivedPosition, StoreError};
 
 use crate::runtime::{Runtime, RuntimeInner};
 use crate::turns::inbox::{AcceptError, AcceptedMessage, IncomingMessage};
-use crate::turns::turn::TurnEvent;
-use crate::voice::notes::{FetchError, VoiceNote};
+use crate::turns::turn_event::TurnEvent;
+use crate::voice::files::VoiceNote;
+use crate::voice::notes::FetchError;
 use tokio::sync::mpsc;
 
 /// State of a channel.

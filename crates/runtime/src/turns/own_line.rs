@@ -10,8 +10,8 @@ use memory::ports::StoreError;
 use crate::events::server_event::ServerEvent;
 use crate::proactive::is_wish_for_quiet;
 use crate::runtime::RuntimeInner;
-use crate::turns::inbox::ReadyTurn;
-use crate::turns::turn::TurnEvent;
+use crate::turns::conversations::ReadyTurn;
+use crate::turns::turn_event::TurnEvent;
 
 /// The reply to a burst that is a command: until when nothing is written that was not asked for. None for words, and where the
 /// wish is not kept.

@@ -15,48 +15,20 @@ use memory::messages::{MESSAGE_LENGTH_MAX, Message, Role};
 use memory::recall::{CandidateKind, RecallRequest};
 use mind::{RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
 use serde_json::json;
-use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
 use crate::changes::forget::ForgetEpoch;
 use crate::events::server_event::ServerEvent;
 use crate::runtime::RuntimeInner;
 use crate::turns::after_turn;
-use crate::turns::inbox::ReadyTurn;
+use crate::turns::conversations::ReadyTurn;
 use crate::turns::own_line;
 use crate::turns::recall::{RecalledMemory, add_remembered};
 use crate::turns::receipt::receipt_of;
 use crate::turns::turn_error::TurnError;
+use crate::turns::turn_event::TurnEvent;
 use crate::turns::turn_trace::TurnRecord;
 use crate::voice::reply_speech::{self, ReplySpeech};
-
-/// Progress of one turn, for the channel that waits for its reply.
-#[derive(Clone, Debug)]
-pub enum TurnEvent {
-    Started,
-    /// A piece of the reply.
-    Delta(String),
-    /// The reply is durable.
-    Done {
-        message: Box<Message>,
-        usage: TokenUsage,
-        model: String,
-        /// True if the model was cut off.
-        incomplete: bool,
-    },
-    /// No reply will come.
-    Failed {
-        /// Why, for a person.
-        reason: String,
-        /// True if it may be asked for again.
-        retryable: bool,
-    },
-    /// No reply will come, because what was to be answered is gone.
-    Withdrawn {
-        /// Why, for a person.
-        reason: String,
-    },
-}
 
 /// The text of the model, with the reason of its end.
 #[derive(Default)]
@@ -405,13 +377,4 @@ async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
         TurnError::NothingToAnswer => TurnEvent::Withdrawn { reason },
         _ => TurnEvent::Failed { reason, retryable },
     });
-}
-
-impl ReadyTurn {
-    /// Tells the channels that wait for this turn; one that has gone away does not matter.
-    pub(crate) fn notify_channel(&self, event: TurnEvent) {
-        for subscriber in &self.subscribers {
-            let _: Result<(), mpsc::error::SendError<TurnEvent>> = subscriber.send(event.clone());
-        }
-    }
 }

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::changes::forget::ForgetEpoch;
 use crate::runtime::RuntimeInner;
-use crate::turns::inbox::ReadyTurn;
+use crate::turns::conversations::ReadyTurn;
 
 /// Longest part of a memory's text in a list, in characters.
 const SNIPPET_LENGTH: usize = 80;

@@ -10,11 +10,11 @@ use memory::capture::CaptureError;
 use memory::identifiers::MessageId;
 use memory::messages::{Message, Turn};
 use memory::ports::{Backoff, StoreError};
-use serde::{Deserialize, Serialize};
 use voice::{LengthTrust, Sound, VoiceError};
 
 use crate::events::server_event::ServerEvent;
 use crate::runtime::{Runtime, RuntimeInner};
+use crate::voice::files::VoiceNote;
 use crate::voice::speech::{MESSAGE_SECONDS_MAX, SpeechError, Transcript, Voice};
 
 /// The text of a voice message until it is transcribed.
@@ -26,15 +26,6 @@ pub(crate) const HEARD_AT_ONCE: usize = 2;
 /// Number of times a recording is tried to be understood.
 const ATTEMPTS: u32 = 4;
 const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(30) };
-
-/// A voice message that is still on its platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VoiceNote {
-    /// The channel that fetches it.
-    pub channel_id: String,
-    /// The platform's id of the recording.
-    pub recording: String,
-}
 
 /// Why a recording was not fetched. The messages are for people and hold no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -238,7 +229,7 @@ impl RuntimeInner {
     /// Listens to voice messages in the background, then resumes the turn that waited for them.
     pub(crate) fn hear_before(self: &Arc<Self>, turn: Option<Turn>, notes: Vec<(MessageId, VoiceNote)>) {
         let runtime = self.clone();
-        let held = turn.as_ref().map(|turn| self.hold_turn(&turn.scope));
+        let held = turn.as_ref().map(|turn| self.conversations.hold_turn(&turn.scope));
         self.tasks.spawn(async move {
             for (id, note) in notes {
                 if let Err(Interrupted) = runtime.hear(id, &note).await {

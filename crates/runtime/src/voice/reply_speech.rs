@@ -13,7 +13,7 @@ use voice::{SentenceFeed, Sound};
 use crate::changes::forget::ForgetEpoch;
 use crate::events::server_event::ServerEvent;
 use crate::runtime::RuntimeInner;
-use crate::turns::inbox::ReadyTurn;
+use crate::turns::conversations::ReadyTurn;
 use crate::voice::speech::{MESSAGE_SECONDS_MAX, Voice};
 
 /// The channel whose replies are heard by its event stream.
