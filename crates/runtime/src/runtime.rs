@@ -44,8 +44,8 @@ use crate::voice::speech::{Voice, VoiceParts};
 /// Time that running turns may take to finish when the program stops.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
-/// Age of a pending turn from which it counts as orphaned if no conversation knows it. What is about to be marked or resumed is
-/// younger.
+/// Age of a pending turn from which it counts as orphaned if no conversation knows it. A capture takes seconds, even if the database
+/// goes away meanwhile.
 const ORPHAN_AGE: Duration = Duration::from_secs(120);
 
 /// Parts that a [`Runtime`] can do without.

@@ -69,11 +69,14 @@ pub(crate) fn resume_after_outage(runtime: &Arc<RuntimeInner>, scope: &Scope, tu
 
 /// Marks the turn as failed. While storage refuses, the turn stays pending, and its session open; so it is tried again
 /// until it is done or the program stops. Then the next start takes the turn up.
-pub(crate) async fn mark_failed(runtime: &Arc<RuntimeInner>, turn: TurnId, reason: String) {
+pub(crate) async fn mark_failed(runtime: &Arc<RuntimeInner>, scope: &Scope, turn: TurnId, reason: String) {
     let Err(error) = runtime.store().fail_turn(turn, &reason).await else { return };
     tracing::error!(%turn, "the failed turn could not be marked yet: {error}");
     let life_kept = runtime.clone();
+    // Its sender was told that it failed: it is not answered as an orphan meanwhile.
+    let held = runtime.conversations.hold_turn(scope);
     runtime.tasks.spawn(async move {
+        let _held = held;
         loop {
             tokio::select! {
                 () = life_kept.clock().sleep(REST_AFTER_FAILURE) => {}

@@ -86,7 +86,7 @@ struct ScopeQueue {
     /// Stored turns that are resumed, oldest first; they go before the bursts.
     resumed: VecDeque<ReadyTurn>,
     running: bool,
-    /// Pending turns that can't be resumed yet.
+    /// Pending turns that somebody will resume or mark as failed.
     held: usize,
     /// Lines reserved or waiting, over all places.
     waiting: usize,
@@ -243,7 +243,7 @@ impl Conversations {
         }
     }
 
-    /// Marks the conversation as one with a pending turn that is resumed later, for as long as the result lives.
+    /// Marks the conversation as one with a pending turn that somebody will resume or mark as failed, for as long as the result lives.
     pub(crate) fn hold_turn(self: &Arc<Self>, scope: &Scope) -> HeldTurn {
         self.queues().of_scope.entry(scope.clone()).or_default().held += 1;
         HeldTurn { conversations: self.clone(), scope: scope.clone() }
@@ -270,7 +270,7 @@ impl Conversations {
     }
 }
 
-/// A pending turn that is resumed later.
+/// A pending turn that somebody will resume or mark as failed.
 pub(crate) struct HeldTurn {
     conversations: Arc<Conversations>,
     scope: Scope,

@@ -349,7 +349,8 @@ async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
         return;
     }
     let marked =
-        AssertUnwindSafe(after_turn::mark_failed(runtime, turn.turn_id, reason.clone())).catch_unwind();
+        AssertUnwindSafe(after_turn::mark_failed(runtime, &turn.scope, turn.turn_id, reason.clone()))
+            .catch_unwind();
     if marked.await.is_err() {
         // Whoever waits is told all the same.
         tracing::error!(turn = %turn.turn_id, "the failed turn can't be marked; it is taken up at the next start");

@@ -204,6 +204,23 @@ async fn a_failed_turn_that_could_not_be_marked_is_marked_later_and_its_session_
 }
 
 #[tokio::test]
+async fn a_failed_turn_that_waits_for_its_mark_is_not_answered_meanwhile() {
+    let mut world = World::new().await;
+    world.model.next("reply", Reply::error(400, "no"));
+    for _ in 0..4 {
+        world.store.plan("fail_turn", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
+    }
+    world.say("phone", "are you there?").await;
+    let failed = world.hear("chat.message.failed").await;
+    world.pass(4 * MINUTE).await;
+    world.until("the mark", || async { world.store.calls("fail_turn") == 5 }).await;
+    world.silence().await;
+    assert_eq!(status(&world, &failed).await, TurnStatus::Failed);
+    let told = world.told().await;
+    assert!(!told.contains(&"chat.message.done"), "its sender was told that it failed: {told:?}");
+}
+
+#[tokio::test]
 async fn a_reply_that_cannot_be_stored_is_not_called_done() {
     let mut world = World::new().await;
     world.say(WEB, "hello").await;
