@@ -122,7 +122,7 @@ async fn deliver(
 ) -> Result<(), StoreError> {
     let (store, channel) = (shared.store(), &*connection.channel);
     let pieces = split_text(&message.text, channel.piece_length_max());
-    let is_heard = is_recent(shared, &message) && runtime.is_heard(message.message_id).await?;
+    let is_heard = is_recent(shared, &message) && runtime.voice().is_heard(message.message_id).await?;
     let all = u32::try_from(pieces.len()).unwrap_or(u32::MAX - 1) + u32::from(is_heard);
     let mut sent = message.pieces_sent;
     let mut last_sent = message.last_sent.clone();
@@ -204,7 +204,7 @@ async fn voice_message(
         tracing::warn!(channel, message = %message.message_id, "the reply stays text: {reason}");
     };
     let sound = tokio::select! {
-        sound = runtime.sound_for_channel(message.message_id) => sound,
+        sound = runtime.voice().sound_for_channel(message.message_id) => sound,
         () = connection.stop.cancelled() => return None,
     };
     let sound = sound.map_err(|error| stays_text(error.to_string())).ok()??;

@@ -203,6 +203,7 @@ impl ChannelInbox {
             let (text, receipt) = (written.text.clone(), receipt.clone());
             let accepted = self
                 .runtime
+                .turns()
                 .accept_from_channel(self.channel.id(), scope.clone(), text, &written.external, receipt)
                 .await;
             let wait = match accepted {
@@ -289,8 +290,10 @@ impl ChannelInbox {
             self.insist(|| self.shared.store().message_by_external_ref(self.channel.id(), &name)).await?;
         let Some(message) = known else { return Ok(()) };
         let selection = Selection { messages: [message.id].into(), ..Selection::default() };
-        self.insist(|| self.runtime.delete(message.scope.clone(), selection.clone(), ForgetMode::default()))
-            .await?;
+        self.insist(|| {
+            self.runtime.changes().delete(message.scope.clone(), selection.clone(), ForgetMode::default())
+        })
+        .await?;
         Ok(())
     }
 
@@ -307,7 +310,7 @@ impl ChannelInbox {
             return Ok(());
         }
         loop {
-            match self.runtime.edit_message(message.id, text).await {
+            match self.runtime.changes().edit_message(message.id, text).await {
                 Ok(_) | Err(CaptureError::Empty) => return Ok(()),
                 Err(CaptureError::TooLong { .. }) => {
                     self.notify(external, TOO_LONG).await;

@@ -196,10 +196,10 @@ impl LiveConfig {
             self.model.replace(model);
         }
         if let Some(voice) = voice {
-            self.runtime.change_voice(voice);
+            self.runtime.voice().change_settings(voice);
         }
         if let Some((followed, instance)) = followed {
-            let followed = self.runtime.follow_hub(followed, instance).await;
+            let followed = self.runtime.embodiment().follow(followed, instance).await;
             followed.map_err(|error| ConfigurationError::Unwritable(error.to_string()))?;
         }
         if has("llm.prices") {

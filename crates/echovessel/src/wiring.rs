@@ -186,7 +186,7 @@ pub(crate) async fn wire_on(
         previous_embedder: previous,
     };
     let runtime = Runtime::new(core, optional);
-    runtime.follow_hub(followed_hub(config, home)?, own_instance(config)?).await?;
+    runtime.embodiment().follow(followed_hub(config, home)?, own_instance(config)?).await?;
     crate::former_peers::mention(home, &database).await?;
     Ok(Services { database, ledger, hub, graph, channels, runtime, model, prices, embedding, voice_hosts })
 }

@@ -1,7 +1,9 @@
-//! Everything that the parts of the runtime share: store, model, clock, settings, subscribers. It is made before them, so that each
-//! part is complete at its construction.
+//! Everything that the services of the runtime share: store, model, clock, settings, subscribers, tasks and the signals between them.
+//! It is made before them, so that each service is complete at its construction.
 
-use std::sync::{Arc, Mutex};
+use std::collections::HashSet;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
@@ -12,10 +14,13 @@ use memory::ports::{
 use memory::vector_index::VectorIndex;
 use memory::{Scope, UserId};
 use mind::LanguageMind;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use crate::changes::forget::ForgetEpochs;
 use crate::events::broadcast::Broadcast;
 use crate::events::server_event::ServerEvent;
+use crate::forget_epochs::ForgetEpochs;
 use crate::metrics::Metrics;
 use crate::settings::RuntimeSettings;
 
@@ -38,7 +43,7 @@ pub struct RuntimeParts {
     pub settings: RuntimeSettings,
 }
 
-/// Everything that the parts of a [`Runtime`](crate::Runtime) share. Its hub is made with it.
+/// Everything that the services of a [`Runtime`](crate::Runtime) share. Its hub is made with it.
 pub struct RuntimeCore {
     pub(crate) parts: RuntimeParts,
     settings: ArcSwap<RuntimeSettings>,
@@ -46,6 +51,24 @@ pub struct RuntimeCore {
     pub(crate) forget_epochs: ForgetEpochs,
     /// Up to when it has been told that work in the background waits at the daily spend cap.
     pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
+    /// Cancelled when the program stops.
+    pub(crate) stopping: CancellationToken,
+    /// Cancelled when a worker has panicked.
+    pub(crate) died: CancellationToken,
+    /// Turns and workers; a stop waits for them.
+    pub(crate) tasks: TaskTracker,
+    /// Turns that run. Background embedding waits for them, because both need the processor.
+    pub(crate) turns_running: AtomicU64,
+    /// A session ended: there may be work for the consolidation worker.
+    pub(crate) session_ended: Notify,
+    /// Messages or nodes were written: there may be vectors to make.
+    pub(crate) written: Notify,
+    /// A session became memory: there may be relations to draw.
+    pub(crate) remembered: Notify,
+    /// A person has changed the settings: workers whose pause depends on them begin again.
+    pub(crate) settings_changed: Notify,
+    /// Scopes whose persona and user are stored.
+    known: Mutex<HashSet<Scope>>,
 }
 
 impl RuntimeCore {
@@ -55,6 +78,15 @@ impl RuntimeCore {
             parts,
             forget_epochs: ForgetEpochs::default(),
             told_of_cap_until: Mutex::default(),
+            stopping: CancellationToken::new(),
+            died: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            turns_running: AtomicU64::new(0),
+            session_ended: Notify::new(),
+            written: Notify::new(),
+            remembered: Notify::new(),
+            settings_changed: Notify::new(),
+            known: Mutex::default(),
         })
     }
 
@@ -71,6 +103,7 @@ impl RuntimeCore {
             zone: current.zone.clone(),
             ..settings
         }));
+        self.settings_changed.notify_waiters();
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -116,6 +149,32 @@ impl RuntimeCore {
         }
     }
 
+    /// Tells the watchers of the scope, and those who see everything, that keys of the configuration have new values.
+    pub(crate) async fn publish_settings(
+        &self,
+        scope: &Scope,
+        updated_fields: Vec<String>,
+        restart_required: Vec<String>,
+    ) {
+        // What is told must not depend on whether the switch can be read.
+        let appearance = self.store().appearance(&scope.persona).await.unwrap_or_default();
+        let voice_enabled = appearance.voice_enabled;
+        self.publish(scope, ServerEvent::SettingsUpdated { updated_fields, restart_required, voice_enabled });
+    }
+
+    /// Stores the persona and the user of the scope, unless they are there.
+    pub(crate) async fn ensure_known(&self, scope: &Scope) -> Result<(), StoreError> {
+        if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(scope) {
+            return Ok(());
+        }
+        let now = self.clock().now();
+        self.store().ensure_persona(&scope.persona, &self.settings().persona_name, now).await?;
+        self.store().ensure_user(&scope.user, now).await?;
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(scope.clone());
+        Ok(())
+    }
+
+    /// The persona of the scope, created if it is not there.
     pub(crate) async fn persona_of(&self, scope: &Scope) -> Result<PersonaRecord, StoreError> {
         let now = self.clock().now();
         self.store().ensure_persona(&scope.persona, &self.settings().persona_name, now).await
@@ -126,7 +185,7 @@ impl RuntimeCore {
         Ok(self.zone_in(&self.store().known_user(user).await?))
     }
 
-    /// The same of a user who is available.
+    /// The zone of a user that was read before.
     pub(crate) fn zone_in(&self, user: &UserRecord) -> TimeZone {
         let zone = user.timezone.as_deref().and_then(|name| TimeZone::get(name).ok());
         zone.unwrap_or_else(|| self.settings().zone.clone())

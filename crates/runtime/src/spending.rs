@@ -11,7 +11,6 @@ use memory::{Scope, UserId};
 
 use crate::core::RuntimeCore;
 use crate::events::server_event::ServerEvent;
-use crate::runtime::Runtime;
 
 /// State of spending against its caps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,8 +48,8 @@ impl RuntimeCore {
         Ok(Spending { today_usd, cap_usd: self.settings().daily_spend_cap, resumes_at })
     }
 
-    /// The last and the next midnight in the daemon's zone.
-    fn day(&self) -> (Timestamp, Timestamp) {
+    /// The last and the next midnight in the daemon's zone: limits of a day begin again there.
+    pub(crate) fn day(&self) -> (Timestamp, Timestamp) {
         let now = self.clock().now();
         let today = now.to_zoned(self.settings().zone.clone());
         let midnight = today.start_of_day().map_or(now, |midnight| midnight.timestamp());
@@ -108,12 +107,5 @@ impl Summariser for CappedSummariser {
 
     fn source_tokens_max(&self) -> u32 {
         self.0.mind().source_tokens_max()
-    }
-}
-
-impl Runtime {
-    /// The last and the next midnight in the daemon's zone: limits of a day begin again there.
-    pub fn day(&self) -> (Timestamp, Timestamp) {
-        self.runtime.day()
     }
 }

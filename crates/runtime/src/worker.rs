@@ -6,19 +6,18 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
-use crate::runtime::RuntimeInner;
+use crate::core::RuntimeCore;
 
 /// Work that is done again and again in the background.
 pub(crate) trait Worker: Send + 'static {
     /// Identifies the worker in the log.
     const NAME: &str;
 
-    /// Does what is due. A stop of the program waits for it; what may take long ends early at [`RuntimeInner::stopping`].
-    fn run_once(&mut self, runtime: &Arc<RuntimeInner>, cause: Cause) -> impl Future<Output = Next> + Send;
+    /// Does what is due. A stop of the program waits for it; what may take long ends early at [`RuntimeCore::stopping`].
+    fn run_once(&mut self, cause: Cause) -> impl Future<Output = Next> + Send;
 
     /// Completes when there may be work before the pause is over.
-    fn woken(&self, runtime: &RuntimeInner) -> impl Future<Output = ()> + Send {
-        let _ = runtime;
+    fn woken(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }
 }
@@ -44,35 +43,35 @@ pub(crate) enum Next {
     WhenWoken,
 }
 
-impl RuntimeInner {
+impl RuntimeCore {
     /// Runs the worker until the program stops. A panic of the worker cancels [`Self::died`].
     pub(crate) fn spawn_worker<W: Worker>(self: &Arc<Self>, worker: W) {
-        let runtime = self.clone();
+        let core = self.clone();
         self.tasks.spawn(async move {
-            if AssertUnwindSafe(run(&runtime, worker)).catch_unwind().await.is_err() {
+            if AssertUnwindSafe(run(&core, worker)).catch_unwind().await.is_err() {
                 tracing::error!(work = W::NAME, "background work panicked; every message is stored");
-                runtime.died.cancel();
+                core.died.cancel();
             }
         });
     }
 }
 
-async fn run(runtime: &Arc<RuntimeInner>, mut worker: impl Worker) {
+async fn run(core: &RuntimeCore, mut worker: impl Worker) {
     let mut cause = Cause::Due;
     loop {
         // Before the work, so that a change during it is heard too.
-        let changed = runtime.settings_changed.notified();
-        let next = worker.run_once(runtime, cause).await;
+        let changed = core.settings_changed.notified();
+        let next = worker.run_once(cause).await;
         let pause = async {
             match next {
-                Next::Within(pause) | Next::After(pause) => runtime.clock().sleep(pause).await,
+                Next::Within(pause) | Next::After(pause) => core.clock().sleep(pause).await,
                 Next::WhenWoken => std::future::pending().await,
             }
         };
         cause = tokio::select! {
-            () = runtime.stopping.cancelled() => return,
+            () = core.stopping.cancelled() => return,
             () = changed => Cause::SettingsChanged,
-            () = worker.woken(runtime), if !matches!(next, Next::After(_)) => Cause::Woken,
+            () = worker.woken(), if !matches!(next, Next::After(_)) => Cause::Woken,
             () = pause => Cause::Due,
         };
     }

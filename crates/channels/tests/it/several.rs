@@ -41,7 +41,7 @@ async fn talk(world: &World, channel: &str, text: &str) {
                 content: text.to_owned(),
                 external_ref: None,
             };
-            world.runtime.accept(incoming).await.unwrap();
+            world.runtime.turns().accept(incoming).await.unwrap();
         }
     }
     world.until("the reply", || async { world.messages("self").await.len() >= count }).await;
@@ -184,7 +184,7 @@ async fn prompts_on(channel: &str) -> Vec<(String, String)> {
                 let (scope, channel_id) = (scope("self"), channel.to_owned());
                 let content = text.to_owned();
                 let incoming = IncomingMessage { scope, channel_id, content, external_ref: None };
-                world.runtime.accept(incoming).await.unwrap();
+                world.runtime.turns().accept(incoming).await.unwrap();
             }
         }
         // Only Discord waits for more before it answers; elsewhere the reply may be there at the first look.

@@ -213,7 +213,7 @@ impl World {
     /// Who speaks and hears from now on; the persona is to be heard.
     pub(crate) async fn give_voice(&mut self, voice: VoiceSettings) {
         self.voice = voice.clone();
-        self.runtime.change_voice(voice);
+        self.runtime.voice().change_settings(voice);
         self.store.enable_voice(&PersonaId::new("echo").unwrap(), true).await.unwrap();
     }
 

@@ -298,7 +298,7 @@ impl Story {
             content: text.to_owned(),
             external_ref: None,
         };
-        let (accepted, mut turn) = self.runtime.accept_and_subscribe(incoming).await?;
+        let (accepted, mut turn) = self.runtime.turns().accept_and_subscribe(incoming).await?;
         while let Some(event) = turn.recv().await {
             match event {
                 TurnEvent::Done { message, .. } => return Ok((accepted.turn_id, message.content)),

@@ -58,7 +58,7 @@ async fn alone(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<V
     let _lock = home.lock()?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);
-    let remembered = wired.runtime.remembered(scope, asked.text.clone(), None).await?;
+    let remembered = wired.runtime.recall().for_text(scope, asked.text.clone(), None).await?;
     let (recalled, documents) = (remembered.recalled, remembered.documents.related);
     wired.close().await?;
     Ok(json!({

@@ -98,7 +98,7 @@ impl Stage {
         }
         let newest = self.runtime.store().messages_before(&self.scope, None, 1).await?;
         let session = newest.first().context("a talk without a line")?.session_id;
-        self.runtime.close_session(session).await?;
+        self.runtime.sessions().close(session).await?;
         for _ in 0..NUDGES_MAX {
             match tokio::time::timeout(NUDGE_AFTER, self.events.next()).await {
                 Ok(Some(Delivery::Event(_, told))) => {
@@ -122,7 +122,7 @@ impl Stage {
             content: line.to_owned(),
             external_ref: None,
         };
-        let (_, mut turn) = self.runtime.accept_and_subscribe(incoming).await?;
+        let (_, mut turn) = self.runtime.turns().accept_and_subscribe(incoming).await?;
         while let Some(event) = turn.recv().await {
             match event {
                 TurnEvent::Done { message, .. } => return Ok(message.content),
@@ -172,7 +172,8 @@ impl Stage {
     async fn check_answer(&mut self, question: &str, expected: &Expectation) -> anyhow::Result<Vec<String>> {
         self.clock.set(self.clock.now() + LATER);
         let mut failures = Vec::new();
-        let recalled = self.runtime.recall(self.scope.clone(), question.to_owned(), None).await?;
+        let recalled =
+            self.runtime.recall().candidates_for(self.scope.clone(), question.to_owned(), None).await?;
         if let Some(nothing) = expected.nothing_found.filter(|nothing| *nothing != recalled.nothing_found) {
             let (support, text) = (recalled.support, if nothing { "something" } else { "nothing" });
             failures.push(format!("{question:?} finds {text} (support {support:.2})"));

@@ -8,10 +8,10 @@ use memory::entities::{
 use memory::identifiers::EntityId;
 use memory::ports::{AuthoredEntity, StoreError};
 
+use crate::changes::Changes;
 use crate::events::server_event::ServerEvent;
-use crate::runtime::Runtime;
 
-impl Runtime {
+impl Changes {
     /// Writes an entity that a person adds, and notifies subscribers. A description that is not blank is the owner's.
     pub async fn create_entity(
         &self,
@@ -21,13 +21,13 @@ impl Runtime {
         description: Option<String>,
         aliases: Vec<String>,
     ) -> Result<EntityChanged, StoreError> {
-        self.ensure_known(scope).await?;
-        let at = self.clock().now();
-        let id = EntityId(self.runtime().ids().next(at));
+        self.core.ensure_known(scope).await?;
+        let at = self.core.clock().now();
+        let id = EntityId(self.core.ids().next(at));
         let entity = AuthoredEntity { id, canonical_name, kind, description, aliases };
-        let outcome = self.store().create_entity(scope, entity, at).await?;
+        let outcome = self.core.store().create_entity(scope, entity, at).await?;
         if let EntityChanged::Changed(entities) = &outcome {
-            self.runtime().written.notify_one();
+            self.core.written.notify_one();
             entities.iter().for_each(|entity| self.publish_settled(scope, entity));
         }
         Ok(outcome)
@@ -47,14 +47,13 @@ impl Runtime {
             EntityChange::Separate { .. } => (false, 2),
             EntityChange::Rename { .. } => (false, 0),
         };
-        let at = self.clock().now();
-        let outcome = self.store().change_entity(scope, id, change, ChangedBy::Owner, at).await?;
+        let at = self.core.clock().now();
+        let outcome = self.core.store().change_entity(scope, id, change, ChangedBy::Owner, at).await?;
         if let EntityChanged::Changed(entities) = &outcome {
-            self.runtime().written.notify_one();
+            self.core.written.notify_one();
             entities.iter().take(settled).for_each(|entity| self.publish_settled(scope, entity));
             for entity in entities.iter().filter(|_| describes) {
-                self.runtime()
-                    .publish(scope, ServerEvent::EntityDescribed { entity: Box::new(entity.clone()) });
+                self.core.publish(scope, ServerEvent::EntityDescribed { entity: Box::new(entity.clone()) });
             }
         }
         Ok(outcome)
@@ -62,13 +61,13 @@ impl Runtime {
 
     /// Undoes the last change of an entity.
     pub async fn undo_entity_change(&self, scope: &Scope, id: EntityId) -> Result<EntityUndone, StoreError> {
-        let outcome = self.store().undo_entity_change(scope, id).await?;
+        let outcome = self.core.store().undo_entity_change(scope, id).await?;
         if let EntityUndone::Undone { change, entities } = &outcome {
-            self.runtime().written.notify_one();
+            self.core.written.notify_one();
             for entity in entities {
                 match *change {
                     "describe" => {
-                        self.runtime().publish(
+                        self.core.publish(
                             scope,
                             ServerEvent::EntityDescribed { entity: Box::new(entity.clone()) },
                         );
@@ -85,7 +84,7 @@ impl Runtime {
         if entity.merge_status != MergeStatus::Uncertain {
             let formed =
                 ConsolidationEvent::Entity { scope: scope.clone(), entity: Box::new(entity.clone()) };
-            self.runtime().publish(scope, ServerEvent::Formed(formed));
+            self.core.publish(scope, ServerEvent::Formed(formed));
         }
     }
 }

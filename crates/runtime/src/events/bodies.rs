@@ -12,7 +12,7 @@ use crate::events::memory_bodies::{
     ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, NodeUpdated,
     ThoughtCreated, WorkFailed,
 };
-use crate::imports::{ImportState, ImportStatusReport};
+use crate::imports::registry::{ImportState, ImportStatusReport};
 
 /// The data of each event of the stream, by the event's name.
 #[derive(JsonSchema)]

@@ -13,7 +13,9 @@ use memory::forget::{ForgetMode, Selection};
 use memory::ports::StoreError;
 use tokio::sync::Notify;
 
-use crate::runtime::{Runtime, RuntimeInner};
+use crate::changes::Changes;
+use crate::core::RuntimeCore;
+use crate::hub_work::shared_self::SharedSelf;
 use crate::worker::{Cause, Next, Worker};
 
 /// Time for which changes are collected before they are sent.
@@ -61,8 +63,11 @@ pub struct HubStanding {
     pub notes: Vec<String>,
 }
 
-#[derive(Default)]
-pub(crate) struct Embodiment {
+/// The exchange of documents with the hub that this home is an embodiment of.
+pub struct Embodiment {
+    core: Arc<RuntimeCore>,
+    shared_self: Arc<SharedSelf>,
+    changes: Arc<Changes>,
     followed: ArcSwapOption<FollowedHub>,
     /// Another hub is followed, or none.
     changed: Notify,
@@ -80,6 +85,22 @@ struct Outcome {
 }
 
 impl Embodiment {
+    pub(crate) fn new(
+        core: Arc<RuntimeCore>,
+        shared_self: Arc<SharedSelf>,
+        changes: Arc<Changes>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            core,
+            shared_self,
+            changes,
+            followed: ArcSwapOption::empty(),
+            changed: Notify::new(),
+            exchanging: tokio::sync::Mutex::default(),
+            outcome: Mutex::default(),
+        })
+    }
+
     pub(crate) fn is_following(&self) -> bool {
         self.followed.load().is_some()
     }
@@ -91,181 +112,33 @@ impl Embodiment {
     fn note(&self, outcome: Outcome) {
         *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
     }
-}
 
-/// Exchanges documents with the hub, while one is followed.
-#[derive(Default)]
-pub(crate) struct EmbodimentWorker {
-    failures: u32,
-}
-
-impl Worker for EmbodimentWorker {
-    const NAME: &str = "embodiment";
-
-    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, cause: Cause) -> Next {
-        let Some(followed) = runtime.embodiment.followed.load_full() else { return Next::WhenWoken };
-        if cause == Cause::Woken {
-            self.failures = 0;
-        }
-        let exchanged = tokio::select! {
-            exchanged = exchange(runtime) => exchanged,
-            // What is committed stays; the last exchange at the stop goes on from there.
-            () = runtime.stopping.cancelled() => return Next::WhenWoken,
-        };
-        self.failures = if exchanged.is_ok() { 0 } else { self.failures + 1 };
-        Next::Within(wait(runtime, &followed, self.failures))
-    }
-
-    async fn woken(&self, runtime: &RuntimeInner) {
-        tokio::select! {
-            () = runtime.embodiment.changed.notified() => {}
-            () = changed(runtime), if self.failures == 0 && runtime.embodiment.is_following() => {}
-        }
-    }
-}
-
-/// Returns some time after a document was changed here.
-async fn changed(runtime: &RuntimeInner) {
-    match runtime.attached_hub() {
-        Some(hub) => hub.changed_here().await,
-        None => std::future::pending().await,
-    }
-    runtime.clock().sleep(AFTER_CHANGE).await;
-}
-
-/// The time between two exchanges; after failures less, with up to a quarter taken off at random so that many homes do not come
-/// back to their hub at once.
-fn wait(runtime: &RuntimeInner, followed: &FollowedHub, failures: u32) -> Duration {
-    if failures == 0 {
-        return followed.push_every;
-    }
-    let wait = RETRY_MIN.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(followed.push_every);
-    let noise = runtime.ids().next(runtime.clock().now()).into_bytes()[15];
-    wait - wait / 4 * u32::from(noise) / 255
-}
-
-/// Exchanges the documents of all users of the persona.
-async fn exchange(runtime: &Arc<RuntimeInner>) -> Result<Exchanged, ExchangeError> {
-    let embodiment = &runtime.embodiment;
-    let _alone = embodiment.exchanging.lock().await;
-    let (Some(followed), Some(hub)) = (embodiment.followed.load_full(), runtime.attached_hub()) else {
-        return Ok(Exchanged::default());
-    };
-    let mut all = Exchanged::default();
-    let mut ended = Ok(());
-    for scope in scopes(runtime, hub).await? {
-        match exchange_scope(runtime, hub, &followed, &scope).await {
-            Ok(done) => all.add(done),
-            Err(error) => {
-                ended = Err(error);
-                break;
-            }
-        }
-    }
-    let (error, failure) = match &ended {
-        Ok(()) => (None, None),
-        Err(ExchangeError::Remote(error)) => (Some(error.clone()), None),
-        Err(ExchangeError::Hub(error)) => (None, Some(error.to_string())),
-    };
-    let was_ok = embodiment.outcome().error.is_none();
-    match &error {
-        Some(error) if was_ok => tracing::warn!("documents wait for the hub: {error}"),
-        None if !was_ok => tracing::info!("the hub is there again"),
-        _ => {}
-    }
-    if let Some(failure) = &failure {
-        tracing::error!("documents could not be exchanged with the hub: {failure}");
-    }
-    let notes = all.refused.iter().chain(&all.passed_over).cloned().collect();
-    embodiment.note(Outcome { error, failure, notes });
-    ended.map(|()| all)
-}
-
-async fn exchange_scope(
-    runtime: &Arc<RuntimeInner>,
-    hub: &Hub,
-    followed: &FollowedHub,
-    scope: &Scope,
-) -> Result<Exchanged, ExchangeError> {
-    let ended = hub.exchange(&*followed.remote, scope).await;
-    // What one page has brought stays, also if the next one did not come.
-    forget_what_was_erased(runtime, hub, scope).await?;
-    let done = ended?;
-    if done.erased > 0 {
-        runtime.overwrite_freed().await;
-    }
-    Ok(done)
-}
-
-/// Erases events of this home whose diary lines were erased at another home, with all that was derived from them.
-async fn forget_what_was_erased(
-    runtime: &Arc<RuntimeInner>,
-    hub: &Hub,
-    scope: &Scope,
-) -> Result<(), ExchangeError> {
-    let nodes = hub.events_erased_elsewhere(scope).await?;
-    if nodes.is_empty() {
-        return Ok(());
-    }
-    let selection = Selection { nodes: nodes.into_iter().collect(), ..Selection::default() };
-    let runtime = Runtime { runtime: runtime.clone() };
-    runtime.delete(scope.clone(), selection, ForgetMode::Cascade).await?;
-    Ok(())
-}
-
-async fn scopes(runtime: &RuntimeInner, hub: &Hub) -> Result<Vec<Scope>, StoreError> {
-    let own = hub.settings().default_scope.clone();
-    let scopes = match hub.scopes().await {
-        Ok(scopes) => scopes,
-        Err(HubError::Store(error)) => return Err(error),
-        Err(_) => Vec::new(),
-    };
-    let persona = &runtime.settings().persona;
-    let others = scopes.into_iter().filter(|scope| scope.persona == *persona && *scope != own);
-    Ok(std::iter::once(own.clone()).chain(others).collect())
-}
-
-impl Runtime {
     /// Makes this home an embodiment of a hub, or of none, as this instance.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn follow_hub(
-        &self,
-        followed: Option<FollowedHub>,
-        instance: InstanceId,
-    ) -> Result<(), HubError> {
-        let embodiment = &self.runtime.embodiment;
-        let Some(hub) = self.hub() else { return Ok(()) };
+    pub async fn follow(&self, followed: Option<FollowedHub>, instance: InstanceId) -> Result<(), HubError> {
+        let Some(hub) = self.shared_self.hub() else { return Ok(()) };
         let address = followed.as_ref().map(|followed| followed.address.clone());
-        let _alone = embodiment.exchanging.lock().await;
+        let _alone = self.exchanging.lock().await;
         hub.follow_hub(address, instance).await?;
-        embodiment.followed.store(followed.map(Arc::new));
-        embodiment.note(Outcome::default());
-        embodiment.changed.notify_one();
+        self.followed.store(followed.map(Arc::new));
+        self.note(Outcome::default());
+        self.changed.notify_one();
         Ok(())
-    }
-
-    /// Exchanges documents with the hub now.
-    ///
-    /// # Errors
-    /// When the hub is away or refuses, or storage fails.
-    pub async fn exchange_now(&self) -> Result<Exchanged, ExchangeError> {
-        exchange(&self.runtime).await
     }
 
     /// State of the connection to the hub.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn hub_standing(&self) -> Result<HubStanding, HubError> {
-        let embodiment = &self.runtime.embodiment;
-        let (Some(followed), Some(hub)) = (embodiment.followed.load_full(), self.hub()) else {
+    pub async fn standing(&self) -> Result<HubStanding, HubError> {
+        let (Some(followed), Some(hub)) = (self.followed.load_full(), self.shared_self.hub()) else {
             return Ok(HubStanding::default());
         };
-        let outcome = embodiment.outcome();
+        let outcome = self.outcome();
         let mut waiting = 0;
-        let scopes = scopes(&self.runtime, hub).await.map_err(HubError::Store)?;
+        let scopes = self.scopes(hub).await.map_err(HubError::Store)?;
         for scope in &scopes {
             waiting += hub.waiting_for_exchange(scope).await?;
         }
@@ -283,21 +156,156 @@ impl Runtime {
             notes: outcome.notes,
         })
     }
-}
 
-impl RuntimeInner {
     /// Sends what the hub has not seen yet, as far as that is possible within the limit. What is left is sent at the next start.
-    pub(crate) async fn exchange_at_stop(self: &Arc<Self>) {
-        if !self.embodiment.is_following() {
+    pub(crate) async fn exchange_at_stop(&self) {
+        if !self.is_following() {
             return;
         }
         tokio::select! {
-            done = exchange(self) => if let Err(error) = done {
+            done = self.exchange() => if let Err(error) = done {
                 tracing::info!("documents wait for the next start: {error}");
             },
-            () = self.clock().sleep(LAST_EXCHANGE) => {
+            () = self.core.clock().sleep(LAST_EXCHANGE) => {
                 tracing::info!("the hub did not answer in time; documents wait for the next start");
             }
+        }
+    }
+
+    /// Returns some time after a document was changed here.
+    async fn changed_here(&self) {
+        match self.shared_self.hub() {
+            Some(hub) => hub.changed_here().await,
+            None => std::future::pending().await,
+        }
+        self.core.clock().sleep(AFTER_CHANGE).await;
+    }
+
+    /// The time between two exchanges; after failures less, with up to a quarter taken off at random so that many homes do not come
+    /// back to their hub at once.
+    fn wait(&self, followed: &FollowedHub, failures: u32) -> Duration {
+        if failures == 0 {
+            return followed.push_every;
+        }
+        let wait = RETRY_MIN.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(followed.push_every);
+        let noise = self.core.ids().next(self.core.clock().now()).into_bytes()[15];
+        wait - wait / 4 * u32::from(noise) / 255
+    }
+
+    /// Exchanges the documents of all users of the persona with the hub, now.
+    ///
+    /// # Errors
+    /// When the hub is away or refuses, or storage fails.
+    pub async fn exchange(&self) -> Result<Exchanged, ExchangeError> {
+        let _alone = self.exchanging.lock().await;
+        let (Some(followed), Some(hub)) = (self.followed.load_full(), self.shared_self.hub()) else {
+            return Ok(Exchanged::default());
+        };
+        let mut all = Exchanged::default();
+        let mut ended = Ok(());
+        for scope in self.scopes(hub).await? {
+            match self.exchange_scope(hub, &followed, &scope).await {
+                Ok(done) => all.add(done),
+                Err(error) => {
+                    ended = Err(error);
+                    break;
+                }
+            }
+        }
+        let (error, failure) = match &ended {
+            Ok(()) => (None, None),
+            Err(ExchangeError::Remote(error)) => (Some(error.clone()), None),
+            Err(ExchangeError::Hub(error)) => (None, Some(error.to_string())),
+        };
+        let was_ok = self.outcome().error.is_none();
+        match &error {
+            Some(error) if was_ok => tracing::warn!("documents wait for the hub: {error}"),
+            None if !was_ok => tracing::info!("the hub is there again"),
+            _ => {}
+        }
+        if let Some(failure) = &failure {
+            tracing::error!("documents could not be exchanged with the hub: {failure}");
+        }
+        let notes = all.refused.iter().chain(&all.passed_over).cloned().collect();
+        self.note(Outcome { error, failure, notes });
+        ended.map(|()| all)
+    }
+
+    async fn exchange_scope(
+        &self,
+        hub: &Hub,
+        followed: &FollowedHub,
+        scope: &Scope,
+    ) -> Result<Exchanged, ExchangeError> {
+        let ended = hub.exchange(&*followed.remote, scope).await;
+        // What one page has brought stays, also if the next one did not come.
+        self.forget_what_was_erased(hub, scope).await?;
+        let done = ended?;
+        if done.erased > 0 {
+            self.changes.overwrite_freed().await;
+        }
+        Ok(done)
+    }
+
+    /// Erases events of this home whose diary lines were erased at another home, with all that was derived from them.
+    async fn forget_what_was_erased(&self, hub: &Hub, scope: &Scope) -> Result<(), ExchangeError> {
+        let nodes = hub.events_erased_elsewhere(scope).await?;
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let selection = Selection { nodes: nodes.into_iter().collect(), ..Selection::default() };
+        self.changes.delete(scope.clone(), selection, ForgetMode::Cascade).await?;
+        Ok(())
+    }
+
+    async fn scopes(&self, hub: &Hub) -> Result<Vec<Scope>, StoreError> {
+        let own = hub.settings().default_scope.clone();
+        let scopes = match hub.scopes().await {
+            Ok(scopes) => scopes,
+            Err(HubError::Store(error)) => return Err(error),
+            Err(_) => Vec::new(),
+        };
+        let persona = &self.core.settings().persona;
+        let others = scopes.into_iter().filter(|scope| scope.persona == *persona && *scope != own);
+        Ok(std::iter::once(own.clone()).chain(others).collect())
+    }
+}
+
+/// Exchanges documents with the hub, while one is followed.
+pub(crate) struct EmbodimentWorker {
+    embodiment: Arc<Embodiment>,
+    failures: u32,
+}
+
+impl EmbodimentWorker {
+    pub(crate) fn new(embodiment: Arc<Embodiment>) -> Self {
+        Self { embodiment, failures: 0 }
+    }
+}
+
+impl Worker for EmbodimentWorker {
+    const NAME: &str = "embodiment";
+
+    async fn run_once(&mut self, cause: Cause) -> Next {
+        let embodiment = &self.embodiment;
+        let Some(followed) = embodiment.followed.load_full() else { return Next::WhenWoken };
+        if cause == Cause::Woken {
+            self.failures = 0;
+        }
+        let exchanged = tokio::select! {
+            exchanged = embodiment.exchange() => exchanged,
+            // What is committed stays; the last exchange at the stop goes on from there.
+            () = embodiment.core.stopping.cancelled() => return Next::WhenWoken,
+        };
+        self.failures = if exchanged.is_ok() { 0 } else { self.failures + 1 };
+        Next::Within(embodiment.wait(&followed, self.failures))
+    }
+
+    async fn woken(&self) {
+        let embodiment = &self.embodiment;
+        tokio::select! {
+            () = embodiment.changed.notified() => {}
+            () = embodiment.changed_here(), if self.failures == 0 && embodiment.is_following() => {}
         }
     }
 }

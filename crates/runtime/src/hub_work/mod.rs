@@ -1,5 +1,6 @@
-//! The shared self: its diary, its exchange with another home, and the graph that is drawn from memories.
+//! The shared self: documents for prompts, the diary, the exchange with another home, and the graph.
 
-pub(crate) mod diary;
+pub(crate) mod shared_self;
+pub(crate) mod background;
 pub(crate) mod embodiment;
 pub(crate) mod relations;

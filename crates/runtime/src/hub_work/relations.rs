@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hub::Hub;
 use hub::graph::{ExtractionStep, Graph, RelationExtractor as _};
 use jiff::Timestamp;
 use memory::ports::Backoff;
 
-use crate::runtime::RuntimeInner;
+use crate::core::RuntimeCore;
 use crate::worker::{Cause, Next, Worker};
 
 /// Failures in a row after which the model is left alone for a while, whichever talks they were about.
@@ -18,64 +19,65 @@ const BACKOFF: Backoff = Backoff { first: Duration::from_secs(30), longest: Dura
 
 /// Draws the graph. What is under way when the program stops is asked about again at the next start.
 pub(crate) struct GraphWorker {
+    core: Arc<RuntimeCore>,
+    hub: Option<Hub>,
     graph: Graph,
     failures: u32,
 }
 
 impl GraphWorker {
-    pub(crate) fn new(graph: Graph) -> Self {
-        Self { graph, failures: 0 }
+    pub(crate) fn new(core: Arc<RuntimeCore>, hub: Option<Hub>, graph: Graph) -> Self {
+        Self { core, hub, graph, failures: 0 }
     }
 }
 
 impl Worker for GraphWorker {
     const NAME: &str = "graph";
 
-    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, cause: Cause) -> Next {
+    async fn run_once(&mut self, cause: Cause) -> Next {
         if cause == Cause::SettingsChanged {
             self.failures = 0;
         }
         tokio::select! {
-            next = draw(runtime, &self.graph, &mut self.failures) => next,
-            () = runtime.stopping.cancelled() => Next::WhenWoken,
+            next = draw(&self.core, self.hub.as_ref(), &self.graph, &mut self.failures) => next,
+            () = self.core.stopping.cancelled() => Next::WhenWoken,
         }
     }
 
-    async fn woken(&self, runtime: &RuntimeInner) {
-        runtime.remembered.notified().await;
+    async fn woken(&self) {
+        self.core.remembered.notified().await;
     }
 }
 
 /// At the end of a consolidation, or when a failed session is `due` again, if there is one.
-fn next_session(runtime: &RuntimeInner, due: Option<Timestamp>) -> Next {
-    let wait = due.and_then(|due| Duration::try_from(due.duration_since(runtime.clock().now())).ok());
-    let wait = wait.unwrap_or(Duration::MAX).min(runtime.settings().poll_every);
+fn next_session(core: &RuntimeCore, due: Option<Timestamp>) -> Next {
+    let wait = due.and_then(|due| Duration::try_from(due.duration_since(core.clock().now())).ok());
+    let wait = wait.unwrap_or(Duration::MAX).min(core.settings().poll_every);
     Next::Within(wait.max(Duration::from_secs(1)))
 }
 
 /// Draws from every session that is ready and then from documents, until `failures` in a row are too many.
-async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next {
-    let hub = runtime.hub.as_ref().map(|(hub, _)| hub);
+async fn draw(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, failures: &mut u32) -> Next {
     if let Some(hub) = hub {
-        hub.extraction().set_available(runtime.mind().can_find_facts());
+        hub.extraction().set_available(core.mind().can_find_facts());
     }
     let instance = hub.map(|hub| hub.instance_id().to_string()).unwrap_or_default();
     let mut retry_of_sessions = None;
     let mut are_sessions_read = false;
-    while runtime.may_spend().await {
+    while core.may_spend().await {
         // Without a model no relation is drawn from a session, and what is there waits for one; of documents rules read names.
-        let of_session = !are_sessions_read && runtime.mind().can_find_facts();
+        let of_session = !are_sessions_read && core.mind().can_find_facts();
         let drawn = match of_session {
-            true => graph.extract_next(runtime.mind(), &instance).await,
-            false => graph.extract_next_document(runtime.mind(), &instance).await,
+            true => graph.extract_next(core.mind(), &instance).await,
+            false => graph.extract_next_document(core.mind(), &instance).await,
         };
-        let now = runtime.clock().now();
+        let now = core.clock().now();
         match drawn {
             Ok(ExtractionStep::Nothing { retry_at }) if of_session => {
                 (are_sessions_read, retry_of_sessions) = (true, retry_at);
             }
             Ok(ExtractionStep::Nothing { retry_at }) => {
-                return next_session(runtime, retry_at.into_iter().chain(retry_of_sessions).min());
+                return next_session(core, retry_at.into_iter().chain(retry_of_sessions).min());
             }
             Ok(ExtractionStep::Read { nodes, edges }) => {
                 *failures = 0;
@@ -96,9 +98,9 @@ async fn draw(runtime: &RuntimeInner, graph: &Graph, failures: &mut u32) -> Next
             }
             Err(error) => {
                 tracing::warn!("the graph can't be drawn for now: {error}");
-                return next_session(runtime, None);
+                return next_session(core, None);
             }
         }
     }
-    next_session(runtime, None)
+    next_session(core, None)
 }

@@ -10,42 +10,38 @@ use memory::ports::{ImportRun, ImportStatus, RecordedPage, Remembering, Replaced
 use memory::sessions::IMPORT_CHANNEL_PREFIX;
 use tokio_util::sync::CancellationToken;
 
+use super::Imports;
 use super::record::{ImportRecorder, ImportRequest};
 use super::record_error::RecordError;
-use super::runs::{ImportError, ImportStatusReport, Imports, Recording, read_detached};
+use super::registry::{ImportError, ImportRegistry, ImportStatusReport, Recording, read_detached};
 use super::uploads::ImportUpload;
 use crate::events::bodies::ImportProgress;
 use crate::events::server_event::ServerEvent;
-use crate::runtime::RuntimeInner;
 
 /// Period for which an upload waits for its mapping.
 const UPLOAD_KEPT: SignedDuration = SignedDuration::from_hours(24);
 /// Least time between two events about one run that records.
 const PROGRESS_EVERY: SignedDuration = SignedDuration::from_millis(250);
 
-impl RuntimeInner {
-    pub(crate) fn imports(&self) -> Result<&Imports, ImportError> {
-        self.imports.as_ref().ok_or(ImportError::Unavailable)
-    }
-
+impl Imports {
     /// Resumes runs that a stop cut off; deletes uploads that nobody started.
-    pub(crate) async fn resume_imports(self: &Arc<Self>) -> Result<(), ImportError> {
-        let Some(imports) = self.imports.as_ref() else { return Ok(()) };
-        for run in imports.store.import_runs().await? {
-            imports.running().waiting.insert(run.run_id, run.sessions_waiting);
+    pub(crate) async fn resume_all(self: &Arc<Self>) -> Result<(), ImportError> {
+        let Ok(registry) = self.registry() else { return Ok(()) };
+        for run in registry.store.import_runs().await? {
+            registry.running().waiting.insert(run.run_id, run.sessions_waiting);
         }
-        for id in imports.uploads.ids().await? {
-            let upload = imports.uploads.find(id).await?;
-            let run = imports.store.import_run(id).await?;
+        for id in registry.uploads.ids().await? {
+            let upload = registry.uploads.find(id).await?;
+            let run = registry.store.import_run(id).await?;
             let is_recorded = run.as_ref().is_some_and(|run| run.status == ImportStatus::Recorded);
             let is_paused = run.is_some_and(|run| run.remembering == Remembering::Paused);
             match upload {
                 Some(upload) if upload.started.is_some() && !is_recorded && is_paused => {}
                 Some(upload) if upload.started.is_some() && !is_recorded => {
-                    self.clone().record_upload(upload).await?;
+                    self.record_upload(upload).await?;
                 }
                 Some(upload) if upload.started.is_none() && !self.is_old(&upload) => {}
-                _ => imports.uploads.remove(id).await?,
+                _ => registry.uploads.remove(id).await?,
             }
         }
         Ok(())
@@ -53,33 +49,33 @@ impl RuntimeInner {
 
     /// Deletes uploads that waited for their mapping long enough.
     pub(crate) async fn delete_old_uploads(&self) -> Result<(), ImportError> {
-        let Some(imports) = self.imports.as_ref() else { return Ok(()) };
-        let _one_change_at_a_time = imports.change.lock().await;
-        for id in imports.uploads.ids().await? {
-            let upload = imports.uploads.find(id).await?;
+        let Ok(registry) = self.registry() else { return Ok(()) };
+        let _one_change_at_a_time = registry.change.lock().await;
+        for id in registry.uploads.ids().await? {
+            let upload = registry.uploads.find(id).await?;
             if upload.is_some_and(|upload| upload.started.is_none() && self.is_old(&upload)) {
-                imports.uploads.remove(id).await?;
+                registry.uploads.remove(id).await?;
             }
         }
         Ok(())
     }
 
     fn is_old(&self, upload: &ImportUpload) -> bool {
-        upload.created_at.checked_add(UPLOAD_KEPT).is_ok_and(|end| end < self.clock().now())
+        upload.created_at.checked_add(UPLOAD_KEPT).is_ok_and(|end| end < self.core.clock().now())
     }
 
     /// Begins or resumes the run of an upload that was started; recording goes on in the background.
-    pub(super) async fn record_upload(self: Arc<Self>, upload: ImportUpload) -> Result<(), ImportError> {
-        let imports = self.imports()?;
+    pub(super) async fn record_upload(self: &Arc<Self>, upload: ImportUpload) -> Result<(), ImportError> {
+        let registry = self.registry()?;
         let start = upload.started.clone().ok_or(ImportError::NotStarted)?;
-        let inputs = imports.uploads.inputs(upload.id, &upload.files);
+        let inputs = registry.uploads.inputs(upload.id, &upload.files);
         let sources = read_detached(move || Sources::open(&inputs)).await?;
         let named = start.mapping.zone.as_deref().and_then(|name| TimeZone::get(name).ok());
         let request = ImportRequest {
             id: upload.id,
             zone: match named {
                 Some(zone) => zone,
-                None => self.zone_of(&start.scope.user).await?,
+                None => self.core.zone_of(&start.scope.user).await?,
             },
             scope: start.scope,
             sources: Arc::new(sources),
@@ -88,20 +84,21 @@ impl RuntimeInner {
             mapping: start.mapping,
             remembering: start.remembering,
         };
-        let recording = Recording { cancel: self.stopping.child_token(), ended: CancellationToken::new() };
+        let recording =
+            Recording { cancel: self.core.stopping.child_token(), ended: CancellationToken::new() };
         {
             // Before its row is there, so that a reader of the row finds that it is being recorded.
-            let mut running = imports.running();
+            let mut running = registry.running();
             running.problems.remove(&upload.id);
             running.recording.insert(upload.id, recording.clone());
         }
-        let begun = self.import_recorder(imports).begin(&request).await;
+        let begun = self.import_recorder(registry).begin(&request).await;
         let run = begun.inspect_err(|_| {
-            imports.running().recording.remove(&upload.id);
+            registry.running().recording.remove(&upload.id);
         })?;
-        self.publish_import(&imports.report(Some(upload.clone()), Some(run.clone()), upload.id));
-        let runtime = self.clone();
-        self.tasks.spawn(async move { runtime.record_to_end(upload, run, request, recording).await });
+        self.publish_import(&registry.report(Some(upload.clone()), Some(run.clone()), upload.id));
+        let imports = self.clone();
+        self.core.tasks.spawn(async move { imports.record_to_end(upload, run, request, recording).await });
         Ok(())
     }
 
@@ -113,23 +110,23 @@ impl RuntimeInner {
         recording: Recording,
     ) {
         let _ended = recording.ended.drop_guard();
-        let Ok(imports) = self.imports() else { return };
+        let Ok(registry) = self.registry() else { return };
         let id = upload.id;
-        let mut published_at = self.clock().now();
+        let mut published_at = self.core.clock().now();
         let scope = run.scope.clone();
         let mut progress = |recorded: &RecordedPage| {
             let (run, replaced) = (&recorded.run, &recorded.replaced);
             if *replaced != ReplacedMessages::default() {
-                let (runtime, scope, replaced) = (self.clone(), scope.clone(), replaced.clone());
-                self.tasks.spawn(async move { runtime.publish_replaced(&scope, replaced).await });
+                let (changes, scope, replaced) = (self.changes.clone(), scope.clone(), replaced.clone());
+                self.core.tasks.spawn(async move { changes.publish_replaced(&scope, replaced).await });
             }
-            let now = self.clock().now();
+            let now = self.core.clock().now();
             if now.duration_since(published_at) >= PROGRESS_EVERY {
                 published_at = now;
-                self.publish_import(&imports.report(Some(upload.clone()), Some(run.clone()), id));
+                self.publish_import(&registry.report(Some(upload.clone()), Some(run.clone()), id));
             }
         };
-        let recorder = self.import_recorder(imports);
+        let recorder = self.import_recorder(registry);
         let outcome = tokio::select! {
             outcome = recorder.record(run, request, &mut progress) => Some(outcome),
             () = recording.cancel.cancelled() => None,
@@ -140,64 +137,64 @@ impl RuntimeInner {
             None => {}
             Some(Ok(_)) => {
                 upload = None;
-                if let Err(error) = imports.uploads.remove(id).await {
+                if let Err(error) = registry.uploads.remove(id).await {
                     tracing::warn!("the files of an import are recorded but could not be deleted: {error}");
                 }
-                self.written.notify_one();
+                self.core.written.notify_one();
             }
             Some(Err(RecordError::Ended)) => {}
             Some(Err(error)) => {
                 tracing::error!("an import was cut off: {error}");
-                imports.running().problems.insert(id, error.to_string());
+                registry.running().problems.insert(id, error.to_string());
             }
         }
         // One that is recorded keeps its entry: somebody may have read its row just before the last page.
         if !is_recorded {
-            imports.running().recording.remove(&id);
+            registry.running().recording.remove(&id);
         }
-        if let Ok(Some(run)) = imports.store.import_run(id).await {
-            self.publish_import(&imports.report(upload, Some(run), id));
+        if let Ok(Some(run)) = registry.store.import_run(id).await {
+            self.publish_import(&registry.report(upload, Some(run), id));
         }
-        self.session_ended.notify_one();
+        self.core.session_ended.notify_one();
     }
 
     /// Ends the recording of a run and returns when it has ended.
     pub(super) async fn end_recording(&self, id: ImportId) {
-        let Ok(imports) = self.imports() else { return };
-        let Some(recording) = imports.running().recording.get(&id).cloned() else { return };
+        let Ok(registry) = self.registry() else { return };
+        let Some(recording) = registry.running().recording.get(&id).cloned() else { return };
         recording.cancel.cancel();
         recording.ended.cancelled().await;
     }
 
-    fn import_recorder<'a>(&'a self, imports: &'a Imports) -> ImportRecorder<'a> {
-        let (store, policy) = (&*imports.store, self.settings().session);
-        let hub = self.hub.as_ref().map(|(hub, _)| hub);
-        ImportRecorder { store, hub, clock: self.clock(), ids: self.ids(), policy }
+    fn import_recorder<'a>(&'a self, registry: &'a ImportRegistry) -> ImportRecorder<'a> {
+        let (store, policy) = (&*registry.store, self.core.settings().session);
+        let hub = self.shared_self.hub();
+        ImportRecorder { store, hub, clock: self.core.clock(), ids: self.core.ids(), policy }
     }
 
     pub(super) fn publish_import(&self, report: &ImportStatusReport) {
         let Some(run) = &report.run else { return };
-        if let Ok(imports) = self.imports() {
-            imports.running().waiting.insert(run.run_id, run.sessions_waiting);
+        if let Ok(registry) = self.registry() {
+            registry.running().waiting.insert(run.run_id, run.sessions_waiting);
         }
-        self.publish(&run.scope, ServerEvent::ImportProgress(Box::new(ImportProgress::of(report, run))));
+        self.core.publish(&run.scope, ServerEvent::ImportProgress(Box::new(ImportProgress::of(report, run))));
     }
 
     /// Publishes how many sessions still wait, after one on this channel was consolidated.
     pub(crate) async fn publish_remembering(&self, channel_id: &str) {
-        let Some(imports) = self.imports.as_ref().filter(|_| channel_id.starts_with(IMPORT_CHANNEL_PREFIX))
-        else {
+        if !channel_id.starts_with(IMPORT_CHANNEL_PREFIX) {
             return;
-        };
-        let runs = match imports.store.import_runs().await {
+        }
+        let Ok(registry) = self.registry() else { return };
+        let runs = match registry.store.import_runs().await {
             Ok(runs) => runs,
             Err(error) => return tracing::warn!("the progress of imports can't be read: {error}"),
         };
         for run in runs {
             let id = run.run_id;
-            let before = imports.running().waiting.get(&id).copied().unwrap_or_default();
+            let before = registry.running().waiting.get(&id).copied().unwrap_or_default();
             if before != run.sessions_waiting {
-                self.publish_import(&imports.report(None, Some(run), id));
+                self.publish_import(&registry.report(None, Some(run), id));
             }
         }
     }

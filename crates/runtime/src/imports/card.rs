@@ -7,10 +7,10 @@ use memory::Scope;
 use memory::core_blocks::CORE_BLOCK_LENGTH_MAX;
 use memory::ports::AVATAR_SIZE_MAX;
 
-use super::runs::ImportError;
-use crate::runtime::Runtime;
+use super::Imports;
+use super::registry::ImportError;
 
-impl Runtime {
+impl Imports {
     /// The file of a card: the one that the persona was made from, with what a person has changed since. The user's
     /// block and the conversation are not in it.
     ///
@@ -21,8 +21,8 @@ impl Runtime {
         scope: &Scope,
         container: CardContainer,
     ) -> Result<Vec<u8>, ImportError> {
-        let store = self.runtime.store();
-        let name = self.runtime.persona_of(scope).await?.display_name;
+        let store = self.core.store();
+        let name = self.core.persona_of(scope).await?.display_name;
         let user_name = store.known_user(&scope.user).await?.display_name;
         let blocks = store.core_blocks(scope).await?;
         // It was written as JSON, so it is read as such.
@@ -32,7 +32,7 @@ impl Runtime {
             bytes: avatar.image,
             place: String::new(),
         });
-        let lorebooks = match self.hub() {
+        let lorebooks = match self.shared_self.hub() {
             Some(hub) => books(hub.lore_entries(scope).await?),
             None => Vec::new(),
         };

@@ -11,8 +11,8 @@ use memory::identifiers::{ImportId, MessageId};
 use memory::messages::Role;
 use memory::ports::{AVATAR_SIZE_MAX, Avatar};
 
-use super::runs::{ImportError, read_detached};
-use crate::runtime::Runtime;
+use super::Imports;
+use super::registry::{ImportError, read_detached};
 
 /// Channel of the persona's first message.
 const GREETING_CHANNEL: &str = "web";
@@ -30,18 +30,18 @@ pub struct SavedCharacter {
     pub greeting: Option<MessageId>,
 }
 
-impl Runtime {
+impl Imports {
     /// The character in the files of an upload, for this scope. Nothing is written.
     ///
     /// # Errors
     /// [`ImportError::NoCharacter`] if the files hold neither a card nor instructions nor a lorebook.
     pub async fn draft_character(&self, id: ImportId, scope: &Scope) -> Result<CharacterDraft, ImportError> {
-        let imports = self.runtime.imports()?;
-        let upload = imports.uploads.find(id).await?.filter(|upload| upload.started.is_none());
+        let registry = self.registry()?;
+        let upload = registry.uploads.find(id).await?.filter(|upload| upload.started.is_none());
         let upload = upload.ok_or(ImportError::NotFound(id))?;
-        let inputs = imports.uploads.inputs(id, &upload.files);
-        let user_name = self.runtime.store().known_user(&scope.user).await?.display_name;
-        let persona_name = self.runtime.persona_of(scope).await?.display_name;
+        let inputs = registry.uploads.inputs(id, &upload.files);
+        let user_name = self.core.store().known_user(&scope.user).await?.display_name;
+        let persona_name = self.core.persona_of(scope).await?.display_name;
         let drafted = read_detached(move || {
             let options = DraftOptions {
                 user_name: user_name.as_deref(),
@@ -66,8 +66,8 @@ impl Runtime {
         scope: &Scope,
         greeting: Option<usize>,
     ) -> Result<SavedCharacter, ImportError> {
-        let imports = self.runtime.imports()?;
-        let _one_change_at_a_time = imports.change.lock().await;
+        let registry = self.registry()?;
+        let _one_change_at_a_time = registry.change.lock().await;
         let draft = self.draft_character(id, scope).await?;
         let count = draft.greetings.len();
         let greeting = greeting.map(|number| {
@@ -75,16 +75,16 @@ impl Runtime {
             chosen.cloned().ok_or(ImportError::NoGreeting { number, count })
         });
         let greeting = greeting.transpose()?;
-        self.ensure_known(scope).await?;
+        self.core.ensure_known(scope).await?;
         let mut saved = SavedCharacter::default();
-        if let Some(hub) = self.hub() {
+        if let Some(hub) = self.shared_self.hub() {
             let caller = person(hub, scope);
             saved.documents = write_overflow(hub, &caller, draft.overflow).await?;
             let lore: Vec<LoreEntry> = draft.lore.into_iter().flat_map(lore_entries).collect();
             saved.lore_entries = hub.write_lore(&caller, &lore).await?;
         }
         if let Some(card) = draft.card {
-            self.runtime.store().put_character_card(&scope.persona, &card.to_string()).await?;
+            self.core.store().put_character_card(&scope.persona, &card.to_string()).await?;
         }
         if let Some(picture) = draft.picture {
             let extension = match picture.media_type.as_str() {
@@ -93,13 +93,13 @@ impl Runtime {
                 _ => "png",
             };
             let avatar = Avatar { extension: extension.to_owned(), image: picture.bytes };
-            self.runtime.store().put_avatar(&scope.persona, avatar, self.runtime.clock().now()).await?;
+            self.core.store().put_avatar(&scope.persona, avatar, self.core.clock().now()).await?;
             saved.has_picture = true;
         }
         if let Some(greeting) = greeting {
             saved.greeting = Some(self.say_greeting(scope, id, greeting).await?);
         }
-        imports.uploads.remove(id).await?;
+        registry.uploads.remove(id).await?;
         Ok(saved)
     }
 
@@ -111,7 +111,7 @@ impl Runtime {
     ) -> Result<MessageId, ImportError> {
         // It has the id of the upload, so that a save that is repeated after a crash does not say it again.
         let id = MessageId(upload.0);
-        if self.runtime.store().message(id).await?.is_some() {
+        if self.core.store().message(id).await?.is_some() {
             return Ok(id);
         }
         let line = MessageInput {
@@ -125,8 +125,8 @@ impl Runtime {
             external_ref: None,
             channel_write: None,
         };
-        let captured = self.runtime.record(line, None).await?;
-        self.runtime.publish_unasked(&captured.message);
+        let captured = self.messages.record(line, None).await?;
+        self.messages.publish_unasked(&captured.message);
         Ok(id)
     }
 }

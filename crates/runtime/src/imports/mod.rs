@@ -4,11 +4,20 @@ mod documents;
 mod record;
 mod record_error;
 mod uploads;
+pub(crate) mod registry;
 mod runs;
 mod background;
 mod pipeline;
 mod character;
 mod card;
+
+use std::sync::Arc;
+
+use crate::changes::Changes;
+use crate::core::RuntimeCore;
+use crate::hub_work::shared_self::SharedSelf;
+use crate::messages::Messages;
+use registry::ImportRegistry;
 
 pub use character::SavedCharacter;
 pub use pipeline::{
@@ -16,7 +25,31 @@ pub use pipeline::{
 };
 pub use record::{ImportRecorder, ImportRequest};
 pub use record_error::RecordError;
-pub use runs::{ImportError, ImportParts, ImportState, ImportStatusReport, UndoneImport, check_is_known};
+pub use registry::{ImportError, ImportParts, ImportState, ImportStatusReport, UndoneImport, check_is_known};
 pub use uploads::{ImportUpload, ImportUploadWriter, StartedImport, UploadedFile};
 
-pub(crate) use runs::Imports;
+/// Imports files of other programs, and undoes that.
+pub struct Imports {
+    core: Arc<RuntimeCore>,
+    messages: Arc<Messages>,
+    changes: Arc<Changes>,
+    shared_self: Arc<SharedSelf>,
+    /// `None` if this program keeps no imports.
+    registry: Option<ImportRegistry>,
+}
+
+impl Imports {
+    pub(crate) fn new(
+        core: Arc<RuntimeCore>,
+        messages: Arc<Messages>,
+        changes: Arc<Changes>,
+        shared_self: Arc<SharedSelf>,
+        parts: Option<ImportParts>,
+    ) -> Arc<Self> {
+        Arc::new(Self { core, messages, changes, shared_self, registry: parts.map(ImportRegistry::new) })
+    }
+
+    fn registry(&self) -> Result<&ImportRegistry, ImportError> {
+        self.registry.as_ref().ok_or(ImportError::Unavailable)
+    }
+}

@@ -2,6 +2,7 @@
 //! what is stored, so a client that comes late or comes back gets all of them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use import::{Mapping, ReadOptions};
 use memory::Scope;
@@ -12,11 +13,11 @@ use memory::sessions::SessionStatus;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::runs::{ImportError, ImportState, ImportStatusReport};
+use super::Imports;
+use super::registry::{ImportError, ImportState, ImportStatusReport};
 use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport};
 use crate::events::broadcast::{Delivery, Subscription};
 use crate::events::server_event::IMPORT_PROGRESS;
-use crate::runtime::{Runtime, RuntimeInner};
 
 /// Format of text that no reader knows: its paragraphs are words of the user.
 const OWN_WORDS: &str = "own-words";
@@ -146,11 +147,11 @@ impl WritesByTarget {
     }
 }
 
-impl Runtime {
-    /// Reads the files once, as [`Runtime::look_at_import`]; text without talk is read as words of the user.
+impl Imports {
+    /// Reads the files once, as [`Self::look_at`]; text without talk is read as words of the user.
     pub async fn look_at_material(&self, arrived: ImportUploadWriter) -> Result<ImportUpload, ImportError> {
-        let upload = self.look_at_import(arrived, ReadOptions::default()).await?;
-        if upload.look.messages > 0 || !self.runtime().is_text(&upload).await? {
+        let upload = self.look_at(arrived, ReadOptions::default()).await?;
+        if upload.look.messages > 0 || !self.is_text(&upload).await? {
             return Ok(upload);
         }
         self.look_again(upload, OWN_WORDS).await
@@ -158,19 +159,19 @@ impl Runtime {
 
     /// Starts an upload, or goes on with one that was cancelled. One that is under way or done stays as it is.
     pub async fn start_pipeline(
-        &self,
+        self: &Arc<Self>,
         id: ImportId,
         scope: Scope,
         mapping: Mapping,
     ) -> Result<(), ImportError> {
-        let report = self.import(id).await?;
+        let report = self.find(id).await?;
         match report.state {
             ImportState::Uploaded => {
                 let started = StartedImport { scope, mapping, remembering: Remembering::On };
-                self.start_import(id, started).await?;
+                self.start(id, started).await?;
             }
             ImportState::Paused | ImportState::Interrupted => {
-                self.resume_import(id).await?;
+                self.resume(id).await?;
             }
             ImportState::Recording | ImportState::Remembering | ImportState::Done => {}
         }
@@ -178,23 +179,23 @@ impl Runtime {
     }
 
     /// Ends recording and remembering of a run; what it brought stays, and it can be started again.
-    pub async fn cancel_import(&self, id: ImportId) -> Result<(), ImportError> {
-        match self.pause_import(id).await {
+    pub async fn cancel(&self, id: ImportId) -> Result<(), ImportError> {
+        match self.pause(id).await {
             Err(ImportError::NotStarted | ImportError::NotFound(_)) => Ok(()),
             paused => paused.map(|_| ()),
         }
     }
 
     /// Watches a run from its beginning. [`ImportError::NotStarted`] before it has one.
-    pub async fn watch_pipeline(&self, id: ImportId) -> Result<PipelineWatch, ImportError> {
-        let changes = self.broadcast().subscribe();
-        let report = self.import(id).await?;
+    pub async fn watch_pipeline(self: &Arc<Self>, id: ImportId) -> Result<PipelineWatch, ImportError> {
+        let changes = self.core.broadcast().subscribe();
+        let report = self.find(id).await?;
         if report.upload.as_ref().is_some_and(|upload| upload.started.is_none()) && report.run.is_none() {
             return Err(ImportError::NotStarted);
         }
         let registered = PipelineStep::Registered { upload_id: id };
         Ok(PipelineWatch {
-            runtime: self.clone(),
+            imports: self.clone(),
             id,
             changes,
             waiting: VecDeque::from([registered]),
@@ -209,13 +210,13 @@ impl Runtime {
         kinds: &[NodeKind],
         limit: u32,
     ) -> Result<Vec<Node>, ImportError> {
-        Ok(self.runtime().imports()?.store.imported_nodes(id, kinds, limit).await?)
+        Ok(self.registry()?.store.imported_nodes(id, kinds, limit).await?)
     }
 }
 
 /// Position of a subscriber in a pipeline's progress.
 pub struct PipelineWatch {
-    runtime: Runtime,
+    imports: Arc<Imports>,
     id: ImportId,
     changes: Subscription,
     waiting: VecDeque<PipelineStep>,
@@ -275,7 +276,7 @@ impl PipelineWatch {
     async fn look(&self) -> Result<(VecDeque<PipelineStep>, PipelineProgress), ImportError> {
         let mut progress = self.progress;
         let mut steps = VecDeque::new();
-        let report = self.runtime.import(self.id).await?;
+        let report = self.imports.find(self.id).await?;
         let Some(run) = &report.run else { return Ok((steps, progress)) };
         if run.status == ImportStatus::Recorded {
             if !progress.is_started {
@@ -294,7 +295,7 @@ impl PipelineWatch {
         }
         if let Some((status, error)) = end_of(&report, run, progress.failed) {
             progress.is_over = true;
-            let memories = self.runtime.import_outcome(self.id, 0).await?.1;
+            let memories = self.imports.outcome(self.id, 0).await?.1;
             match status {
                 PipelineStatus::Cancelled => steps.push_back(PipelineStep::Cancelled {}),
                 PipelineStatus::Failed if run.status == ImportStatus::Recording => {
@@ -327,7 +328,7 @@ impl PipelineWatch {
         progress: &mut PipelineProgress,
         steps: &mut VecDeque<PipelineStep>,
     ) -> Result<(), ImportError> {
-        let store = &self.runtime.runtime().imports()?.store;
+        let store = &self.imports.registry()?.store;
         let sessions = store.imported_sessions(self.id, progress.chunks, SESSIONS_READ).await?;
         for session in sessions {
             let index = progress.chunks;
@@ -379,10 +380,10 @@ fn end_of(report: &ImportStatusReport, run: &ImportRun, failed: u64) -> Option<(
     }
 }
 
-impl RuntimeInner {
+impl Imports {
     /// True if every file of the upload is UTF-8 text.
     async fn is_text(&self, upload: &ImportUpload) -> Result<bool, ImportError> {
-        for path in self.imports()?.uploads.paths(upload.id, &upload.files) {
+        for path in self.registry()?.uploads.paths(upload.id, &upload.files) {
             let bytes = tokio::fs::read(path).await?;
             if std::str::from_utf8(&bytes).is_err() || bytes.contains(&0) {
                 return Ok(false);

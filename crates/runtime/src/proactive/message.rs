@@ -1,8 +1,5 @@
 //! Writes a proactive message and stores it before it is sent.
 
-use std::sync::Arc;
-
-use jiff::Timestamp;
 use memory::capture::MessageInput;
 use memory::identifiers::TurnId;
 use memory::messages::Role;
@@ -11,11 +8,11 @@ use memory::proactive::{ProactiveDecision, ProactiveGate, ProactiveOutcome, Proa
 use memory::recall::RecallRequest;
 use mind::{ProactiveDraft, ProactiveError, ProactiveInput, ReplyBudget, ReplyInput};
 
+use super::Proactive;
 use super::gates::outcome_of;
 use super::triggers::Occasion;
-use crate::runtime::RuntimeInner;
+use crate::recall::recalled_memory::{RecalledMemory, add_remembered};
 use crate::turns::after_turn;
-use crate::turns::recall::{RecalledMemory, add_remembered};
 use crate::turns::receipt::receipt_of;
 
 /// Characters of the last words that are searched for when nothing else led to a message.
@@ -30,21 +27,22 @@ struct WrittenDraft {
 /// Writes a message for the occasion and sends it, unless there is nothing to say or a gate has closed meanwhile. The
 /// decision that comes back is settled and kept.
 pub(super) async fn write_and_send(
-    runtime: &Arc<RuntimeInner>,
+    proactive: &Proactive,
     store: &dyn ProactiveStore,
     mut decision: ProactiveDecision,
     occasion: &Occasion,
     view: &ProactiveView,
 ) -> Result<ProactiveDecision, StoreError> {
+    let core = &proactive.core;
     // Before the model is asked, so that a crash leaves a trace.
     store.keep_decision(decision.clone()).await?;
-    let forgotten = runtime.forget_epochs.of(&decision.scope);
+    let forgotten = core.forget_epochs.of(&decision.scope);
     let written = tokio::select! {
         biased;
-        () = runtime.stopping.cancelled() => Err("EchoVessel was stopped meanwhile".to_owned()),
-        written = write(runtime, &decision, occasion, view) => written.map_err(|error| reason_of(&error)),
+        () = core.stopping.cancelled() => Err("EchoVessel was stopped meanwhile".to_owned()),
+        written = write(proactive, &decision, occasion, view) => written.map_err(|error| reason_of(&error)),
     };
-    decision.at = runtime.clock().now();
+    decision.at = core.clock().now();
     let written = match written {
         Ok(written) => written,
         Err(detail) => {
@@ -60,14 +58,14 @@ pub(super) async fn write_and_send(
         return Ok(decision);
     };
     // What was forgotten while the model wrote must not come back by its words.
-    let nothing_is_forgotten = runtime.forget_epochs.block_forgetting().await;
-    if runtime.forget_epochs.of(&decision.scope) != forgotten {
+    let nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
+    if core.forget_epochs.of(&decision.scope) != forgotten {
         decision.outcome = Some(ProactiveOutcome::Failed);
         decision.detail = Some("something that it may have rested on was forgotten meanwhile".to_owned());
         store.keep_decision(decision.clone()).await?;
         return Ok(decision);
     }
-    let sent = send(runtime, store, decision, text, &written).await;
+    let sent = send(proactive, store, decision, text, &written).await;
     drop(nothing_is_forgotten);
     sent
 }
@@ -79,34 +77,36 @@ pub(super) fn hold_back(decision: &mut ProactiveDecision, gate: ProactiveGate) {
 }
 
 async fn write(
-    runtime: &Arc<RuntimeInner>,
+    proactive: &Proactive,
     decision: &ProactiveDecision,
     occasion: &Occasion,
     view: &ProactiveView,
 ) -> Result<WrittenDraft, ProactiveError> {
+    let core = &proactive.core;
     let storage = |error: StoreError| memory::ports::MindError::Transient(error.to_string());
-    let (input, remembered) = input(runtime, decision, occasion).await.map_err(storage)?;
+    let (input, remembered) = input(proactive, decision, occasion).await.map_err(storage)?;
     let input = ProactiveInput {
         reply: input,
         trigger: occasion.reference.trigger,
         about: occasion.node.clone(),
         last_message_at: view.last_message_at,
     };
-    let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
-    let draft = runtime.mind().write_first(&input, &budget).await?;
+    let budget = ReplyBudget { tokens: core.settings().prompt_tokens };
+    let draft = core.mind().write_first(&input, &budget).await?;
     Ok(WrittenDraft { draft, remembered })
 }
 
 /// Input of a proactive message: that of a reply, with the occasion instead of a user's message.
 async fn input(
-    runtime: &Arc<RuntimeInner>,
+    proactive: &Proactive,
     decision: &ProactiveDecision,
     occasion: &Occasion,
 ) -> Result<(ReplyInput, RecalledMemory), StoreError> {
-    let (store, scope, now) = (runtime.store(), &decision.scope, runtime.clock().now());
-    let (persona, user) = tokio::try_join!(runtime.persona_of(scope), store.ensure_user(&scope.user, now))?;
-    let zone = runtime.zone_in(&user);
-    let window = runtime.latest_messages(scope, runtime.settings().recent_window).await?;
+    let core = &proactive.core;
+    let (store, scope, now) = (core.store(), &decision.scope, core.clock().now());
+    let (persona, user) = tokio::try_join!(core.persona_of(scope), store.ensure_user(&scope.user, now))?;
+    let zone = core.zone_in(&user);
+    let window = proactive.recall.latest_messages(scope, core.settings().recent_window).await?;
     let last_words = || window.iter().rev().find(|message| message.role == Role::User);
     let text = match &occasion.node {
         Some(node) => node.description.clone(),
@@ -117,7 +117,7 @@ async fn input(
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
     let (remembered, facts) = tokio::try_join!(
-        runtime.remembered(&persona, &user, request, &window),
+        proactive.recall.for_prompt(&persona, &user, request, &window),
         store.facts(&scope.persona),
     )?;
     let mut input = ReplyInput::new(persona.display_name, now, zone);
@@ -133,15 +133,16 @@ async fn input(
 
 /// Makes the message durable, then tells that it is there; unless a gate has closed meanwhile.
 async fn send(
-    runtime: &Arc<RuntimeInner>,
+    proactive: &Proactive,
     store: &dyn ProactiveStore,
     mut decision: ProactiveDecision,
     text: String,
     written: &WrittenDraft,
 ) -> Result<ProactiveDecision, StoreError> {
+    let core = &proactive.core;
     let scope = decision.scope.clone();
-    let (channel_id, channel_write) = runtime.proactive_channel(store, &scope).await?;
-    let zone = runtime.zone_of(&scope.user).await?;
+    let (channel_id, channel_write) = proactive.proactive_channel(store, &scope).await?;
+    let zone = core.zone_of(&scope.user).await?;
     let line = MessageInput {
         id: None,
         scope: scope.clone(),
@@ -153,10 +154,10 @@ async fn send(
         external_ref: None,
         channel_write,
     };
-    let message = runtime.recorder().new_message(line, &zone);
+    let message = proactive.messages.recorder().new_message(line, &zone);
     decision.at = message.created_at;
     // Writing took its time: the user may have begun to write, or the night may have begun.
-    if let Some(gate) = runtime.closed_gate(store, &scope, message.created_at).await? {
+    if let Some(gate) = proactive.closed_gate(store, &scope, message.created_at).await? {
         hold_back(&mut decision, gate);
         store.keep_decision(decision.clone()).await?;
         return Ok(decision);
@@ -166,7 +167,7 @@ async fn send(
     let receipt = receipt_of(
         TurnId(decision.id.0),
         message.created_at,
-        (runtime.mind().reply_model(), draft.usage),
+        (core.mind().reply_model(), draft.usage),
         &draft.prompt,
         &written.remembered,
     );
@@ -174,13 +175,12 @@ async fn send(
     decision.channel_id = Some(channel_id.clone());
     decision.message_id = Some(message.id);
     let used = draft.prompt.kept_nodes.clone();
-    let captured =
-        store.send_proactive(decision.clone(), message, runtime.settings().session, receipt).await?;
-    runtime.publish_captured(&scope, &captured).await;
-    runtime.publish_unasked(&captured.message);
-    runtime.wake_channel(&channel_id);
-    runtime.speak_beside(captured.message);
-    after_turn::count_recalls(runtime, used);
+    let captured = store.send_proactive(decision.clone(), message, core.settings().session, receipt).await?;
+    proactive.messages.publish_captured(&scope, &captured).await;
+    proactive.messages.publish_unasked(&captured.message);
+    proactive.outbound.wake(&channel_id);
+    proactive.voice.speak_beside(captured.message);
+    after_turn::count_recalls(core, used);
     Ok(decision)
 }
 
@@ -196,9 +196,4 @@ fn reason_of(error: &ProactiveError) -> String {
         }
     };
     detail.to_owned()
-}
-
-/// A moment after which a message that nobody asked for may come again.
-pub(crate) fn day_after(now: Timestamp) -> Timestamp {
-    now.checked_add(jiff::SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX)
 }

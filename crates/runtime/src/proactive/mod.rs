@@ -5,6 +5,7 @@
 
 mod gates;
 mod message;
+pub(crate) mod quiet;
 mod triggers;
 
 use std::collections::HashMap;
@@ -19,10 +20,14 @@ use memory::proactive::{ProactiveDecision, ProactiveGate, ProactiveOutcome, Proa
 use memory::recall::outdated_nodes;
 use memory::{Scope, UserId};
 
-use crate::runtime::{Runtime, RuntimeInner};
+use crate::channels::Outbound;
+use crate::core::RuntimeCore;
+use crate::messages::Messages;
+use crate::recall::Recall;
+use crate::turns::conversations::Conversations;
+use crate::voice::Voice;
 use crate::worker::{Cause, Next, Worker};
 use gates::Moment;
-pub(crate) use message::day_after;
 use message::{hold_back, write_and_send};
 use triggers::Occasion;
 
@@ -39,36 +44,62 @@ const UNFINISHED: &str = "EchoVessel ended before it was written; nothing was se
 /// The last decision of each scope: a new one is stored only if it differs.
 type Standing = HashMap<Scope, ProactiveDecision>;
 
-impl Runtime {
-    /// Decisions about messages that nobody asked for.
-    pub fn proactive(&self) -> &dyn ProactiveStore {
-        self.runtime.proactive()
+/// Decides about messages that nobody asked for, and sends them.
+pub(crate) struct Proactive {
+    core: Arc<RuntimeCore>,
+    messages: Arc<Messages>,
+    recall: Arc<Recall>,
+    voice: Arc<Voice>,
+    outbound: Outbound,
+    conversations: Arc<Conversations>,
+}
+
+/// The services that a proactive message needs.
+pub(crate) struct ProactiveParts {
+    pub(crate) messages: Arc<Messages>,
+    pub(crate) recall: Arc<Recall>,
+    pub(crate) voice: Arc<Voice>,
+    pub(crate) outbound: Outbound,
+    pub(crate) conversations: Arc<Conversations>,
+}
+
+impl Proactive {
+    pub(crate) fn new(core: Arc<RuntimeCore>, parts: ProactiveParts) -> Self {
+        let ProactiveParts { messages, recall, voice, outbound, conversations } = parts;
+        Self { core, messages, recall, voice, outbound, conversations }
     }
 }
 
 /// Looks around at each tick. While it is disabled nothing is read.
-#[derive(Default)]
 pub(crate) struct ProactiveWorker {
+    proactive: Proactive,
     has_settled_unfinished: bool,
     standing: Standing,
     swept: Option<Timestamp>,
 }
 
+impl ProactiveWorker {
+    pub(crate) fn new(proactive: Proactive) -> Self {
+        Self { proactive, has_settled_unfinished: false, standing: Standing::default(), swept: None }
+    }
+}
+
 impl Worker for ProactiveWorker {
     const NAME: &str = "proactive";
 
-    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, _: Cause) -> Next {
-        let store = runtime.proactive();
+    async fn run_once(&mut self, _: Cause) -> Next {
+        let proactive = &self.proactive;
+        let (core, store) = (&proactive.core, proactive.core.proactive());
         if !self.has_settled_unfinished {
             settle_unfinished(store).await;
             self.has_settled_unfinished = true;
         }
-        let settings = runtime.settings();
+        let settings = core.settings();
         if !settings.proactive.enabled {
             return Next::WhenWoken;
         }
-        look_around(runtime, store, &mut self.standing).await;
-        sweep(runtime, store, &mut self.swept).await;
+        look_around(proactive, store, &mut self.standing).await;
+        sweep(core, store, &mut self.swept).await;
         Next::Within(settings.proactive.tick)
     }
 }
@@ -82,8 +113,8 @@ async fn settle_unfinished(store: &dyn ProactiveStore) {
 }
 
 /// Deletes what explains nothing any more, once a day.
-async fn sweep(runtime: &RuntimeInner, store: &dyn ProactiveStore, swept: &mut Option<Timestamp>) {
-    let now = runtime.clock().now();
+async fn sweep(core: &RuntimeCore, store: &dyn ProactiveStore, swept: &mut Option<Timestamp>) {
+    let now = core.clock().now();
     if swept.is_some_and(|at| now.duration_since(at).abs() < DAY) {
         return;
     }
@@ -94,7 +125,7 @@ async fn sweep(runtime: &RuntimeInner, store: &dyn ProactiveStore, swept: &mut O
     }
 }
 
-async fn look_around(runtime: &Arc<RuntimeInner>, store: &dyn ProactiveStore, standing: &mut Standing) {
+async fn look_around(proactive: &Proactive, store: &dyn ProactiveStore, standing: &mut Standing) {
     let scopes = match store.proactive_scopes().await {
         Ok(scopes) => scopes,
         Err(error) => {
@@ -105,7 +136,7 @@ async fn look_around(runtime: &Arc<RuntimeInner>, store: &dyn ProactiveStore, st
     let looks = futures_util::stream::iter(scopes).map(|scope| {
         let last = standing.get(&scope).cloned();
         async move {
-            let decided = look_at(runtime, store, &scope, last).await;
+            let decided = look_at(proactive, store, &scope, last).await;
             (scope, decided)
         }
     });
@@ -121,29 +152,30 @@ async fn look_around(runtime: &Arc<RuntimeInner>, store: &dyn ProactiveStore, st
 
 /// Decides about one scope. Returns the current decision; none before the user's first message.
 async fn look_at(
-    runtime: &Arc<RuntimeInner>,
+    proactive: &Proactive,
     store: &dyn ProactiveStore,
     scope: &Scope,
     last: Option<ProactiveDecision>,
 ) -> Result<Option<ProactiveDecision>, StoreError> {
-    if runtime.stopping.is_cancelled() {
+    let core = &proactive.core;
+    if core.stopping.is_cancelled() {
         return Ok(last);
     }
     let last = match last {
         Some(last) => Some(last),
         None => store.last_decision(scope).await?,
     };
-    let (now, settings) = (runtime.clock().now(), runtime.settings());
+    let (now, settings) = (core.clock().now(), core.settings());
     let view = store.proactive_view(scope, triggers::query(now, &settings.proactive)).await?;
     if view.last_user_message.is_none() {
         return Ok(last);
     }
-    let zone = runtime.zone_of(&scope.user).await?;
+    let zone = core.zone_of(&scope.user).await?;
     let occasions = triggers::occasions(&view, now, &zone, &settings.proactive);
-    let occasions = current(runtime, scope, unused(store, scope, occasions, now).await?).await?;
+    let occasions = current(core, scope, unused(store, scope, occasions, now).await?).await?;
     let (late, open): (Vec<_>, Vec<_>) = occasions.into_iter().partition(|occasion| occasion.is_too_late);
     let new = |occasion: Option<&Occasion>| ProactiveDecision {
-        id: DecisionId(runtime.ids().next(now)),
+        id: DecisionId(core.ids().next(now)),
         scope: scope.clone(),
         at: now,
         outcome: None,
@@ -158,17 +190,17 @@ async fn look_at(
         hold_back(&mut decision, ProactiveGate::TooLate);
         store.keep_decision(decision).await?;
     }
-    let is_talking = runtime.is_talking(&scope.user);
+    let is_talking = proactive.is_talking(&scope.user);
     let moment = Moment { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
     let occasion = open.first();
     let mut gate = moment.closed_gate().or(occasion.is_none().then_some(ProactiveGate::NoTrigger));
-    if gate.is_none() && !runtime.may_spend().await {
+    if gate.is_none() && !core.may_spend().await {
         gate = Some(ProactiveGate::SpendCap);
     }
     let mut decision = new(occasion);
     match (gate, occasion) {
         (None, Some(occasion)) => {
-            let decision = write_and_send(runtime, store, decision, occasion, &view).await?;
+            let decision = write_and_send(proactive, store, decision, occasion, &view).await?;
             log(&decision);
             Ok(Some(decision))
         }
@@ -187,12 +219,12 @@ async fn look_at(
 
 /// Leaves out what depends on something that is no longer so.
 async fn current(
-    runtime: &RuntimeInner,
+    core: &RuntimeCore,
     scope: &Scope,
     mut occasions: Vec<Occasion>,
 ) -> Result<Vec<Occasion>, StoreError> {
     let nodes: Vec<Node> = occasions.iter().filter_map(|occasion| occasion.node.clone()).collect();
-    let outdated = outdated_nodes(runtime.store(), scope, &nodes).await?;
+    let outdated = outdated_nodes(core.store(), scope, &nodes).await?;
     occasions.retain(|occasion| !occasion.node.as_ref().is_some_and(|node| outdated.contains(&node.id)));
     Ok(occasions)
 }
@@ -228,7 +260,7 @@ fn log(decision: &ProactiveDecision) {
     }
 }
 
-impl RuntimeInner {
+impl Proactive {
     /// The gate that is closed for a scope at a moment.
     async fn closed_gate(
         &self,
@@ -236,10 +268,10 @@ impl RuntimeInner {
         scope: &Scope,
         now: Timestamp,
     ) -> Result<Option<ProactiveGate>, StoreError> {
-        let settings = self.settings();
+        let settings = self.core.settings();
         let view: ProactiveView =
             store.proactive_view(scope, triggers::query(now, &settings.proactive)).await?;
-        let zone = self.zone_of(&scope.user).await?;
+        let zone = self.core.zone_of(&scope.user).await?;
         let is_talking = self.is_talking(&scope.user);
         let moment = Moment { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };
         Ok(moment.closed_gate())
@@ -260,7 +292,7 @@ impl RuntimeInner {
             if channel_id == WEB {
                 break;
             }
-            let channels = self.channels.as_ref();
+            let channels = self.outbound.channels();
             let Some(channels) = channels.filter(|channels| channels.can_deliver(&channel_id)) else {
                 continue;
             };
@@ -270,23 +302,4 @@ impl RuntimeInner {
         }
         Ok((WEB.to_owned(), None))
     }
-
-    /// Until when the user wants no messages that were not asked for; none if that is over.
-    pub(crate) async fn muted_until(&self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
-        let until = self.proactive().muted_until(user).await?;
-        Ok(until.filter(|until| self.clock().now() < *until))
-    }
-
-    /// Keeps quiet towards a user who has asked for it with a message. The message is stored already.
-    pub(crate) async fn mute_for_a_day(&self, user: &UserId) {
-        if let Err(error) = self.proactive().mute(user, Some(day_after(self.clock().now()))).await {
-            tracing::error!("the user's wish for quiet could not be kept: {error}");
-        }
-    }
-}
-
-/// True if the message asks for a day without proactive messages.
-pub(crate) fn is_wish_for_quiet(content: &str) -> bool {
-    let (command, bot) = content.trim().split_once('@').unwrap_or((content.trim(), ""));
-    command.eq_ignore_ascii_case("/quiet") && !bot.contains(char::is_whitespace)
 }

@@ -6,39 +6,47 @@ use memory::Scope;
 use memory::consolidate::{ConsolidationEvent, Consolidator, Participants};
 use memory::ports::StoreError;
 
+use crate::core::RuntimeCore;
 use crate::events::server_event::{ServerEvent, scope_of};
-use crate::runtime::RuntimeInner;
+use crate::sessions::Sessions;
 use crate::worker::{Cause, Next, Worker};
 
 /// Consolidates every session that waits. One that is under way when the program stops is finished or given back, and resumed.
-#[derive(Default)]
 pub(crate) struct ConsolidationWorker {
+    sessions: Arc<Sessions>,
     claim_is_held: bool,
+}
+
+impl ConsolidationWorker {
+    pub(crate) fn new(sessions: Arc<Sessions>) -> Self {
+        Self { sessions, claim_is_held: false }
+    }
 }
 
 impl Worker for ConsolidationWorker {
     const NAME: &str = "consolidation";
 
-    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, _: Cause) -> Next {
-        let next = Next::Within(runtime.settings().poll_every);
-        while !runtime.stopping.is_cancelled() && runtime.may_spend().await {
-            if self.claim_is_held && !was_released(runtime).await {
+    async fn run_once(&mut self, _: Cause) -> Next {
+        let (sessions, core) = (&self.sessions, &self.sessions.core);
+        let next = Next::Within(core.settings().poll_every);
+        while !core.stopping.is_cancelled() && core.may_spend().await {
+            if self.claim_is_held && !was_released(core).await {
                 return next;
             }
             self.claim_is_held = false;
             let mut ended_on = None;
-            match consolidate_next(runtime, &mut ended_on).await {
+            match consolidate_next(core, &mut ended_on).await {
                 Ok(true) => {
                     if let Some(channel_id) = ended_on {
-                        runtime.publish_remembering(&channel_id).await;
+                        sessions.imports.publish_remembering(&channel_id).await;
                     }
-                    runtime.written.notify_one();
-                    runtime.wake_hub();
+                    core.written.notify_one();
+                    sessions.shared_self.wake();
                 }
                 Ok(false) => return next,
                 Err(error) => {
                     tracing::error!("consolidation can't go on for now: {error}");
-                    self.claim_is_held = !was_released(runtime).await;
+                    self.claim_is_held = !was_released(core).await;
                     return next;
                 }
             }
@@ -46,16 +54,13 @@ impl Worker for ConsolidationWorker {
         next
     }
 
-    async fn woken(&self, runtime: &RuntimeInner) {
-        runtime.session_ended.notified().await;
+    async fn woken(&self) {
+        self.sessions.core.session_ended.notified().await;
     }
 }
 
 /// `ended_on` gets the channel of the session that was consolidated or given up.
-async fn consolidate_next(
-    runtime: &Arc<RuntimeInner>,
-    ended_on: &mut Option<String>,
-) -> Result<bool, StoreError> {
+async fn consolidate_next(core: &RuntimeCore, ended_on: &mut Option<String>) -> Result<bool, StoreError> {
     let ended = Mutex::new(None);
     let formed = |formed: ConsolidationEvent| {
         let closed = match &formed {
@@ -64,43 +69,43 @@ async fn consolidate_next(
             _ => None,
         };
         if let Some((outcome, session)) = closed {
-            runtime.metrics().session(outcome);
+            core.metrics().session(outcome);
             *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.channel_id.clone());
         }
         let scope = scope_of(&formed);
-        runtime.publish(&scope, ServerEvent::Formed(formed));
+        core.publish(&scope, ServerEvent::Formed(formed));
     };
-    let settings = runtime.settings();
+    let settings = core.settings();
     let consolidator = Consolidator {
-        store: runtime.store(),
-        mind: runtime.mind(),
-        embedder: runtime.embedder(),
-        index: runtime.index(),
-        clock: runtime.clock(),
-        ids: runtime.ids(),
+        store: core.store(),
+        mind: core.mind(),
+        embedder: core.embedder(),
+        index: core.index(),
+        clock: core.clock(),
+        ids: core.ids(),
         settings: &settings.consolidate,
         recall: &settings.recall,
         formed: &formed,
     };
-    let work = consolidator.consolidate_next(|scope| parties(runtime, scope));
+    let work = consolidator.consolidate_next(|scope| parties(core, scope));
     let outcome = tokio::select! {
         outcome = work => outcome,
         // What was committed stays; the claim is released at the next start.
-        () = runtime.stopping.cancelled() => Ok(false),
+        () = core.stopping.cancelled() => Ok(false),
     };
     *ended_on = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcome
 }
 
-async fn parties(runtime: &Arc<RuntimeInner>, scope: Scope) -> Result<Participants, StoreError> {
-    let persona = runtime.persona_of(&scope).await?;
-    Ok(Participants { persona_name: persona.display_name, zone: runtime.zone_of(&scope.user).await? })
+async fn parties(core: &RuntimeCore, scope: Scope) -> Result<Participants, StoreError> {
+    let persona = core.persona_of(&scope).await?;
+    Ok(Participants { persona_name: persona.display_name, zone: core.zone_of(&scope.user).await? })
 }
 
 /// True if a session that could not be settled waits again. This worker is the only one on this home, so any claim is its
 /// own.
-async fn was_released(runtime: &RuntimeInner) -> bool {
-    match runtime.store().release_claims().await {
+async fn was_released(core: &RuntimeCore) -> bool {
+    match core.store().release_claims().await {
         Ok(_) => true,
         Err(error) => {
             tracing::error!("an interrupted session can't be given back yet: {error}");

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::runtime::RuntimeInner;
+use crate::sessions::Sessions;
 
 /// Interval of the checks.
 const EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -15,22 +15,23 @@ pub(crate) struct Housekeeping {
 
 impl Housekeeping {
     /// Looks around, unless that was done within the hour.
-    pub(crate) async fn look(&mut self, runtime: &RuntimeInner) {
-        let now = runtime.clock().now();
+    pub(crate) async fn look(&mut self, sessions: &Sessions) {
+        let core = &sessions.core;
+        let now = core.clock().now();
         if self.last.is_some_and(|last| now.duration_since(last).abs() < EVERY) {
             return;
         }
         self.last = Some(now);
-        match runtime.store().expire_expectations(now).await {
+        match core.store().expire_expectations(now).await {
             Ok(0) => {}
             Ok(expired) => tracing::debug!(expired, "expectations whose time has gone by"),
             Err(error) => tracing::warn!("overdue expectations could not be settled: {error}"),
         }
-        if let Err(error) = runtime.delete_old_uploads().await {
+        if let Err(error) = sessions.imports.delete_old_uploads().await {
             tracing::warn!("uploads that nobody started to import could not be deleted: {error}");
         }
-        let Ok(before) = now.checked_sub(runtime.settings().trace.retention) else { return };
-        match runtime.store().drop_traces(before).await {
+        let Ok(before) = now.checked_sub(core.settings().trace.retention) else { return };
+        match core.store().drop_traces(before).await {
             Ok(0) => {}
             Ok(dropped) => tracing::info!(dropped, "traces whose time is over were deleted"),
             Err(error) => tracing::warn!("old traces could not be deleted: {error}"),

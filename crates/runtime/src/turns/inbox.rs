@@ -12,15 +12,14 @@ use memory::messages::Role;
 use memory::ports::{ChannelWrite, StoreError};
 use tokio::sync::mpsc;
 
+use crate::channels::{ChannelReceipt, ExternalMessage, VoiceNote};
 use crate::events::server_event::ServerEvent;
-use crate::proactive::is_wish_for_quiet;
-use crate::runtime::{Runtime, RuntimeInner};
-use crate::turns::channels::Arrival;
+use crate::proactive::quiet::{is_wish_for_quiet, mute_for_a_day};
+use crate::turns::Turns;
 use crate::turns::conversations::{ConversationFull, Place, ReadyTurn};
 use crate::turns::turn;
 use crate::turns::turn_event::TurnEvent;
-use crate::voice::files::VoiceNote;
-use crate::voice::notes::Interrupted;
+use crate::turns::voice_messages::Interrupted;
 
 /// Time after which a client may try again when the inbox is full.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -34,6 +33,13 @@ pub struct IncomingMessage {
     pub content: String,
     /// The client's own name for the line.
     pub external_ref: Option<String>,
+}
+
+/// Delivery of a message by a channel beyond this program.
+struct Arrival {
+    channel_write: ChannelWrite,
+    /// The recording to transcribe before the reply.
+    voice_note: Option<VoiceNote>,
 }
 
 /// A line that is durable.
@@ -61,34 +67,72 @@ pub enum AcceptError {
     Capture(#[from] CaptureError),
 }
 
-impl Runtime {
-    /// Tells whether the user writes on in a channel: what waits there waits for it, or is answered at once. Says whether
-    /// anything waits.
-    pub fn note_typing(&self, scope: &Scope, channel_id: &str, is_typing: bool) -> bool {
-        self.runtime.note_typing(scope, channel_id, is_typing)
+impl Turns {
+    /// Takes a message of the user; returns when it is durable. Its burst is answered after the debounce.
+    pub async fn accept(self: &Arc<Self>, incoming: IncomingMessage) -> Result<AcceptedMessage, AcceptError> {
+        self.accept_message(incoming, None, None).await
     }
-}
 
-impl RuntimeInner {
+    /// Like [`Self::accept`], and hears of the turn that answers it: for channels that reply on the spot.
+    pub async fn accept_and_subscribe(
+        self: &Arc<Self>,
+        incoming: IncomingMessage,
+    ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let accepted = self.accept_message(incoming, None, Some(sender)).await?;
+        Ok((accepted, receiver))
+    }
+
+    /// Like [`Self::accept_and_subscribe`] for a message of a channel beyond this program: it and the channel's new
+    /// position are written in one transaction.
+    ///
+    /// # Errors
+    /// [`AcceptError`]; nothing was written.
+    pub async fn accept_from_channel(
+        self: &Arc<Self>,
+        channel_id: &str,
+        scope: Scope,
+        content: String,
+        external: &ExternalMessage,
+        receipt: ChannelReceipt,
+    ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let reached_in = receipt.is_direct.then(|| external.conversation.clone());
+        let channel_write = ChannelWrite::Received { reached_in, position: receipt.position };
+        let recording = receipt.recording.filter(|_| self.voice.listens());
+        let voice_note =
+            recording.map(|recording| VoiceNote { channel_id: channel_id.to_owned(), recording });
+        let incoming = IncomingMessage {
+            scope,
+            channel_id: channel_id.to_owned(),
+            content,
+            external_ref: Some(external.to_string()),
+        };
+        let arrival = Arrival { channel_write, voice_note };
+        let accepted = self.accept_message(incoming, Some(arrival), Some(sender)).await?;
+        Ok((accepted, receiver))
+    }
+
     /// Takes a line: reserves room, makes it durable, and answers its burst after the debounce. Returns when the line
     /// is durable. `watcher` hears of its turn.
-    pub(crate) async fn accept(
+    async fn accept_message(
         self: &Arc<Self>,
         incoming: IncomingMessage,
         arrival: Option<Arrival>,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Result<AcceptedMessage, AcceptError> {
-        if self.stopping.is_cancelled() {
+        if self.core.stopping.is_cancelled() {
             return Err(AcceptError::Stopping);
         }
         capture::check(&incoming.content)?;
         let place = self.place_of(&incoming);
         let turn_id = self.reserve(&incoming.scope, &place)?;
         // In a task of its own: a caller who goes away must not leave a burst that waits for its line permanently.
-        let runtime = self.clone();
+        let turns = self.clone();
         let taking = self
+            .core
             .tasks
-            .spawn(async move { runtime.take(incoming, place, arrival, turn_id, subscriber).await });
+            .spawn(async move { turns.take(incoming, place, arrival, turn_id, subscriber).await });
         taking.await.unwrap_or_else(|_| Err(defect().into()))
     }
 
@@ -103,7 +147,7 @@ impl RuntimeInner {
     ) -> Result<AcceptedMessage, AcceptError> {
         let (channel_write, voice_note) =
             arrival.map_or((None, None), |arrival| (Some(arrival.channel_write), arrival.voice_note));
-        let id = MessageId(self.ids().next(self.clock().now()));
+        let id = MessageId(self.core.ids().next(self.core.clock().now()));
         let line = MessageInput {
             id: Some(id),
             scope: incoming.scope.clone(),
@@ -117,12 +161,12 @@ impl RuntimeInner {
         };
         let writing = async {
             // Before the message: a crash between the two must not lose where its words are.
-            if let (Some(note), Some(voice)) = (&voice_note, self.voice.as_ref()) {
+            if let (Some(note), Ok(speech)) = (&voice_note, self.voice.speech()) {
                 let unwritten =
                     |error| StoreError::Failed(format!("a voice message can't be noted: {error}"));
-                voice.files.keep_note(id, note).await.map_err(unwritten)?;
+                speech.files.keep_note(id, note).await.map_err(unwritten)?;
             }
-            self.record(line, None).await
+            self.messages.record(line, None).await
         };
         let captured = AssertUnwindSafe(writing).catch_unwind().await;
         let message = match captured.unwrap_or_else(|_| Err(defect())) {
@@ -132,7 +176,7 @@ impl RuntimeInner {
                 return Err(error.into());
             }
         };
-        self.publish(
+        self.core.publish(
             &incoming.scope,
             ServerEvent::UserAppended {
                 message_id: message.id,
@@ -144,7 +188,7 @@ impl RuntimeInner {
             },
         );
         if is_wish_for_quiet(&incoming.content) {
-            self.mute_for_a_day(&incoming.scope.user).await;
+            mute_for_a_day(&self.core, &incoming.scope.user).await;
         }
         match voice_note {
             None => self.start_debounce(incoming, place, turn_id, subscriber),
@@ -157,7 +201,7 @@ impl RuntimeInner {
     }
 
     fn place_of(&self, incoming: &IncomingMessage) -> Place {
-        let delivery = self.delivery_of(&incoming.channel_id, incoming.external_ref.as_deref());
+        let delivery = self.outbound.delivery_of(&incoming.channel_id, incoming.external_ref.as_deref());
         let conversation = match delivery {
             Some(ChannelWrite::Deliver { conversation }) => Some(conversation),
             _ => None,
@@ -166,8 +210,8 @@ impl RuntimeInner {
     }
 
     fn reserve(&self, scope: &Scope, place: &Place) -> Result<TurnId, AcceptError> {
-        let now = self.clock().now();
-        let reserved = self.conversations.reserve(scope, place, now, || TurnId(self.ids().next(now)));
+        let now = self.core.clock().now();
+        let reserved = self.conversations.reserve(scope, place, now, || TurnId(self.core.ids().next(now)));
         reserved.map_err(|ConversationFull| AcceptError::Full { retry_after: RETRY_AFTER })
     }
 
@@ -187,15 +231,15 @@ impl RuntimeInner {
         turn_id: TurnId,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) {
-        let runtime = self.clone();
-        self.tasks.spawn(async move {
-            match AssertUnwindSafe(runtime.hear(id, &note)).catch_unwind().await {
+        let turns = self.clone();
+        self.core.tasks.spawn(async move {
+            match AssertUnwindSafe(turns.hear(id, &note)).catch_unwind().await {
                 // The next start listens again, and answers then.
                 Ok(Err(Interrupted)) => return,
                 Ok(Ok(())) => {}
                 Err(_) => tracing::error!("a defect broke off listening to a voice message"),
             }
-            runtime.start_debounce(incoming, place, turn_id, subscriber);
+            turns.start_debounce(incoming, place, turn_id, subscriber);
         });
     }
 
@@ -216,10 +260,9 @@ impl RuntimeInner {
         }
     }
 
-    /// The person writes on, or nothing more comes: what waits on the channel waits again, or is answered. Says whether
-    /// anything waits.
-    pub(crate) fn note_typing(self: &Arc<Self>, scope: &Scope, channel_id: &str, is_typing: bool) -> bool {
-        let waiting = self.conversations.note_typing(scope, channel_id, is_typing, self.clock().now());
+    /// Notes if the user is writing on a channel: what waits there waits on, or is answered at once. True if anything waits.
+    pub fn note_typing(self: &Arc<Self>, scope: &Scope, channel_id: &str, is_typing: bool) -> bool {
+        let waiting = self.conversations.note_typing(scope, channel_id, is_typing, self.core.clock().now());
         for burst in waiting.iter().filter(|burst| is_typing && !burst.is_due) {
             self.wait_for_more(scope.clone(), burst.place.clone(), burst.generation);
         }
@@ -231,17 +274,17 @@ impl RuntimeInner {
 
     /// Answers the burst after the debounce, unless it has grown by then.
     fn wait_for_more(self: &Arc<Self>, scope: Scope, place: Place, generation: u64) {
-        let debounce = self.debounce(&place.channel_id);
-        let runtime = self.clone();
-        self.tasks.spawn(async move {
+        let debounce = self.core.settings().debounce.get(&place.channel_id).copied().unwrap_or_default();
+        let turns = self.clone();
+        self.core.tasks.spawn(async move {
             if !debounce.is_zero() {
                 tokio::select! {
-                    () = runtime.clock().sleep(debounce) => {}
-                    () = runtime.stopping.cancelled() => {}
+                    () = turns.core.clock().sleep(debounce) => {}
+                    () = turns.core.stopping.cancelled() => {}
                 }
             }
-            runtime.conversations.mark_ripe(&scope, &place, generation);
-            runtime.start_next_turn(&scope);
+            turns.conversations.mark_ripe(&scope, &place, generation);
+            turns.start_next_turn(&scope);
         });
     }
 
@@ -261,23 +304,23 @@ impl RuntimeInner {
     /// Starts the next turn of the conversation that is ready, unless a turn runs: one turn at a time per (persona, user).
     pub(crate) fn start_next_turn(self: &Arc<Self>, scope: &Scope) {
         let Some(ready) = self.take_ready(scope) else { return };
-        let runtime = self.clone();
+        let turns = self.clone();
         let scope = scope.clone();
-        self.tasks.spawn(async move {
+        self.core.tasks.spawn(async move {
             let mut next = Some(ready);
             while let Some(ready) = next {
                 // Whatever a defect breaks, the next turn is not kept waiting.
-                if AssertUnwindSafe(turn::run(&runtime, ready)).catch_unwind().await.is_err() {
+                if AssertUnwindSafe(turn::run(&turns, ready)).catch_unwind().await.is_err() {
                     tracing::error!("a turn broke off by a defect; it is taken up at the next start");
                 }
-                runtime.conversations.finish_turn(&scope);
-                next = runtime.take_ready(&scope);
+                turns.conversations.finish_turn(&scope);
+                next = turns.take_ready(&scope);
             }
         });
     }
 
     fn take_ready(&self, scope: &Scope) -> Option<ReadyTurn> {
-        if self.stopping.is_cancelled() {
+        if self.core.stopping.is_cancelled() {
             // The lines are durable and their turn is pending: the next start answers it.
             self.conversations.drop_subscribers(scope);
             return None;

@@ -2,15 +2,78 @@
 
 pub(crate) mod conversations;
 pub(crate) mod inbox;
-pub(crate) mod channels;
-pub(crate) mod remember;
+pub(crate) mod voice_messages;
 pub(crate) mod turn;
 pub(crate) mod turn_error;
 pub(crate) mod turn_event;
 pub(crate) mod own_line;
 pub(crate) mod receipt;
-pub(crate) mod recall;
 pub(crate) mod after_turn;
-pub(crate) mod said_corrections;
-pub(crate) mod utility;
 pub(crate) mod turn_trace;
+pub(crate) mod recovery;
+pub(crate) mod requests;
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use memory::identifiers::TurnId;
+use tokio_util::sync::CancellationToken;
+
+use crate::changes::Changes;
+use crate::channels::Outbound;
+use crate::core::RuntimeCore;
+use crate::messages::Messages;
+use crate::recall::Recall;
+use crate::voice::Voice;
+use conversations::Conversations;
+
+/// Accepts messages and answers them, one turn at a time for each persona and user.
+pub struct Turns {
+    core: Arc<RuntimeCore>,
+    messages: Arc<Messages>,
+    recall: Arc<Recall>,
+    changes: Arc<Changes>,
+    voice: Arc<Voice>,
+    outbound: Outbound,
+    conversations: Arc<Conversations>,
+    /// Turns that a person may stop: those that run, and those that shall not even begin.
+    stops: Mutex<HashMap<TurnId, CancellationToken>>,
+}
+
+/// The services that a turn needs.
+pub(crate) struct TurnParts {
+    pub(crate) messages: Arc<Messages>,
+    pub(crate) recall: Arc<Recall>,
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) voice: Arc<Voice>,
+    pub(crate) outbound: Outbound,
+}
+
+impl Turns {
+    pub(crate) fn new(core: Arc<RuntimeCore>, parts: TurnParts) -> Arc<Self> {
+        let TurnParts { messages, recall, changes, voice, outbound } = parts;
+        let (conversations, stops) = (Arc::default(), Mutex::default());
+        Arc::new(Self { core, messages, recall, changes, voice, outbound, conversations, stops })
+    }
+
+    /// The bursts and turns of all users.
+    pub(crate) fn conversations(&self) -> &Arc<Conversations> {
+        &self.conversations
+    }
+
+    /// Messages that wait for their turn, and turns that run.
+    pub fn load(&self) -> (usize, usize) {
+        let running = self.core.turns_running.load(Ordering::Relaxed);
+        (self.conversations.waiting_lines(), usize::try_from(running).unwrap_or(usize::MAX))
+    }
+
+    /// The token that cancels a turn when a person stops it.
+    fn stop_of(&self, turn: TurnId) -> CancellationToken {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).entry(turn).or_default().clone()
+    }
+
+    fn forget_stop_of(&self, turn: TurnId) {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn);
+    }
+}

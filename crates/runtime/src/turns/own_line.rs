@@ -1,28 +1,26 @@
 //! Replies to commands, which need no model.
 
-use std::sync::Arc;
-
 use jiff::tz::TimeZone;
 use memory::Scope;
 use memory::messages::Message;
 use memory::ports::StoreError;
 
+use crate::core::RuntimeCore;
 use crate::events::server_event::ServerEvent;
-use crate::proactive::is_wish_for_quiet;
-use crate::runtime::RuntimeInner;
+use crate::proactive::quiet::{is_wish_for_quiet, muted_until};
 use crate::turns::conversations::ReadyTurn;
 use crate::turns::turn_event::TurnEvent;
 
 /// The reply to a burst that is a command: until when nothing is written that was not asked for. None for words, and where the
 /// wish is not kept.
 pub(crate) async fn to(
-    runtime: &RuntimeInner,
+    core: &RuntimeCore,
     scope: &Scope,
     burst: &[Message],
     zone: &TimeZone,
 ) -> Result<Option<String>, StoreError> {
     let is_command = matches!(burst, [only] if is_wish_for_quiet(&only.content));
-    let until = if is_command { runtime.muted_until(&scope.user).await? } else { None };
+    let until = if is_command { muted_until(core, &scope.user).await? } else { None };
     Ok(until.map(|until| {
         let until = until.to_zoned(zone.clone());
         format!(
@@ -34,9 +32,9 @@ pub(crate) async fn to(
 }
 
 /// Tells everybody who listens; returns the text.
-pub(crate) fn publish(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, text: String) -> String {
+pub(crate) fn publish(core: &RuntimeCore, turn: &ReadyTurn, text: String) -> String {
     let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
-    runtime.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: text.clone() });
+    core.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: text.clone() });
     turn.notify_channel(TurnEvent::Delta(text.clone()));
     text
 }

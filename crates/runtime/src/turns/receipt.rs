@@ -9,7 +9,7 @@ use memory::ledger::{ReplyReceipt, TokenUsage, UsedDocument};
 use memory::recall::{Candidate, CandidateKind};
 use mind::RenderedReply;
 
-use crate::turns::recall::RecalledMemory;
+use crate::recall::recalled_memory::RecalledMemory;
 
 /// Builds the receipt: everything that was in the prompt, with its scores.
 pub(crate) fn receipt_of(

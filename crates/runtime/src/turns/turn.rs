@@ -17,13 +17,14 @@ use mind::{RenderedReply, ReplyBudget, ReplyInput, StreamEvent};
 use serde_json::json;
 use tracing::Instrument as _;
 
-use crate::changes::forget::ForgetEpoch;
+use crate::core::RuntimeCore;
 use crate::events::server_event::ServerEvent;
-use crate::runtime::RuntimeInner;
+use crate::forget_epochs::ForgetEpoch;
+use crate::recall::recalled_memory::{RecalledMemory, add_remembered};
+use crate::turns::Turns;
 use crate::turns::after_turn;
 use crate::turns::conversations::ReadyTurn;
 use crate::turns::own_line;
-use crate::turns::recall::{RecalledMemory, add_remembered};
 use crate::turns::receipt::receipt_of;
 use crate::turns::turn_error::TurnError;
 use crate::turns::turn_event::TurnEvent;
@@ -56,64 +57,60 @@ struct PreparedReply {
 }
 
 /// Takes a turn to its end. Whatever happens, the turn ends answered or failed and everybody is told.
-pub(crate) async fn run(runtime: &Arc<RuntimeInner>, turn: ReadyTurn) {
+pub(crate) async fn run(turns: &Arc<Turns>, turn: ReadyTurn) {
     let span = tracing::info_span!("turn", id = %turn.turn_id, channel = %turn.channel_id);
-    run_to_its_end(runtime, &turn).instrument(span).await;
+    run_to_its_end(turns, &turn).instrument(span).await;
 }
 
-async fn run_to_its_end(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) {
+async fn run_to_its_end(turns: &Arc<Turns>, turn: &ReadyTurn) {
+    let core = &turns.core;
     let began = Instant::now();
-    runtime.turns_running.fetch_add(1, Ordering::Relaxed);
-    let mut record = TurnRecord::begin(runtime, turn);
-    let work = AssertUnwindSafe(answer(runtime, turn, &mut record)).catch_unwind();
+    core.turns_running.fetch_add(1, Ordering::Relaxed);
+    let mut record = TurnRecord::begin(core, turn);
+    let work = AssertUnwindSafe(answer(turns, turn, &mut record)).catch_unwind();
     let outcome = work.await.unwrap_or(Err(TurnError::Defect));
-    runtime.turns_running.fetch_sub(1, Ordering::Relaxed);
-    runtime.forget_stop_of(turn.turn_id);
-    runtime.metrics().turn_phase("whole", began.elapsed());
-    record.write_in_background(runtime, turn, outcome.as_ref().err().map(ToString::to_string));
+    core.turns_running.fetch_sub(1, Ordering::Relaxed);
+    turns.forget_stop_of(turn.turn_id);
+    core.metrics().turn_phase("whole", began.elapsed());
+    record.write_in_background(core, turn, outcome.as_ref().err().map(ToString::to_string));
     if let Err(error) = outcome {
-        runtime.metrics().turn("failed");
-        if AssertUnwindSafe(fail(runtime, turn, error)).catch_unwind().await.is_err() {
+        core.metrics().turn("failed");
+        if AssertUnwindSafe(fail(turns, turn, error)).catch_unwind().await.is_err() {
             tracing::error!(turn = %turn.turn_id, "the turn is taken up at the next start");
         }
     }
 }
 
-async fn answer(
-    runtime: &Arc<RuntimeInner>,
-    turn: &ReadyTurn,
-    record: &mut TurnRecord,
-) -> Result<(), TurnError> {
-    runtime.publish(
+async fn answer(turns: &Arc<Turns>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<(), TurnError> {
+    let core = &turns.core;
+    core.publish(
         &turn.scope,
         ServerEvent::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() },
     );
     turn.notify_channel(TurnEvent::Started);
-    let mut interrupted = interruption(runtime, turn);
+    let mut interrupted = interruption(turns, turn);
     let began = Instant::now();
     let prepared = tokio::select! {
         biased;
-        prepared = prepare(runtime, turn, record) => prepared?,
+        prepared = prepare(turns, turn, record) => prepared?,
         error = &mut interrupted => return Err(error),
     };
-    count_preparation(runtime, &prepared, began.elapsed());
+    count_preparation(core, &prepared, began.elapsed());
     let began = Instant::now();
-    let mut speech = reply_speech::begin(runtime, turn).await.map(|(speech, outcome)| {
+    let mut speech = reply_speech::begin(&turns.voice, turn).await.map(|(speech, outcome)| {
         record.speech(outcome);
         speech
     });
     let spoken = match prepared.own_line.clone() {
-        Some(text) => {
-            StreamedReply { text: own_line::publish(runtime, turn, text), ..StreamedReply::default() }
-        }
-        None => generate_reply(runtime, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?,
+        Some(text) => StreamedReply { text: own_line::publish(core, turn, text), ..StreamedReply::default() },
+        None => generate_reply(turns, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?,
     };
-    runtime.metrics().turn_phase("speak", began.elapsed());
-    deliver(runtime, turn, prepared, spoken, record, speech).await
+    core.metrics().turn_phase("speak", began.elapsed());
+    deliver(turns, turn, prepared, spoken, record, speech).await
 }
 
-fn count_preparation(runtime: &RuntimeInner, prepared: &PreparedReply, took: Duration) {
-    let (metrics, elapsed) = (runtime.metrics(), &prepared.remembered.recalled.elapsed);
+fn count_preparation(core: &RuntimeCore, prepared: &PreparedReply, took: Duration) {
+    let (metrics, elapsed) = (core.metrics(), &prepared.remembered.recalled.elapsed);
     metrics.turn_phase("prepare", took);
     for (phase, ms) in [("embed", elapsed.embed), ("fetch", elapsed.fetch), ("score", elapsed.score)] {
         metrics.turn_phase(phase, Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default());
@@ -122,9 +119,10 @@ fn count_preparation(runtime: &RuntimeInner, prepared: &PreparedReply, took: Dur
 
 /// Completes when a turn must end early: at its time limit, or when a person stops it. One limit covers the whole turn: if
 /// any part hangs, the next turn still starts.
-fn interruption(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) -> Interruption {
-    let out_of_time = runtime.clock().sleep(runtime.settings().turn_timeout);
-    let stop = runtime.stop_of(turn.turn_id);
+fn interruption(turns: &Arc<Turns>, turn: &ReadyTurn) -> Interruption {
+    let core = &turns.core;
+    let out_of_time = core.clock().sleep(core.settings().turn_timeout);
+    let stop = turns.stop_of(turn.turn_id);
     Box::pin(async move {
         tokio::select! {
             () = stop.cancelled() => TurnError::Stopped,
@@ -135,16 +133,17 @@ fn interruption(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn) -> Interruption {
 
 /// Reads what the reply depends on: window, memories, mood, core blocks; and renders the prompt.
 async fn prepare(
-    runtime: &Arc<RuntimeInner>,
+    turns: &Arc<Turns>,
     turn: &ReadyTurn,
     record: &mut TurnRecord,
 ) -> Result<PreparedReply, TurnError> {
-    let (store, scope) = (runtime.store(), &turn.scope);
-    let forgotten = runtime.forget_epochs.of(scope);
-    let now = runtime.clock().now();
+    let core = &turns.core;
+    let (store, scope) = (core.store(), &turn.scope);
+    let forgotten = core.forget_epochs.of(scope);
+    let now = core.clock().now();
     let (burst, persona, user) = tokio::try_join!(
         store.turn_messages(turn.turn_id),
-        runtime.persona_of(scope),
+        core.persona_of(scope),
         store.ensure_user(&scope.user, now),
     )?;
     let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
@@ -152,25 +151,27 @@ async fn prepare(
         return Err(TurnError::NothingToAnswer);
     }
     record.burst(&burst);
-    let wide =
-        runtime.settings().recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
-    let mut window = runtime.latest_messages(scope, wide).await?;
-    let zone = runtime.zone_in(&user);
+    let wide = core.settings().recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
+    let mut window = turns.recall.latest_messages(scope, wide).await?;
+    let zone = core.zone_in(&user);
     let mut seen: Vec<i64> = window.iter().map(|message| message.seq).collect();
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
     // A reply that shall be replaced was never said.
     window.retain(|message| message.role == Role::User || message.turn_id != Some(turn.turn_id));
-    let own_line = own_line::to(runtime, scope, &burst, &zone).await?;
+    let own_line = own_line::to(core, scope, &burst, &zone).await?;
     let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
-    record.step(runtime, "recent_window", json!({"messages": window.len()}));
-    let said = runtime.with_corrections(scope, window.iter().chain(&burst).cloned().collect(), now).await?;
-    let (remembered, facts) =
-        tokio::try_join!(runtime.remembered(&persona, &user, request, &said), store.facts(&scope.persona),)?;
-    record.recalled(runtime, &remembered.recalled);
-    record.step(runtime, "l1_load", json!({}));
-    record.mood(runtime, remembered.mood.as_ref());
+    record.step(core, "recent_window", json!({"messages": window.len()}));
+    let said =
+        turns.recall.with_corrections(scope, window.iter().chain(&burst).cloned().collect(), now).await?;
+    let (remembered, facts) = tokio::try_join!(
+        turns.recall.for_prompt(&persona, &user, request, &said),
+        store.facts(&scope.persona),
+    )?;
+    record.recalled(core, &remembered.recalled);
+    record.step(core, "l1_load", json!({}));
+    record.mood(core, remembered.mood.as_ref());
     let mut input = ReplyInput::new(persona.display_name, now, zone);
     input.facts = facts.into();
     input.user_name = user.display_name;
@@ -180,28 +181,29 @@ async fn prepare(
     record.held_back(&remembered.recalled.corrected);
     add_remembered(&mut input, &remembered);
     record.documents(&input, &remembered.documents.related);
-    let budget = ReplyBudget { tokens: runtime.settings().prompt_tokens };
-    let prompt = runtime.mind().render_reply(&input, &budget)?;
-    record.prompt(runtime, &prompt);
+    let budget = ReplyBudget { tokens: core.settings().prompt_tokens };
+    let prompt = core.mind().render_reply(&input, &budget)?;
+    record.prompt(core, &prompt);
     let said = input.burst.last().map(|message| message.id);
     Ok(PreparedReply { remembered, prompt, said, forgotten, own_line })
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
 async fn generate_reply(
-    runtime: &Arc<RuntimeInner>,
+    turns: &Arc<Turns>,
     turn: &ReadyTurn,
     prompt: &RenderedReply,
     mut interrupted: Interruption,
     record: &mut TurnRecord,
     mut speech: Option<&mut ReplySpeech>,
 ) -> Result<StreamedReply, TurnError> {
-    let mut spoken = StreamedReply { model: runtime.mind().reply_model(), ..StreamedReply::default() };
+    let core = &turns.core;
+    let mut spoken = StreamedReply { model: core.mind().reply_model(), ..StreamedReply::default() };
     let mut length = 0;
     let began = Instant::now();
     let mut stream = tokio::select! {
         biased;
-        opened = runtime.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
+        opened = core.mind().stream_reply(prompt, Some(turn.turn_id)) => opened?,
         error = &mut interrupted => return Err(error),
     };
     loop {
@@ -214,9 +216,9 @@ async fn generate_reply(
         match event {
             Some(Ok(StreamEvent::Delta(delta))) => {
                 if length == 0 {
-                    runtime.metrics().turn_phase("first_token", began.elapsed());
+                    core.metrics().turn_phase("first_token", began.elapsed());
                 }
-                record.first_word(runtime);
+                record.first_word(core);
                 let room = MESSAGE_LENGTH_MAX.saturating_sub(length);
                 let whole = delta.chars().count();
                 let delta: String = if whole > room { delta.chars().take(room).collect() } else { delta };
@@ -226,8 +228,7 @@ async fn generate_reply(
                     speech.push(&delta);
                 }
                 let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
-                runtime
-                    .publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: delta.clone() });
+                core.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: delta.clone() });
                 turn.notify_channel(TurnEvent::Delta(delta));
                 if whole > room {
                     spoken.cut = Some(TurnError::Endless);
@@ -250,7 +251,7 @@ async fn generate_reply(
         }
     }
     let cut = spoken.cut.as_ref().map(ToString::to_string);
-    record.note_model_end(runtime, &spoken.model, spoken.usage, cut.as_deref());
+    record.note_model_end(core, &spoken.model, spoken.usage, cut.as_deref());
     match spoken.cut.take() {
         Some(error) if spoken.text.trim().is_empty() => Err(error),
         None if spoken.text.trim().is_empty() => Err(TurnError::Silent),
@@ -260,20 +261,21 @@ async fn generate_reply(
 
 /// Makes the reply durable, then tells that it is done: nothing is said that is not remembered.
 async fn deliver(
-    runtime: &Arc<RuntimeInner>,
+    turns: &Arc<Turns>,
     turn: &ReadyTurn,
     prepared: PreparedReply,
     spoken: StreamedReply,
     record: &mut TurnRecord,
     speech: Option<ReplySpeech>,
 ) -> Result<(), TurnError> {
+    let core = &turns.core;
     let incomplete = spoken.cut.is_some();
     if let Some(error) = &spoken.cut {
         tracing::warn!(turn = %turn.turn_id, "the reply was cut off, what was said is kept: {}", error.for_the_log());
     }
     let receipt = receipt_of(
         turn.turn_id,
-        runtime.clock().now(),
+        core.clock().now(),
         (spoken.model.clone(), spoken.usage),
         &prepared.prompt,
         &prepared.remembered,
@@ -284,7 +286,7 @@ async fn deliver(
         .filter(|candidate| candidate.kind == CandidateKind::Node)
         .map(|candidate| NodeId(candidate.id))
         .collect();
-    let in_reply_to = in_reply_to(runtime, turn).await;
+    let in_reply_to = in_reply_to(core, turn).await;
     let line = MessageInput {
         id: None,
         scope: turn.scope.clone(),
@@ -294,20 +296,20 @@ async fn deliver(
         content: spoken.text.clone(),
         incomplete,
         external_ref: None,
-        channel_write: runtime.delivery_of(&turn.channel_id, in_reply_to.as_deref()),
+        channel_write: turns.outbound.delivery_of(&turn.channel_id, in_reply_to.as_deref()),
     };
     // What was forgotten while the model spoke must not come back by its words, nor by an event that is told too late.
-    let nothing_is_forgotten = runtime.forget_epochs.block_forgetting().await;
-    if runtime.forget_epochs.of(&turn.scope) != prepared.forgotten {
-        runtime.broadcast().withdraw(&turn.scope);
+    let nothing_is_forgotten = core.forget_epochs.block_forgetting().await;
+    if core.forget_epochs.of(&turn.scope) != prepared.forgotten {
+        core.broadcast().withdraw(&turn.scope);
         return Err(TurnError::Forgotten);
     }
     let began = Instant::now();
-    let message = runtime.record(line, Some(receipt)).await?.message;
-    runtime.metrics().turn_phase("store", began.elapsed());
-    runtime.metrics().turn(if incomplete { "incomplete" } else { "answered" });
-    record.step(runtime, "ingest_persona", json!({"message_id": message.id}));
-    runtime.publish(
+    let message = turns.messages.record(line, Some(receipt)).await?.message;
+    core.metrics().turn_phase("store", began.elapsed());
+    core.metrics().turn(if incomplete { "incomplete" } else { "answered" });
+    record.step(core, "ingest_persona", json!({"message_id": message.id}));
+    core.publish(
         &turn.scope,
         ServerEvent::Done {
             message_id: message.id,
@@ -319,7 +321,7 @@ async fn deliver(
         },
     );
     drop(nothing_is_forgotten);
-    runtime.wake_channel(&turn.channel_id);
+    turns.outbound.wake(&turn.channel_id);
     if let Some(speech) = speech {
         speech.finish(&message);
     }
@@ -327,35 +329,35 @@ async fn deliver(
     turn.notify_channel(TurnEvent::Done { message: Box::new(message), usage, model, incomplete });
     let fulfilled = prepared.remembered.recalled.pinned.fulfilled.iter().map(|node| node.id);
     let shown: Vec<NodeId> = fulfilled.filter(|id| prepared.prompt.kept_nodes.contains(id)).collect();
-    after_turn::settle_expectations(runtime, &turn.scope, &shown, prepared.said).await;
-    after_turn::count_recalls(runtime, used);
+    after_turn::settle_expectations(core, &turn.scope, &shown, prepared.said).await;
+    after_turn::count_recalls(core, used);
     Ok(())
 }
 
 /// The client's name for the last line of the burst. A reply is told without it sooner than not at all.
-async fn in_reply_to(runtime: &RuntimeInner, turn: &ReadyTurn) -> Option<String> {
-    runtime.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
+async fn in_reply_to(core: &RuntimeCore, turn: &ReadyTurn) -> Option<String> {
+    core.store().turn_external_ref(turn.turn_id).await.unwrap_or_else(|error| {
         tracing::warn!(turn = %turn.turn_id, "the reply doesn't name what it answers: {error}");
         None
     })
 }
 
-async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
+async fn fail(turns: &Arc<Turns>, turn: &ReadyTurn, error: TurnError) {
+    let core = &turns.core;
     let reason = error.to_string();
     tracing::warn!(turn = %turn.turn_id, "the turn has no reply: {}", error.for_the_log());
     if error.is_outage() {
-        after_turn::resume_after_outage(runtime, &turn.scope, turn.turn_id);
+        turns.resume_after_outage(&turn.scope, turn.turn_id);
         turn.notify_channel(TurnEvent::Failed { reason, retryable: true });
         return;
     }
     let marked =
-        AssertUnwindSafe(after_turn::mark_failed(runtime, &turn.scope, turn.turn_id, reason.clone()))
-            .catch_unwind();
+        AssertUnwindSafe(turns.mark_failed(&turn.scope, turn.turn_id, reason.clone())).catch_unwind();
     if marked.await.is_err() {
         // Whoever waits is told all the same.
         tracing::error!(turn = %turn.turn_id, "the failed turn can't be marked; it is taken up at the next start");
     }
-    let said = runtime.store().turn_messages(turn.turn_id).await.unwrap_or_default();
+    let said = core.store().turn_messages(turn.turn_id).await.unwrap_or_default();
     let user_message_ids: Vec<MessageId> =
         said.iter().filter(|message| message.role == Role::User).map(|m| m.id).collect();
     let retryable = match &error {
@@ -364,7 +366,7 @@ async fn fail(runtime: &Arc<RuntimeInner>, turn: &ReadyTurn, error: TurnError) {
         TurnError::NothingToAnswer => false,
         _ => true,
     };
-    runtime.publish(
+    core.publish(
         &turn.scope,
         ServerEvent::TurnFailed {
             turn_id: turn.turn_id,

@@ -16,8 +16,8 @@ use mind::{RenderedReply, ReplyInput};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
-use crate::changes::forget::ForgetEpoch;
-use crate::runtime::RuntimeInner;
+use crate::core::RuntimeCore;
+use crate::forget_epochs::ForgetEpoch;
 use crate::turns::conversations::ReadyTurn;
 
 /// Longest part of a memory's text in a list, in characters.
@@ -48,10 +48,10 @@ pub(crate) struct TurnRecord {
 
 impl TurnRecord {
     /// The turn is resumed.
-    pub(crate) fn begin(runtime: &RuntimeInner, turn: &ReadyTurn) -> Self {
-        let now = runtime.clock().now();
+    pub(crate) fn begin(core: &RuntimeCore, turn: &ReadyTurn) -> Self {
+        let now = core.clock().now();
         Self {
-            enabled: runtime.settings().trace.enabled,
+            enabled: core.settings().trace.enabled,
             started_at: now,
             last: now,
             first_token_ms: None,
@@ -61,7 +61,7 @@ impl TurnRecord {
             steps: Vec::new(),
             detail: Map::new(),
             speech: None,
-            forgotten: runtime.forget_epochs.of(&turn.scope),
+            forgotten: core.forget_epochs.of(&turn.scope),
         }
     }
 
@@ -79,8 +79,8 @@ impl TurnRecord {
     }
 
     /// A step has ended now.
-    pub(crate) fn step(&mut self, runtime: &RuntimeInner, stage: &'static str, detail: Value) {
-        self.push(stage, runtime.clock().now(), detail);
+    pub(crate) fn step(&mut self, core: &RuntimeCore, stage: &'static str, detail: Value) {
+        self.push(stage, core.clock().now(), detail);
     }
 
     fn push(&mut self, stage: &'static str, now: Timestamp, detail: Value) {
@@ -105,7 +105,7 @@ impl TurnRecord {
     }
 
     /// Notes the result of recall.
-    pub(crate) fn recalled(&mut self, runtime: &RuntimeInner, recalled: &RecallResult) {
+    pub(crate) fn recalled(&mut self, core: &RuntimeCore, recalled: &RecallResult) {
         if !self.enabled {
             return;
         }
@@ -119,7 +119,7 @@ impl TurnRecord {
         let pinned = &recalled.pinned;
         let (embed, fetch, score) = (recalled.elapsed.embed, recalled.elapsed.fetch, recalled.elapsed.score);
         self.step(
-            runtime,
+            core,
             "vector_retrieve",
             json!({
                 "embed_ms": embed, "fetch_ms": fetch, "score_ms": score,
@@ -128,9 +128,9 @@ impl TurnRecord {
             }),
         );
         // Done within the step before, so they take no time of their own.
-        self.step(runtime, "l5_alias_scan", json!({"hits": hits.len()}));
+        self.step(core, "l5_alias_scan", json!({"hits": hits.len()}));
         self.step(
-            runtime,
+            core,
             "pinned_thoughts",
             json!({
                 "user": pinned.about_user.len(), "persona": pinned.about_self.len(),
@@ -160,19 +160,19 @@ impl TurnRecord {
     }
 
     /// The mood with which the persona speaks.
-    pub(crate) fn mood(&mut self, runtime: &RuntimeInner, mood: Option<&Mood>) {
-        self.step(runtime, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
+    pub(crate) fn mood(&mut self, core: &RuntimeCore, mood: Option<&Mood>) {
+        self.step(core, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
         self.put("episodic_state", json!(mood));
     }
 
     /// The prompt as it will be sent.
-    pub(crate) fn prompt(&mut self, runtime: &RuntimeInner, prompt: &RenderedReply) {
+    pub(crate) fn prompt(&mut self, core: &RuntimeCore, prompt: &RenderedReply) {
         if !self.enabled {
             return;
         }
-        self.step(runtime, "build_system_prompt", json!({"characters": prompt.system.chars().count()}));
+        self.step(core, "build_system_prompt", json!({"characters": prompt.system.chars().count()}));
         self.step(
-            runtime,
+            core,
             "build_user_prompt",
             json!({
                 "characters": prompt.user.chars().count(), "tokens": prompt.tokens, "cut": prompt.cut,
@@ -191,16 +191,16 @@ impl TurnRecord {
     }
 
     /// The first word came.
-    pub(crate) fn first_word(&mut self, runtime: &RuntimeInner) {
+    pub(crate) fn first_word(&mut self, core: &RuntimeCore) {
         if self.first_token_ms.is_none() {
-            self.first_token_ms = Some(milliseconds(self.last, runtime.clock().now()));
+            self.first_token_ms = Some(milliseconds(self.last, core.clock().now()));
         }
     }
 
     /// The model is done, or broke off with `cut`.
     pub(crate) fn note_model_end(
         &mut self,
-        runtime: &RuntimeInner,
+        core: &RuntimeCore,
         model: &str,
         usage: TokenUsage,
         cut: Option<&str>,
@@ -209,7 +209,7 @@ impl TurnRecord {
         self.usage = Some(usage);
         let first_token_ms = self.first_token_ms;
         self.step(
-            runtime,
+            core,
             "llm_stream",
             json!({
                 "model": model, "first_token_ms": first_token_ms, "cut_off": cut,
@@ -228,14 +228,14 @@ impl TurnRecord {
     /// Writes the trace in the background; one that can't be written costs nothing but the trace.
     pub(crate) fn write_in_background(
         mut self,
-        runtime: &Arc<RuntimeInner>,
+        core: &Arc<RuntimeCore>,
         turn: &ReadyTurn,
         error: Option<String>,
     ) {
         if !self.enabled {
             return;
         }
-        self.step(runtime, "on_turn_done", json!({"error": error}));
+        self.step(core, "on_turn_done", json!({"error": error}));
         let mut detail = std::mem::take(&mut self.detail);
         detail.insert("steps".to_owned(), Value::Array(self.steps));
         detail.insert("error".to_owned(), json!(error));
@@ -255,8 +255,8 @@ impl TurnRecord {
             },
             detail: Value::Object(detail),
         };
-        let (kept, scope, forgotten) = (runtime.clone(), turn.scope.clone(), self.forgotten);
-        runtime.tasks.spawn(async move {
+        let (kept, scope, forgotten) = (core.clone(), turn.scope.clone(), self.forgotten);
+        core.tasks.spawn(async move {
             // The sound may end after the turn; it has its own limits.
             if let Some(Ok(spoken)) = OptionFuture::from(speech).await
                 && let Value::Object(detail) = &mut trace.detail

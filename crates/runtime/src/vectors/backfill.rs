@@ -14,7 +14,7 @@ use memory::Scope;
 use memory::entities::embedded_text;
 use memory::ports::{EmbedError, Embedder, Embedding, StoreError, UnembeddedEntity};
 
-use crate::runtime::RuntimeInner;
+use crate::vectors::Vectors;
 use crate::worker::{Cause, Next, Worker};
 
 /// Texts embedded at once.
@@ -45,7 +45,7 @@ enum BackfillError {
 
 /// Makes vectors of everything that has none. Without an embedder nobody needs it.
 pub(crate) struct VectorWorker {
-    runtime: Arc<RuntimeInner>,
+    vectors: Arc<Vectors>,
     embedder: Arc<dyn Embedder>,
     /// True if the model is noted and what it left earlier is resumed.
     prepared: bool,
@@ -57,7 +57,7 @@ pub(crate) struct VectorWorker {
 impl Worker for VectorWorker {
     const NAME: &str = "vectors";
 
-    async fn run_once(&mut self, runtime: &Arc<RuntimeInner>, _: Cause) -> Next {
+    async fn run_once(&mut self, _: Cause) -> Next {
         let failure = self.fill_all().await.err().map(|error| error.to_string());
         // Each cause once: it is tried again for as long as it takes, and `status` shows that it waits.
         if let Some(error) = failure.as_ref().filter(|_| self.logged != failure) {
@@ -65,23 +65,24 @@ impl Worker for VectorWorker {
         }
         self.logged.clone_from(&failure);
         let next = if failure.is_some() { Next::After(REST_AFTER_FAILURE) } else { Next::WhenWoken };
-        runtime.changeover.note_failure(failure);
+        self.vectors.changeover.note_failure(failure);
         next
     }
 
-    async fn woken(&self, runtime: &RuntimeInner) {
-        let Some(hub) = runtime.attached_hub() else { return runtime.written.notified().await };
+    async fn woken(&self) {
+        let core = &self.vectors.core;
+        let Some(hub) = self.vectors.shared_self.hub() else { return core.written.notified().await };
         tokio::select! {
-            () = runtime.written.notified() => {}
+            () = core.written.notified() => {}
             // Documents often come one after the other: together they cost less, and the next one is not kept waiting by the model.
-            () = hub.documents_written() => runtime.clock().sleep(DOCUMENTS_GATHERED_FOR).await,
+            () = hub.documents_written() => core.clock().sleep(DOCUMENTS_GATHERED_FOR).await,
         }
     }
 }
 
 impl VectorWorker {
-    pub(crate) fn new(runtime: Arc<RuntimeInner>, embedder: Arc<dyn Embedder>) -> Self {
-        Self { runtime, embedder, prepared: false, others: false, logged: None }
+    pub(crate) fn new(vectors: Arc<Vectors>, embedder: Arc<dyn Embedder>) -> Self {
+        Self { vectors, embedder, prepared: false, others: false, logged: None }
     }
 
     async fn fill_all(&mut self) -> Result<(), BackfillError> {
@@ -91,10 +92,10 @@ impl VectorWorker {
             self.prepared = true;
         }
         let mut batches = 0_u32;
-        while !self.runtime.stopping.is_cancelled() {
+        while !self.vectors.core.stopping.is_cancelled() {
             self.let_turns_go_first().await;
             // The batch includes everything written so far, so an earlier call to wake this worker is used up.
-            pin!(self.runtime.written.notified()).enable();
+            pin!(self.vectors.core.written.notified()).enable();
             if !self.fill_batch(&fingerprint).await? {
                 self.fill_documents().await?;
                 return self.complete(&fingerprint).await;
@@ -109,7 +110,7 @@ impl VectorWorker {
 
     /// Notes the model, and resumes what is left of it from an earlier time.
     async fn prepare(&mut self, fingerprint: &str) -> Result<(), StoreError> {
-        let store = self.runtime.store();
+        let store = self.vectors.core.store();
         let source = self.embedder.source();
         let known = store.embedding_models().await?;
         if !known.iter().any(|model| model.fingerprint == fingerprint && model.source == source) {
@@ -117,13 +118,13 @@ impl VectorWorker {
         }
         self.others = known.iter().any(|model| model.fingerprint != fingerprint && model.vectors > 0);
         if !self.others {
-            self.runtime.changeover.still_waiting(Vec::new());
+            self.vectors.changeover.still_waiting(Vec::new());
             return Ok(());
         }
         while store.adopt_vectors(fingerprint, REMOVED_AT_ONCE).await? > 0 {}
         let coverage = store.vector_coverage(fingerprint).await?;
         self.look_which_wait(fingerprint).await?;
-        let meanwhile = match self.runtime.changeover.previous() {
+        let meanwhile = match self.vectors.changeover.previous() {
             Some(_) => "the model before serves until each memory is complete",
             None => "the previous model is not available, so words serve where vectors are missing",
         };
@@ -137,28 +138,30 @@ impl VectorWorker {
     }
 
     async fn look_which_wait(&self, fingerprint: &str) -> Result<(), StoreError> {
-        let Some(previous) = self.runtime.changeover.previous() else { return Ok(()) };
-        let waiting = self.runtime.store().scopes_between_models(fingerprint, previous.fingerprint()).await?;
-        self.runtime.changeover.still_waiting(waiting);
+        let Some(previous) = self.vectors.changeover.previous() else { return Ok(()) };
+        let waiting =
+            self.vectors.core.store().scopes_between_models(fingerprint, previous.fingerprint()).await?;
+        self.vectors.changeover.still_waiting(waiting);
         Ok(())
     }
 
     /// Nobody waits for vectors, but somebody may wait for a reply.
     async fn let_turns_go_first(&self) {
         for _ in 0..YIELDS_MAX {
-            if self.runtime.turns_running.load(Ordering::Relaxed) == 0 || self.runtime.stopping.is_cancelled()
+            if self.vectors.core.turns_running.load(Ordering::Relaxed) == 0
+                || self.vectors.core.stopping.is_cancelled()
             {
                 return;
             }
-            self.runtime.clock().sleep(YIELD_TO_TURN).await;
+            self.vectors.core.clock().sleep(YIELD_TO_TURN).await;
         }
     }
 
     /// Vectors of entities that were named or described while no model was available, or whose description has changed. A
     /// name that the model can't read makes the whole unreadable, whatever the description says.
     async fn fill_entities(&self, fingerprint: &str) -> Result<(), BackfillError> {
-        let store = self.runtime.store();
-        while !self.runtime.stopping.is_cancelled() {
+        let store = self.vectors.core.store();
+        while !self.vectors.core.stopping.is_cancelled() {
             let entities = store.entities_without_vector(fingerprint, BATCH as u32).await?;
             if entities.is_empty() {
                 break;
@@ -193,8 +196,8 @@ impl VectorWorker {
     /// Embeds some rows; says whether there may be more that were there when it began.
     async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
         self.fill_entities(fingerprint).await?;
-        let store = self.runtime.store();
-        let forgotten = self.runtime.forget_epochs.of_all();
+        let store = self.vectors.core.store();
+        let forgotten = self.vectors.core.forget_epochs.of_all();
         let nodes = store.nodes_without_vector(fingerprint, BATCH as u32).await?;
         let room = BATCH.saturating_sub(nodes.len());
         let messages = store.messages_without_vector(fingerprint, room as u32).await?;
@@ -212,8 +215,8 @@ impl VectorWorker {
             nodes.iter().map(|node| node.id).zip(embeddings.by_ref()).collect();
         let of_messages: Vec<(_, Embedding)> =
             messages.iter().map(|message| message.id).zip(embeddings).collect();
-        let _nothing_is_forgotten = self.runtime.forget_epochs.block_forgetting().await;
-        if self.runtime.forget_epochs.of_all() != forgotten {
+        let _nothing_is_forgotten = self.vectors.core.forget_epochs.block_forgetting().await;
+        if self.vectors.core.forget_epochs.of_all() != forgotten {
             // A text may have changed meanwhile, and its vector would still say the old one.
             return Ok(true);
         }
@@ -228,9 +231,9 @@ impl VectorWorker {
 
     /// Embeds the chunks of documents. A model that fails ends it; the hub logs why.
     async fn fill_documents(&self) -> Result<(), BackfillError> {
-        let Some(hub) = self.runtime.attached_hub() else { return Ok(()) };
+        let Some(hub) = self.vectors.shared_self.hub() else { return Ok(()) };
         for scope in hub.scopes().await? {
-            while !self.runtime.stopping.is_cancelled() && self.embed_chunks(hub, &scope).await? {
+            while !self.vectors.core.stopping.is_cancelled() && self.embed_chunks(hub, &scope).await? {
                 self.let_turns_go_first().await;
             }
         }
@@ -252,12 +255,12 @@ impl VectorWorker {
         if !self.others {
             return Ok(());
         }
-        self.runtime.changeover.still_waiting(Vec::new());
-        self.runtime.index().keep_only(fingerprint);
+        self.vectors.changeover.still_waiting(Vec::new());
+        self.vectors.core.index().keep_only(fingerprint);
         let mut removed = 0_u64;
-        while !self.runtime.stopping.is_cancelled() {
+        while !self.vectors.core.stopping.is_cancelled() {
             self.let_turns_go_first().await;
-            match self.runtime.store().remove_other_vectors(fingerprint, REMOVED_AT_ONCE).await? {
+            match self.vectors.core.store().remove_other_vectors(fingerprint, REMOVED_AT_ONCE).await? {
                 0 => {
                     self.others = false;
                     tracing::info!(model = fingerprint, removed, "all vectors are those of the new model");

@@ -6,24 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use memory::Scope;
 use memory::ports::Embedder;
 
-/// State of the vectors, for people.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VectorState {
-    /// Fingerprint of the model; none while it is not known.
-    pub model: Option<String>,
-    /// Live messages and nodes.
-    pub rows: u64,
-    /// Those that have a vector of the model.
-    pub with_vector: u64,
-    /// Chunks of the shared self's documents.
-    pub chunks: u64,
-    /// Those that have a vector of the model.
-    pub chunks_with_vector: u64,
-    /// Fingerprint of the model that still serves scopes whose vectors are not complete.
-    pub serving_meanwhile: Option<String>,
-    pub failure: Option<String>,
-}
-
 /// The model before the present one, as long as it serves.
 pub(crate) struct Changeover {
     state: Mutex<State>,

@@ -6,9 +6,9 @@ use memory::recall::{
     MessageHit, SearchHit, SearchPage, SearchQuery, SearchResults, search, search_messages,
 };
 
-use crate::runtime::Runtime;
+use crate::vectors::Vectors;
 
-impl Runtime {
+impl Vectors {
     /// A page of the memories that contain or mean a text, best first.
     ///
     /// # Errors
@@ -18,10 +18,8 @@ impl Runtime {
         query: &SearchQuery,
         page: &SearchPage,
     ) -> Result<SearchResults<SearchHit>, StoreError> {
-        let runtime = &self.runtime;
-        let meanwhile = runtime.changeover.serving(&query.scope);
-        let embedder = meanwhile.as_deref().or(runtime.embedder());
-        search(runtime.store(), runtime.index(), embedder, query, page).await
+        let (core, embedder) = (&self.core, self.embedder_of(&query.scope));
+        search(core.store(), core.index(), embedder.as_deref(), query, page).await
     }
 
     /// A page of the messages of both sides that contain or mean a text, best first.
@@ -34,9 +32,7 @@ impl Runtime {
         text: &str,
         page: &SearchPage,
     ) -> Result<SearchResults<MessageHit>, StoreError> {
-        let runtime = &self.runtime;
-        let meanwhile = runtime.changeover.serving(scope);
-        let embedder = meanwhile.as_deref().or(runtime.embedder());
-        search_messages(runtime.store(), runtime.index(), embedder, scope, text, page).await
+        let (core, embedder) = (&self.core, self.embedder_of(scope));
+        search_messages(core.store(), core.index(), embedder.as_deref(), scope, text, page).await
     }
 }

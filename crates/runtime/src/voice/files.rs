@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memory::PersonaId;
 use memory::identifiers::MessageId;
 use memory::messages::Message;
-use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt as _;
+
+use crate::channels::VoiceNote;
 
 const MESSAGES: &str = "messages";
 const SAMPLES: &str = "samples";
@@ -22,15 +23,6 @@ pub const LISTENING_FOLDER: &str = "listening";
 const RECORDING: &str = "recording.wav";
 /// The file with the origin of a voice message that is not transcribed yet.
 const NOTE: &str = "note.json";
-
-/// A voice message that is still on its platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VoiceNote {
-    /// The channel that fetches it.
-    pub channel_id: String,
-    /// The platform's id of the recording.
-    pub recording: String,
-}
 
 pub(crate) struct VoiceFiles {
     folder: PathBuf,

@@ -10,11 +10,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use voice::{SentenceFeed, Sound};
 
-use crate::changes::forget::ForgetEpoch;
 use crate::events::server_event::ServerEvent;
-use crate::runtime::RuntimeInner;
+use crate::forget_epochs::ForgetEpoch;
 use crate::turns::conversations::ReadyTurn;
-use crate::voice::speech::{MESSAGE_SECONDS_MAX, Voice};
+use crate::voice::Voice;
+use crate::voice::speech::{MESSAGE_SECONDS_MAX, Speech};
 
 /// The channel whose replies are heard by its event stream.
 const CHANNEL: &str = "web";
@@ -28,7 +28,7 @@ pub(crate) struct ReplySpeech {
 }
 
 struct Speaking {
-    runtime: Arc<RuntimeInner>,
+    voice: Arc<Voice>,
     scope: Scope,
     turn_id: TurnId,
     channel_id: String,
@@ -39,30 +39,31 @@ struct Speaking {
 /// Begins to speak the reply of a turn; none where a person does not want to hear it. The other end receives, for the
 /// trace, how it went.
 pub(crate) async fn begin(
-    runtime: &Arc<RuntimeInner>,
+    voice: &Arc<Voice>,
     turn: &ReadyTurn,
 ) -> Option<(ReplySpeech, oneshot::Receiver<Value>)> {
-    if turn.channel_id != CHANNEL || runtime.voice.as_ref()?.settings().speaker.is_none() {
+    if turn.channel_id != CHANNEL || !voice.speaks() {
         return None;
     }
-    let appearance = runtime.store().appearance(&turn.scope.persona).await.ok()?;
+    let core = &voice.core;
+    let appearance = core.store().appearance(&turn.scope.persona).await.ok()?;
     if !appearance.voice_enabled {
         return None;
     }
     let speaking = Speaking {
-        runtime: runtime.clone(),
+        voice: voice.clone(),
         scope: turn.scope.clone(),
         turn_id: turn.turn_id,
         channel_id: turn.channel_id.clone(),
         own_voice: appearance.voice_id,
-        epoch: runtime.forget_epochs.of(&turn.scope),
+        epoch: core.forget_epochs.of(&turn.scope),
     };
     let (sentences, waiting) = mpsc::unbounded_channel();
     let (finished, message) = oneshot::channel();
     let (outcome, trace) = oneshot::channel();
     let unfinished = CancellationToken::new();
-    let (dropped, stopping) = (unfinished.clone(), runtime.stopping.clone());
-    runtime.tasks.spawn(async move {
+    let (dropped, stopping) = (unfinished.clone(), core.stopping.clone());
+    core.tasks.spawn(async move {
         let spoken = tokio::select! {
             spoken = speaking.run(waiting, message) => spoken,
             () = dropped.cancelled() => json!({"outcome": "dropped"}),
@@ -99,18 +100,19 @@ impl Speaking {
         mut sentences: mpsc::UnboundedReceiver<String>,
         message: oneshot::Receiver<Message>,
     ) -> Value {
-        let Some(voice) = self.runtime.voice.as_ref() else { return Value::Null };
+        let Some(speech) = self.voice.speech.as_ref() else { return Value::Null };
         let mut sound = Sound::new(Vec::new(), 0);
         let (mut spoken, mut error) = (0_u32, None);
         while let Some(sentence) = sentences.recv().await {
             if error.is_some() || sound.seconds() >= MESSAGE_SECONDS_MAX {
                 continue;
             }
-            let part =
-                voice.speak(&self.runtime, &sentence, self.own_voice.as_deref(), Some(self.turn_id)).await;
+            let part = speech
+                .speak(&self.voice.core, &sentence, self.own_voice.as_deref(), Some(self.turn_id))
+                .await;
             match part {
                 Ok(part) => {
-                    self.publish_sentence(voice, spoken, &part).await;
+                    self.publish_sentence(speech, spoken, &part).await;
                     sound.append(&part);
                     spoken += 1;
                 }
@@ -122,36 +124,36 @@ impl Speaking {
         }
         let Ok(message) = message.await else { return json!({"outcome": "dropped"}) };
         if error.is_none() && spoken > 0 {
-            error = self.store_sound(voice, &message, &sound).await;
+            error = self.store_sound(speech, &message, &sound).await;
         }
         let outcome = if error.is_some() { "text_only" } else { "spoken" };
         json!({"outcome": outcome, "sentences": spoken, "duration_seconds": sound.seconds(), "error": error})
     }
 
-    async fn publish_sentence(&self, voice: &Voice, index: u32, part: &Sound) {
-        let _nothing_is_forgotten = self.runtime.forget_epochs.block_forgetting().await;
-        if self.runtime.forget_epochs.of(&self.scope) != self.epoch {
+    async fn publish_sentence(&self, speech: &Speech, index: u32, part: &Sound) {
+        let _nothing_is_forgotten = self.voice.core.forget_epochs.block_forgetting().await;
+        if self.voice.core.forget_epochs.of(&self.scope) != self.epoch {
             return;
         }
-        voice.keep_live(&self.scope, self.turn_id, index, part.to_wav());
+        speech.keep_live(&self.scope, self.turn_id, index, part.to_wav());
         let event = ServerEvent::VoiceSentence {
             turn_id: self.turn_id,
             channel_id: self.channel_id.clone(),
             index,
             duration_seconds: part.seconds(),
         };
-        self.runtime.publish(&self.scope, event);
+        self.voice.core.publish(&self.scope, event);
     }
 
     /// Keeps the sound and publishes that it can be heard. Returns why not.
-    async fn store_sound(&self, voice: &Voice, message: &Message, sound: &Sound) -> Option<String> {
-        let key = voice.voice_key(self.own_voice.as_deref());
+    async fn store_sound(&self, speech: &Speech, message: &Message, sound: &Sound) -> Option<String> {
+        let key = speech.voice_key(self.own_voice.as_deref());
         let wav = sound.to_wav();
-        let _nothing_is_forgotten = self.runtime.forget_epochs.block_forgetting().await;
-        if self.runtime.forget_epochs.of(&self.scope) != self.epoch {
+        let _nothing_is_forgotten = self.voice.core.forget_epochs.block_forgetting().await;
+        if self.voice.core.forget_epochs.of(&self.scope) != self.epoch {
             return Some("something was forgotten meanwhile".to_owned());
         }
-        if let Err(error) = voice.files.keep_spoken(message, &key, &wav).await {
+        if let Err(error) = speech.files.keep_spoken(message, &key, &wav).await {
             return Some(format!("the sound could not be written: {error}"));
         }
         let event = ServerEvent::VoiceReady {
@@ -160,7 +162,7 @@ impl Speaking {
             channel_id: self.channel_id.clone(),
             duration_seconds: sound.seconds(),
         };
-        self.runtime.publish(&self.scope, event);
+        self.voice.core.publish(&self.scope, event);
         None
     }
 }

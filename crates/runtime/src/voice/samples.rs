@@ -7,7 +7,7 @@ use memory::{PersonaId, Scope};
 use serde::{Deserialize, Serialize};
 use voice::{LengthTrust, Sound, VoiceSample};
 
-use crate::runtime::Runtime;
+use crate::voice::Voice;
 use crate::voice::files::files;
 use crate::voice::speech::SpeechError;
 
@@ -31,15 +31,15 @@ pub struct VoiceSampleInfo {
     pub created_at: Timestamp,
 }
 
-impl Runtime {
+impl Voice {
     /// Checks a WAV file and keeps it as a sample of the persona's voice.
-    pub async fn add_voice_sample(
+    pub async fn add_sample(
         &self,
         persona: &PersonaId,
         name: &str,
         wav: &[u8],
     ) -> Result<VoiceSampleInfo, SpeechError> {
-        let voice = self.voice()?;
+        let speech = self.speech()?;
         let refused = |reason: String| SpeechError::Refused(format!("file: {reason}; nothing was saved"));
         let sound =
             Sound::read(wav, LengthTrust::Exact, SECONDS.1).map_err(|error| refused(error.to_string()))?;
@@ -47,11 +47,11 @@ impl Runtime {
         if let Some(problem) = quality.problem(SECONDS.0, SECONDS.1) {
             return Err(refused(problem.to_string()));
         }
-        if self.voice_samples(persona).await?.len() >= SAMPLES_MAX {
+        if self.samples(persona).await?.len() >= SAMPLES_MAX {
             return Err(refused(format!("there are {SAMPLES_MAX} samples already; delete one")));
         }
-        let created_at = self.clock().now();
-        let digits = self.runtime.ids().next(created_at).simple().to_string();
+        let created_at = self.core.clock().now();
+        let digits = self.core.ids().next(created_at).simple().to_string();
         let tail: String = digits.chars().skip(20).collect();
         let info = VoiceSampleInfo {
             sample_id: format!("s-{tail}"),
@@ -60,17 +60,17 @@ impl Runtime {
             duration_seconds: quality.seconds,
             created_at,
         };
-        let folder = voice.files.samples(persona);
-        voice.files.write(&folder.join(format!("{}.wav", info.sample_id)), &sound.to_wav()).await?;
+        let folder = speech.files.samples(persona);
+        speech.files.write(&folder.join(format!("{}.wav", info.sample_id)), &sound.to_wav()).await?;
         // The list is made of these: a sample without one is not there.
         let text = serde_json::to_vec(&info).unwrap_or_default();
-        voice.files.write(&folder.join(format!("{}.json", info.sample_id)), &text).await?;
+        speech.files.write(&folder.join(format!("{}.json", info.sample_id)), &text).await?;
         Ok(info)
     }
 
     /// The samples of a persona, oldest first.
-    pub async fn voice_samples(&self, persona: &PersonaId) -> Result<Vec<VoiceSampleInfo>, SpeechError> {
-        let folder = self.voice()?.files.samples(persona);
+    pub async fn samples(&self, persona: &PersonaId) -> Result<Vec<VoiceSampleInfo>, SpeechError> {
+        let folder = self.speech()?.files.samples(persona);
         let mut samples = Vec::new();
         for path in files(&folder, |name| name.ends_with(".json")).await? {
             let text = tokio::fs::read(path).await?;
@@ -83,26 +83,26 @@ impl Runtime {
     }
 
     /// Deletes a sample; false if there was none.
-    pub async fn remove_voice_sample(&self, persona: &PersonaId, id: &str) -> Result<bool, SpeechError> {
-        if !self.voice_samples(persona).await?.iter().any(|sample| sample.sample_id == id) {
+    pub async fn remove_sample(&self, persona: &PersonaId, id: &str) -> Result<bool, SpeechError> {
+        if !self.samples(persona).await?.iter().any(|sample| sample.sample_id == id) {
             return Ok(false);
         }
-        let folder = self.voice()?.files.samples(persona);
+        let folder = self.speech()?.files.samples(persona);
         tokio::fs::remove_file(folder.join(format!("{id}.json"))).await?;
         tokio::fs::remove_file(folder.join(format!("{id}.wav"))).await?;
         Ok(true)
     }
 
     /// Has the provider make a voice of all samples; returns its name for the voice.
-    pub async fn clone_voice(&self, persona: &PersonaId, name: &str) -> Result<String, SpeechError> {
-        let voice = self.voice()?;
-        let settings = voice.settings();
+    pub async fn clone_from_samples(&self, persona: &PersonaId, name: &str) -> Result<String, SpeechError> {
+        let speech = self.speech()?;
+        let settings = speech.settings();
         let speaker = settings.speaker.as_ref().ok_or(SpeechError::Off("no voice provider is configured"))?;
-        let listed = self.voice_samples(persona).await?;
+        let listed = self.samples(persona).await?;
         if listed.is_empty() {
             return Err(SpeechError::Refused("upload at least one sample of 3 to 60 s first".to_owned()));
         }
-        let folder = voice.files.samples(persona);
+        let folder = speech.files.samples(persona);
         let mut samples = Vec::with_capacity(listed.len());
         for sample in listed {
             samples.push(read(&folder, &sample).await?);
@@ -111,9 +111,9 @@ impl Runtime {
     }
 
     /// Has the persona speak with this voice from now on.
-    pub async fn activate_voice(&self, scope: &Scope, voice_id: &str) -> Result<(), SpeechError> {
-        self.ensure_known(scope).await?;
-        Ok(self.store().choose_voice(&scope.persona, voice_id).await?)
+    pub async fn choose_voice(&self, scope: &Scope, voice_id: &str) -> Result<(), SpeechError> {
+        self.core.ensure_known(scope).await?;
+        Ok(self.core.store().choose_voice(&scope.persona, voice_id).await?)
     }
 }
 

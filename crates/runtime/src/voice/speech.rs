@@ -1,6 +1,6 @@
-//! The persona's voice: the providers of speech and transcription, pauses after failures, and stored sound.
+//! The providers of speech and transcription, and their pauses after failures.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,18 +10,13 @@ use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::{MessageId, TurnId};
 use memory::ledger::ModelCall;
-use memory::messages::{Message, Role};
 use memory::ports::StoreError;
 use mind::CallObserver;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
-use voice::{
-    LengthTrust, Listener, Recording, SentenceFeed, Sound, SoundError, Speaker, SpeechRequest, VoiceError,
-};
+use voice::{Listener, Sound, Speaker, SpeechRequest, VoiceError};
 
-use crate::runtime::{Runtime, RuntimeInner};
+use crate::core::RuntimeCore;
 use crate::voice::files::VoiceFiles;
-use crate::voice::notes::HEARD_AT_ONCE;
 
 /// Failures in a row after which nothing is spoken for a while.
 const FAILURES_MAX: u32 = 3;
@@ -29,8 +24,10 @@ const FAILURES_MAX: u32 = 3;
 const REST: Duration = Duration::from_secs(300);
 /// Longest sound of one message, in seconds; what follows stays text.
 pub(crate) const MESSAGE_SECONDS_MAX: f64 = 600.0;
+/// Recordings of channels that are fetched and understood side by side.
+const HEARD_AT_ONCE: usize = 2;
 /// Longest recording, in seconds.
-const RECORDING_SECONDS_MAX: u64 = 600;
+pub(crate) const RECORDING_SECONDS_MAX: u64 = 600;
 /// Bytes of sentences of replies under way that are kept for those who listen.
 const LIVE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -99,7 +96,8 @@ pub struct Transcript {
     pub recording_id: Option<String>,
 }
 
-pub(crate) struct Voice {
+/// The providers of speech and transcription, with the stored sound.
+pub(crate) struct Speech {
     pub(crate) files: VoiceFiles,
     /// Places for voice messages that are being understood.
     pub(crate) hearing: Semaphore,
@@ -122,7 +120,7 @@ struct LiveSentence {
     wav: Arc<Vec<u8>>,
 }
 
-impl Voice {
+impl Speech {
     pub(crate) fn new(parts: VoiceParts) -> Self {
         Self {
             files: VoiceFiles::new(parts.folder),
@@ -136,6 +134,24 @@ impl Voice {
 
     pub(crate) fn settings(&self) -> Arc<VoiceSettings> {
         self.settings.load_full()
+    }
+
+    /// Puts other providers and voices in force. What is being said ends as it began.
+    pub(crate) fn change_settings(&self, settings: VoiceSettings) {
+        self.settings.store(Arc::new(settings));
+        *self.rest() = RestState::default();
+    }
+
+    /// Time until which no reply is spoken, after repeated failures; none if speech works.
+    pub(crate) fn rests_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.rest().until.filter(|until| *until > now)
+    }
+
+    /// A sentence of a reply that is being spoken, with its scope; none if it is no longer kept.
+    pub(crate) fn live_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
+        let live = self.live();
+        let found = live.iter().find(|sentence| sentence.turn == turn && sentence.index == index);
+        found.map(|sentence| (sentence.scope.clone(), sentence.wav.clone()))
     }
 
     fn rest(&self) -> MutexGuard<'_, RestState> {
@@ -163,7 +179,7 @@ impl Voice {
     /// Speaks one sentence in the voice for its language, and counts it.
     pub(crate) async fn speak(
         &self,
-        runtime: &RuntimeInner,
+        core: &RuntimeCore,
         sentence: &str,
         own_voice: Option<&str>,
         turn: Option<TurnId>,
@@ -172,8 +188,8 @@ impl Voice {
         let Some(speaker) = &settings.speaker else {
             return Err(VoiceError::Settings("no voice provider is configured".to_owned()));
         };
-        let now = runtime.clock().now();
-        if let Some(until) = self.rest().until.filter(|until| *until > now) {
+        let now = core.clock().now();
+        if let Some(until) = self.rests_until(now) {
             return Err(VoiceError::Passing(format!(
                 "the voice rests until {until} after repeated failures"
             )));
@@ -183,31 +199,31 @@ impl Voice {
         let spoken = speaker.speak(&request).await;
         let cost = if spoken.is_ok() { speaker.estimated_cost(sentence) } else { Some(0.0) };
         let names = [speaker.provider(), speaker.model()];
-        self.count(runtime, "speech", names, (now, turn), spoken.as_ref().err(), cost);
-        self.settle(runtime, spoken.is_ok());
+        self.count(core, "speech", names, (now, turn), spoken.as_ref().err(), cost);
+        self.settle(core, spoken.is_ok());
         spoken
     }
 
-    fn settle(&self, runtime: &RuntimeInner, worked: bool) {
+    fn settle(&self, core: &RuntimeCore, worked: bool) {
         let mut rest = self.rest();
         rest.failures = if worked { 0 } else { rest.failures + 1 };
         if rest.failures >= FAILURES_MAX {
             rest.failures = 0;
-            rest.until = runtime.clock().now().checked_add(REST).ok();
+            rest.until = core.clock().now().checked_add(REST).ok();
             tracing::warn!("the voice failed {FAILURES_MAX} times in a row and rests for five minutes");
         }
     }
 
-    fn count(
+    pub(crate) fn count(
         &self,
-        runtime: &RuntimeInner,
+        core: &RuntimeCore,
         task: &str,
         [provider, model]: [&str; 2],
         (began, turn_id): (Timestamp, Option<TurnId>),
         error: Option<&VoiceError>,
         cost_usd: Option<f64>,
     ) {
-        let took = runtime.clock().now().duration_since(began);
+        let took = core.clock().now().duration_since(began);
         self.ledger.observe(ModelCall {
             at: began,
             task: task.to_owned(),
@@ -245,185 +261,5 @@ impl VoiceSettings {
             return set.clone();
         }
         own_voice.unwrap_or(&self.voice).to_owned()
-    }
-}
-
-impl Runtime {
-    /// Puts other providers and voices in force. What is being said ends as it began.
-    pub fn change_voice(&self, settings: VoiceSettings) {
-        if let Ok(voice) = self.voice() {
-            voice.settings.store(Arc::new(settings));
-            *voice.rest() = RestState::default();
-        }
-    }
-
-    /// The present settings; none without a voice.
-    pub fn voice_settings(&self) -> Option<Arc<VoiceSettings>> {
-        self.voice().ok().map(Voice::settings)
-    }
-
-    /// Time until which no reply is spoken, after repeated failures; none if speech works.
-    pub fn voice_rests_until(&self) -> Option<Timestamp> {
-        let now = self.runtime.clock().now();
-        self.voice().ok()?.rest().until.filter(|until| *until > now)
-    }
-
-    pub(crate) fn voice(&self) -> Result<&Voice, SpeechError> {
-        self.runtime.voice.as_ref().ok_or(SpeechError::Off("voice is off; enable it in Settings, Voice"))
-    }
-
-    /// A sentence of a reply, with the scope that it is in; none when it is not there any more.
-    pub fn live_sentence(&self, turn: TurnId, index: u32) -> Option<(Scope, Arc<Vec<u8>>)> {
-        let live = self.voice().ok()?.live();
-        let found = live.iter().find(|sentence| sentence.turn == turn && sentence.index == index);
-        found.map(|sentence| (sentence.scope.clone(), sentence.wav.clone()))
-    }
-
-    /// The sound of a message as a WAV file, if it is there.
-    pub async fn sound_of(&self, message: &Message) -> Result<Option<Vec<u8>>, SpeechError> {
-        Ok(self.voice()?.files.sound_of(message).await?)
-    }
-
-    /// Speaks a stored reply, unless it was spoken already.
-    pub async fn speak_message(&self, message: &Message) -> Result<SpokenMessage, SpeechError> {
-        let (runtime, voice) = (&self.runtime, self.voice()?);
-        if message.role != Role::Persona {
-            return Err(SpeechError::Refused("only replies can be spoken".to_owned()));
-        }
-        let own = runtime.store().appearance(&message.scope.persona).await?.voice_id;
-        let key = voice.voice_key(own.as_deref());
-        let spoken = |wav: &[u8], cached| SpokenMessage {
-            message_id: message.id,
-            duration_seconds: voice::wav_duration(wav, LengthTrust::Exact).unwrap_or_default(),
-            cached,
-        };
-        if let Some(wav) = voice.files.load_speech(message, &key).await? {
-            return Ok(spoken(&wav, true));
-        }
-        let epoch = runtime.forget_epochs.of(&message.scope);
-        let mut feed = SentenceFeed::default();
-        let mut sentences = feed.push(&message.content);
-        sentences.extend(feed.finish());
-        let mut sound = Sound::new(Vec::new(), 0);
-        for sentence in sentences {
-            if sound.seconds() < MESSAGE_SECONDS_MAX {
-                sound.append(&voice.speak(runtime, &sentence, own.as_deref(), message.turn_id).await?);
-            }
-        }
-        if sound.samples().is_empty() {
-            return Err(SpeechError::Refused("there is nothing to say in this message".to_owned()));
-        }
-        let wav = sound.to_wav();
-        let _nothing_is_forgotten = runtime.forget_epochs.block_forgetting().await;
-        if runtime.forget_epochs.of(&message.scope) != epoch {
-            return Err(SpeechError::Refused("something was forgotten meanwhile; try again".to_owned()));
-        }
-        voice.files.keep_spoken(message, &key, &wav).await?;
-        Ok(spoken(&wav, false))
-    }
-
-    /// Speaks any text, as a trial of a voice. Nothing is kept.
-    pub async fn preview_voice(&self, voice_id: &str, text: &str) -> Result<Sound, SpeechError> {
-        let settings = self.voice()?.settings();
-        let speaker = settings.speaker.as_ref().ok_or(SpeechError::Off("no voice provider is configured"))?;
-        let request = SpeechRequest { text: text.to_owned(), voice: voice_id.to_owned() };
-        let began = self.runtime.clock().now();
-        let spoken = speaker.speak(&request).await;
-        let cost = if spoken.is_ok() { speaker.estimated_cost(text) } else { Some(0.0) };
-        let names = [speaker.provider(), speaker.model()];
-        self.voice()?.count(&self.runtime, "speech", names, (began, None), spoken.as_ref().err(), cost);
-        Ok(spoken?)
-    }
-
-    /// Writes down what a WAV or Ogg Opus file says.
-    pub async fn transcribe(&self, file: Vec<u8>) -> Result<Transcript, SpeechError> {
-        let voice = self.voice()?;
-        let settings = voice.settings();
-        let listener = settings.listener.as_ref().ok_or(SpeechError::Off(
-            "nothing is configured that understands speech; set voice.stt_provider",
-        ))?;
-        // Not between two turns of others: ten minutes of Opus take a second. A codec that panics ends only this.
-        let sound =
-            spawn_blocking(move || Sound::read(&file, LengthTrust::Exact, RECORDING_SECONDS_MAX)).await;
-        let sound = sound
-            .unwrap_or(Err(SoundError::Damaged("it can't be decoded")))
-            .map_err(|error| SpeechError::Refused(format!("the recording can't be used: {error}")))?;
-        let quality = sound.quality();
-        if quality.silent_share >= 1.0 {
-            return Err(SpeechError::Refused("the recording is silent; check the microphone".to_owned()));
-        }
-        let recording = Recording { wav: sound.to_wav(), seconds: quality.seconds.ceil() as u64 };
-        let began = self.runtime.clock().now();
-        let heard = listener.transcribe(&recording).await;
-        let cost = if heard.is_ok() { listener.estimated_cost(recording.seconds) } else { Some(0.0) };
-        let names = [listener.provider(), listener.model()];
-        voice.count(&self.runtime, "transcription", names, (began, None), heard.as_ref().err(), cost);
-        let text = heard?;
-        let mut recording_id = None;
-        if settings.keep_recordings {
-            let id = self.runtime.ids().next(began).to_string();
-            voice.files.keep_pending(&id, &recording.wav).await?;
-            recording_id = Some(id);
-        }
-        Ok(Transcript { text, duration_seconds: quality.seconds, recording_id })
-    }
-
-    /// The recording belongs to this message from now on, and is deleted with it; false if it is unknown.
-    pub async fn attach_recording(
-        &self,
-        recording_id: &str,
-        message: MessageId,
-    ) -> Result<bool, SpeechError> {
-        Ok(self.voice()?.files.attach(recording_id, message).await?)
-    }
-}
-
-impl RuntimeInner {
-    /// Deletes the sound of messages that are gone. What can't be deleted now is found at the next start.
-    pub(crate) async fn forget_sound(&self, scope: &Scope, messages: &BTreeSet<MessageId>) {
-        let Some(voice) = self.voice.as_ref() else { return };
-        voice.forget_live(|other| other == scope);
-        if let Err(error) = voice.files.forget(messages).await {
-            tracing::error!(
-                "sound of deleted messages could not be deleted; the next start does it: {error}"
-            );
-        }
-    }
-
-    /// Deletes a persona's samples, and the sound of messages that are gone.
-    pub(crate) async fn forget_sound_of(&self, persona: &memory::PersonaId) {
-        let Some(voice) = self.voice.as_ref() else { return };
-        voice.forget_live(|scope| scope.persona == *persona);
-        if let Err(error) = voice.files.forget_samples(persona).await {
-            tracing::error!("samples of a voice could not be deleted: {error}");
-        }
-        self.clean_sound().await;
-    }
-
-    /// Deletes what the last run left: unfinished files, unsent recordings, sound of messages that are gone.
-    pub(crate) async fn clean_sound_at_start(&self) {
-        let Some(voice) = self.voice.as_ref() else { return };
-        if let Err(error) = voice.files.clean().await {
-            tracing::warn!("unfinished sound could not be deleted: {error}");
-        }
-        self.clean_sound().await;
-    }
-
-    /// Deletes sound whose message is gone: a crash may have come between the two.
-    pub(crate) async fn clean_sound(&self) {
-        let Some(voice) = self.voice.as_ref() else { return };
-        let clean = async {
-            let mut gone = BTreeSet::new();
-            for id in voice.files.messages().await? {
-                if self.store().message(id).await?.is_none() {
-                    gone.insert(id);
-                }
-            }
-            voice.files.forget(&gone).await?;
-            Ok::<(), SpeechError>(())
-        };
-        if let Err(error) = clean.await {
-            tracing::warn!("sound of deleted messages could not be looked for: {error}");
-        }
     }
 }

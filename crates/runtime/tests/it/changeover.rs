@@ -35,7 +35,7 @@ async fn with_another_model(new: &Arc<WordHashEmbedder>, previous: Option<&Arc<W
 }
 
 async fn recall(world: &World, text: &str) -> RecallResult {
-    world.runtime.recall(scope("ann"), text.to_owned(), None).await.unwrap()
+    world.runtime.recall().candidates_for(scope("ann"), text.to_owned(), None).await.unwrap()
 }
 
 /// Whether something was found near in meaning.
@@ -45,7 +45,7 @@ fn compared(recalled: &RecallResult) -> bool {
 }
 
 async fn state(world: &World) -> VectorState {
-    world.runtime.vector_state().await.unwrap().unwrap()
+    world.runtime.vectors().state().await.unwrap().unwrap()
 }
 
 fn asked_for(model: &WordHashEmbedder, text: &str) -> bool {

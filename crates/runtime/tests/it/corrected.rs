@@ -172,7 +172,7 @@ async fn thought_that_rests_on_a_replaced_event_is_not_told() {
     let done = world.talk(WEB, "hello again").await;
     assert!(!world.last_prompt().contains(thought), "{}", world.last_prompt());
     assert!(held_back(&world, &done).await.iter().any(|held| held.places.contains("thought")));
-    world.runtime.undo_node(lyon.id).await.unwrap().unwrap();
+    world.runtime.changes().undo_node(lyon.id).await.unwrap().unwrap();
     world.talk(WEB, "hello once more").await;
     assert!(world.last_prompt().contains(thought), "undo gives it back: {}", world.last_prompt());
 }
@@ -199,7 +199,7 @@ async fn mood_loses_the_signal() {
     let node = live_with(&mut world, BERLIN_SAID, BERLIN, None, mood).await;
     world.talk(WEB, "hello").await;
     assert!(world.last_prompt().contains("glad about Berlin"));
-    world.runtime.correct_node(node.id, LYON).await.unwrap().unwrap();
+    world.runtime.changes().correct_node(node.id, LYON).await.unwrap().unwrap();
     world.talk(WEB, "hello").await;
     let prompt = world.last_prompt();
     assert!(prompt.contains("warm, energy 6/10") && !prompt.contains("glad about Berlin"), "{prompt}");
@@ -285,13 +285,14 @@ async fn undo_gives_back_exactly_what_was() {
     let berlin = live(&mut world, BERLIN_SAID, BERLIN, None).await;
     world.talk(WEB, "it rained").await;
     let asked = "do you know my flat by the river?";
-    let before = world.runtime.recall(scope("ann"), asked.to_owned(), None).await.unwrap();
-    world.runtime.correct_node(berlin.id, LYON).await.unwrap().unwrap();
-    let corrected = world.runtime.recall(scope("ann"), asked.to_owned(), None).await.unwrap();
+    let before = world.runtime.recall().candidates_for(scope("ann"), asked.to_owned(), None).await.unwrap();
+    world.runtime.changes().correct_node(berlin.id, LYON).await.unwrap().unwrap();
+    let corrected =
+        world.runtime.recall().candidates_for(scope("ann"), asked.to_owned(), None).await.unwrap();
     assert!(corrected.corrected.messages.values().all(|value| value.mistaken && value.text == BERLIN));
     assert!(!corrected.corrected.messages.is_empty());
-    world.runtime.undo_node(berlin.id).await.unwrap().unwrap();
-    let after = world.runtime.recall(scope("ann"), asked.to_owned(), None).await.unwrap();
+    world.runtime.changes().undo_node(berlin.id).await.unwrap().unwrap();
+    let after = world.runtime.recall().candidates_for(scope("ann"), asked.to_owned(), None).await.unwrap();
     assert!(after.corrected.messages.is_empty() && after.corrected.held_back.is_empty());
     let lines = |found: &memory::recall::RecallResult| {
         let nodes: Vec<Node> = found.nodes.iter().map(|scored| scored.node.clone()).collect();
@@ -311,7 +312,7 @@ async fn diary_line_of_a_replaced_event_is_dated_and_undo_takes_the_date_away() 
     assert_eq!(hub.correct_diary().await.unwrap(), 1);
     let dated = format!("{BERLIN} (no longer so since 2026-03-06) [chat:");
     assert!(diary(&world).contains(&dated), "{}", diary(&world));
-    world.runtime.undo_node(lyon.id).await.unwrap().unwrap();
+    world.runtime.changes().undo_node(lyon.id).await.unwrap().unwrap();
     assert_eq!(hub.correct_diary().await.unwrap(), 1);
     assert!(diary(&world).contains(&format!("{BERLIN} [chat:")), "{}", diary(&world));
 }
@@ -326,7 +327,7 @@ async fn corrections_in_a_row_rewrite_the_day_of_the_diary_once_a_minute() {
     let before = versions().await;
     for number in 0..40 {
         let text = format!("The user has {number} small flats");
-        world.runtime.correct_node(berlin.id, &text).await.unwrap().unwrap();
+        world.runtime.changes().correct_node(berlin.id, &text).await.unwrap().unwrap();
         hub.wake();
         world.pass(SECOND).await;
     }

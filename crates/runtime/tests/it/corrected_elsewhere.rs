@@ -36,9 +36,9 @@ async fn other_programs_are_told_with_each_memory_what_is_no_longer_current() {
     let mut world = World::with(short_window(), None).await;
     let mood = json!({"session_mood_signal": {"mood": "warm", "energy": 6, "last_user_signal": "glad about Berlin"}});
     let berlin = live_with(&mut world, BERLIN_SAID, BERLIN, None, mood).await;
-    world.runtime.correct_node(berlin.id, LYON).await.unwrap().unwrap();
+    world.runtime.changes().correct_node(berlin.id, LYON).await.unwrap().unwrap();
     world.talk(WEB, "it rained").await;
-    let remembered = world.runtime.remembered(scope("ann"), ASKED.to_owned(), None).await.unwrap();
+    let remembered = world.runtime.recall().for_text(scope("ann"), ASKED.to_owned(), None).await.unwrap();
     let saying: Vec<_> =
         remembered.recalled.candidates.iter().filter(|found| found.text.contains("Berlin")).collect();
     assert!(!saying.is_empty(), "the words stay in the log");
@@ -57,14 +57,16 @@ async fn other_programs_are_told_of_a_correction_that_is_minutes_old() {
     let mut world = World::new().await;
     live(&mut world, "我养了只猫叫小黑", "用户养了一只猫，叫小黑", None).await;
     world.talk(WEB, "不是小黑，是小白").await;
-    let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
+    let recalled =
+        world.runtime.recall().candidates_for(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
     assert!(
         recalled.corrected.denial_of("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH).is_some(),
         "{:?}",
         recalled.corrected
     );
     world.pass(25 * HOUR).await;
-    let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
+    let recalled =
+        world.runtime.recall().candidates_for(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
     assert_eq!(recalled.corrected.fresh, [], "then it has become memory");
 }
 
@@ -78,13 +80,19 @@ async fn a_correction_holds_however_much_is_said_after_it() {
         world.talk(WEB, line).await;
     }
     let denies = async |world: &World| {
-        let recalled = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), None).await.unwrap();
+        let recalled = world
+            .runtime
+            .recall()
+            .candidates_for(scope("ann"), "我的猫叫什么".to_owned(), None)
+            .await
+            .unwrap();
         recalled.corrected.denial_of("用户养了一只猫，叫小黑", jiff::Timestamp::UNIX_EPOCH).is_some()
     };
     assert!(denies(&world).await);
     // Somebody asks as of another day: what was noted stays.
     let later = Some(Clock::now(&world.clock) + jiff::SignedDuration::from_hours(48));
-    let then = world.runtime.recall(scope("ann"), "我的猫叫什么".to_owned(), later).await.unwrap();
+    let then =
+        world.runtime.recall().candidates_for(scope("ann"), "我的猫叫什么".to_owned(), later).await.unwrap();
     assert_eq!(then.corrected.fresh, []);
     assert!(denies(&world).await);
     world.talk(WEB, "我的猫叫什么？").await;
@@ -112,7 +120,7 @@ async fn search_in_documents_says_what_a_correction_replaced_since() {
     let former = found.no_longer_current.expect("a note");
     assert_eq!((former.text.as_str(), former.current_text.as_str(), former.mistaken), (BERLIN, LYON, false));
     let lyon = world.nodes(NodeKind::Event).await.into_iter().find(|node| node.description == LYON).unwrap();
-    world.runtime.undo_node(lyon.id).await.unwrap().unwrap();
+    world.runtime.changes().undo_node(lyon.id).await.unwrap().unwrap();
     assert_eq!(search().await.no_longer_current, None, "undo takes the note away");
 }
 
@@ -177,8 +185,12 @@ async fn a_hundred_retellings_do_not_raise_the_former_value() {
     let mut world = World::with(short_window(), None).await;
     moved(&mut world).await;
     let found = async |world: &World| {
-        let recalled =
-            world.runtime.recall(scope("ann"), "which flat do i have?".to_owned(), None).await.unwrap();
+        let recalled = world
+            .runtime
+            .recall()
+            .candidates_for(scope("ann"), "which flat do i have?".to_owned(), None)
+            .await
+            .unwrap();
         let nodes = recalled.nodes.iter().map(|scored| scored.node.description.clone());
         nodes.collect::<Vec<_>>()
     };
@@ -293,7 +305,8 @@ async fn a_correction_marks_every_line_with_the_old_value_until_it_is_memory() {
             .filter(|line| line.contains(value) && !line.contains("just said that this is wrong"));
         assert_eq!(lines.collect::<Vec<_>>(), Vec::<&str>::new(), "{prompt}");
         assert!(prompt.contains(value), "{prompt}");
-        let recalled = world.runtime.recall(scope("ann"), asked.to_owned(), None).await.unwrap();
+        let recalled =
+            world.runtime.recall().candidates_for(scope("ann"), asked.to_owned(), None).await.unwrap();
         let saying = recalled.candidates.iter().filter(|found| found.text.contains(value));
         let unmarked: Vec<_> = saying.filter(|found| found.denied.is_none()).collect();
         assert!(unmarked.is_empty(), "{unmarked:?}");

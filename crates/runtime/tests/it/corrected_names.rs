@@ -40,7 +40,7 @@ async fn entity_goes_by_its_present_name() {
     let node = world.graph().node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
     let former = node.no_longer_current.expect("a note");
     assert_eq!((former.text.as_str(), former.current_text.as_str(), former.mistaken), (BLACK, WHITE, false));
-    world.runtime.undo_node(newer.id).await.unwrap().unwrap();
+    world.runtime.changes().undo_node(newer.id).await.unwrap().unwrap();
     let node = world.graph().node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
     assert_eq!(node.no_longer_current, None, "undo takes the note away");
     world.talk(WEB, "小黑今天怎么样").await;
@@ -62,7 +62,7 @@ async fn value_replaced_many_corrections_ago_is_still_known() {
     for number in 0..LATER {
         world.pass(SECOND).await;
         let text = format!("The user likes tea of the {number}th kind");
-        world.runtime.correct_node(tea.id, &text).await.unwrap().unwrap();
+        world.runtime.changes().correct_node(tea.id, &text).await.unwrap().unwrap();
     }
     for _ in 0..12 {
         world.talk(WEB, "it rained all day").await;
@@ -101,7 +101,7 @@ async fn fact_of_the_graph_ends_with_what_it_depends_on() {
     assert_eq!(valid(&world).await, []);
     let all = world.graph().edges(&scope("ann"), EdgeGet::default()).await.unwrap().edges;
     assert!(all[0].valid_until.is_some_and(|until| until > all[0].created_at), "it stays, dated: {all:?}");
-    world.runtime.undo_node(newer.id).await.unwrap().unwrap();
+    world.runtime.changes().undo_node(newer.id).await.unwrap().unwrap();
     assert_eq!(valid(&world).await.len(), 1, "undo gives it back");
 }
 

@@ -21,7 +21,7 @@ async fn with_event(world: &mut World, line: &str, description: &str) -> Node {
 
 /// How relevant the node is to a text, by its vector and by its words; nothing where it is not even looked at.
 async fn relevance(world: &World, node: &Node, text: &str) -> (f64, f64) {
-    let found = world.runtime.recall(scope("ann"), text.to_owned(), None).await.unwrap();
+    let found = world.runtime.recall().candidates_for(scope("ann"), text.to_owned(), None).await.unwrap();
     let candidate = found.candidates.into_iter().find(|candidate| candidate.id == node.id.0);
     candidate.map_or((0.0, 0.0), |candidate| {
         (candidate.vector_relevance.unwrap_or(0.0), candidate.word_relevance.unwrap_or(0.0))
@@ -38,12 +38,12 @@ async fn the_vector_index_follows_a_correction_and_its_undo() {
     let far = |(vector, words): (f64, f64)| vector < 0.5 && words < 0.1;
     assert!(near(relevance(&world, &node, "white cat").await));
     let corrected =
-        world.runtime.correct_node(node.id, "The user keeps grey parrots").await.unwrap().unwrap();
+        world.runtime.changes().correct_node(node.id, "The user keeps grey parrots").await.unwrap().unwrap();
     assert_eq!(corrected.id, node.id);
     assert!(near(relevance(&world, &node, "grey parrots").await));
     let of_cat = relevance(&world, &node, "white cat").await;
     assert!(far(of_cat), "{of_cat:?}");
-    world.runtime.undo_node(node.id).await.unwrap().unwrap();
+    world.runtime.changes().undo_node(node.id).await.unwrap().unwrap();
     world.until("the vector", || async { near(relevance(&world, &node, "white cat").await) }).await;
     assert!(far(relevance(&world, &node, "grey parrots").await));
 }
@@ -55,7 +55,7 @@ async fn a_pinned_event_is_in_every_prompt() {
     let remembered = "Recent things you remember happened";
     world.talk(WEB, "今天下雨").await;
     assert!(!section(&world.last_prompt(), remembered).contains("小黑"));
-    world.runtime.pin_node(node.id, true).await.unwrap();
+    world.runtime.changes().pin_node(node.id, true).await.unwrap();
     let done = world.talk(WEB, "还在下雨").await;
     assert!(section(&world.last_prompt(), remembered).contains("小黑"));
     let turn = serde_json::from_value(done["turn_id"].clone()).unwrap();
@@ -89,7 +89,7 @@ async fn a_reply_said_anew_does_not_see_the_one_it_replaces() {
     let mut world = World::new().await;
     world.model.next("reply", Reply::text("a reply to be forgotten"));
     world.talk(WEB, "hello there").await;
-    world.runtime.regenerate(&scope("ann"), None).await.unwrap();
+    world.runtime.turns().regenerate(&scope("ann"), None).await.unwrap();
     world.clock.advance(SECOND).await;
     world.hear("chat.message.done").await;
     assert!(!world.last_prompt().contains("to be forgotten"));

@@ -56,7 +56,7 @@ async fn a_death_at_any_step_loses_nothing_and_doubles_nothing() {
             world.clock.advance(MINUTE).await;
         } else {
             let session = world.sessions().await.remove(0);
-            world.runtime.close_session(session.id).await.unwrap();
+            world.runtime.sessions().close(session.id).await.unwrap();
         }
         soon(&when, world.store.death()).await;
         world.restart_after(MINUTE).await;
@@ -93,7 +93,7 @@ async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
         world.store.plan(method, fault);
         let session =
             world.sessions().await.into_iter().find(|session| session.status == SessionStatus::Open).unwrap();
-        world.runtime.close_session(session.id).await.unwrap();
+        world.runtime.sessions().close(session.id).await.unwrap();
         soon(&when, world.store.death()).await;
         world.restart_after(MINUTE).await;
         let is_closed = |known: &Session| known.id == session.id && known.status == SessionStatus::Closed;
@@ -124,7 +124,7 @@ async fn a_stop_in_the_middle_gives_the_work_back() {
         let never = Arc::new(Notify::new());
         world.model.next(task, Reply::text("never").hold_until(&never));
         let session = world.sessions().await.remove(0);
-        world.runtime.close_session(session.id).await.unwrap();
+        world.runtime.sessions().close(session.id).await.unwrap();
         soon(task, world.model.wait_until_asked(task, 1)).await;
         soon("the stop", world.runtime.stop()).await;
         assert_eq!(world.sessions().await[0].status, SessionStatus::Consolidating);

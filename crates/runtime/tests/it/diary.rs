@@ -175,7 +175,7 @@ async fn what_is_forgotten_goes_from_every_version_and_file() {
     let naming = messages.iter().filter(|message| message.content.contains("小黑"));
     let selection =
         Selection { messages: naming.map(|message| message.id).collect(), ..Selection::default() };
-    let taken = world.runtime.delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
+    let taken = world.runtime.changes().delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
     assert_eq!(taken.counts.documents, 1);
     hub.follow_forgetting(&scope("ann")).await.unwrap();
     assert!(!diary(&world).contains("小黑"), "{}", diary(&world));

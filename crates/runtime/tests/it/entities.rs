@@ -102,11 +102,13 @@ async fn a_name_leads_to_its_memories_in_the_next_session() {
     world.silence().await;
     let confirmed = world.hear("memory.entity.confirmed").await;
     assert_eq!((&confirmed["canonical_name"], &confirmed["kind"]), (&json!("小黑"), &json!("pet")));
-    let recalled = world.runtime.recall(scope("ann"), "煤球最近怎么样".to_owned(), None).await.unwrap();
+    let recalled =
+        world.runtime.recall().candidates_for(scope("ann"), "煤球最近怎么样".to_owned(), None).await.unwrap();
     assert_eq!(recalled.entities[0].canonical_name, "小黑");
     assert_eq!(recalled.nodes[0].node.description, "用户养了一只白猫", "although it shares no word");
     let anchored = recalled.candidates.iter().find(|candidate| candidate.used).unwrap();
     assert_eq!(anchored.entity_anchor, Some(1.0));
-    let other = world.runtime.recall(scope("bob"), "煤球最近怎么样".to_owned(), None).await.unwrap();
+    let other =
+        world.runtime.recall().candidates_for(scope("bob"), "煤球最近怎么样".to_owned(), None).await.unwrap();
     assert!(other.entities.is_empty() && other.nodes.is_empty(), "bob never told of it");
 }

@@ -58,7 +58,7 @@ async fn a_talk_becomes_facts_once_and_they_go_with_its_words() {
 
     let said = world.messages().await.into_iter().find(|message| message.content == CAT).unwrap();
     let selection = Selection { messages: [said.id].into(), ..Selection::default() };
-    world.runtime.delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
+    world.runtime.changes().delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
     assert_eq!(edges(&world).await, []);
     let nodes = world.graph().list_nodes(&scope("ann"), Default::default()).await.unwrap();
     assert_eq!(nodes.total, 0, "{nodes:?}");

@@ -42,7 +42,7 @@ async fn naming_the_cat(world: &World) -> Selection {
 }
 
 async fn erase(world: &World, id: MessageId) -> ErasureReceipt {
-    world.runtime.erase(request(one(id))).await.unwrap()
+    world.runtime.changes().erase(request(one(id))).await.unwrap()
 }
 
 #[tokio::test]
@@ -59,10 +59,10 @@ async fn an_extraction_of_erased_words_is_not_committed_and_the_session_still_be
         "entity_clarification": null, "session_mood_signal": null, "session_summary": "小黑", "self_check_notes": ""
     })).hold_until(&gate));
     let session = world.sessions().await.remove(0);
-    world.runtime.close_session(session.id).await.unwrap();
+    world.runtime.sessions().close(session.id).await.unwrap();
     soon("the question", world.model.wait_until_asked("extraction", 1)).await;
     let named = naming_the_cat(&world).await;
-    let receipt = world.runtime.erase(request(named.clone())).await.unwrap();
+    let receipt = world.runtime.changes().erase(request(named.clone())).await.unwrap();
     assert_eq!(receipt.taken.messages, named.messages);
     assert_eq!(world.sessions().await[0].status, SessionStatus::Closing, "the claim was taken away");
     gate.notify_one();
@@ -88,11 +88,11 @@ async fn a_thought_on_a_deleted_event_is_not_committed() {
     ]});
     world.model.next("reflection", Reply::json(thought).hold_until(&gate));
     let session = world.sessions().await.remove(0);
-    world.runtime.close_session(session.id).await.unwrap();
+    world.runtime.sessions().close(session.id).await.unwrap();
     soon("the question", world.model.wait_until_asked("reflection", 1)).await;
     let event = world.nodes(NodeKind::Event).await.remove(0);
     let selection = Selection { nodes: [event.id].into(), ..Selection::default() };
-    world.runtime.delete(scope("ann"), selection, ForgetMode::Orphan).await.unwrap();
+    world.runtime.changes().delete(scope("ann"), selection, ForgetMode::Orphan).await.unwrap();
     gate.notify_one();
     world.until("the session", || async { world.sessions().await[0].status == SessionStatus::Closed }).await;
     assert!(world.nodes(NodeKind::Thought).await.is_empty());
@@ -107,7 +107,7 @@ async fn a_reply_that_may_hold_erased_words_is_not_kept() {
     let asked = world.say("phone", "说说我的猫").await;
     soon("the question", world.model.wait_until_asked("reply", 2)).await;
     let named = naming_the_cat(&world).await;
-    world.runtime.erase(request(named)).await.unwrap();
+    world.runtime.changes().erase(request(named)).await.unwrap();
     gate.notify_one();
     let failed = world.hear("chat.message.failed").await;
     assert_eq!((&failed["turn_id"], &failed["retryable"]), (&json!(asked.turn_id), &json!(true)));
@@ -118,7 +118,7 @@ async fn a_reply_that_may_hold_erased_words_is_not_kept() {
         let Some(Delivery::Event(_, told)) = delivery else { continue };
         assert!(!told.data.to_string().contains("小黑"), "{told:?}");
     }
-    world.runtime.retry_turn(asked.turn_id).await.unwrap().unwrap();
+    world.runtime.turns().retry(asked.turn_id).await.unwrap().unwrap();
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(asked.turn_id)).await;
     let prompt = world.last_prompt();
     assert!(!prompt.contains("小黑"), "{prompt}");
@@ -157,7 +157,7 @@ async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
     let failed = world.hear("chat.message.failed").await;
     assert_eq!((&failed["turn_id"], &failed["retryable"]), (&json!(asked.turn_id), &json!(true)));
     assert!(world.messages().await.iter().all(|message| !message.content.contains("zebrafinch")));
-    world.runtime.retry_turn(asked.turn_id).await.unwrap().unwrap();
+    world.runtime.turns().retry(asked.turn_id).await.unwrap().unwrap();
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(asked.turn_id)).await;
     assert!(!world.last_prompt().contains("zebrafinch"));
 }
@@ -184,7 +184,7 @@ async fn erasing_here_and_an_erasure_from_elsewhere_do_not_wait_for_each_other()
         let instance = json!({"id": "kitchen", "type": "other"});
         let push = json!({"instance": instance, "identityChanges": [notes], "erasures": [erasure]});
         let pushing = hub.sync_push(&kitchen, serde_json::from_value(push).unwrap());
-        let erasing = world.runtime.erase(request(one(said.message_id)));
+        let erasing = world.runtime.changes().erase(request(one(said.message_id)));
         let (pushed, erased) = soon("both", async { tokio::join!(pushing, erasing) }).await;
         assert!(pushed.unwrap().success && !erased.unwrap().taken.is_empty());
     }
@@ -209,14 +209,18 @@ async fn another_users_reply_is_not_disturbed() {
 async fn a_line_that_is_deleted_before_its_turn_is_not_answered() {
     let mut world = World::new().await;
     let accepted = world.say(WEB, "that was a slip").await;
-    let taken =
-        world.runtime.delete(scope("ann"), one(accepted.message_id), ForgetMode::Orphan).await.unwrap();
+    let taken = world
+        .runtime
+        .changes()
+        .delete(scope("ann"), one(accepted.message_id), ForgetMode::Orphan)
+        .await
+        .unwrap();
     assert_eq!(taken.turns, [accepted.turn_id].into());
     world.clock.advance(2 * SECOND).await;
     let failed = world.hear("chat.message.failed").await;
     assert_eq!((&failed["retryable"], &failed["user_message_ids"]), (&json!(false), &json!([])));
     assert!(world.model.requests_for("reply").is_empty(), "nobody was asked about nothing");
-    assert_eq!(world.runtime.retry_turn(accepted.turn_id).await.unwrap(), None);
+    assert_eq!(world.runtime.turns().retry(accepted.turn_id).await.unwrap(), None);
     world.talk(WEB, "and this is not").await;
     assert_eq!(world.messages().await.len(), 2);
 }
@@ -242,7 +246,7 @@ async fn a_session_that_lost_all_its_words_closes_in_silence() {
     world.talk(WEB, CAT).await;
     let session = world.sessions().await.remove(0);
     let selection = Selection { sessions: [session.id].into(), ..Selection::default() };
-    let taken = world.runtime.delete(scope("ann"), selection, ForgetMode::Orphan).await.unwrap();
+    let taken = world.runtime.changes().delete(scope("ann"), selection, ForgetMode::Orphan).await.unwrap();
     assert_eq!(taken.messages.len(), 2);
     world.silence().await;
     let session = world.sessions().await.remove(0);
@@ -257,8 +261,12 @@ async fn vectors_in_memory_forget_too() {
     world.talk(WEB, "i have a white cat named Shadow").await;
     world.silence().await;
     let texts = async |world: &World| {
-        let recalled =
-            world.runtime.recall(scope("ann"), "the white cat Shadow".to_owned(), None).await.unwrap();
+        let recalled = world
+            .runtime
+            .recall()
+            .candidates_for(scope("ann"), "the white cat Shadow".to_owned(), None)
+            .await
+            .unwrap();
         recalled.candidates.into_iter().map(|candidate| candidate.text).collect::<Vec<_>>()
     };
     assert!(texts(&world).await.iter().any(|text| text.contains("Shadow")));
@@ -279,7 +287,7 @@ async fn a_death_leaves_all_or_nothing_and_the_bytes_are_overwritten_at_the_next
         world.store.plan("forget", fault.clone());
         let runtime = world.runtime.clone();
         let selection = Selection { messages: said.into_iter().collect(), ..Selection::default() };
-        let erasing = tokio::spawn(async move { runtime.erase(request(selection)).await });
+        let erasing = tokio::spawn(async move { runtime.changes().erase(request(selection)).await });
         soon("the death", world.store.death()).await;
         erasing.abort();
         world.restart_after(MINUTE).await;
@@ -306,18 +314,18 @@ async fn a_text_needs_a_dry_run_and_a_persona_can_begin_anew() {
     let done = world.talk(WEB, CAT).await;
     world.silence().await;
     let text = Selection { text: Some("小黑".to_owned()), ..Selection::default() };
-    let unconfirmed = world.runtime.erase(request(text.clone())).await;
+    let unconfirmed = world.runtime.changes().erase(request(text.clone())).await;
     assert!(matches!(unconfirmed, Err(EraseError::Unconfirmed)), "{unconfirmed:?}");
-    let shown = world.runtime.erase_dry_run(request(text.clone())).await.unwrap();
+    let shown = world.runtime.changes().erase_dry_run(request(text.clone())).await.unwrap();
     assert!(!shown.taken.messages.is_empty() && shown.taken.events.len() == 1, "{shown:?}");
     let turn: TurnId = done["turn_id"].as_str().unwrap().parse().unwrap();
     assert_eq!(world.store.turn(turn).await.unwrap().map(|turn| turn.status), Some(TurnStatus::Answered));
     let persona = scope("ann").persona;
-    let counts = world.runtime.reset_persona(&persona).await.unwrap().unwrap();
+    let counts = world.runtime.changes().reset_persona(&persona).await.unwrap().unwrap();
     assert_eq!((counts.messages, counts.nodes), (2, 2));
     world.hear("memory.forgotten").await;
     let confirmed = ErasureRequest { confirm: Some(shown.id), ..request(text) };
-    let changed = world.runtime.erase(confirmed).await;
+    let changed = world.runtime.changes().erase(confirmed).await;
     assert!(matches!(changed, Err(EraseError::Changed)), "{changed:?}");
     world.talk(WEB, SISTER).await;
     let roles: Vec<Role> = world.messages().await.iter().map(|message| message.role).collect();

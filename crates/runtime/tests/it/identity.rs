@@ -218,7 +218,7 @@ async fn the_prompt_tells_of_whom_it_knows_and_asks_whom_it_doubts() {
     let mut entities = world.store.entities(&scope("ann"), 9).await.unwrap();
     entities.sort_by_key(|entity| entity.id);
     let change = EntityChange::Describe { description: "The elder sister, a nurse.".to_owned() };
-    world.runtime.change_entity(&scope("ann"), entities[samantha].id, change).await.unwrap();
+    world.runtime.changes().change_entity(&scope("ann"), entities[samantha].id, change).await.unwrap();
     let told = world.hear("memory.entity.description_updated").await;
     assert_eq!(
         (&told["source"], &told["description"]),

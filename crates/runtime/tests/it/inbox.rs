@@ -39,17 +39,17 @@ async fn a_burst_on_one_channel_is_one_turn_and_each_line_is_durable_at_once() {
 async fn a_burst_waits_for_who_writes_on_and_is_answered_at_once_when_nothing_more_comes() {
     let mut world = World::new().await;
     let ann = scope("ann");
-    assert!(!world.runtime.note_typing(&ann, WEB, true), "nothing waits");
+    assert!(!world.runtime.turns().note_typing(&ann, WEB, true), "nothing waits");
     let first = world.say(WEB, "你好").await.turn_id;
     for _ in 0..5 {
         world.clock.advance(SECOND).await;
-        assert!(world.runtime.note_typing(&ann, WEB, true));
+        assert!(world.runtime.turns().note_typing(&ann, WEB, true));
     }
-    assert!(!world.runtime.note_typing(&ann, "phone", false), "of another channel nothing waits");
-    assert!(!world.runtime.note_typing(&scope("bob"), WEB, false), "nor of another user");
+    assert!(!world.runtime.turns().note_typing(&ann, "phone", false), "of another channel nothing waits");
+    assert!(!world.runtime.turns().note_typing(&scope("bob"), WEB, false), "nor of another user");
     assert_eq!(world.model.requests_for("reply").len(), 0, "the user writes on");
     assert_eq!(world.say(WEB, "我今天去爬山了").await.turn_id, first);
-    assert!(world.runtime.note_typing(&ann, WEB, false));
+    assert!(world.runtime.turns().note_typing(&ann, WEB, false));
     let done = world.hear("chat.message.done").await;
     assert_eq!(done["turn_id"], json!(first));
     assert_eq!(world.model.requests_for("reply").len(), 1);
@@ -63,7 +63,7 @@ async fn a_burst_does_not_wait_forever_for_who_writes_on() {
     world.say(WEB, "hello").await;
     for _ in 0..61 {
         world.clock.advance(SECOND).await;
-        world.runtime.note_typing(&scope("ann"), WEB, true);
+        world.runtime.turns().note_typing(&scope("ann"), WEB, true);
     }
     world.clock.advance(SECOND).await;
     world.hear("chat.message.done").await;
@@ -225,7 +225,7 @@ async fn a_capture_that_panics_costs_one_line() {
 #[tokio::test]
 async fn a_caller_who_goes_away_leaves_nothing_that_waits_for_ever() {
     let mut world = World::new().await;
-    let mut accepting = Box::pin(world.runtime.accept(incoming("ann", "phone", "bye")));
+    let mut accepting = Box::pin(world.runtime.turns().accept(incoming("ann", "phone", "bye")));
     assert!(futures_util::poll!(&mut accepting).is_pending());
     drop(accepting);
     world.hear("chat.message.done").await;
@@ -269,7 +269,7 @@ async fn words_are_kept_to_the_letter_with_their_day_in_the_users_zone() {
 async fn a_long_text_is_taken_apart_beside_the_serving_threads() {
     let world = World::new().await;
     let long: String = ('\u{4e00}'..).take(20_000).collect();
-    let recalling = world.runtime.recall(scope("ann"), long, None);
+    let recalling = world.runtime.recall().candidates_for(scope("ann"), long, None);
     tokio::pin!(recalling);
     let mut turns = 0_u32;
     loop {

@@ -120,7 +120,7 @@ async fn nothing_is_told_that_is_not_committed() {
         world.store.plan(method, Fault::Error(StoreError::Unwritable("there is no room left".to_owned())));
     }
     world.told().await;
-    world.runtime.close_session(session.id).await.unwrap();
+    world.runtime.sessions().close(session.id).await.unwrap();
     for (method, silent) in steps {
         world.settle().await;
         let told = world.told().await;

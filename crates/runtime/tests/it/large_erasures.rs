@@ -80,7 +80,7 @@ async fn one_receipt_covers_all_groups_of_an_erasure() {
         (Selection { messages: said.iter().take(600).copied().collect(), ..Selection::default() }, 600),
         (Selection { sessions, ..Selection::default() }, said.len() - 600),
     ] {
-        let receipt = world.runtime.erase(request(selection)).await.unwrap();
+        let receipt = world.runtime.changes().erase(request(selection)).await.unwrap();
         assert_eq!(receipt.taken.messages.len(), count);
         let stored = receipts(&world).await;
         assert_eq!(stored[0], receipt);
@@ -88,7 +88,8 @@ async fn one_receipt_covers_all_groups_of_an_erasure() {
     }
     assert_eq!(receipts(&world).await.len(), 2);
     assert_eq!(world.messages().await.first().map(|message| message.content.clone()).as_deref(), Some(HOUSE));
-    let again = world.runtime.erase(request(Selection { messages: said, ..Selection::default() })).await;
+    let again =
+        world.runtime.changes().erase(request(Selection { messages: said, ..Selection::default() })).await;
     assert!(matches!(again, Err(EraseError::Nothing(_))), "{again:?}");
 }
 
@@ -100,17 +101,17 @@ async fn large_erasure_by_text_takes_what_was_shown_and_nothing_if_that_has_chan
     let named: BTreeSet<MessageId> = said.iter().copied().filter(|id| id.0.as_u128() % 2 == 0).collect();
     assert!(named.len() > 500);
     let zebra = Selection { text: Some("zebra".to_owned()), ..Selection::default() };
-    let shown = world.runtime.erase_dry_run(request(zebra.clone())).await.unwrap();
+    let shown = world.runtime.changes().erase_dry_run(request(zebra.clone())).await.unwrap();
     assert_eq!(shown.taken.messages, named);
     world.talk(WEB, "another zebra").await;
     let confirmed = |id| ErasureRequest { confirm: Some(id), ..request(zebra.clone()) };
-    let changed = world.runtime.erase(confirmed(shown.id)).await;
+    let changed = world.runtime.changes().erase(confirmed(shown.id)).await;
     assert!(matches!(changed, Err(EraseError::Changed)), "{changed:?}");
     assert_eq!(receipts(&world).await, []);
 
     world.settle().await;
-    let shown = world.runtime.erase_dry_run(request(zebra.clone())).await.unwrap();
-    let receipt = world.runtime.erase(confirmed(shown.id)).await.unwrap();
+    let shown = world.runtime.changes().erase_dry_run(request(zebra.clone())).await.unwrap();
+    let receipt = world.runtime.changes().erase(confirmed(shown.id)).await.unwrap();
     assert!(receipt.taken.agrees_with(&shown.taken), "{receipt:?}");
     let left = world.messages().await;
     assert!(left.len() >= said.len() - named.len());
@@ -127,14 +128,14 @@ async fn receipt_of_an_erasure_that_a_death_cut_off_says_what_is_gone_and_the_sa
         let runtime = world.runtime.clone();
         let wanted = request(Selection { messages: said.clone(), ..Selection::default() });
         let asked = wanted.clone();
-        let erasing = tokio::spawn(async move { runtime.erase(asked).await });
+        let erasing = tokio::spawn(async move { runtime.changes().erase(asked).await });
         soon("the death", world.store.death()).await;
         erasing.abort();
         world.restart_after(MINUTE).await;
         let stored = receipts(&world).await;
         assert_eq!((stored.len(), stored[0].taken.messages.len()), (1, gone));
         assert_eq!(world.messages().await.len(), said.len() - gone);
-        let rest = world.runtime.erase(wanted).await.unwrap();
+        let rest = world.runtime.changes().erase(wanted).await.unwrap();
         assert_eq!(rest.taken.messages.len(), said.len() - gone);
         assert_eq!(world.messages().await, []);
         assert!(world.store.database.check().await.unwrap().is_whole());
@@ -147,7 +148,8 @@ async fn store_that_fails_between_two_groups_is_told_with_the_receipt() {
     let said = lived(&world).await;
     world.store.plan("forget", Fault::Works);
     world.store.plan("forget", Fault::Error(StoreError::Failed("the disk is gone".to_owned())));
-    let failed = world.runtime.erase(request(Selection { messages: said, ..Selection::default() })).await;
+    let failed =
+        world.runtime.changes().erase(request(Selection { messages: said, ..Selection::default() })).await;
     let stored = receipts(&world).await;
     match failed {
         Err(EraseError::Interrupted { receipt, .. }) => assert_eq!(receipt, stored[0].id),

@@ -167,8 +167,13 @@ impl Year {
     async fn say(&self, user: &str, channel_id: &str, text: &str) {
         let mut turn = if channel_id == PHONE {
             let (external, receipt) = self.phone.receipt(user);
-            let accepted =
-                self.runtime.accept_from_channel(PHONE, scope(user), text.to_owned(), &external, receipt);
+            let accepted = self.runtime.turns().accept_from_channel(
+                PHONE,
+                scope(user),
+                text.to_owned(),
+                &external,
+                receipt,
+            );
             accepted.await.unwrap().1
         } else {
             let incoming = IncomingMessage {
@@ -177,7 +182,7 @@ impl Year {
                 content: text.to_owned(),
                 external_ref: None,
             };
-            self.runtime.accept_and_subscribe(incoming).await.unwrap().1
+            self.runtime.turns().accept_and_subscribe(incoming).await.unwrap().1
         };
         self.clock.advance(Duration::from_secs(2)).await;
         soon("the reply", async { while turn.recv().await.is_some() {} }).await;

@@ -46,12 +46,12 @@ async fn a_reply_after_a_crash_names_the_line_that_it_answers() {
     for name in ["c-1", "c-2"] {
         let line =
             IncomingMessage { external_ref: Some(name.to_owned()), ..incoming("ann", WEB, "你在吗") };
-        world.runtime.accept(line).await.unwrap();
+        world.runtime.turns().accept(line).await.unwrap();
     }
     world.restart_after(MINUTE).await;
     let done = world.hear("chat.message.done").await;
     assert_eq!(done["in_reply_to"], "c-2");
-    world.runtime.regenerate(&scope("ann"), None).await.unwrap();
+    world.runtime.turns().regenerate(&scope("ann"), None).await.unwrap();
     let again = world.hear("chat.message.done").await;
     assert_ne!(again["stored_message_id"], done["stored_message_id"]);
     assert_eq!(again["in_reply_to"], "c-2", "also when it is said anew");
@@ -66,10 +66,10 @@ async fn old_words_are_not_answered_out_of_nowhere_but_on_request() {
     assert_eq!(turn.status, TurnStatus::Failed);
     assert!(turn.reason.unwrap().contains("away"));
     assert_eq!(world.model.requests_for("reply").len(), 0);
-    assert!(world.runtime.retry_turn(accepted.turn_id).await.unwrap().is_some());
+    assert!(world.runtime.turns().retry(accepted.turn_id).await.unwrap().is_some());
     world.hear_until("chat.message.done", |data| data["turn_id"] == json!(accepted.turn_id)).await;
     assert_eq!(world.store.turn(accepted.turn_id).await.unwrap().unwrap().status, TurnStatus::Answered);
-    assert!(world.runtime.retry_turn(accepted.turn_id).await.unwrap().is_none(), "it has an answer");
+    assert!(world.runtime.turns().retry(accepted.turn_id).await.unwrap().is_none(), "it has an answer");
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_retried_turn_waits_for_the_one_that_runs() {
     world.model.next("reply", Reply::text("第二个").hold_until(&gate));
     let running = world.say("phone", "第二句").await.turn_id;
     world.model.wait_until_asked("reply", 2).await;
-    world.runtime.retry_turn(failed).await.unwrap().unwrap();
+    world.runtime.turns().retry(failed).await.unwrap().unwrap();
     world.settle().await;
     assert_eq!(world.model.requests_for("reply").len(), 2);
     gate.notify_one();

@@ -145,7 +145,7 @@ async fn a_store_that_cannot_even_record_the_failure_gives_the_session_back() {
     for method in ["commit_extraction", "record_failure", "release_claims", "release_claims"] {
         world.store.plan(method, Fault::Error(full()));
     }
-    world.runtime.close_session(session.id).await.unwrap();
+    world.runtime.sessions().close(session.id).await.unwrap();
     world.settle().await;
     assert_eq!(world.sessions().await[0].status, SessionStatus::Consolidating, "nobody could write");
     assert!(!world.told().await.contains(&"memory.event.created"));
@@ -162,12 +162,12 @@ async fn a_failed_session_is_told_and_a_person_can_have_it_retried() {
     let refusal = testkit::Reply::error(401, "bad key");
     world.model.next("extraction", refusal);
     let session = world.sessions().await.remove(0);
-    world.runtime.close_session(session.id).await.unwrap();
+    world.runtime.sessions().close(session.id).await.unwrap();
     let failed = world.hear("work.failed").await;
     assert_eq!(failed["session_id"], serde_json::json!(session.id));
     assert!(!failed["reason"].as_str().unwrap().is_empty());
-    assert!(world.runtime.retry_session(session.id).await.unwrap().is_some());
+    assert!(world.runtime.sessions().retry(session.id).await.unwrap().is_some());
     let closed = world.hear("chat.session.boundary").await;
     assert_eq!(closed["events_count"], 1);
-    assert!(world.runtime.retry_session(session.id).await.unwrap().is_none());
+    assert!(world.runtime.sessions().retry(session.id).await.unwrap().is_none());
 }

@@ -106,14 +106,14 @@ async fn a_person_may_end_a_session_at_once() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     let session = world.sessions().await.remove(0);
-    assert!(world.runtime.close_session(session.id).await.unwrap().is_some());
+    assert!(world.runtime.sessions().close(session.id).await.unwrap().is_some());
     world.settle().await;
     let session = world.sessions().await.remove(0);
     assert_eq!(
         (session.status, session.close_trigger),
         (SessionStatus::Closed, Some(CloseTrigger::Explicit))
     );
-    assert!(world.runtime.close_session(session.id).await.unwrap().is_none());
+    assert!(world.runtime.sessions().close(session.id).await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ const LIVES: [(&str, &str, &str, &str, &str, &str, &str); 2] = [
 
 async fn delete(world: &World, node: &Node, silences: bool) {
     let selection = Selection { nodes: [node.id].into(), silences, ..Selection::default() };
-    world.runtime.delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
+    world.runtime.changes().delete(scope("ann"), selection, ForgetMode::Cascade).await.unwrap();
 }
 
 /// What a prompt says before the last words of the user.
@@ -66,7 +66,8 @@ async fn silenced_words_are_not_brought_up_and_stay_in_the_conversation() {
             assert!(!prompt_of(&world).contains(sentence), "{turns}: {}", prompt_of(&world));
             let again = reply.split_once(['.', '。']).unwrap().0;
             assert!(!prompt_of(&world).contains(again), "the persona's own words too: {}", prompt_of(&world));
-            let found = world.runtime.recall(scope("ann"), asked.to_owned(), None).await.unwrap();
+            let found =
+                world.runtime.recall().candidates_for(scope("ann"), asked.to_owned(), None).await.unwrap();
             let texts: Vec<&String> = found.candidates.iter().map(|candidate| &candidate.text).collect();
             assert!(!texts.iter().any(|text| text.contains(sentence)), "{texts:?}");
             world.pass(HOUR).await;

@@ -28,7 +28,7 @@ async fn regenerated_reply_is_timed_from_the_request() {
     let duration = async || store.turn_trace(turn).await.unwrap().unwrap().head.duration_ms;
     assert_eq!(duration().await, Some(2_000));
     world.clock.advance(MINUTE).await;
-    world.runtime.regenerate(&scope("ann"), None).await.unwrap();
+    world.runtime.turns().regenerate(&scope("ann"), None).await.unwrap();
     world.hear("chat.message.done").await;
     world.until("the new trace", || async { duration().await != Some(2_000) }).await;
     let again = duration().await.unwrap();

@@ -181,7 +181,7 @@ async fn a_message_whose_capture_was_not_confirmed_is_answered() {
     let mut world = World::new().await;
     world.store.plan("capture", Fault::Unconfirmed);
     let line = incoming("ann", "phone", "did this arrive?");
-    assert!(world.runtime.accept(line).await.is_err());
+    assert!(world.runtime.turns().accept(line).await.is_err());
     world.pass(3 * MINUTE).await;
     let done = world.hear("chat.message.done").await;
     assert_eq!(status(&world, &done).await, TurnStatus::Answered);
@@ -236,7 +236,7 @@ async fn a_reply_that_cannot_be_stored_is_not_called_done() {
 async fn a_watcher_hears_its_turn_and_one_that_leaves_changes_nothing() {
     let mut world = World::new().await;
     let (_, mut watching) =
-        world.runtime.accept_and_subscribe(incoming("ann", "phone", "one")).await.unwrap();
+        world.runtime.turns().accept_and_subscribe(incoming("ann", "phone", "one")).await.unwrap();
     let mut heard = String::new();
     loop {
         match soon("the turn", watching.recv()).await.unwrap() {
@@ -252,7 +252,7 @@ async fn a_watcher_hears_its_turn_and_one_that_leaves_changes_nothing() {
     }
     world.hear("chat.message.done").await;
     let (accepted, leaving) =
-        world.runtime.accept_and_subscribe(incoming("ann", "phone", "two")).await.unwrap();
+        world.runtime.turns().accept_and_subscribe(incoming("ann", "phone", "two")).await.unwrap();
     drop(leaving);
     let done = world.hear("chat.message.done").await;
     assert_eq!(done["turn_id"], json!(accepted.turn_id));
@@ -262,7 +262,8 @@ async fn a_watcher_hears_its_turn_and_one_that_leaves_changes_nothing() {
 #[tokio::test]
 async fn a_watcher_of_a_turn_that_the_stop_leaves_for_later_does_not_wait() {
     let world = World::new().await;
-    let (_, mut watching) = world.runtime.accept_and_subscribe(incoming("ann", WEB, "one")).await.unwrap();
+    let (_, mut watching) =
+        world.runtime.turns().accept_and_subscribe(incoming("ann", WEB, "one")).await.unwrap();
     world.runtime.stop().await;
     assert!(soon("the end of the waiting", watching.recv()).await.is_none());
     assert_eq!(world.store.pending_turns().await.unwrap().len(), 1, "the next start answers it");
@@ -272,11 +273,11 @@ async fn a_watcher_of_a_turn_that_the_stop_leaves_for_later_does_not_wait() {
 async fn a_reply_whose_question_has_no_name_to_be_read_is_told_all_the_same() {
     let mut world = World::new().await;
     let line = IncomingMessage { external_ref: Some("c1".to_owned()), ..incoming("ann", "phone", "one") };
-    world.runtime.accept(line).await.unwrap();
+    world.runtime.turns().accept(line).await.unwrap();
     assert_eq!(world.hear("chat.message.done").await["in_reply_to"], json!("c1"));
     world.store.plan("turn_external_ref", Fault::Error(StoreError::Busy("a backup runs".to_owned())));
     let line = IncomingMessage { external_ref: Some("c2".to_owned()), ..incoming("ann", "phone", "two") };
-    world.runtime.accept(line).await.unwrap();
+    world.runtime.turns().accept(line).await.unwrap();
     assert_eq!(world.hear("chat.message.done").await["in_reply_to"], Value::Null);
 }
 
@@ -287,7 +288,12 @@ async fn recall_is_counted_after_the_turn_and_does_not_make_a_memory_younger() {
     world.silence().await;
     let later = world.runtime.clock().now() + jiff::SignedDuration::from_hours(24 * 14);
     let recency = async |world: &World| {
-        let recalled = world.runtime.recall(scope("ann"), "小黑".to_owned(), Some(later)).await.unwrap();
+        let recalled = world
+            .runtime
+            .recall()
+            .candidates_for(scope("ann"), "小黑".to_owned(), Some(later))
+            .await
+            .unwrap();
         recalled.candidates.iter().find_map(|candidate| candidate.recency).unwrap()
     };
     let before = recency(&world).await;

@@ -52,7 +52,7 @@ async fn what_was_written_while_there_was_no_model_gets_its_vector_later() {
     let mut world = World::with(settings(), Some(embedder.clone())).await;
     world.talk(WEB, "i have a white cat named Shadow").await;
     let session = world.sessions().await.remove(0);
-    world.runtime.close_session(session.id).await.unwrap();
+    world.runtime.sessions().close(session.id).await.unwrap();
     world.hear_until("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await;
     let event = world.nodes(NodeKind::Event).await.remove(0);
     assert_eq!(missing(&world, &name).await, (2, 2), "two lines, an event and a thought");
@@ -83,7 +83,7 @@ async fn a_memory_whose_embedding_failed_need_not_wait_for_the_next_line() {
     world.model.next("reflection", Reply::json(serde_json::json!({"thoughts": []})).hold_until(&gate));
     embedder.fail_with(Some(EmbedError::Failed("for a moment".to_owned())));
     let session = world.sessions().await.remove(0);
-    world.runtime.close_session(session.id).await.unwrap();
+    world.runtime.sessions().close(session.id).await.unwrap();
     soon("the reflection", world.model.wait_until_asked("reflection", 1)).await;
     assert_eq!(missing(&world, &name).await, (0, 1));
     embedder.fail_with(None);

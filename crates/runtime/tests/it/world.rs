@@ -245,7 +245,7 @@ impl World {
         channel: &str,
         text: &str,
     ) -> Result<AcceptedMessage, AcceptError> {
-        self.runtime.accept(incoming(user, channel, text)).await
+        self.runtime.turns().accept(incoming(user, channel, text)).await
     }
 
     /// The owner says a line on a channel; returns when it is durable.

@@ -22,7 +22,7 @@ pub(crate) async fn show(
     ScopeParam(scope): ScopeParam,
     Id(id): Id<ImportId>,
 ) -> Result<Json<CharacterDraft>, Problem> {
-    Ok(Json(app.runtime().draft_character(id, &scope).await?))
+    Ok(Json(app.runtime().imports().draft_character(id, &scope).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -82,9 +82,9 @@ pub(crate) async fn save(
     let saved = run_detached(async move {
         let _edit = app.persona_edit.lock().await;
         if !asked.create_user {
-            app.runtime().check_is_known(&scope).await?;
+            app.runtime().imports().check_is_known(&scope).await?;
         }
-        let draft = app.runtime().draft_character(id, &scope).await?;
+        let draft = app.runtime().imports().draft_character(id, &scope).await?;
         if let Some(number) = asked.greeting
             && !(1..=draft.greetings.len()).contains(&number)
         {
@@ -96,7 +96,7 @@ pub(crate) async fn save(
             return Err(Problem::conflict(detail).with_code("already_onboarded"));
         }
         write(&app, &scope, name, blocks, &principal.name).await?;
-        let saved = app.runtime().save_character(id, &scope, asked.greeting).await?;
+        let saved = app.runtime().imports().save_character(id, &scope, asked.greeting).await?;
         if saved.has_picture {
             // Tells open pages of the new avatar.
             write(&app, &scope, None, Blocks::new(), &principal.name).await?;

@@ -39,10 +39,10 @@ pub(crate) async fn correct(
             let runtime = app.runtime();
             let mut node = None;
             if let Some(text) = change.text {
-                node = Some(runtime.correct_node(id, &text).await?.ok_or_else(no_node)?);
+                node = Some(runtime.changes().correct_node(id, &text).await?.ok_or_else(no_node)?);
             }
             if let Some(pinned) = change.pinned {
-                node = Some(runtime.pin_node(id, pinned).await?.ok_or_else(no_node)?);
+                node = Some(runtime.changes().pin_node(id, pinned).await?.ok_or_else(no_node)?);
             }
             node.ok_or_else(no_node)
         }
@@ -93,7 +93,7 @@ pub(crate) async fn undo(
     visible(&app, &principal, id).await?;
     let undone = run_detached({
         let app = app.clone();
-        async move { Ok(app.runtime().undo_node(id).await?) }
+        async move { Ok(app.runtime().changes().undo_node(id).await?) }
     })
     .await?;
     let nothing = || Problem::conflict("this memory has no change to undo");
@@ -139,7 +139,7 @@ pub(crate) async fn approve(
     let edits = Edits { text: approved.text, emotional_impact: approved.emotional_impact };
     let node = run_detached({
         let app = app.clone();
-        async move { Ok(app.runtime().approve_rejected(&scope, id, edits).await?) }
+        async move { Ok(app.runtime().changes().approve_rejected(&scope, id, edits).await?) }
     })
     .await?
     .ok_or_else(decided)?;
@@ -169,12 +169,13 @@ pub(crate) async fn approve_all(
     Admin(principal): Admin,
     extract::Json(asked): extract::Json<ApproveAllRequest>,
 ) -> Result<Json<ApproveAllResponse>, Problem> {
-    let run = app.runtime().import(asked.run_id).await?.run;
+    let run = app.runtime().imports().find(asked.run_id).await?.run;
     if run.is_some_and(|run| !principal.may_see(&run.scope)) {
         return Err(Problem::not_found("import not found"));
     }
     let approved =
-        run_detached(async move { Ok(app.runtime().approve_proposals(asked.run_id).await?) }).await?;
+        run_detached(async move { Ok(app.runtime().imports().approve_proposals(asked.run_id).await?) })
+            .await?;
     Ok(Json(ApproveAllResponse { ok: true, approved }))
 }
 
@@ -191,7 +192,7 @@ pub(crate) async fn dismiss(
     Id(id): Id<RejectedId>,
 ) -> Result<Json<DismissResponse>, Problem> {
     waiting(&app, &principal, id).await?;
-    let waited = run_detached(async move { Ok(app.runtime().dismiss_rejected(id).await?) }).await?;
+    let waited = run_detached(async move { Ok(app.runtime().changes().dismiss_rejected(id).await?) }).await?;
     if waited { Ok(Json(DismissResponse { ok: true, id })) } else { Err(decided()) }
 }
 

@@ -143,7 +143,7 @@ pub(crate) async fn state(
 /// `GET /api/admin/status`: what `echovessel status` prints.
 pub(crate) async fn status(State(app): State<App>, Admin(_): Admin) -> Result<Json<StatusResponse>, Problem> {
     let [waiting, failed] = app.runtime().store().work_counts().await?;
-    let vectors = app.runtime().vector_state().await?.map(|state| VectorStatus {
+    let vectors = app.runtime().vectors().state().await?.map(|state| VectorStatus {
         model: state.model,
         rows: state.rows,
         with_vector: state.with_vector,

@@ -217,8 +217,9 @@ impl Material {
     ) -> Result<Self, Problem> {
         let (id, status) = import_pipeline::finished(app, scope, upload_id, pipeline_id).await?;
         let runtime = app.runtime();
-        let events = runtime.imported_nodes(id, &[NodeKind::Event], IMPORTED_EVENTS_MAX).await?;
-        let thoughts = runtime.imported_nodes(id, &[NodeKind::Thought], IMPORTED_THOUGHTS_MAX).await?;
+        let events = runtime.imports().imported_nodes(id, &[NodeKind::Event], IMPORTED_EVENTS_MAX).await?;
+        let thoughts =
+            runtime.imports().imported_nodes(id, &[NodeKind::Thought], IMPORTED_THOUGHTS_MAX).await?;
         let found = Self { events, thoughts, status: Some(status) }.without_former(app, scope).await?;
         if found.is_empty() {
             let detail = "nothing worth remembering was found in it; write or paste a text instead. What was \
@@ -259,7 +260,7 @@ impl Material {
 }
 
 async fn drafted(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {
-    app.runtime().draft_persona(&input).await.map_err(|error: MindError| {
+    app.runtime().mind().draft_persona(&input).await.map_err(|error: MindError| {
         tracing::warn!("no draft of a persona: {}", error.for_the_log());
         Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was written"))
             .with_code("model_failed")

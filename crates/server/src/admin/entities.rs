@@ -128,8 +128,9 @@ pub(crate) async fn create(
     let aliases = aliases.into_iter().map(|alias| checked_name("aliases", alias));
     let aliases = aliases.collect::<Result<Vec<_>, _>>()?;
     let (runtime, of) = (app.runtime().clone(), scope.clone());
-    let work =
-        async move { Ok(runtime.create_entity(&of, canonical_name, new.kind, description, aliases).await?) };
+    let work = async move {
+        Ok(runtime.changes().create_entity(&of, canonical_name, new.kind, description, aliases).await?)
+    };
     let created = changed(run_detached(work).await?)?;
     one(&app, &scope, created).await
 }
@@ -161,7 +162,7 @@ pub(crate) async fn edit(
     let work = async move {
         let mut entity = None;
         for change in changes {
-            entity = Some(changed(runtime.change_entity(&of, id, change).await?)?);
+            entity = Some(changed(runtime.changes().change_entity(&of, id, change).await?)?);
         }
         entity.ok_or_else(no_entity)
     };
@@ -227,7 +228,7 @@ async fn settle(
         ));
     }
     let runtime = app.runtime().clone();
-    let work = async move { changed(runtime.change_entity(&scope, id, change).await?) };
+    let work = async move { changed(runtime.changes().change_entity(&scope, id, change).await?) };
     run_detached(work).await
 }
 
@@ -247,7 +248,8 @@ pub(crate) async fn undo(
     Id(id): Id<EntityId>,
 ) -> Result<Json<UndoEntityResponse>, Problem> {
     let (runtime, of) = (app.runtime().clone(), scope.clone());
-    let outcome = run_detached(async move { Ok(runtime.undo_entity_change(&of, id).await?) }).await?;
+    let outcome =
+        run_detached(async move { Ok(runtime.changes().undo_entity_change(&of, id).await?) }).await?;
     match outcome {
         EntityUndone::Undone { change, entities } => {
             let entities = counted(&app, &scope, entities).await?;

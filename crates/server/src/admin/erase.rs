@@ -156,13 +156,13 @@ pub(crate) async fn erase(
     let dry_run = asked.dry_run;
     let request = request(scope, asked).map_err(Problem::unprocessable)?;
     if dry_run {
-        let receipt = app.runtime().erase_dry_run(request).await?;
+        let receipt = app.runtime().changes().erase_dry_run(request).await?;
         let confirm_until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
         let texts = texts_of(app.runtime().store(), &receipt.taken).await?;
         let response = EraseResponse { receipt: receipt.into(), dry_run, confirm_until, texts };
         return Ok((Some(Extension(PreviewOnly)), Json(response)));
     }
-    let receipt = run_detached(async move { Ok(app.runtime().erase(request).await?) }).await?;
+    let receipt = run_detached(async move { Ok(app.runtime().changes().erase(request).await?) }).await?;
     Ok((
         None,
         Json(EraseResponse { receipt: receipt.into(), dry_run, confirm_until: None, texts: Vec::new() }),
@@ -322,7 +322,7 @@ pub(crate) async fn reset(
     let edited = persona.clone();
     let counts = run_detached(async move {
         let _one_edit_at_a_time = app.persona_edit.lock().await;
-        Ok(app.runtime().reset_persona(&edited).await?)
+        Ok(app.runtime().changes().reset_persona(&edited).await?)
     })
     .await?;
     let counts = counts.ok_or_else(|| Problem::not_found("persona_id not found"))?;

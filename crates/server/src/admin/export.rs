@@ -115,7 +115,7 @@ pub(crate) async fn export(
 }
 
 async fn card(app: &App, scope: &Scope, container: CardContainer) -> Result<Response, Problem> {
-    let card = app.runtime().character_card(scope, container).await?;
+    let card = app.runtime().imports().character_card(scope, container).await?;
     let (kind, extension) = match container {
         CardContainer::Json => ("application/json", "json"),
         CardContainer::Png => ("image/png", "png"),

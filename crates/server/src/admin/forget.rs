@@ -119,7 +119,7 @@ pub(crate) async fn preview(
     Admin(principal): Admin,
     extract::Json(asked): extract::Json<PreviewRequest>,
 ) -> Result<Json<PreviewResponse>, Problem> {
-    let found = app.runtime().preview_delete(asked.node_id).await?;
+    let found = app.runtime().changes().preview_delete(asked.node_id).await?;
     let (found, choices) =
         found.filter(|(found, _)| principal.may_see(&found.scope)).ok_or_else(no_memory)?;
     let mut would_take = WouldTake::default();
@@ -242,7 +242,10 @@ async fn delete_node(
     let found = visible(&app, &principal, id, kinds).await?;
     let selection = Selection { nodes: [id].into(), silences: silence, ..Selection::default() };
     let taken =
-        run_detached(async move { Ok(app.runtime().delete(found.scope, selection, choice).await?) }).await?;
+        run_detached(
+            async move { Ok(app.runtime().changes().delete(found.scope, selection, choice).await?) },
+        )
+        .await?;
     Ok(Json(NodeDeleted { deleted: true, node_id: id, choice, taken }))
 }
 
@@ -262,12 +265,17 @@ pub(crate) async fn forget_message(
     id: MessageId,
     choice: ForgetMode,
 ) -> Result<Json<MessageDeleted>, Problem> {
-    let scope =
-        app.runtime().scope_of(ForgetTarget::Message(id)).await?.filter(|scope| principal.may_see(scope));
+    let scope = app
+        .runtime()
+        .changes()
+        .scope_of(ForgetTarget::Message(id))
+        .await?
+        .filter(|scope| principal.may_see(scope));
     let scope = scope.ok_or_else(|| Problem::not_found("message not found"))?;
     let selection = Selection { messages: [id].into(), ..Selection::default() };
     let taken =
-        run_detached(async move { Ok(app.runtime().delete(scope, selection, choice).await?) }).await?;
+        run_detached(async move { Ok(app.runtime().changes().delete(scope, selection, choice).await?) })
+            .await?;
     Ok(Json(MessageDeleted { deleted: true, message_id: id, taken }))
 }
 
@@ -278,12 +286,17 @@ pub(crate) async fn delete_session(
     Id(id): Id<SessionId>,
     Query(ForgetModeQuery { choice }): Query<ForgetModeQuery>,
 ) -> Result<Json<SessionDeleted>, Problem> {
-    let scope =
-        app.runtime().scope_of(ForgetTarget::Session(id)).await?.filter(|scope| principal.may_see(scope));
+    let scope = app
+        .runtime()
+        .changes()
+        .scope_of(ForgetTarget::Session(id))
+        .await?
+        .filter(|scope| principal.may_see(scope));
     let scope = scope.ok_or_else(|| Problem::not_found("session not found"))?;
     let selection = Selection { sessions: [id].into(), ..Selection::default() };
     let taken =
-        run_detached(async move { Ok(app.runtime().delete(scope, selection, choice).await?) }).await?;
+        run_detached(async move { Ok(app.runtime().changes().delete(scope, selection, choice).await?) })
+            .await?;
     Ok(Json(SessionDeleted { deleted: true, session_id: id, messages_deleted: taken.messages.len(), taken }))
 }
 

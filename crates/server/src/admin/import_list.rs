@@ -22,7 +22,7 @@ pub(crate) async fn save(
     Admin(_): Admin,
     Id(id): Id<ImportId>,
 ) -> Result<Response, Problem> {
-    let run = app.runtime().import(id).await?.run;
+    let run = app.runtime().imports().find(id).await?.run;
     let mut list = "kind,count,place,reason\r\n".to_owned();
     if let Some(run) = run {
         for (kind, count) in [
@@ -36,7 +36,7 @@ pub(crate) async fn save(
         ] {
             _ = write!(list, "{kind},{count},,\r\n");
         }
-        let (skips, _) = app.runtime().import_outcome(id, SKIPS_MAX).await?;
+        let (skips, _) = app.runtime().imports().outcome(id, SKIPS_MAX).await?;
         let left_out = run.skipped.saturating_sub(skips.len() as u64);
         for skip in skips {
             _ = write!(list, "skipped thing,1,{},{}\r\n", cell(&skip.place), cell(&skip.reason));

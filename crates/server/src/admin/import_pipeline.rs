@@ -117,11 +117,12 @@ async fn store_upload(
     let suffix = std::path::Path::new(name).extension().and_then(|ending| ending.to_str());
     let suffix = suffix.map(|ending| format!(".{}", ending.to_lowercase())).unwrap_or_default();
     let size_bytes = bytes.len();
-    let mut arrived = app.runtime().receive_import().await?;
+    let mut arrived = app.runtime().imports().receive().await?;
     arrived.begin_file(&source_label, None).await.map_err(ImportError::Io)?;
     arrived.write(&bytes).await.map_err(ImportError::Io)?;
     let looking = app.clone();
-    let kept = run_detached(async move { Ok(looking.runtime().look_at_material(arrived).await?) }).await?;
+    let kept =
+        run_detached(async move { Ok(looking.runtime().imports().look_at_material(arrived).await?) }).await?;
     Ok(Json(Upload { upload_id: kept.id, file_hash, suffix, source_label, size_bytes }))
 }
 
@@ -156,7 +157,7 @@ pub(crate) async fn estimated(
     if asked.stage != "llm" {
         return Err(Problem::bad_request("stage: only `llm` is estimated"));
     }
-    let report = app.runtime().import(known_id("upload_id", &asked.upload_id)?).await?;
+    let report = app.runtime().imports().find(known_id("upload_id", &asked.upload_id)?).await?;
     let look = report.upload.map(|upload| upload.look).unwrap_or_default();
     if look.messages == 0 {
         let note = Some("no text was found that an import could take");
@@ -197,8 +198,10 @@ pub(crate) async fn start(
     extract::Json(asked): extract::Json<PipelineStartRequest>,
 ) -> Result<Json<PipelineStarted>, Problem> {
     let pipeline_id = known_id("upload_id", &asked.upload_id)?;
-    run_detached(async move { Ok(app.runtime().start_pipeline(pipeline_id, scope, asked.mapping).await?) })
-        .await?;
+    run_detached(async move {
+        Ok(app.runtime().imports().start_pipeline(pipeline_id, scope, asked.mapping).await?)
+    })
+    .await?;
     Ok(Json(PipelineStarted { pipeline_id }))
 }
 
@@ -220,7 +223,7 @@ pub(crate) async fn cancel(
     extract::Json(asked): extract::Json<PipelineParam>,
 ) -> Result<Json<PipelineCancelled>, Problem> {
     if let Some(id) = parsed_id("pipeline_id", &asked.pipeline_id)? {
-        run_detached(async move { Ok(app.runtime().cancel_import(id).await?) }).await?;
+        run_detached(async move { Ok(app.runtime().imports().cancel(id).await?) }).await?;
     }
     Ok(Json(PipelineCancelled { status: "cancelled" }))
 }
@@ -252,7 +255,7 @@ fn frames(app: App, watch: PipelineWatch) -> impl Stream<Item = Result<Event, In
 }
 
 async fn watch(app: &App, id: ImportId) -> Result<PipelineWatch, Problem> {
-    app.runtime().watch_pipeline(id).await.map_err(|error| match error {
+    app.runtime().imports().watch_pipeline(id).await.map_err(|error| match error {
         ImportError::NotStarted => Problem::not_found(error.to_string()),
         error => error.into(),
     })
@@ -271,9 +274,9 @@ pub(super) async fn finished(
         (None, Some(id)) => {
             let id = known_id("upload_id", id)?;
             let (app, scope) = (app.clone(), scope.clone());
-            run_detached(
-                async move { Ok(app.runtime().start_pipeline(id, scope, Mapping::default()).await?) },
-            )
+            run_detached(async move {
+                Ok(app.runtime().imports().start_pipeline(id, scope, Mapping::default()).await?)
+            })
             .await?;
             id
         }

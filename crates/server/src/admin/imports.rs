@@ -157,15 +157,15 @@ pub(crate) async fn upload(
     let (arrived, options) = receive(request, &app).await?;
     let looking = app.clone();
     let upload =
-        run_detached(async move { Ok(looking.runtime().look_at_import(arrived, options).await?) }).await?;
-    let report = app.runtime().import(upload.id).await?;
+        run_detached(async move { Ok(looking.runtime().imports().look_at(arrived, options).await?) }).await?;
+    let report = app.runtime().imports().find(upload.id).await?;
     Ok(Created(detail(&app, report).await?))
 }
 
 async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, ReadOptions), Problem> {
     let no_form = |_| Problem::unprocessable("send multipart/form-data with each file in a field `file`");
     let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
-    let (mut arrived, mut format, mut modified) = (app.runtime().receive_import().await?, None, None);
+    let (mut arrived, mut format, mut modified) = (app.runtime().imports().receive().await?, None, None);
     let mut named = Vec::new();
     loop {
         let next = form.next_field().await;
@@ -233,18 +233,19 @@ pub(crate) async fn start(
 ) -> Result<Json<ImportDetail>, Problem> {
     let scope = app.scope(&principal, asked.persona_id, asked.user_id).await?;
     if !asked.create_user {
-        app.runtime().check_is_known(&scope).await?;
+        app.runtime().imports().check_is_known(&scope).await?;
     }
     let remembering = if asked.remember { Remembering::On } else { Remembering::Off };
     let started = StartedImport { scope, mapping: asked.mapping, remembering };
     let starting = app.clone();
-    let report = run_detached(async move { Ok(starting.runtime().start_import(id, started).await?) }).await?;
+    let report =
+        run_detached(async move { Ok(starting.runtime().imports().start(id, started).await?) }).await?;
     Ok(Json(detail(&app, report).await?))
 }
 
 /// `GET /api/admin/imports`: newest first.
 pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<ImportList>, Problem> {
-    let reports = app.runtime().imports().await?;
+    let reports = app.runtime().imports().list().await?;
     Ok(Json(ImportList { imports: reports.iter().map(ImportBody::of).collect() }))
 }
 
@@ -253,7 +254,7 @@ pub(crate) async fn show(
     Admin(_): Admin,
     Id(id): Id<ImportId>,
 ) -> Result<Json<ImportDetail>, Problem> {
-    let report = app.runtime().import(id).await?;
+    let report = app.runtime().imports().find(id).await?;
     Ok(Json(detail(&app, report).await?))
 }
 
@@ -262,7 +263,7 @@ pub(crate) async fn pause(
     Admin(_): Admin,
     Id(id): Id<ImportId>,
 ) -> Result<Json<ImportDetail>, Problem> {
-    let report = app.runtime().pause_import(id).await?;
+    let report = app.runtime().imports().pause(id).await?;
     Ok(Json(detail(&app, report).await?))
 }
 
@@ -272,7 +273,7 @@ pub(crate) async fn resume(
     Id(id): Id<ImportId>,
 ) -> Result<Json<ImportDetail>, Problem> {
     let resuming = app.clone();
-    let report = run_detached(async move { Ok(resuming.runtime().resume_import(id).await?) }).await?;
+    let report = run_detached(async move { Ok(resuming.runtime().imports().resume(id).await?) }).await?;
     Ok(Json(detail(&app, report).await?))
 }
 
@@ -282,14 +283,14 @@ pub(crate) async fn undo(
     Admin(_): Admin,
     Id(id): Id<ImportId>,
 ) -> Result<Json<ImportUndone>, Problem> {
-    let undone = run_detached(async move { Ok(app.runtime().undo_import(id).await?) }).await?;
+    let undone = run_detached(async move { Ok(app.runtime().imports().undo(id).await?) }).await?;
     Ok(Json(ImportUndone { run_id: id, erased: undone.messages, receipts: undone.receipts }))
 }
 
 async fn detail(app: &App, report: ImportStatusReport) -> Result<ImportDetail, Problem> {
     let import = ImportBody::of(&report);
     let (skipped, memories) = match &report.run {
-        Some(run) => app.runtime().import_outcome(run.run_id, SKIPS_MAX).await?,
+        Some(run) => app.runtime().imports().outcome(run.run_id, SKIPS_MAX).await?,
         None => Default::default(),
     };
     let look = report.upload.map(|upload| upload.look);
@@ -302,7 +303,7 @@ pub(super) fn estimate(app: &App, look: &Look) -> ImportEstimate {
         look.text_bytes.div_ceil(BYTES_PER_TOKEN) + look.sessions.saturating_mul(TOKENS_ASKED_PER_SESSION);
     let output_tokens = look.sessions.saturating_mul(TOKENS_ANSWERED_PER_SESSION);
     let model = (app.parts.models)().llm;
-    let price = app.runtime().price_of(&model.provider, model.model.as_deref().unwrap_or_default());
+    let price = app.runtime().imports().price_of(&model.provider, model.model.as_deref().unwrap_or_default());
     let usage = TokenUsage { input_tokens, output_tokens, ..TokenUsage::default() };
     ImportEstimate { input_tokens, output_tokens, usd: price.map(|price| price.cost(usage)) }
 }

@@ -23,10 +23,10 @@ pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Resp
     let [waiting, failed] = runtime.store().work_counts().await?;
     metrics.level("sessions_waiting", i64::try_from(waiting).unwrap_or(i64::MAX));
     metrics.level("sessions_failed", i64::try_from(failed).unwrap_or(i64::MAX));
-    let (lines, turns) = runtime.load();
+    let (lines, turns) = runtime.turns().load();
     metrics.level("lines_waiting", whole(lines));
     metrics.level("turns_running", whole(turns));
-    metrics.level("vector_index_bytes", whole(runtime.index_bytes()));
+    metrics.level("vector_index_bytes", whole(runtime.vectors().index_bytes()));
     if let Some(bytes) = resident_bytes() {
         metrics.level("process_resident_bytes", bytes);
     }

@@ -138,7 +138,7 @@ pub(crate) async fn search(
         }
         let text = asked.q.clone();
         let wanted = SearchQuery { scope: scope.clone(), text, kinds, tag: asked.tag.clone() };
-        app.runtime().search(&wanted, &page).await
+        app.runtime().vectors().search(&wanted, &page).await
     };
     // A message has no tags.
     let with_messages = matches!(asked.kind, SearchKind::Messages) || asked.kind.is_all() && is_first;
@@ -146,7 +146,7 @@ pub(crate) async fn search(
         if !with_messages || asked.tag.is_some() {
             return Ok(SearchResults::default());
         }
-        app.runtime().search_messages(&scope, &asked.q, &page).await
+        app.runtime().vectors().search_messages(&scope, &asked.q, &page).await
     };
     let (memories, messages) = tokio::try_join!(memories, messages)?;
     let written = |place: Option<SearchPlace>| place.map(|place| Cursor(place).encode());

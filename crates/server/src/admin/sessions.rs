@@ -138,7 +138,7 @@ pub(crate) async fn close(
     Id(id): Id<SessionId>,
 ) -> Result<Accepted<SessionResponse>, Problem> {
     let session = run_detached(async move {
-        match app.runtime().close_session(id).await? {
+        match app.runtime().sessions().close(id).await? {
             Some(ended) => Ok(Some(ended)),
             None => Ok(app.runtime().store().session(id).await?),
         }
@@ -154,7 +154,7 @@ pub(crate) async fn retry(
     Id(id): Id<SessionId>,
 ) -> Result<Accepted<SessionResponse>, Problem> {
     app.runtime().store().session(id).await?.ok_or_else(no_session)?;
-    let retried = run_detached(async move { Ok(app.runtime().retry_session(id).await?) }).await?;
+    let retried = run_detached(async move { Ok(app.runtime().sessions().retry(id).await?) }).await?;
     accepted(
         retried
             .ok_or_else(|| Problem::conflict("this session has not failed, so there is nothing to retry"))?,

@@ -164,7 +164,7 @@ pub(crate) async fn show(
     ScopeParam(scope): ScopeParam,
 ) -> Result<Json<VoiceStatus>, Problem> {
     let appearance = app.runtime().store().appearance(&scope.persona).await?;
-    let settings = app.runtime().voice_settings().unwrap_or_default();
+    let settings = app.runtime().voice().settings().unwrap_or_default();
     let (speaker, listener) = (settings.speaker.as_deref(), settings.listener.as_deref());
     Ok(Json(VoiceStatus {
         voice_enabled: appearance.voice_enabled,
@@ -178,7 +178,7 @@ pub(crate) async fn show(
         stt_provider: listener.map(|listener| listener.provider().to_owned()),
         stt_model: listener.map(|listener| listener.model().to_owned()),
         keep_recordings: settings.keep_recordings,
-        rests_until: app.runtime().voice_rests_until(),
+        rests_until: app.runtime().voice().rests_until(),
         programs: app.parts.configuration.voice_programs().await,
     }))
 }
@@ -215,7 +215,7 @@ pub(crate) async fn add_sample(
 ) -> Result<Json<VoiceSampleAccepted>, Problem> {
     let (name, wav) = upload::file_of(request, &app, SAMPLE_SIZE_MAX).await?;
     let sample =
-        run_detached(async move { Ok(app.runtime().add_voice_sample(&scope.persona, &name, &wav).await?) })
+        run_detached(async move { Ok(app.runtime().voice().add_sample(&scope.persona, &name, &wav).await?) })
             .await?;
     Ok(Json(VoiceSampleAccepted {
         sample_id: sample.sample_id,
@@ -231,7 +231,7 @@ pub(crate) async fn samples(
     ScopeParam(scope): ScopeParam,
 ) -> Result<Json<VoiceSampleList>, Problem> {
     let samples: Vec<VoiceSampleBody> =
-        app.runtime().voice_samples(&scope.persona).await?.into_iter().map(VoiceSampleBody::from).collect();
+        app.runtime().voice().samples(&scope.persona).await?.into_iter().map(VoiceSampleBody::from).collect();
     Ok(Json(VoiceSampleList { count: samples.len(), samples, minimum_required: SAMPLES_MIN }))
 }
 
@@ -241,7 +241,7 @@ pub(crate) async fn remove_sample(
     ScopeParam(scope): ScopeParam,
     Path(sample_id): Path<String>,
 ) -> Result<Json<VoiceSampleDeleted>, Problem> {
-    if !app.runtime().remove_voice_sample(&scope.persona, &sample_id).await? {
+    if !app.runtime().voice().remove_sample(&scope.persona, &sample_id).await? {
         return Err(Problem::not_found("sample_id not found"));
     }
     Ok(Json(VoiceSampleDeleted { deleted: true, sample_id }))
@@ -254,7 +254,7 @@ pub(crate) async fn clone_voice(
     extract::Json(request): extract::Json<VoiceCloneRequest>,
 ) -> Result<Json<VoiceCloneResponse>, Problem> {
     let name = checked("display_name", &request.display_name, NAME_LENGTH_MAX)?;
-    let voice_id = app.runtime().clone_voice(&scope.persona, &name).await?;
+    let voice_id = app.runtime().voice().clone_from_samples(&scope.persona, &name).await?;
     let preview_text = "Hello, this is how I sound. 你好，这是我的声音。".to_owned();
     Ok(Json(VoiceCloneResponse { voice_id, display_name: name, preview_text, preview_audio_url: None }))
 }
@@ -268,7 +268,7 @@ pub(crate) async fn preview(
     if request.voice_id.chars().count() > NAME_LENGTH_MAX {
         return Err(Problem::unprocessable(format!("voice_id: at most {NAME_LENGTH_MAX} characters")));
     }
-    let sound = app.runtime().preview_voice(&request.voice_id, &text).await?;
+    let sound = app.runtime().voice().preview(&request.voice_id, &text).await?;
     Ok(([(CONTENT_TYPE, WAV)], sound.to_wav()).into_response())
 }
 
@@ -280,7 +280,7 @@ pub(crate) async fn activate(
 ) -> Result<Json<VoiceActivateResponse>, Problem> {
     let voice_id = checked("voice_id", &request.voice_id, NAME_LENGTH_MAX)?;
     let chosen = voice_id.clone();
-    run_detached(async move { Ok(app.runtime().activate_voice(&scope, &chosen).await?) }).await?;
+    run_detached(async move { Ok(app.runtime().voice().choose_voice(&scope, &chosen).await?) }).await?;
     Ok(Json(VoiceActivateResponse { activated: true, voice_id }))
 }
 

@@ -44,7 +44,8 @@ pub(crate) async fn edit(
         return Err(Problem::forbidden("only user messages can be edited; to change a reply, regenerate it"));
     }
     let edited =
-        run_detached(async move { Ok(app.runtime().edit_message(id, &words.content).await?) }).await?;
+        run_detached(async move { Ok(app.runtime().changes().edit_message(id, &words.content).await?) })
+            .await?;
     let edited = edited.ok_or_else(no_message)?;
     Ok(Json(EditMessageResponse {
         ok: true,
@@ -97,7 +98,7 @@ pub(crate) async fn regenerate(
     };
     let admitted = quota::admit_turn(&app, &principal, &scope.user).await?;
     let turn = run_detached(async move {
-        let turn = app.runtime().regenerate(&scope, turn).await?;
+        let turn = app.runtime().turns().regenerate(&scope, turn).await?;
         admitted.note(turn.id);
         Ok(turn)
     })
@@ -117,7 +118,7 @@ pub(crate) async fn stop(
     extract::Json(stop): extract::Json<StopRequest>,
 ) -> Result<Accepted<TurnResponse>, Problem> {
     scope_of_turn(&app, &principal, stop.turn_id).await?;
-    if app.runtime().stop_turn(stop.turn_id).await? {
+    if app.runtime().turns().stop(stop.turn_id).await? {
         Ok(TurnResponse::accepted(stop.turn_id))
     } else {
         Err(Problem::conflict("no reply of this turn is in progress, so there is nothing to stop"))

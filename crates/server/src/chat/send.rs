@@ -53,10 +53,11 @@ pub(crate) async fn send(
     };
     let recording_id = message.recording_id;
     let accepted = run_detached(async move {
-        let accepted = app.runtime().accept(incoming).await?;
+        let accepted = app.runtime().turns().accept(incoming).await?;
         admitted.note(accepted.turn_id);
         if let Some(recording_id) = recording_id
-            && let Err(error) = app.runtime().attach_recording(&recording_id, accepted.message_id).await
+            && let Err(error) =
+                app.runtime().voice().attach_recording(&recording_id, accepted.message_id).await
         {
             tracing::warn!("a message was stored without its recording: {error}");
         }

@@ -65,7 +65,7 @@ pub(crate) async fn retry(
     let turn = visible(&app, &principal, id).await?;
     let admitted = quota::admit_turn(&app, &principal, &turn.scope.user).await?;
     let retried = run_detached(async move {
-        let retried = app.runtime().retry_turn(id).await?;
+        let retried = app.runtime().turns().retry(id).await?;
         admitted.note(id);
         Ok(retried)
     })

@@ -32,5 +32,5 @@ pub(crate) async fn typing(
     extract::Json(asked): extract::Json<TypingRequest>,
 ) -> Result<Json<TypingResponse>, Problem> {
     let scope = app.scope(&principal, asked.persona_id, asked.user_id).await?;
-    Ok(Json(TypingResponse { waiting: app.runtime().note_typing(&scope, CHANNEL, asked.typing) }))
+    Ok(Json(TypingResponse { waiting: app.runtime().turns().note_typing(&scope, CHANNEL, asked.typing) }))
 }

@@ -52,7 +52,7 @@ pub(crate) async fn sound(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let message = message_of(&app, &principal, &file).await?;
-    let sound = app.runtime().sound_of(&message).await?;
+    let sound = app.runtime().voice().sound_of(&message).await?;
     let sound =
         sound.ok_or_else(|| Problem::not_found("this message has no sound; POST to this path makes it"))?;
     Ok(ranged(sound.into(), &headers))
@@ -65,7 +65,8 @@ pub(crate) async fn speak(
     Path(file): Path<String>,
 ) -> Result<Json<SpokenMessageResponse>, Problem> {
     let message = message_of(&app, &principal, &file).await?;
-    let spoken = run_detached(async move { Ok(app.runtime().speak_message(&message).await?) }).await?;
+    let spoken =
+        run_detached(async move { Ok(app.runtime().voice().speak_message(&message).await?) }).await?;
     Ok(Json(SpokenMessageResponse {
         message_id: spoken.message_id,
         url: format!("/api/chat/voice/{}.mp3", spoken.message_id),
@@ -95,7 +96,7 @@ pub(crate) async fn sentence(
     Path((turn, index)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let found = turn.parse::<TurnId>().ok().zip(index.parse().ok());
-    let found = found.and_then(|(turn, index)| app.runtime().live_sentence(turn, index));
+    let found = found.and_then(|(turn, index)| app.runtime().voice().live_sentence(turn, index));
     let found = found.filter(|(scope, _)| principal.may_see(scope));
     let (_, wav) = found.ok_or_else(|| Problem::not_found("this sentence is not there any more"))?;
     Ok(([(CONTENT_TYPE, WAV)], Bytes::copy_from_slice(&wav)).into_response())
@@ -108,7 +109,7 @@ pub(crate) async fn transcribe(
     request: Request,
 ) -> Result<Json<TranscriptResponse>, Problem> {
     let (_, wav) = upload::file_of(request, &app, RECORDING_SIZE_MAX).await?;
-    let heard = app.runtime().transcribe(wav.to_vec()).await?;
+    let heard = app.runtime().voice().transcribe(wav.to_vec()).await?;
     Ok(Json(TranscriptResponse {
         text: heard.text,
         duration_seconds: heard.duration_seconds,

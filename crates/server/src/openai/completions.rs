@@ -64,7 +64,7 @@ pub(crate) async fn complete(
     let incoming = IncomingMessage { scope, channel_id: channel_of(&headers), content, external_ref: None };
     let created = app.now().as_second();
     let (accepted, mut events) = run_detached(async move {
-        let accepted = app.runtime().accept_and_subscribe(incoming).await?;
+        let accepted = app.runtime().turns().accept_and_subscribe(incoming).await?;
         admitted.note(accepted.0.turn_id);
         Ok(accepted)
     })

@@ -223,7 +223,7 @@ async fn whole_reset_takes_sound_and_samples() {
     stage.hear("hello", "chat.message.voice_ready").await;
     assert_eq!(upload(&stage.home, "/api/admin/voice/samples", &tone(4)).await.status, 200);
     assert_eq!(stage.files().len(), 1);
-    stage.home.runtime.reset_persona(&scope("self").persona).await.unwrap();
+    stage.home.runtime.changes().reset_persona(&scope("self").persona).await.unwrap();
     assert_eq!(stage.files().len(), 0);
     assert_eq!(stage.home.get("/api/admin/voice/samples").await.json()["count"], 0);
 }

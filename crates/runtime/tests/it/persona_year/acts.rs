@@ -52,7 +52,7 @@ impl Year {
         self.lines += 1;
         let content = talk::line(&mut self.dice, "", self.lines);
         *self.known.again.entry(message.session_id).or_default() += 1;
-        let edited = self.house.runtime.edit_message(message.id, &content);
+        let edited = self.house.runtime.changes().edit_message(message.id, &content);
         match self.house.unless_it_dies(edited).await {
             Some(Ok(Some(edited))) => {
                 if let Some(said) = self.known.said.get_mut(&edited.message.id) {
@@ -70,7 +70,7 @@ impl Year {
 
     async fn delete(&mut self, scope: &Scope, selection: Selection) {
         let choice = self.choice();
-        let deleted = self.house.runtime.delete(scope.clone(), selection, choice);
+        let deleted = self.house.runtime.changes().delete(scope.clone(), selection, choice);
         match self.house.unless_it_dies(deleted).await {
             Some(Ok(taken)) => self.gone(&taken),
             Some(Err(_)) => {}
@@ -115,11 +115,13 @@ impl Year {
             confirm: None,
         };
         let runtime = self.house.runtime.clone();
-        let Some(Ok(shown)) = self.house.unless_it_dies(runtime.erase_dry_run(request.clone())).await else {
+        let Some(Ok(shown)) =
+            self.house.unless_it_dies(runtime.changes().erase_dry_run(request.clone())).await
+        else {
             return;
         };
         request.confirm = Some(shown.id);
-        match self.house.unless_it_dies(runtime.erase(request)).await {
+        match self.house.unless_it_dies(runtime.changes().erase(request)).await {
             Some(Ok(receipt)) => self.gone(&receipt.taken),
             Some(Err(_)) => {}
             None => _ = self.known.shaken.insert(scope.clone()),
@@ -152,9 +154,9 @@ impl Year {
         let pinned = self.dice.chance(60);
         let act = async {
             match dice {
-                0 | 1 => _ = runtime.correct_node(node, &text).await,
-                2 => _ = runtime.undo_node(node).await,
-                _ => _ = runtime.pin_node(node, pinned).await,
+                0 | 1 => _ = runtime.changes().correct_node(node, &text).await,
+                2 => _ = runtime.changes().undo_node(node).await,
+                _ => _ = runtime.changes().pin_node(node, pinned).await,
             }
         };
         self.house.unless_it_dies(act).await;
@@ -167,9 +169,9 @@ impl Year {
         let approves = self.dice.chance(60);
         let act = async {
             if approves {
-                _ = runtime.approve_rejected(scope, memory.id, Edits::default()).await;
+                _ = runtime.changes().approve_rejected(scope, memory.id, Edits::default()).await;
             } else {
-                _ = runtime.dismiss_rejected(memory.id).await;
+                _ = runtime.changes().dismiss_rejected(memory.id).await;
             }
         };
         self.house.unless_it_dies(act).await;
@@ -191,12 +193,15 @@ impl Year {
         let creates = self.dice.chance(15);
         let act = async {
             match change {
-                Some(change) => _ = runtime.change_entity(scope, one.id, change).await,
+                Some(change) => _ = runtime.changes().change_entity(scope, one.id, change).await,
                 None if creates => {
                     let kind = EntityKind::Person;
-                    _ = runtime.create_entity(scope, format!("{name} 二世"), kind, None, vec![name]).await;
+                    _ = runtime
+                        .changes()
+                        .create_entity(scope, format!("{name} 二世"), kind, None, vec![name])
+                        .await;
                 }
-                None => _ = runtime.undo_entity_change(scope, one.id).await,
+                None => _ = runtime.changes().undo_entity_change(scope, one.id).await,
             }
         };
         self.house.unless_it_dies(act).await;
@@ -220,7 +225,8 @@ impl Year {
         self.lines += 1;
         let text = talk::line(&mut self.dice, "", self.lines);
         let runtime = self.house.runtime.clone();
-        let recalled = self.house.unless_it_dies(runtime.recall(scope.clone(), text, None)).await;
+        let recalled =
+            self.house.unless_it_dies(runtime.recall().candidates_for(scope.clone(), text, None)).await;
         let Some(Ok(recalled)) = recalled else { return Ok(()) };
         let pinned = &recalled.pinned;
         let shown = [&pinned.about_user, &pinned.about_self, &pinned.intentions, &pinned.expectations];

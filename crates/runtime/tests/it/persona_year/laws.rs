@@ -112,7 +112,7 @@ pub(super) async fn is_settled(house: &House, id: NodeId) -> bool {
 pub(super) async fn retry_failures(year: &mut Year) {
     for session in sessions(&year.house).await {
         if session.status == SessionStatus::Failed {
-            year.house.runtime.retry_session(session.id).await.unwrap();
+            year.house.runtime.sessions().retry(session.id).await.unwrap();
         }
     }
 }

@@ -255,7 +255,7 @@ impl Year {
             content: content.clone(),
             external_ref: None,
         };
-        match self.house.unless_it_dies(self.house.runtime.accept(incoming)).await {
+        match self.house.unless_it_dies(self.house.runtime.turns().accept(incoming)).await {
             Some(Ok(accepted)) => {
                 let turn = Some(accepted.turn_id);
                 let said = Said { scope: scope.clone(), role: Role::User, turn, content };
@@ -273,7 +273,7 @@ impl Year {
 
     /// The last reply is asked for again; the old one goes when the new one is there.
     async fn regenerate(&mut self, scope: &Scope) {
-        let last = self.house.unless_it_dies(self.house.runtime.regenerate(scope, None)).await;
+        let last = self.house.unless_it_dies(self.house.runtime.turns().regenerate(scope, None)).await;
         match last {
             Some(Ok(turn)) => {
                 self.known.regenerated.insert(turn.id);

@@ -120,7 +120,8 @@ async fn live(number: usize, life: &Life, model: Model) -> Found {
         found.stale.extend(
             stale(&prompt, &life.old_value).into_iter().filter(|line| is_stale(line)).map(str::to_owned),
         );
-        let recalled = world.runtime.recall(scope("ann"), life.asked.clone(), None).await.unwrap();
+        let recalled =
+            world.runtime.recall().candidates_for(scope("ann"), life.asked.clone(), None).await.unwrap();
         let candidates =
             recalled.candidates.iter().filter(|found| found.used && found.no_longer_current.is_none());
         found.stale.extend(candidates.filter(|found| is_stale(&found.text)).map(|found| found.text.clone()));

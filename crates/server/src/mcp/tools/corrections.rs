@@ -72,17 +72,18 @@ async fn correct(
     asked: CorrectArgs,
 ) -> Result<CorrectResponse, ToolError> {
     let id = own_memory(&context, &caller, &asked.id).await?;
-    let corrected = context.runtime.correct_node(id, &asked.text).await.map_err(|error| match error {
-        CorrectError::Store(error) => error.into(),
-        other => ToolError::Invalid(format!("text: {other}")),
-    })?;
+    let corrected =
+        context.runtime.changes().correct_node(id, &asked.text).await.map_err(|error| match error {
+            CorrectError::Store(error) => error.into(),
+            other => ToolError::Invalid(format!("text: {other}")),
+        })?;
     let memory = corrected.ok_or_else(|| ToolError::Refused(NOT_THERE.to_owned()))?;
     Ok(CorrectResponse { success: true, message: "corrected; correct_undo takes it back", memory })
 }
 
 async fn undo(context: Arc<ToolContext>, caller: Caller, asked: UndoArgs) -> Result<UndoResponse, ToolError> {
     let id = own_memory(&context, &caller, &asked.id).await?;
-    let undone = context.runtime.undo_node(id).await?;
+    let undone = context.runtime.changes().undo_node(id).await?;
     let undone =
         undone.ok_or_else(|| ToolError::Refused("this memory has no change to take back".to_owned()))?;
     Ok(UndoResponse { success: true, undone: undone.kind, memory: undone.node, restored: undone.restored })

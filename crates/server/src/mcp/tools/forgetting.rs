@@ -83,7 +83,7 @@ impl ForgetArgs {
 
 async fn preview(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
     let request = pointed.into_request(caller)?;
-    let receipt = context.runtime.erase_dry_run(request).await?;
+    let receipt = context.runtime.changes().erase_dry_run(request).await?;
     let until = receipt.created_at.checked_add(CONFIRM_WITHIN).ok();
     let mut answer = json!(ErasureReceiptBody::from(receipt));
     answer["success"] = json!(true);
@@ -94,7 +94,7 @@ async fn preview(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs)
 
 async fn forget(context: Arc<ToolContext>, caller: Caller, pointed: ForgetArgs) -> Result<Value, ToolError> {
     let request = pointed.into_request(caller)?;
-    let receipt = context.runtime.erase(request).await?;
+    let receipt = context.runtime.changes().erase(request).await?;
     let mut answer = json!(ErasureReceiptBody::from(receipt));
     answer["success"] = json!(true);
     answer["dry_run"] = json!(false);

@@ -72,7 +72,7 @@ async fn recall(
     question: RecallArgs,
 ) -> Result<RecallOutput, ToolError> {
     capture::check(&question.text).map_err(|error| ToolError::Invalid(format!("text: {error}")))?;
-    let remembered = context.runtime.remembered(caller.scope, question.text, None).await?;
+    let remembered = context.runtime.recall().for_text(caller.scope, question.text, None).await?;
     let (recalled, blocks) = (remembered.recalled, remembered.core_blocks);
     let documents = remembered.documents.related;
     let mut candidates = recalled.candidates;
@@ -131,7 +131,7 @@ async fn remember(
         Speaker::Persona => Role::Persona,
     };
     capture::check(&said.text).map_err(|error| ToolError::Invalid(format!("text: {error}")))?;
-    let captured = context.runtime.remember(caller.scope, CHANNEL, role, said.text).await;
+    let captured = context.runtime.messages().remember(caller.scope, CHANNEL, role, said.text).await;
     let message = captured.map_err(|error| match error {
         CaptureError::Store(error) => ToolError::from(error),
         other => ToolError::Invalid(format!("text: {other}")),

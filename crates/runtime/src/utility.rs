@@ -4,7 +4,7 @@ use memory::identifiers::TurnId;
 use memory::ledger::TokenUsage;
 use memory::ports::MindError;
 
-use crate::runtime::Runtime;
+use crate::core::RuntimeCore;
 
 /// The answer to a prompt that the persona knows nothing of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl UtilityError {
     }
 }
 
-impl Runtime {
+impl RuntimeCore {
     /// Answers a prompt without memory and without the persona. Only what it cost is stored, under `id`.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Runtime {
         if self.mind().is_offline() {
             return Err(UtilityError::NoModel);
         }
-        if !self.runtime().may_spend().await {
+        if !self.may_spend().await {
             return Err(UtilityError::SpendingCap);
         }
         let (text, usage) = self.mind().answer_utility(prompt, id).await?;

@@ -1,15 +1,28 @@
 //! Stores messages: those of turns, and those of other conversations that get no reply here.
 
+use std::sync::Arc;
+
 use memory::Scope;
 use memory::capture::{CaptureError, MessageInput, Recorder};
 use memory::ledger::ReplyReceipt;
 use memory::messages::{Message, Role};
 use memory::ports::CapturedMessage;
 
+use crate::changes::Changes;
+use crate::core::RuntimeCore;
 use crate::events::server_event::ServerEvent;
-use crate::runtime::{Runtime, RuntimeInner};
 
-impl Runtime {
+/// Stores messages, and publishes the sessions that they begin or end.
+pub struct Messages {
+    core: Arc<RuntimeCore>,
+    changes: Arc<Changes>,
+}
+
+impl Messages {
+    pub(crate) fn new(core: Arc<RuntimeCore>, changes: Arc<Changes>) -> Arc<Self> {
+        Arc::new(Self { core, changes })
+    }
+
     /// Keeps a line verbatim, in the channel's session; returns when it is durable. It becomes memory when the talk
     /// ends.
     pub async fn remember(
@@ -30,11 +43,9 @@ impl Runtime {
             external_ref: None,
             channel_write: None,
         };
-        Ok(self.runtime().record(line, None).await?.message)
+        Ok(self.record(line, None).await?.message)
     }
-}
 
-impl RuntimeInner {
     /// Makes a line durable and tells of the sessions that it began or ended.
     pub(crate) async fn record(
         &self,
@@ -42,8 +53,8 @@ impl RuntimeInner {
         receipt: Option<ReplyReceipt>,
     ) -> Result<CapturedMessage, CaptureError> {
         let scope = line.scope.clone();
-        self.ensure_known(&scope).await?;
-        let zone = self.zone_of(&scope.user).await?;
+        self.core.ensure_known(&scope).await?;
+        let zone = self.core.zone_of(&scope.user).await?;
         let captured = self.recorder().capture(line, &zone, receipt).await?;
         self.publish_captured(&scope, &captured).await;
         Ok(captured)
@@ -51,16 +62,16 @@ impl RuntimeInner {
 
     pub(crate) fn recorder(&self) -> Recorder<'_> {
         Recorder {
-            store: self.store(),
-            clock: self.clock(),
-            ids: self.ids(),
-            policy: self.settings().session,
+            store: self.core.store(),
+            clock: self.core.clock(),
+            ids: self.core.ids(),
+            policy: self.core.settings().session,
         }
     }
 
     /// Shows a message that the persona sent without being asked.
     pub(crate) fn publish_unasked(&self, message: &Message) {
-        self.publish(
+        self.core.publish(
             &message.scope,
             ServerEvent::Done {
                 message_id: message.id,
@@ -76,7 +87,7 @@ impl RuntimeInner {
     /// Tells of the sessions that a captured message began or ended, and wakes who works with what was written.
     pub(crate) async fn publish_captured(&self, scope: &Scope, captured: &CapturedMessage) {
         if let Some(session) = &captured.opened {
-            self.publish(
+            self.core.publish(
                 scope,
                 ServerEvent::SessionBoundary {
                     channel_id: session.channel_id.clone(),
@@ -88,11 +99,11 @@ impl RuntimeInner {
             );
         }
         if !captured.ended.is_empty() {
-            self.session_ended.notify_one();
+            self.core.session_ended.notify_one();
         }
         if let Some(withdrawn) = &captured.replaced {
-            self.publish_withdrawn(&captured.message, withdrawn).await;
+            self.changes.publish_withdrawn(&captured.message, withdrawn).await;
         }
-        self.written.notify_one();
+        self.core.written.notify_one();
     }
 }

@@ -7,13 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use memory::UserId;
 use memory::ports::{ChannelWrite, ReceivedPosition, StoreError};
-
-use crate::runtime::{Runtime, RuntimeInner};
-use crate::turns::inbox::{AcceptError, AcceptedMessage, IncomingMessage};
-use crate::turns::turn_event::TurnEvent;
-use crate::voice::files::VoiceNote;
-use crate::voice::notes::FetchError;
-use tokio::sync::mpsc;
+use serde::{Deserialize, Serialize};
 
 /// State of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +34,26 @@ pub struct LinkCode {
     /// The text that the account has to send.
     pub code: String,
     pub expires_at: Timestamp,
+}
+
+/// A voice message that is still on its platform.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VoiceNote {
+    /// The channel that fetches it.
+    pub channel_id: String,
+    /// The platform's id of the recording.
+    pub recording: String,
+}
+
+/// Why a recording was not fetched. The messages are for people and hold no secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// A later try may succeed.
+    #[error("{0}")]
+    Passing(String),
+    /// It will not be had.
+    #[error("{0}")]
+    Permanent(String),
 }
 
 /// The channels beyond this program.
@@ -101,61 +115,36 @@ pub struct ChannelReceipt {
     pub recording: Option<String>,
 }
 
-/// Delivery of a message, for the inbox.
-pub(crate) struct Arrival {
-    pub(crate) channel_write: ChannelWrite,
-    /// The recording to transcribe before the reply.
-    pub(crate) voice_note: Option<VoiceNote>,
-}
+/// The channels beyond this program, where there are any.
+#[derive(Clone)]
+pub(crate) struct Outbound(Option<Arc<dyn OutboundChannels>>);
 
-impl Runtime {
-    /// The channels beyond this program.
-    pub fn channels(&self) -> Option<&Arc<dyn OutboundChannels>> {
-        self.runtime.channels.as_ref()
+impl Outbound {
+    pub(crate) fn new(channels: Option<Arc<dyn OutboundChannels>>) -> Self {
+        Self(channels)
     }
 
-    /// Like [`Runtime::accept_and_subscribe`] for a message of a channel beyond this program: it and the channel's new
-    /// position are written in one transaction.
-    ///
-    /// # Errors
-    /// [`AcceptError`]; nothing was written.
-    pub async fn accept_from_channel(
-        &self,
-        channel_id: &str,
-        scope: memory::Scope,
-        content: String,
-        external: &ExternalMessage,
-        receipt: ChannelReceipt,
-    ) -> Result<(AcceptedMessage, mpsc::UnboundedReceiver<TurnEvent>), AcceptError> {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let reached_in = receipt.is_direct.then(|| external.conversation.clone());
-        let channel_write = ChannelWrite::Received { reached_in, position: receipt.position };
-        let recording = receipt.recording.filter(|_| self.runtime.listening_voice().is_some());
-        let voice_note =
-            recording.map(|recording| VoiceNote { channel_id: channel_id.to_owned(), recording });
-        let incoming = IncomingMessage {
-            scope,
-            channel_id: channel_id.to_owned(),
-            content,
-            external_ref: Some(external.to_string()),
-        };
-        let arrival = Arrival { channel_write, voice_note };
-        let accepted = self.runtime.accept(incoming, Some(arrival), Some(sender)).await?;
-        Ok((accepted, receiver))
+    pub(crate) fn channels(&self) -> Option<&Arc<dyn OutboundChannels>> {
+        self.0.as_ref()
     }
-}
 
-impl RuntimeInner {
+    /// True if a message on this channel has to be delivered by it.
+    pub(crate) fn is_outbound(&self, channel_id: &str) -> bool {
+        self.0.as_ref().is_some_and(|channels| channels.is_outbound(channel_id))
+    }
+
     /// The outbox write for a reply, with the platform's id of the message that it answers.
     pub(crate) fn delivery_of(&self, channel_id: &str, in_reply_to: Option<&str>) -> Option<ChannelWrite> {
-        self.channels.as_ref().filter(|channels| channels.is_outbound(channel_id))?;
+        if !self.is_outbound(channel_id) {
+            return None;
+        }
         let external = ExternalMessage::parse(in_reply_to?)?;
         Some(ChannelWrite::Deliver { conversation: external.conversation })
     }
 
     /// Tells the channel that a message waits for it.
-    pub(crate) fn wake_channel(&self, channel_id: &str) {
-        if let Some(channels) = self.channels.as_ref() {
+    pub(crate) fn wake(&self, channel_id: &str) {
+        if let Some(channels) = &self.0 {
             channels.wake(channel_id);
         }
     }

@@ -9,7 +9,7 @@ use memory::messages::Message;
 use memory::ports::StoreError;
 use memory::recall::{is_fresh_correction, mask_silenced};
 
-use crate::runtime::RuntimeInner;
+use crate::recall::Recall;
 
 /// Corrections of one scope that are remembered.
 const CORRECTIONS_MAX: usize = 10;
@@ -37,7 +37,7 @@ impl SaidCorrections {
     }
 }
 
-impl RuntimeInner {
+impl Recall {
     /// The messages, behind earlier ones in which the user has corrected something lately, the oldest first. Notes those that do so
     /// for later.
     pub(crate) async fn with_corrections(
@@ -47,14 +47,14 @@ impl RuntimeInner {
         now: Timestamp,
     ) -> Result<Vec<Message>, StoreError> {
         // Who asks may ask as of another moment; what is noted depends on the present.
-        let present = self.clock().now();
+        let present = self.core.clock().now();
         let in_these = |messages: &[Message]| -> Vec<i64> {
             let corrections = messages.iter().filter(|message| is_fresh_correction(message, present));
             corrections.map(|message| message.seq).collect()
         };
         let known = match self.said_corrections.of(scope) {
             Some(known) => known,
-            None => in_these(&self.store().messages_before(scope, None, LOOKED_THROUGH).await?),
+            None => in_these(&self.core.store().messages_before(scope, None, LOOKED_THROUGH).await?),
         };
         let mut seqs: Vec<i64> = known.iter().copied().chain(in_these(&shown)).collect();
         seqs.sort_unstable();
@@ -63,9 +63,9 @@ impl RuntimeInner {
         let earlier: Vec<i64> =
             seqs.iter().copied().filter(|seq| !shown.iter().any(|message| message.seq == *seq)).collect();
         if !earlier.is_empty() {
-            let found = self.store().messages_numbered(scope, &earlier).await?;
+            let found = self.core.store().messages_numbered(scope, &earlier).await?;
             let found = found.into_iter().map(|found| found.message).collect();
-            said.extend(mask_silenced(self.store(), scope, found).await?);
+            said.extend(mask_silenced(self.core.store(), scope, found).await?);
             let is_kept = |seq: &i64| {
                 said.iter().any(|message| message.seq == *seq && is_fresh_correction(message, present))
             };

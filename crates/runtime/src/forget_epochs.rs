@@ -1,0 +1,81 @@
+//! Forgetting while turns and background work run: work in progress must not bring the text back.
+//!
+//! A reply or a vector that was begun before an act of forgetting may hold what was forgotten. Each act counts for its
+//! memory; whoever began earlier finds another count and does not commit. Both sides look under one lock, so nothing
+//! slips between the look and the commit. Extractions are stopped by the store itself, which takes their claim away.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use memory::forget::Confirmations;
+use memory::{PersonaId, Scope};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Counts acts of forgetting, so that work begun before one is not committed after it.
+#[derive(Default)]
+pub(crate) struct ForgetEpochs {
+    /// Held by whoever forgets, and shared by whoever commits what was begun before.
+    lock: RwLock<()>,
+    counts: Mutex<EpochCounts>,
+    /// Previews of erasures that wait to be confirmed.
+    pub(crate) confirmations: Confirmations,
+}
+
+#[derive(Default)]
+struct EpochCounts {
+    by_scope: HashMap<Scope, u64>,
+    by_persona: HashMap<PersonaId, u64>,
+    all: u64,
+}
+
+/// Number of acts of forgetting at the start of some work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ForgetEpoch(u64);
+
+impl ForgetEpochs {
+    /// Acts of forgetting in this memory until now.
+    pub(crate) fn of(&self, scope: &Scope) -> ForgetEpoch {
+        let counted = self.counted();
+        let of_scope = counted.by_scope.get(scope).copied().unwrap_or_default();
+        ForgetEpoch(of_scope + counted.by_persona.get(&scope.persona).copied().unwrap_or_default())
+    }
+
+    /// Acts of forgetting in all memories until now.
+    pub(crate) fn of_all(&self) -> ForgetEpoch {
+        ForgetEpoch(self.counted().all)
+    }
+
+    /// While this is held, nothing is forgotten.
+    pub(crate) async fn block_forgetting(&self) -> RwLockReadGuard<'_, ()> {
+        self.lock.read().await
+    }
+
+    /// While this is held, nobody else forgets, and nothing that was begun before is committed.
+    pub(crate) async fn begin_forgetting(&self) -> RwLockWriteGuard<'_, ()> {
+        self.lock.write().await
+    }
+
+    /// Does work that gives stored texts other words: a vector that was begun before it must not be kept.
+    pub(crate) async fn run_exclusive<T>(&self, work: impl Future<Output = T>) -> T {
+        let _alone = self.lock.write().await;
+        let done = work.await;
+        self.counted().all += 1;
+        done
+    }
+
+    pub(crate) fn count(&self, scope: &Scope) {
+        let mut counted = self.counted();
+        *counted.by_scope.entry(scope.clone()).or_default() += 1;
+        counted.all += 1;
+    }
+
+    pub(crate) fn count_persona(&self, persona: &PersonaId) {
+        let mut counted = self.counted();
+        *counted.by_persona.entry(persona.clone()).or_default() += 1;
+        counted.all += 1;
+    }
+
+    fn counted(&self) -> MutexGuard<'_, EpochCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

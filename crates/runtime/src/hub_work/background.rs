@@ -1,0 +1,47 @@
+//! The worker of the hub: writes the diary and its roll-ups, and what else the hub has to do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hub::{Hub, HubWork, WorkingHours};
+
+use crate::core::RuntimeCore;
+use crate::worker::{Cause, Next, Worker};
+
+/// Lets the hub work. What is under way when the program stops is done again at the next start.
+pub(crate) struct HubWorker {
+    core: Arc<RuntimeCore>,
+    hub: Hub,
+    hours: WorkingHours,
+    work: Option<HubWork>,
+}
+
+impl HubWorker {
+    pub(crate) fn new(core: Arc<RuntimeCore>, (hub, hours): (Hub, WorkingHours)) -> Self {
+        Self { core, hub, hours, work: None }
+    }
+
+    async fn work(&mut self) -> Duration {
+        let work = match self.work.take() {
+            Some(work) => work,
+            None => self.hub.background_work(self.hours).await,
+        };
+        self.work.insert(work).run_once().await
+    }
+}
+
+impl Worker for HubWorker {
+    const NAME: &str = "hub";
+
+    async fn run_once(&mut self, _: Cause) -> Next {
+        let core = self.core.clone();
+        tokio::select! {
+            pause = self.work() => Next::Within(pause),
+            () = core.stopping.cancelled() => Next::WhenWoken,
+        }
+    }
+
+    async fn woken(&self) {
+        self.hub.background_work_waits().await;
+    }
+}

@@ -1,0 +1,29 @@
+//! A user's wish for a day without proactive messages.
+
+use jiff::{SignedDuration, Timestamp};
+use memory::UserId;
+use memory::ports::StoreError;
+
+use crate::core::RuntimeCore;
+
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// Until when the user wants no messages that were not asked for; none if that is over.
+pub(crate) async fn muted_until(core: &RuntimeCore, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
+    let until = core.proactive().muted_until(user).await?;
+    Ok(until.filter(|until| core.clock().now() < *until))
+}
+
+/// Keeps quiet towards a user who has asked for it with a message. The message is stored already.
+pub(crate) async fn mute_for_a_day(core: &RuntimeCore, user: &UserId) {
+    let until = core.clock().now().checked_add(DAY).unwrap_or(Timestamp::MAX);
+    if let Err(error) = core.proactive().mute(user, Some(until)).await {
+        tracing::error!("the user's wish for quiet could not be kept: {error}");
+    }
+}
+
+/// True if the message asks for a day without proactive messages.
+pub(crate) fn is_wish_for_quiet(content: &str) -> bool {
+    let (command, bot) = content.trim().split_once('@').unwrap_or((content.trim(), ""));
+    command.eq_ignore_ascii_case("/quiet") && !bot.contains(char::is_whitespace)
+}

@@ -1,0 +1,126 @@
+//! Turns that a stop, an outage or a defect left without a reply: they are answered later, or marked as failed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use memory::Scope;
+use memory::identifiers::TurnId;
+use memory::messages::{Turn, TurnStatus};
+use memory::ports::StoreError;
+
+use crate::events::server_event::ServerEvent;
+use crate::turns::Turns;
+
+/// Pause after storage failed to update a turn.
+const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
+
+/// Pause before a turn that the database interrupted is resumed. A restart or a failover takes seconds.
+const REST_AFTER_OUTAGE: Duration = Duration::from_secs(5);
+
+/// Age of a pending turn from which it counts as orphaned if no conversation knows it. A capture takes seconds, even if the database
+/// goes away meanwhile.
+const ORPHAN_AGE: Duration = Duration::from_secs(120);
+
+impl Turns {
+    /// Answers what a crash left unanswered, unless it is so old that a reply would come out of nowhere.
+    pub(crate) async fn recover_turns(self: &Arc<Self>) -> Result<(), StoreError> {
+        let pending = self.core.store().pending_turns().await?;
+        let unheard = self.hear_unfinished(pending).await?;
+        for turn in unheard.ready {
+            self.recover_turn(turn).await?;
+        }
+        // Nobody waits for an answer to the others; their words are kept all the same.
+        self.hear_before(None, unheard.other_notes);
+        Ok(())
+    }
+
+    /// Answers pending turns that no conversation knows, such as one whose capture was confirmed to nobody.
+    pub(crate) async fn recover_orphaned_turns(self: &Arc<Self>) -> Result<(), StoreError> {
+        let pending = self.core.store().pending_turns().await?;
+        let now = self.core.clock().now();
+        let is_old = |turn: &Turn| now.duration_since(turn.last_message_at).unsigned_abs() >= ORPHAN_AGE;
+        let is_orphaned = |turn: &Turn| is_old(turn) && !self.conversations.is_active(&turn.scope);
+        let mut orphaned = Vec::new();
+        for turn in pending.into_iter().filter(is_orphaned) {
+            // Its conversation may have ended it since the list was read.
+            let turn = self.core.store().turn(turn.id).await?;
+            orphaned.extend(turn.filter(|turn| turn.status == TurnStatus::Pending));
+        }
+        // Other notes may belong to messages that are only now captured.
+        for turn in self.hear_unfinished(orphaned).await?.ready {
+            self.recover_turn(turn).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn recover_turn(self: &Arc<Self>, turn: Turn) -> Result<(), StoreError> {
+        if self.is_fresh(turn.last_message_at) {
+            self.resume(turn.scope, turn.channel_id, turn.id);
+            return Ok(());
+        }
+        let reason = "EchoVessel was away when this was sent; retry to get a reply";
+        self.core.store().fail_turn(turn.id, reason).await?;
+        let messages = self.core.store().turn_messages(turn.id).await?;
+        self.core.publish(
+            &turn.scope,
+            ServerEvent::TurnFailed {
+                turn_id: turn.id,
+                channel_id: turn.channel_id,
+                reason: reason.to_owned(),
+                retryable: true,
+                user_message_ids: messages.into_iter().map(|message| message.id).collect(),
+            },
+        );
+        Ok(())
+    }
+
+    /// True if a stored turn may be resumed after a crash, or is too old to be answered without being asked.
+    fn is_fresh(&self, last_message_at: Timestamp) -> bool {
+        let age = self.core.clock().now().duration_since(last_message_at);
+        age.is_negative() || age.unsigned_abs() <= self.core.settings().answer_within
+    }
+
+    /// Resumes a turn that ended because the database was away, as soon as the database answers. The turn is still pending.
+    pub(crate) fn resume_after_outage(self: &Arc<Self>, scope: &Scope, turn: TurnId) {
+        let turns = self.clone();
+        let held = self.conversations.hold_turn(scope);
+        self.core.tasks.spawn(async move {
+            let _held = held;
+            loop {
+                tokio::select! {
+                    () = turns.core.clock().sleep(REST_AFTER_OUTAGE) => {}
+                    () = turns.core.stopping.cancelled() => return,
+                }
+                let Ok(turn) = turns.core.store().turn(turn).await else { continue };
+                let Some(turn) = turn.filter(|turn| turn.status == TurnStatus::Pending) else { return };
+                match turns.recover_turn(turn).await {
+                    Ok(()) => return,
+                    Err(error) => tracing::warn!("a turn that the database interrupted still waits: {error}"),
+                }
+            }
+        });
+    }
+
+    /// Marks the turn as failed. While storage refuses, the turn stays pending, and its session open; so it is tried again
+    /// until it is done or the program stops. Then the next start takes the turn up.
+    pub(crate) async fn mark_failed(self: &Arc<Self>, scope: &Scope, turn: TurnId, reason: String) {
+        let Err(error) = self.core.store().fail_turn(turn, &reason).await else { return };
+        tracing::error!(%turn, "the failed turn could not be marked yet: {error}");
+        let turns = self.clone();
+        // Its sender was told that it failed: it is not answered as an orphan meanwhile.
+        let held = self.conversations.hold_turn(scope);
+        self.core.tasks.spawn(async move {
+            let _held = held;
+            loop {
+                tokio::select! {
+                    () = turns.core.clock().sleep(REST_AFTER_FAILURE) => {}
+                    () = turns.core.stopping.cancelled() => return,
+                }
+                if turns.core.store().fail_turn(turn, &reason).await.is_ok() {
+                    return;
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,81 @@
+//! A person asks for a reply again, replaces one, or stops one.
+
+use std::sync::Arc;
+
+use memory::Scope;
+use memory::identifiers::TurnId;
+use memory::messages::{Turn, TurnStatus};
+use memory::ports::StoreError;
+
+use crate::turns::Turns;
+
+/// Why a reply can't be replaced. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RegenerateError {
+    /// Nothing was said yet, or there is no such turn.
+    #[error("there is no such reply")]
+    Unknown,
+    /// The talk has gone on.
+    #[error("only the last reply can be replaced; nothing was changed")]
+    NotTheLast,
+    /// It is being said.
+    #[error("this turn is being answered; stop it first, or wait")]
+    BeingAnswered,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Turns {
+    /// Asks again for the reply of a failed turn. None if there is no such failed turn.
+    pub async fn retry(self: &Arc<Self>, id: TurnId) -> Result<Option<Turn>, StoreError> {
+        let reopened = self.core.store().reopen_turn(id).await?;
+        if let Some(turn) = &reopened {
+            self.resume(turn.scope.clone(), turn.channel_id.clone(), turn.id);
+        }
+        Ok(reopened)
+    }
+
+    /// Has the last reply of the scope said again: that of the turn, or of the turn of the message, or the last one. The
+    /// earlier reply stays until the new one is there. A turn without a reply is asked again.
+    pub async fn regenerate(
+        self: &Arc<Self>,
+        scope: &Scope,
+        turn: Option<TurnId>,
+    ) -> Result<Turn, RegenerateError> {
+        let store = self.core.store();
+        let newest = store.messages_before(scope, None, 1).await?.pop().ok_or(RegenerateError::Unknown)?;
+        let last = newest.turn_id;
+        let id = turn.or(last).ok_or(RegenerateError::Unknown)?;
+        let known = store.turn(id).await?.filter(|turn| turn.scope == *scope);
+        let known = known.ok_or(RegenerateError::Unknown)?;
+        if last != Some(id) {
+            return Err(RegenerateError::NotTheLast);
+        }
+        let again = match known.status {
+            TurnStatus::Answered => store.reopen_answered_turn(id).await?,
+            TurnStatus::Failed => store.reopen_turn(id).await?,
+            TurnStatus::Pending => None,
+        };
+        let again = again.ok_or(RegenerateError::BeingAnswered)?;
+        self.resume(again.scope.clone(), again.channel_id.clone(), again.id);
+        Ok(again)
+    }
+
+    /// Stops a turn: what was said so far is kept, marked incomplete; one that has said nothing fails and can be asked
+    /// again. Says whether it was being answered.
+    pub async fn stop(&self, id: TurnId) -> Result<bool, StoreError> {
+        let is_pending = async || {
+            let turn = self.core.store().turn(id).await?;
+            Ok::<_, StoreError>(turn.is_some_and(|turn| turn.status == TurnStatus::Pending))
+        };
+        if !is_pending().await? {
+            return Ok(false);
+        }
+        self.stop_of(id).cancel();
+        if !is_pending().await? {
+            // It ended by itself meanwhile; a later turn of this id must not be stopped for it.
+            self.forget_stop_of(id);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,159 @@
+//! Voice messages of channels: transcribed before their turn is answered.
+//!
+//! A recording stays with its platform. Where to fetch it is written down before the message is, so that a crash between the two
+//! loses no words: the next start listens again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use memory::capture::CaptureError;
+use memory::identifiers::MessageId;
+use memory::messages::{Message, Turn};
+use memory::ports::{Backoff, StoreError};
+use voice::VoiceError;
+
+use crate::channels::{FetchError, VoiceNote};
+use crate::turns::Turns;
+use crate::voice::speech::{SpeechError, Transcript};
+
+/// The text of a voice message until it is transcribed.
+pub const VOICE_MESSAGE: &str = "[voice message]";
+/// The same where it was listened to in vain.
+const NOT_UNDERSTOOD: &str = "[voice message, not understood]";
+/// Number of times a recording is tried to be understood.
+const ATTEMPTS: u32 = 4;
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(30) };
+
+/// Result of looking for the voice messages of pending turns.
+pub(crate) struct UnheardNotes {
+    /// Turns without a voice message that waits.
+    pub(crate) ready: Vec<Turn>,
+    /// Voice messages of no such turn.
+    pub(crate) other_notes: Vec<(MessageId, VoiceNote)>,
+}
+
+/// The program stops before a recording was understood; the next start goes on.
+pub(crate) struct Interrupted;
+
+impl Turns {
+    /// Puts the words of a voice message in the place of its name.
+    async fn write_transcript(&self, id: MessageId, heard: Option<&Transcript>) -> Result<(), SpeechError> {
+        let Some(message) = self.core.store().message(id).await? else { return Ok(()) };
+        // A person may have replaced the text meanwhile; that text stays.
+        if !message.content.contains(VOICE_MESSAGE) {
+            return Ok(());
+        }
+        let words = heard.map_or(NOT_UNDERSTOOD, |heard| heard.text.as_str());
+        let content = message.content.replacen(VOICE_MESSAGE, words, 1);
+        self.changes.edit_message(id, &content).await.map_err(|error| match error {
+            CaptureError::Store(error) => SpeechError::Store(error),
+            error => SpeechError::Refused(error.to_string()),
+        })?;
+        if let Some(recording) = heard.and_then(|heard| heard.recording_id.as_ref()) {
+            self.voice.attach_recording(recording, id).await?;
+        }
+        Ok(())
+    }
+
+    /// Understands a voice message and puts its words into the message. What is not understood is named so.
+    pub(crate) async fn hear(self: &Arc<Self>, id: MessageId, note: &VoiceNote) -> Result<(), Interrupted> {
+        let heard = tokio::select! {
+            heard = self.transcript_of(note) => heard,
+            () = self.core.stopping.cancelled() => return Err(Interrupted),
+        };
+        let heard = heard.inspect_err(|reason| {
+            tracing::warn!(message = %id, channel = note.channel_id, "a voice message was not understood: {reason}");
+        });
+        let heard = heard.ok();
+        // Storage that refuses now may take the words later: they are not heard a second time.
+        while let Err(error) = self.write_transcript(id, heard.as_ref()).await {
+            tracing::error!(message = %id, "the words of a voice message were not written: {error}");
+            if !matches!(error, SpeechError::Store(_)) {
+                break;
+            }
+            tokio::select! {
+                () = self.core.clock().sleep(BACKOFF.longest) => {}
+                () = self.core.stopping.cancelled() => return Err(Interrupted),
+            }
+        }
+        if let Ok(speech) = self.voice.speech()
+            && let Err(error) = speech.files.forget_note(id).await
+        {
+            tracing::warn!(message = %id, "a voice message that was heard is heard again at the next start: {error}");
+        }
+        Ok(())
+    }
+
+    async fn transcript_of(&self, note: &VoiceNote) -> Result<Transcript, String> {
+        let channels = self.outbound.channels().ok_or("its channel is off")?;
+        let speech = self.voice.speech().map_err(|error| error.to_string())?;
+        let _place = speech.hearing.acquire().await.map_err(|error| error.to_string())?;
+        for attempt in 0.. {
+            let heard = match channels.fetch_recording(note).await {
+                Ok(recording) => self
+                    .voice
+                    .transcribe(recording)
+                    .await
+                    .map_err(|error| (is_passing(&error), error.to_string())),
+                Err(error) => Err((matches!(error, FetchError::Passing(_)), error.to_string())),
+            };
+            match heard {
+                Ok(heard) if heard.text.trim().is_empty() => return Err("it has no words".to_owned()),
+                Ok(heard) => return Ok(heard),
+                Err((true, _)) if attempt + 1 < ATTEMPTS => {
+                    self.core.clock().sleep(BACKOFF.wait_after(attempt)).await;
+                }
+                Err((_, reason)) => return Err(reason),
+            }
+        }
+        Err("it was tried too often".to_owned())
+    }
+
+    /// Listens to the voice messages of pending turns that nobody hears, then resumes those turns.
+    pub(crate) async fn hear_unfinished(
+        self: &Arc<Self>,
+        turns: Vec<Turn>,
+    ) -> Result<UnheardNotes, StoreError> {
+        let Ok(speech) = self.voice.speech() else {
+            return Ok(UnheardNotes { ready: turns, other_notes: Vec::new() });
+        };
+        let notes = speech.files.notes().await;
+        let mut notes =
+            notes.map_err(|error| StoreError::Failed(format!("voice messages can't be read: {error}")))?;
+        let mut ready = Vec::new();
+        for turn in turns {
+            let mut of_turn: Vec<(MessageId, VoiceNote)> = Vec::new();
+            if !notes.is_empty() {
+                let messages = self.core.store().turn_messages(turn.id).await?;
+                let known = |message: Message| notes.remove_entry(&message.id);
+                of_turn = messages.into_iter().filter_map(known).collect();
+            }
+            if of_turn.is_empty() { ready.push(turn) } else { self.hear_before(Some(turn), of_turn) }
+        }
+        Ok(UnheardNotes { ready, other_notes: notes.into_iter().collect() })
+    }
+
+    /// Listens to voice messages in the background, then resumes the turn that waited for them.
+    pub(crate) fn hear_before(self: &Arc<Self>, turn: Option<Turn>, notes: Vec<(MessageId, VoiceNote)>) {
+        let turns = self.clone();
+        let held = turn.as_ref().map(|turn| self.conversations.hold_turn(&turn.scope));
+        self.core.tasks.spawn(async move {
+            for (id, note) in notes {
+                if let Err(Interrupted) = turns.hear(id, &note).await {
+                    return;
+                }
+            }
+            if let Some(turn) = turn
+                && let Err(error) = turns.recover_turn(turn).await
+            {
+                tracing::error!("a turn waits to be recovered: {error}");
+            }
+            drop(held);
+        });
+    }
+}
+
+fn is_passing(error: &SpeechError) -> bool {
+    use VoiceError::{Passing, Quota, TimedOut};
+    matches!(error, SpeechError::Provider(Passing(_) | Quota(_) | TimedOut(..)) | SpeechError::Storage(_))
+}
