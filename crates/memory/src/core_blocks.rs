@@ -43,6 +43,17 @@ pub struct CoreBlocks {
     pub style: String,
 }
 
+impl CoreBlocks {
+    /// The text of one block.
+    pub fn block(&self, label: CoreBlockLabel) -> &str {
+        match label {
+            CoreBlockLabel::Persona => &self.persona,
+            CoreBlockLabel::User => &self.user,
+            CoreBlockLabel::Style => &self.style,
+        }
+    }
+}
+
 /// A core block that is too long to store.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(

@@ -12,6 +12,7 @@
 //! - [`recall`]: reads the memories of a prompt.
 //! - [`turns`]: [`turns::inbox`] stores each message before its sender is answered; [`turns::conversations`] groups a burst into one
 //!   turn, and holds what waits. [`turns::turn`] decides the order of a turn's steps, and no other file does.
+//! - [`personas`]: a person creates and edits personas.
 //! - [`imports`]: files of other programs.
 //! - [`sessions`]: ends quiet sessions and consolidates them.
 //! - [`proactive`]: lets the persona write by itself.
@@ -36,6 +37,7 @@ mod changes;
 mod messages;
 mod recall;
 mod turns;
+mod personas;
 mod imports;
 mod sessions;
 mod proactive;
@@ -61,6 +63,7 @@ pub use messages::Messages;
 pub use metrics::{GaugeGuard, Metrics};
 pub use mind::{PersonaDraft, PersonaDraftInput};
 pub use model::ReloadableModel;
+pub use personas::{PersonaCreation, PersonaEdits, Personas};
 pub use recall::Recall;
 pub use recall::recalled_memory::RecalledMemory;
 pub use runtime::{OptionalParts, Runtime};

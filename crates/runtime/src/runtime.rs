@@ -19,9 +19,10 @@ use crate::hub_work::background::HubWorker;
 use crate::hub_work::embodiment::{Embodiment, EmbodimentWorker, LAST_EXCHANGE};
 use crate::hub_work::relations::GraphWorker;
 use crate::hub_work::shared_self::SharedSelf;
-use crate::imports::{ImportParts, Imports};
+use crate::imports::{ImportParts, ImportServices, Imports};
 use crate::messages::Messages;
 use crate::metrics::Metrics;
+use crate::personas::Personas;
 use crate::proactive::{Proactive, ProactiveParts, ProactiveWorker};
 use crate::recall::Recall;
 use crate::sessions::Sessions;
@@ -71,6 +72,7 @@ struct Services {
     messages: Arc<Messages>,
     recall: Arc<Recall>,
     turns: Arc<Turns>,
+    personas: Arc<Personas>,
     imports: Arc<Imports>,
     sessions: Arc<Sessions>,
     embodiment: Arc<Embodiment>,
@@ -99,8 +101,14 @@ impl Runtime {
             outbound: outbound.clone(),
         };
         let turns = Turns::new(core.clone(), turn_parts);
-        let imports =
-            Imports::new(core.clone(), messages.clone(), changes.clone(), shared_self.clone(), imports);
+        let personas = Personas::new(core.clone(), shared_self.clone(), changes.clone());
+        let import_services = ImportServices {
+            messages: messages.clone(),
+            changes: changes.clone(),
+            personas: personas.clone(),
+            shared_self: shared_self.clone(),
+        };
+        let imports = Imports::new(core.clone(), import_services, imports);
         let sessions =
             Sessions::new(core.clone(), turns.clone(), changes.clone(), imports.clone(), shared_self.clone());
         let embodiment = Embodiment::new(core.clone(), shared_self.clone(), changes.clone());
@@ -114,6 +122,7 @@ impl Runtime {
             messages,
             recall,
             turns,
+            personas,
             imports,
             sessions,
             embodiment,
@@ -198,6 +207,11 @@ impl Runtime {
     /// Messages are spoken and recordings transcribed.
     pub fn voice(&self) -> &Voice {
         &self.services.voice
+    }
+
+    /// People create and edit personas.
+    pub fn personas(&self) -> &Personas {
+        &self.services.personas
     }
 
     /// Files of other programs.

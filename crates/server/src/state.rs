@@ -14,7 +14,6 @@ use runtime::{AccessCreated, Runtime, WireEvent};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::backups::Backups;
@@ -158,8 +157,6 @@ pub(crate) struct Shared {
     pub(crate) streams: OpenStreams,
     /// The hub's tools over HTTP.
     pub(crate) mcp: mcp::http::Service,
-    /// Held while core blocks are read and written, so that of two edits none is lost.
-    pub(crate) persona_edit: Mutex<()>,
 }
 
 impl Deref for App {
@@ -192,7 +189,6 @@ impl App {
             held_bytes: HeldBytes::default(),
             streams: OpenStreams::default(),
             mcp,
-            persona_edit: Mutex::default(),
         }))
     }
 

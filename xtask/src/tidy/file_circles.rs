@@ -7,7 +7,7 @@ use super::project::ProjectFile;
 use super::rust_source::lines_without_tests;
 
 /// Files in circles, by crate: circles that are still to be untied. The numbers only fall.
-const KNOWN: &[(&str, usize)] = &[("channels", 5), ("hub_client", 2), ("llm", 4), ("server", 25)];
+const KNOWN: &[(&str, usize)] = &[("channels", 5), ("hub_client", 2), ("llm", 4), ("server", 23)];
 
 /// A file's place among the modules of its crate: `["recall", "query"]`.
 type Module = Vec<String>;

@@ -142,6 +142,13 @@ pub enum ServerEvent {
         /// True if a person wants to hear the persona.
         voice_enabled: bool,
     },
+    /// Name, picture or voice of a persona were changed.
+    AppearanceChanged {
+        /// True if a person wants to hear the persona.
+        voice_enabled: bool,
+        has_avatar: bool,
+        display_name: String,
+    },
     Formed(ConsolidationEvent),
     /// A memory was corrected, pinned, or is current again.
     NodeUpdated {
@@ -259,6 +266,12 @@ impl ServerEvent {
                 "chat.settings.updated",
                 json!(SettingsUpdated::of_configuration(updated_fields, restart_required, voice_enabled)),
             ),
+            Self::AppearanceChanged { voice_enabled, has_avatar, display_name } => {
+                let (has_avatar, display_name) = (Some(has_avatar), Some(display_name));
+                let body =
+                    SettingsUpdated { voice_enabled, has_avatar, display_name, ..SettingsUpdated::default() };
+                ("chat.settings.updated", json!(body))
+            }
             Self::WorkPaused { reason, resumes_at } => {
                 ("work.failed", json!(WorkFailed::paused(reason, resumes_at)))
             }

@@ -93,7 +93,7 @@ impl Imports {
                 _ => "png",
             };
             let avatar = Avatar { extension: extension.to_owned(), image: picture.bytes };
-            self.core.store().put_avatar(&scope.persona, avatar, self.core.clock().now()).await?;
+            self.personas.put_avatar(scope, avatar).await?;
             saved.has_picture = true;
         }
         if let Some(greeting) = greeting {

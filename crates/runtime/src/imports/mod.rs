@@ -17,6 +17,7 @@ use crate::changes::Changes;
 use crate::core::RuntimeCore;
 use crate::hub_work::shared_self::SharedSelf;
 use crate::messages::Messages;
+use crate::personas::Personas;
 use registry::ImportRegistry;
 
 pub use character::SavedCharacter;
@@ -33,20 +34,29 @@ pub struct Imports {
     core: Arc<RuntimeCore>,
     messages: Arc<Messages>,
     changes: Arc<Changes>,
+    personas: Arc<Personas>,
     shared_self: Arc<SharedSelf>,
     /// `None` if this program keeps no imports.
     registry: Option<ImportRegistry>,
 }
 
+/// The services that an import needs.
+pub(crate) struct ImportServices {
+    pub(crate) messages: Arc<Messages>,
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) personas: Arc<Personas>,
+    pub(crate) shared_self: Arc<SharedSelf>,
+}
+
 impl Imports {
     pub(crate) fn new(
         core: Arc<RuntimeCore>,
-        messages: Arc<Messages>,
-        changes: Arc<Changes>,
-        shared_self: Arc<SharedSelf>,
+        services: ImportServices,
         parts: Option<ImportParts>,
     ) -> Arc<Self> {
-        Arc::new(Self { core, messages, changes, shared_self, registry: parts.map(ImportRegistry::new) })
+        let ImportServices { messages, changes, personas, shared_self } = services;
+        let registry = parts.map(ImportRegistry::new);
+        Arc::new(Self { core, messages, changes, personas, shared_self, registry })
     }
 
     fn registry(&self) -> Result<&ImportRegistry, ImportError> {

@@ -10,7 +10,6 @@ use memory::ports::{AVATAR_SIZE_MAX, Avatar};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::persona::publish_change;
 use crate::auth::Admin;
 use crate::extract::{ScopeParam, run_detached};
 use crate::problem::Problem;
@@ -45,12 +44,7 @@ pub(crate) async fn upload(
         .ok_or_else(|| Problem::bad_request("file: must be a png, jpg, webp or gif; nothing was saved"))?;
     let taken = AvatarUploaded { ok: true, size_bytes: image.len(), ext: extension.to_owned() };
     let avatar = Avatar { extension: extension.to_owned(), image: image.to_vec() };
-    run_detached(async move {
-        let persona = app.runtime().ensure_known(&scope).await?;
-        app.runtime().store().put_avatar(&scope.persona, avatar, app.now()).await?;
-        publish_change(&app, &scope, &persona.display_name).await
-    })
-    .await?;
+    run_detached(async move { Ok(app.runtime().personas().put_avatar(&scope, avatar).await?) }).await?;
     Ok(Json(taken))
 }
 
@@ -94,13 +88,7 @@ pub(crate) async fn remove(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
 ) -> Result<Json<DeletedResponse>, Problem> {
-    let gone = run_detached(async move {
-        let gone = app.runtime().store().remove_avatar(&scope.persona).await?;
-        let persona = app.runtime().ensure_known(&scope).await?;
-        publish_change(&app, &scope, &persona.display_name).await?;
-        Ok(gone)
-    })
-    .await?;
+    let gone = run_detached(async move { Ok(app.runtime().personas().remove_avatar(&scope).await?) }).await?;
     if gone { Ok(DeletedResponse::json()) } else { Err(none()) }
 }
 

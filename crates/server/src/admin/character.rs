@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::imports::yes;
-use super::persona::{Blocks, checked_block, checked_name, stored_block, write};
+use super::persona::{Blocks, checked_block, checked_name};
 use crate::auth::Admin;
 use crate::extract::{self, Id, ScopeParam, run_detached};
 use crate::problem::Problem;
@@ -80,7 +80,7 @@ pub(crate) async fn save(
     let checked = given.map(|(label, text)| Ok((label, checked_block(label, text)?)));
     let blocks = checked.collect::<Result<Blocks, Problem>>()?;
     let saved = run_detached(async move {
-        let _edit = app.persona_edit.lock().await;
+        let edits = app.runtime().personas().lock_edits().await;
         if !asked.create_user {
             app.runtime().imports().check_is_known(&scope).await?;
         }
@@ -95,13 +95,8 @@ pub(crate) async fn save(
             let detail = "this persona is already written: replace its texts, or choose another persona; nothing was saved";
             return Err(Problem::conflict(detail).with_code("already_onboarded"));
         }
-        write(&app, &scope, name, blocks, &principal.name).await?;
-        let saved = app.runtime().imports().save_character(id, &scope, asked.greeting).await?;
-        if saved.has_picture {
-            // Tells open pages of the new avatar.
-            write(&app, &scope, None, Blocks::new(), &principal.name).await?;
-        }
-        Ok(saved)
+        edits.write(&scope, name, blocks, &principal.name).await?;
+        Ok(app.runtime().imports().save_character(id, &scope, asked.greeting).await?)
     })
     .await?;
     Ok(Json(CharacterSaved {
@@ -115,7 +110,7 @@ pub(crate) async fn save(
 
 fn replaces_text(stored: &CoreBlocks, blocks: &Blocks) -> bool {
     blocks.iter().any(|(label, text)| {
-        let before = stored_block(stored, *label);
+        let before = stored.block(*label);
         !before.is_empty() && before != text
     })
 }

@@ -320,11 +320,7 @@ pub(crate) async fn reset(
         )));
     }
     let edited = persona.clone();
-    let counts = run_detached(async move {
-        let _one_edit_at_a_time = app.persona_edit.lock().await;
-        Ok(app.runtime().changes().reset_persona(&edited).await?)
-    })
-    .await?;
+    let counts = run_detached(async move { Ok(app.runtime().personas().reset(&edited).await?) }).await?;
     let counts = counts.ok_or_else(|| Problem::not_found("persona_id not found"))?;
     Ok(Json(ResetResponse { ok: true, persona_id: persona, erased: counts }))
 }

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::persona::publish_change;
 use crate::auth::Admin;
 use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
@@ -41,12 +40,7 @@ pub(crate) async fn edit(
         read(Some(&sent))?.into_iter().filter(|(fact, _)| sent.contains_key(fact.as_str())).collect();
     let written = run_detached({
         let (app, scope) = (app.clone(), scope.clone());
-        async move {
-            let persona = app.runtime().ensure_known(&scope).await?;
-            let known = app.runtime().store().write_facts(&scope.persona, changes).await?;
-            publish_change(&app, &scope, &persona.display_name).await?;
-            Ok(known)
-        }
+        async move { Ok(app.runtime().personas().write_facts(&scope, changes).await?) }
     })
     .await?;
     if !written {

@@ -123,7 +123,7 @@ pub(crate) async fn write(
     let hub = hub(&app)?;
     let outcome = run_detached(async move {
         // With the handlers that write core blocks by themselves.
-        let _edit = app.persona_edit.lock().await;
+        let _edit = app.runtime().personas().lock_edits().await;
         Ok(hub.document_write(&person(&hub, scope), &name, EDITOR, &edit).await?)
     });
     edit_response(outcome.await?)
@@ -175,7 +175,7 @@ pub(crate) async fn restore(
     let hub = hub(&app)?;
     let version = version.and_then(|version| version.parse().ok()).ok_or_else(no_such_version)?;
     let outcome = run_detached(async move {
-        let _edit = app.persona_edit.lock().await;
+        let _edit = app.runtime().personas().lock_edits().await;
         Ok(hub.document_restore(&person(&hub, scope), &name, EDITOR, version).await?)
     });
     edit_response(outcome.await?)

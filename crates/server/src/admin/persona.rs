@@ -8,10 +8,9 @@ use memory::mood::Mood;
 use memory::ports::FirstPersona;
 use memory::recall::{Corrected, FormerValue};
 use memory::{PersonaId, Scope};
-use runtime::{SettingsUpdated, WireEvent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::facts;
 use crate::auth::Admin;
@@ -96,8 +95,8 @@ pub(crate) async fn edit(
     let blocks = [(CoreBlockLabel::Persona, edit.persona_block), (CoreBlockLabel::User, edit.user_block)];
     let blocks = given_blocks(blocks)?;
     run_detached(async move {
-        let _edit = app.persona_edit.lock().await;
-        write(&app, &scope, name, blocks, &editor.name).await
+        let edits = app.runtime().personas().lock_edits().await;
+        Ok(edits.write(&scope, name, blocks, &editor.name).await?)
     })
     .await?;
     Ok(OkResponse::json())
@@ -140,15 +139,12 @@ pub(crate) async fn onboard(
     };
     let persona_id = scope.persona.clone();
     run_detached(async move {
-        let _edit = app.persona_edit.lock().await;
-        app.runtime().ensure_known(&scope).await?;
-        let written = FirstPersona { display_name: name.clone(), facts, blocks };
-        let store = app.runtime().store();
-        if !store.write_first_persona(&scope, written, &editor.name, app.now()).await? {
-            let detail = "this persona is already written; edit it instead";
-            return Err(Problem::conflict(detail).with_code("already_onboarded"));
+        let first = FirstPersona { display_name: name, facts, blocks };
+        if app.runtime().personas().write_first(&scope, first, &editor.name).await? {
+            return Ok(());
         }
-        publish_change(&app, &scope, &name).await
+        let detail = "this persona is already written; edit it instead";
+        Err(Problem::conflict(detail).with_code("already_onboarded"))
     })
     .await?;
     Ok(Json(OnboardingResponse { ok: true, persona_id }))
@@ -215,66 +211,4 @@ fn given_blocks(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks,
         check_length(*label, text)?;
     }
     Ok(given)
-}
-
-/// Writes what differs from what is stored, then publishes the change.
-pub(super) async fn write(
-    app: &App,
-    scope: &Scope,
-    name: Option<String>,
-    blocks: Blocks,
-    editor: &str,
-) -> Result<(), Problem> {
-    let store = app.runtime().store();
-    let persona = app.runtime().ensure_known(scope).await?;
-    let stored = store.core_blocks(scope).await?;
-    for (label, text) in blocks {
-        write_block(app, scope, &stored, label, &text, editor).await?;
-    }
-    let name = name.unwrap_or_else(|| persona.display_name.clone());
-    if name != persona.display_name {
-        store.rename_persona(&scope.persona, &name).await?;
-    }
-    publish_change(app, scope, &name).await
-}
-
-/// Replaces a block, unless it says the same already. White space alone is no text: it clears the block.
-pub(super) async fn write_block(
-    app: &App,
-    scope: &Scope,
-    stored: &CoreBlocks,
-    label: CoreBlockLabel,
-    text: &str,
-    editor: &str,
-) -> Result<(), Problem> {
-    let text = if text.trim().is_empty() { "" } else { text };
-    if stored_block(stored, label) != text {
-        if let Some(hub) = app.runtime().hub() {
-            hub.check_core_blocks_are_here()?;
-        }
-        app.runtime().store().write_core_block(scope, label, text, editor, app.now()).await?;
-    }
-    Ok(())
-}
-
-/// The text of a block.
-pub(super) fn stored_block(stored: &CoreBlocks, label: CoreBlockLabel) -> &str {
-    match label {
-        CoreBlockLabel::Persona => &stored.persona,
-        CoreBlockLabel::User => &stored.user,
-        CoreBlockLabel::Style => &stored.style,
-    }
-}
-
-/// Publishes that name, avatar or voice of the persona changed.
-pub(super) async fn publish_change(app: &App, scope: &Scope, display_name: &str) -> Result<(), Problem> {
-    let appearance = app.runtime().store().appearance(&scope.persona).await?;
-    let data = json!(SettingsUpdated {
-        voice_enabled: appearance.voice_enabled,
-        has_avatar: Some(appearance.has_avatar),
-        display_name: Some(display_name.to_owned()),
-        ..SettingsUpdated::default()
-    });
-    app.runtime().broadcast().publish(WireEvent::new(scope.clone(), "chat.settings.updated", data));
-    Ok(())
 }

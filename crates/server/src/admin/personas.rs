@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use memory::core_blocks::{CoreBlockLabel, CoreBlocks};
 use memory::ports::FirstPersona;
-use memory::text::fold;
 use memory::{PersonaId, Scope};
+use runtime::PersonaCreation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -103,21 +103,15 @@ pub(crate) async fn create(
     let shown = scope.clone();
     let created = run_detached({
         let app = app.clone();
-        async move {
-            let _edit = app.persona_edit.lock().await;
-            let store = app.runtime().store();
-            let name = fold(&first.display_name);
-            let known = store.personas().await?;
-            if known.iter().any(|persona| persona.id != scope.persona && fold(&persona.display_name) == name)
-            {
-                return Ok(Err("display_name: a persona of this name already exists; choose another name"));
-            }
-            store.ensure_user(&scope.user, app.now()).await?;
-            let is_new = store.create_persona(&scope, first, &editor.name, app.now()).await?;
-            Ok(is_new.then_some(()).ok_or("id: a persona with this id already exists"))
-        }
+        async move { Ok(app.runtime().personas().create(&scope, first, &editor.name).await?) }
     })
     .await?;
-    created.map_err(|taken| Problem::conflict(taken).with_code("persona_exists"))?;
-    Ok(Created(persona::persona_body(&app, &shown).await?))
+    let taken = match created {
+        PersonaCreation::Created => return Ok(Created(persona::persona_body(&app, &shown).await?)),
+        PersonaCreation::NameTaken => {
+            "display_name: a persona of this name already exists; choose another name"
+        }
+        PersonaCreation::IdTaken => "id: a persona with this id already exists",
+    };
+    Err(Problem::conflict(taken).with_code("persona_exists"))
 }

@@ -6,7 +6,6 @@ use memory::core_blocks::{CoreBlockLabel, check_length};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::persona::{publish_change, write_block};
 use crate::auth::Admin;
 use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
@@ -45,8 +44,7 @@ pub(crate) async fn edit(
         return Err(Problem::bad_request("text: it is empty; to clear the style, use the action `clear`"));
     }
     run_detached(async move {
-        let _edit = app.persona_edit.lock().await;
-        let persona = app.runtime().ensure_known(&scope).await?;
+        let edits = app.runtime().personas().lock_edits().await;
         let stored = app.runtime().store().core_blocks(&scope).await?;
         let text = match action {
             StyleAction::Clear => String::new(),
@@ -54,8 +52,7 @@ pub(crate) async fn edit(
             StyleAction::Set | StyleAction::Append => edit.text,
         };
         check_length(CoreBlockLabel::Style, &text)?;
-        write_block(&app, &scope, &stored, CoreBlockLabel::Style, &text, &editor.name).await?;
-        publish_change(&app, &scope, &persona.display_name).await
+        Ok(edits.write(&scope, None, vec![(CoreBlockLabel::Style, text)], &editor.name).await?)
     })
     .await?;
     Ok(Json(StyleResponse { ok: true, action }))

@@ -9,7 +9,6 @@ use runtime::VoiceSampleInfo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::persona::publish_change;
 use crate::auth::Admin;
 use crate::chat::voice::WAV;
 use crate::extract::{self, ScopeParam, run_detached};
@@ -149,12 +148,8 @@ pub(crate) async fn toggle(
     ScopeParam(scope): ScopeParam,
     extract::Json(request): extract::Json<VoiceRequest>,
 ) -> Result<Json<VoiceResponse>, Problem> {
-    run_detached(async move {
-        let persona = app.runtime().ensure_known(&scope).await?;
-        app.runtime().store().enable_voice(&scope.persona, request.enabled).await?;
-        publish_change(&app, &scope, &persona.display_name).await
-    })
-    .await?;
+    run_detached(async move { Ok(app.runtime().personas().enable_voice(&scope, request.enabled).await?) })
+        .await?;
     Ok(Json(VoiceResponse { ok: true, voice_enabled: request.enabled }))
 }
 
@@ -195,11 +190,9 @@ pub(crate) async fn use_program(
         let program = programs.iter().find(|program| program.name == request.program);
         let program = program.ok_or_else(|| Problem::not_found("program: not installed on this machine"))?;
         app.parts.configuration.use_voice_program(&program.name).await?;
-        let persona = app.runtime().ensure_known(&scope).await?;
         if program.speaks {
-            app.runtime().store().enable_voice(&scope.persona, true).await?;
+            app.runtime().personas().enable_voice(&scope, true).await?;
         }
-        publish_change(&app, &scope, &persona.display_name).await?;
         let voice_enabled = app.runtime().store().appearance(&scope.persona).await?.voice_enabled;
         Ok(Json(VoiceResponse { ok: true, voice_enabled }))
     })

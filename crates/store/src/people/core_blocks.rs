@@ -38,12 +38,7 @@ pub(crate) fn put(
     at: Timestamp,
 ) -> Result<()> {
     let blocks = read(connection, scope)?;
-    let present = match label {
-        CoreBlockLabel::Persona => &blocks.persona,
-        CoreBlockLabel::User => &blocks.user,
-        CoreBlockLabel::Style => &blocks.style,
-    };
-    if present == text {
+    if blocks.block(label) == text {
         return Ok(());
     }
     let (text, edited_by) = (text.to_owned(), edited_by.to_owned());
