@@ -5,10 +5,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use memory::identifiers::MessageId;
-use memory::ports::ReceivedPosition;
+use memory::ports::{Clock, ReceivedPosition};
 use runtime::ExternalMessage;
 
-use crate::inbound::{ChannelInbox, Stopped};
+use crate::delivery_error::DeliveryError;
 use crate::voice_message::VoiceMessage;
 
 /// State of a channel.
@@ -21,23 +21,6 @@ pub enum ChannelState {
     Ready,
     /// It does not work for now: why, in plain words with the way to fix it.
     Failed(String),
-}
-
-/// Why a piece was not delivered.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeliveryError {
-    /// The platform wants to be left alone for so long.
-    #[error("the platform asks to wait {} s", .0.as_secs())]
-    Wait(Duration),
-    /// It may work later.
-    #[error("{0}")]
-    Transient(String),
-    /// The platform will never accept messages for this conversation.
-    #[error("{0}")]
-    Permanent(String),
-    /// The platform refuses the bot's token: nothing works until a person has changed it.
-    #[error("{0}")]
-    Unauthorized(String),
 }
 
 /// A piece that was delivered.
@@ -103,6 +86,54 @@ pub enum UpdateKind {
     Other,
 }
 
+/// The program stops, or the channel is disconnected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+/// What a channel reports while it receives, and asks for. Everything that returns [`Stopped`] waits for storage that refuses.
+#[async_trait]
+pub trait Inbound: Send + Sync {
+    fn clock(&self) -> &dyn Clock;
+    /// Returns when the program stops or the channel is disconnected.
+    async fn stopped(&self) -> Stopped;
+    /// Says how the channel stands.
+    fn set_state(&self, state: ChannelState);
+    /// The accounts that may write without a code.
+    fn allowed_accounts(&self) -> &[String];
+    /// True if an account is a user already.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    async fn is_known(&self, account: &str) -> Result<bool, Stopped>;
+    /// Up to where a sequence was received. Waits for storage that refuses.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    async fn position(&self, source: &str) -> Result<Option<i64>, Stopped>;
+    /// Sets up to where a sequence was received, also to a lower number. Waits for storage that refuses.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    async fn set_position(&self, source: &str, number: i64) -> Result<(), Stopped>;
+    /// Counts something that the platform brought and that can't be read. Nothing of it is shown: it may hold words.
+    fn note_unreadable(&self);
+    /// The newest number received in each conversation. Waits for storage that refuses.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Stopped>;
+    /// Takes an update; when it returns, it is durable and may be acknowledged. One that was taken already is passed over.
+    ///
+    /// # Errors
+    /// [`Stopped`]: it was not taken.
+    async fn take(&self, update: Update) -> Result<(), Stopped>;
+    /// Waits.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    async fn rest(&self, wait: Duration) -> Result<(), Stopped>;
+}
+
 /// A platform where people talk with the persona.
 #[async_trait]
 pub trait Channel: Send + Sync + 'static {
@@ -120,7 +151,7 @@ pub trait Channel: Send + Sync + 'static {
     /// What is wrong, in plain words with the way to fix it.
     async fn check(&self) -> Result<String, String>;
     /// Receives until the program stops. Failures are reported to `inbound` and waited out.
-    async fn receive(&self, inbound: &ChannelInbox) -> Stopped;
+    async fn receive(&self, inbound: &dyn Inbound) -> Stopped;
     /// Delivers a piece.
     ///
     /// # Errors

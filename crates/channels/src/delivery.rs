@@ -10,8 +10,9 @@ use memory::ports::{Backoff, DeliveryStep, OutgoingMessage, StoreError};
 use runtime::Runtime;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use crate::channel::{ChannelState, Delivered, DeliveryError, Piece, PieceOrigin};
-use crate::service::{Connection, Shared};
+use crate::channel::{ChannelState, Delivered, Piece, PieceOrigin};
+use crate::connections::{Connection, Shared};
+use crate::delivery_error::DeliveryError;
 use crate::split::split_text;
 use crate::voice_message::VoiceMessage;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use memory::UserId;
 use memory::capture::CaptureError;
@@ -11,8 +12,8 @@ use memory::ports::{BindOutcome, Clock, ExternalIdentity, ReceivedPosition, Stor
 use runtime::{AcceptError, ChannelReceipt, ExternalMessage, Runtime, TurnEvent};
 use tokio::sync::mpsc;
 
-use crate::channel::{Channel, ChannelState, Piece, Update, UpdateKind};
-use crate::service::{Connection, Shared};
+use crate::channel::{Channel, ChannelState, Inbound, Piece, Stopped, Update, UpdateKind};
+use crate::connections::{Connection, Shared};
 
 /// Pause after storage refused a write.
 const REST: Duration = Duration::from_secs(5);
@@ -27,10 +28,6 @@ const LINKED: &str = "This account is linked. 账号已关联。";
 const UNKNOWN: &str = "This assistant is private. If you know its owner, ask for a code and send it here. \
                        这是私人助手。如果你认识它的主人,请向对方要一个验证码并发到这里。";
 const TOO_LONG: &str = "That message is too long to be read; send it in parts. 这条消息太长了,请分几条发送。";
-
-/// The program stops, or the channel is disconnected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped;
 
 /// A message as it arrived.
 struct ReceivedMessage {
@@ -48,8 +45,8 @@ enum Sender {
     Unknown,
 }
 
-/// Takes what a channel receives.
-pub struct ChannelInbox {
+/// Stores what a channel receives.
+pub(crate) struct ChannelInbox {
     shared: Arc<Shared>,
     runtime: Runtime,
     connection: Arc<Connection>,
@@ -60,90 +57,6 @@ impl ChannelInbox {
     pub(crate) fn new(shared: Arc<Shared>, runtime: Runtime, connection: Arc<Connection>) -> Self {
         let channel = connection.channel.clone();
         Self { shared, runtime, connection, channel }
-    }
-
-    pub fn clock(&self) -> &dyn Clock {
-        self.shared.clock()
-    }
-
-    /// Returns when the program stops or the channel is disconnected.
-    pub async fn stopped(&self) -> Stopped {
-        self.connection.stop.cancelled().await;
-        Stopped
-    }
-
-    /// Says how the channel stands.
-    pub fn set_state(&self, state: ChannelState) {
-        self.connection.set_state(state);
-    }
-
-    /// The accounts that may write without a code.
-    pub fn allowed_accounts(&self) -> &[String] {
-        self.connection.allowed_accounts()
-    }
-
-    /// True if an account is a user already.  # Errors [`Stopped`].
-    pub async fn is_known(&self, account: &str) -> Result<bool, Stopped> {
-        let identity = self.identity(account);
-        Ok(self.insist(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
-    }
-
-    /// Up to where a sequence was received. Waits for storage that refuses.
-    ///
-    /// # Errors
-    /// [`Stopped`].
-    pub async fn position(&self, source: &str) -> Result<Option<i64>, Stopped> {
-        self.insist(|| self.shared.store().sequence_position(source)).await
-    }
-
-    /// Sets up to where a sequence was received, also to a lower number. Waits for storage that refuses.
-    ///
-    /// # Errors
-    /// [`Stopped`].
-    pub async fn set_position(&self, source: &str, number: i64) -> Result<(), Stopped> {
-        self.insist(|| self.shared.store().set_sequence_position(source, number)).await
-    }
-
-    /// Counts something that the platform brought and that can't be read. Nothing of it is shown: it may hold words.
-    pub fn note_unreadable(&self) {
-        self.runtime.metrics().refused("channel_update");
-        tracing::warn!(channel = self.channel.id(), "something of an unknown form was passed over");
-    }
-
-    /// The newest number received in each conversation. Waits for storage that refuses.
-    ///
-    /// # Errors
-    /// [`Stopped`].
-    pub async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Stopped> {
-        self.insist(|| self.shared.store().conversation_positions(self.channel.id())).await
-    }
-
-    /// Takes an update; when it returns, it is durable and may be acknowledged. One that was taken already is passed over.
-    ///
-    /// # Errors
-    /// [`Stopped`]: it was not taken.
-    pub async fn take(&self, update: Update) -> Result<(), Stopped> {
-        let (store, channel_id) = (self.shared.store(), self.channel.id());
-        if let Some(position) = &update.position
-            && self.insist(|| store.is_received(channel_id, position)).await?
-        {
-            return Ok(());
-        }
-        match update.kind {
-            UpdateKind::Written { sender, external, is_direct, text, recording, written_at } => {
-                let written = ReceivedMessage { sender, external, is_direct, text, recording, written_at };
-                self.accept_written(update.position, written).await
-            }
-            UpdateKind::Edited { sender, external, text } => {
-                self.edited(&sender, &external, &text).await?;
-                self.advance(update.position).await
-            }
-            UpdateKind::Deleted { external } => {
-                self.deleted(&external).await?;
-                self.advance(update.position).await
-            }
-            UpdateKind::Other => self.advance(update.position).await,
-        }
     }
 
     async fn advance(&self, position: Option<ReceivedPosition>) -> Result<(), Stopped> {
@@ -387,12 +300,74 @@ impl ChannelInbox {
             self.rest(REST).await?;
         }
     }
+}
 
-    /// Waits.
-    ///
-    /// # Errors
-    /// [`Stopped`].
-    pub async fn rest(&self, wait: Duration) -> Result<(), Stopped> {
+#[async_trait]
+impl Inbound for ChannelInbox {
+    fn clock(&self) -> &dyn Clock {
+        self.shared.clock()
+    }
+
+    async fn stopped(&self) -> Stopped {
+        self.connection.stop.cancelled().await;
+        Stopped
+    }
+
+    fn set_state(&self, state: ChannelState) {
+        self.connection.set_state(state);
+    }
+
+    fn allowed_accounts(&self) -> &[String] {
+        self.connection.allowed_accounts()
+    }
+
+    async fn is_known(&self, account: &str) -> Result<bool, Stopped> {
+        let identity = self.identity(account);
+        Ok(self.insist(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
+    }
+
+    async fn position(&self, source: &str) -> Result<Option<i64>, Stopped> {
+        self.insist(|| self.shared.store().sequence_position(source)).await
+    }
+
+    async fn set_position(&self, source: &str, number: i64) -> Result<(), Stopped> {
+        self.insist(|| self.shared.store().set_sequence_position(source, number)).await
+    }
+
+    fn note_unreadable(&self) {
+        self.runtime.metrics().refused("channel_update");
+        tracing::warn!(channel = self.channel.id(), "something of an unknown form was passed over");
+    }
+
+    async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Stopped> {
+        self.insist(|| self.shared.store().conversation_positions(self.channel.id())).await
+    }
+
+    async fn take(&self, update: Update) -> Result<(), Stopped> {
+        let (store, channel_id) = (self.shared.store(), self.channel.id());
+        if let Some(position) = &update.position
+            && self.insist(|| store.is_received(channel_id, position)).await?
+        {
+            return Ok(());
+        }
+        match update.kind {
+            UpdateKind::Written { sender, external, is_direct, text, recording, written_at } => {
+                let written = ReceivedMessage { sender, external, is_direct, text, recording, written_at };
+                self.accept_written(update.position, written).await
+            }
+            UpdateKind::Edited { sender, external, text } => {
+                self.edited(&sender, &external, &text).await?;
+                self.advance(update.position).await
+            }
+            UpdateKind::Deleted { external } => {
+                self.deleted(&external).await?;
+                self.advance(update.position).await
+            }
+            UpdateKind::Other => self.advance(update.position).await,
+        }
+    }
+
+    async fn rest(&self, wait: Duration) -> Result<(), Stopped> {
         tokio::select! {
             () = self.clock().sleep(wait) => Ok(()),
             stopped = self.stopped() => Err(stopped),

@@ -4,6 +4,8 @@
 //! an account by a code, receiving without losing or repeating anything, and delivering from a durable outbox.
 
 mod channel;
+mod connections;
+mod delivery_error;
 mod service;
 mod inbound;
 mod delivery;
@@ -13,9 +15,12 @@ mod address;
 mod discord;
 mod telegram;
 
-pub use channel::{Channel, ChannelState, Delivered, DeliveryError, Piece, PieceOrigin, Update, UpdateKind};
+pub use channel::{
+    Channel, ChannelState, Delivered, Inbound, Piece, PieceOrigin, Stopped, Update, UpdateKind,
+};
+pub use connections::ChannelSettings;
+pub use delivery_error::DeliveryError;
 pub use discord::{DISCORD_API, Discord, DiscordError, DiscordSettings};
-pub use inbound::{ChannelInbox, Stopped};
-pub use service::{ChannelSettings, Channels, ChannelsParts};
+pub use service::{Channels, ChannelsParts};
 pub use telegram::{TELEGRAM_API, Telegram, TelegramError, TelegramSettings};
 pub use voice_message::VoiceMessage;

@@ -7,7 +7,7 @@ use reqwest::multipart::Part;
 use reqwest::{Client, Url};
 use runtime::Sound;
 
-use crate::channel::DeliveryError;
+use crate::delivery_error::DeliveryError;
 
 /// Largest recording that is fetched: as much as platforms give to bots.
 pub(crate) const RECORDING_BYTES_MAX: usize = 20 * 1024 * 1024;

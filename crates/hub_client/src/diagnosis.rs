@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use crate::HttpAddress;
-use crate::http::{client, endpoint, host_and_port, token};
+use crate::address::{client, endpoint, host_and_port, token};
 
 /// Time that the plain question may take.
 const TIMEOUT: Duration = Duration::from_secs(5);

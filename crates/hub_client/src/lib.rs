@@ -3,6 +3,7 @@
 //!
 //! [`HubClient`] connects at the first call and again after one that failed; nobody has to keep a connection alive.
 
+mod address;
 mod diagnosis;
 mod http;
 
@@ -63,7 +64,7 @@ struct Open {
 /// # Errors
 /// When it can't, with how it is written.
 pub fn check_url(url: &str) -> Result<(), RemoteError> {
-    http::endpoint(url).map(drop)
+    address::endpoint(url).map(drop)
 }
 
 /// The hub of this home.
@@ -126,7 +127,7 @@ impl HubClient {
         RemoteError::Away(match &self.address {
             HubAddress::Http(address) => format!(
                 "{} did not answer within {seconds} s; it may be overloaded, or the network drops its packets",
-                http::host_and_port(&address.url)
+                address::host_and_port(&address.url)
             ),
             HubAddress::Process(command) => {
                 format!("`{}` did not answer within {seconds} s", command.join(" "))

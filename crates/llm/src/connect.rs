@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use reqwest::Url;
 use secrecy::ExposeSecret;
 
+use crate::key::check_key;
 use crate::models::{ListedModel, first_for_chat, models_at};
 use crate::sampled::Sampled;
 use crate::settings::{
@@ -56,7 +57,7 @@ async fn choose(
         "openai" => openai_compatible(&settings, pauses).await,
         "anthropic" => {
             let url = settings.address()?;
-            key_for(&settings, &url, ANTHROPIC_BASE_URL)?;
+            check_key(&settings, &url, ANTHROPIC_BASE_URL)?;
             let models = settings.tier_models(&default_models(ANTHROPIC_MODELS));
             Ok((anthropic::provider(&url, models, &settings, pauses)?, None))
         }
@@ -107,7 +108,7 @@ async fn openai_compatible(
 ) -> Result<Connected, LlmError> {
     let own = settings.base_url.trim().is_empty();
     let url = settings.address()?;
-    key_for(settings, &url, OPENAI_BASE_URL)?;
+    check_key(settings, &url, OPENAI_BASE_URL)?;
     let mut models =
         settings.tier_models(&if own { default_models(OPENAI_MODELS) } else { TierModels::default() });
     // Only a server on this machine whose models are not named is asked: what another one takes, the settings say.
@@ -132,19 +133,4 @@ async fn openai_compatible(
 fn context_of(listed: &[ListedModel], chosen: &TierModels) -> Option<u32> {
     let taken = |name: &str| listed.iter().find(|model| model.id == name)?.context_tokens();
     [Tier::Small, Tier::Medium, Tier::Large].into_iter().map(|tier| taken(chosen.of(tier))).min().flatten()
-}
-
-/// The provider's own endpoint always wants a key; others may not.
-pub(crate) fn key_for(settings: &ProviderSettings, url: &Url, own_base_url: &str) -> Result<(), LlmError> {
-    let own = Url::parse(own_base_url).is_ok_and(|own| own.host_str() == url.host_str());
-    if own && settings.api_key.is_none() {
-        let host = http::host_of(url);
-        let way_out = match settings.api_key_env.as_str() {
-            "" => "Give one".to_owned(),
-            variable => format!("Set the environment variable {variable}, name another with llm.api_key_env"),
-        };
-        let message = format!("There is no API key for {host}. {way_out}, or choose another llm.provider.");
-        return Err(LlmError::Auth { message });
-    }
-    Ok(())
 }

@@ -8,6 +8,7 @@ mod deadline;
 mod events;
 mod refusal;
 mod retry;
+mod shared;
 mod streaming;
 
 pub(crate) use attempt::HttpProvider;

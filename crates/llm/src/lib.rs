@@ -16,6 +16,7 @@
 mod provider;
 
 mod connect;
+mod key;
 mod models;
 mod sampled;
 mod settings;

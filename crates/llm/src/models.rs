@@ -9,8 +9,9 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::http::{ErrorBody, client, host_of, of_status, of_transport};
+use crate::key::check_key;
 use crate::settings::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL, is_loopback};
-use crate::{LlmError, LocalEndpoint, ProviderSettings, anthropic, connect, openai};
+use crate::{LlmError, LocalEndpoint, ProviderSettings, anthropic, openai};
 
 /// Time that a model server on this machine may take to list its models.
 const PROBE_TIME: Duration = Duration::from_millis(500);
@@ -64,11 +65,11 @@ pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, Llm
     let host = host_of(&base);
     let (url, headers) = match settings.provider.trim() {
         "anthropic" => {
-            connect::key_for(settings, &base, ANTHROPIC_BASE_URL)?;
+            check_key(settings, &base, ANTHROPIC_BASE_URL)?;
             anthropic::models_request(&base, settings)?
         }
         _ => {
-            connect::key_for(settings, &base, OPENAI_BASE_URL)?;
+            check_key(settings, &base, OPENAI_BASE_URL)?;
             openai::models_request(&base, settings)?
         }
     };

@@ -40,10 +40,6 @@ const DRAINED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Time for which a refused body is still read.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Counts the bytes of bodies that are held.
-#[derive(Debug, Default)]
-pub(crate) struct HeldBytes(AtomicUsize);
-
 /// Bytes that one body holds until its request is answered.
 struct Share {
     app: App,
@@ -62,9 +58,9 @@ enum Refusal {
 
 impl Share {
     fn grow(&self, bytes: usize) -> Result<(), Refusal> {
-        let grown = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.limit);
-        let held = &self.app.held_bytes.0;
-        held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).map_err(|_| Refusal::NoRoom)?;
+        if !self.app.held_bytes.try_add(bytes, self.limit) {
+            return Err(Refusal::NoRoom);
+        }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
@@ -72,7 +68,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.app.held_bytes.0.fetch_sub(*self.bytes.get_mut(), Ordering::Relaxed);
+        self.app.held_bytes.subtract(*self.bytes.get_mut());
     }
 }
 

@@ -11,7 +11,7 @@ mod home_socket;
 mod connections;
 mod router;
 mod front;
-mod daemons;
+mod ports;
 mod state;
 mod auth;
 mod chat;
@@ -22,7 +22,9 @@ mod api_docs;
 mod ui;
 mod tls;
 mod bodies;
+mod held_bytes;
 mod streams;
+mod open_streams;
 mod extract;
 mod cursor;
 mod problem;
@@ -30,21 +32,20 @@ mod respond;
 mod upload;
 mod routes;
 
-pub use admin::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
-pub use admin::channel_setup::{ChannelSetup, ChannelSetupError};
-pub use admin::config::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError};
-pub use admin::model::{
-    EnvironmentKey, KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration,
-    ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
-};
-pub use admin::voice::VoiceProgram;
 pub use api_docs::openapi;
 pub use auth::{LoginCode, NewToken, NewTokenError, Random, TokenError, Tokens, make_token};
-pub use daemons::{DaemonState, DaemonStatus, Daemons};
 pub use front::{Answering, Front, FrontError, FrontParts, HomeServer, StandbyHubSocket, join_elsewhere};
 pub use home_socket::{HomeSocket, SocketError, listen_at};
 pub use openai::completions::{CHANNEL_HEADER, TERMINAL_CHANNEL};
+pub use ports::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
+pub use ports::channel_setup::{ChannelSetup, ChannelSetupError};
+pub use ports::configuration::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError, VoiceProgram};
+pub use ports::daemons::{DaemonState, DaemonStatus, Daemons};
+pub use ports::model_setup::{
+    ActiveModels, EmbeddingState, EnvironmentKey, KeySource, LlmState, LocalModelServer, ModelCheckResponse,
+    ModelChoice, ModelConfiguration, ModelFault, ModelKey, ModelSetup, ModelSetupError, ModelTryEvent,
+};
 pub use router::{api_paths, router};
 pub use serve::{ServeError, Site, serve, serve_site};
-pub use state::{ActiveModels, EmbeddingState, LlmState, ServerParts, ServerSettings};
+pub use state::{ServerParts, ServerSettings};
 pub use tls::{Tls, TlsError};

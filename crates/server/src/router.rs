@@ -15,6 +15,7 @@ use axum::routing::{any, get};
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::{audit, metrics};
+use crate::auth::logins::LOGIN_PATH;
 use crate::auth::{self, host, login, origin};
 use crate::bodies;
 use crate::mcp;
@@ -42,7 +43,7 @@ pub fn api_paths() -> Vec<&'static str> {
 pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     let app = App::new(parts, shutdown);
     let mut router = Router::new()
-        .route(login::PATH, get(login::log_in).head(login::look))
+        .route(LOGIN_PATH, get(login::log_in).head(login::look))
         .route(mcp::http::PATH, any(mcp::http::answer));
     for route in routes::all() {
         router = router.route(route.path, route.handler);

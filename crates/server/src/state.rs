@@ -11,22 +11,24 @@ use jiff::Timestamp;
 use memory::ports::{AccessStore, ArchiveStore};
 use memory::{PersonaId, Scope, UserId};
 use runtime::{AccessCreated, Runtime, WireEvent};
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::backups::Backups;
-use crate::admin::channel_setup::ChannelSetup;
-use crate::admin::config::Configuration;
-use crate::admin::model::ModelSetup;
-use crate::auth::quota::TurnCounts;
-use crate::auth::{Limits, NamedTokens, Principal, Refusals, Tokens};
-use crate::bodies::HeldBytes;
-use crate::daemons::Daemons;
+use crate::auth::limits::Limits;
+use crate::auth::named::NamedTokens;
+use crate::auth::principal::Principal;
+use crate::auth::refusals::Refusals;
+use crate::auth::tokens::Tokens;
+use crate::auth::turn_counts::TurnCounts;
+use crate::held_bytes::HeldBytes;
 use crate::mcp;
+use crate::open_streams::OpenStreams;
+use crate::ports::backups::Backups;
+use crate::ports::channel_setup::ChannelSetup;
+use crate::ports::configuration::Configuration;
+use crate::ports::daemons::Daemons;
+use crate::ports::model_setup::{ActiveModels, ModelSetup};
 use crate::problem::Problem;
-use crate::streams::OpenStreams;
 use crate::tls::Tls;
 
 /// Settings of the server that a person can change.
@@ -74,39 +76,6 @@ impl Default for ServerSettings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
-}
-
-/// Models that answer at the moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ActiveModels {
-    /// State of the language model.
-    pub llm: LlmState,
-    /// State of the embedding model.
-    pub embedding: EmbeddingState,
-}
-
-/// State of the language model that answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LlmState {
-    /// `openai`, `anthropic` or `offline`.
-    pub provider: String,
-    /// The model of the conversation.
-    pub model: Option<String>,
-    /// True if no model is available and replies are scripted.
-    pub offline: bool,
-    /// A notice about it for the user.
-    pub notice: Option<String>,
-}
-
-/// State of the embedding model that answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct EmbeddingState {
-    /// Either `local` or `openai`.
-    pub provider: Option<String>,
-    /// The name of the model.
-    pub model: Option<String>,
-    /// True if memory works on words alone.
-    pub words_only: bool,
 }
 
 /// The dependencies of a server.

@@ -1,7 +1,5 @@
 //! Answers that go on: how many each token may have open, and their end with the token.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -20,31 +18,6 @@ use crate::state::App;
 
 /// Paths that answer with a stream, or may.
 const PATHS: [&str; 4] = [events::PATH, import_pipeline::EVENTS_PATH, completions::PATH, model::TRY_PATH];
-
-/// Counts the streams of each token, by its name.
-#[derive(Default)]
-pub(crate) struct OpenStreams(Mutex<HashMap<String, usize>>);
-
-impl OpenStreams {
-    fn open(&self, principal: &Principal) -> bool {
-        // Nothing that holds the lock can leave the counts half-changed.
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(principal.name.clone()).or_default();
-        let has_room = *count < principal.streams_max;
-        *count += usize::from(has_room);
-        has_room
-    }
-
-    fn close(&self, name: &str) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(name) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(name);
-            }
-        }
-    }
-}
 
 /// The place of one stream, until it ends.
 struct StreamSlot {

@@ -6,17 +6,10 @@ use super::Finding;
 use super::project::ProjectFile;
 use super::rust_source::lines_without_tests;
 
-/// Files in circles, by crate: circles that are still to be untied. The numbers only fall.
-const KNOWN: &[(&str, usize)] = &[("channels", 5), ("hub_client", 2), ("llm", 4), ("server", 23)];
-
 /// A file's place among the modules of its crate: `["recall", "query"]`.
 type Module = Vec<String>;
 
 pub(super) fn findings(files: &[ProjectFile]) -> Vec<Finding> {
-    findings_with(files, KNOWN)
-}
-
-fn findings_with(files: &[ProjectFile], known: &[(&str, usize)]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, BTreeMap<Module, &ProjectFile>> = BTreeMap::new();
     for file in files {
         let path = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
@@ -27,17 +20,12 @@ fn findings_with(files: &[ProjectFile], known: &[(&str, usize)]) -> Vec<Finding>
     let mut findings = Vec::new();
     for (name, modules) in crates {
         let in_circles = files_in_circles(&imports(&modules));
-        let allowed = known.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
-        if in_circles.len() == allowed {
+        if in_circles.is_empty() {
             continue;
         }
         let path = format!("crates/{name}/src");
-        let what =
-            format!("{} files import each other in circles, and {allowed} are known", in_circles.len());
-        let fix = match in_circles.len() < allowed {
-            true => "Lower the number in KNOWN of xtask/src/tidy/file_circles.rs.".to_owned(),
-            false => format!("Move what both sides need into a file of its own: {}", in_circles.join(", ")),
-        };
+        let what = format!("{} files import each other in circles", in_circles.len());
+        let fix = format!("Move what both sides need into a file of its own: {}", in_circles.join(", "));
         findings.push(Finding::in_file(&path, what, fix));
     }
     findings
@@ -155,11 +143,9 @@ mod tests {
             ("recall/pool.rs", "use super::query::Query;"),
             ("words.rs", "fn f() {}"),
         ]);
-        let found = findings_with(&files, &[]);
-        assert_eq!(found[0].what, "2 files import each other in circles, and 0 are known");
+        let found = findings(&files);
+        assert_eq!(found[0].what, "2 files import each other in circles");
         assert!(found[0].fix.ends_with("recall/pool, recall/query"), "{}", found[0].fix);
-        assert_eq!(findings_with(&files, &[("memory", 2)]), []);
-        assert!(findings_with(&files, &[("memory", 3)])[0].fix.starts_with("Lower"));
     }
 
     #[test]
@@ -171,6 +157,6 @@ mod tests {
             ("terms.rs", "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::uses::F;\n}\n"),
             ("uses.rs", "use crate::terms::f;\n"),
         ]);
-        assert_eq!(findings_with(&files, &[]), []);
+        assert_eq!(findings(&files), []);
     }
 }

@@ -13,8 +13,7 @@ use tokio::sync::mpsc;
 use super::rest::{ApiError, Rest};
 use super::socket::{Payload, Socket, SocketEnd};
 use crate::address;
-use crate::channel::ChannelState;
-use crate::inbound::{ChannelInbox, Stopped};
+use crate::channel::{ChannelState, Inbound, Stopped};
 
 /// Messages of direct conversations, and those of servers; what they say is sent to bots where they are mentioned.
 const INTENTS: u32 = (1 << 12) | (1 << 9);
@@ -109,7 +108,7 @@ impl Gateway {
     pub(super) async fn run(
         &self,
         rest: &Rest,
-        inbound: &ChannelInbox,
+        inbound: &dyn Inbound,
         signals: mpsc::Sender<Signal>,
     ) -> Stopped {
         let mut session: Option<Session> = None;
@@ -144,7 +143,7 @@ impl Gateway {
     async fn connection(
         &self,
         rest: &Rest,
-        inbound: &ChannelInbox,
+        inbound: &dyn Inbound,
         session: &mut Option<Session>,
         signals: &mpsc::Sender<Signal>,
         is_ready: &mut bool,
@@ -203,7 +202,7 @@ fn versioned(mut url: Url) -> Url {
 }
 
 impl Connection<'_> {
-    async fn live(&mut self, inbound: &ChannelInbox, is_ready: &mut bool) -> End {
+    async fn live(&mut self, inbound: &dyn Inbound, is_ready: &mut bool) -> End {
         let interval = match self.hello().await {
             Ok(interval) => interval,
             Err(end) => return end,
@@ -278,7 +277,7 @@ impl Connection<'_> {
     async fn take(
         &mut self,
         payload: Payload,
-        inbound: &ChannelInbox,
+        inbound: &dyn Inbound,
         is_ready: &mut bool,
     ) -> Result<(), End> {
         match payload.op {
@@ -307,7 +306,7 @@ impl Connection<'_> {
     }
 
     /// Passes an event on. There is room: nothing is read otherwise.
-    fn dispatch(&mut self, payload: Payload, inbound: &ChannelInbox, is_ready: &mut bool) {
+    fn dispatch(&mut self, payload: Payload, inbound: &dyn Inbound, is_ready: &mut bool) {
         let name = payload.t.unwrap_or_default();
         let signal = match name.as_str() {
             "READY" => {

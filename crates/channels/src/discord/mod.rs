@@ -23,8 +23,8 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::address::{self, AddressError};
-use crate::channel::{Channel, Delivered, DeliveryError, Piece, PieceOrigin, Update, UpdateKind};
-use crate::inbound::{ChannelInbox, Stopped};
+use crate::channel::{Channel, Delivered, Inbound, Piece, PieceOrigin, Stopped, Update, UpdateKind};
+use crate::delivery_error::DeliveryError;
 use crate::voice_message::VoiceMessage;
 use gateway::{Gateway, Signal};
 use lanes::{Lanes, Work};
@@ -113,7 +113,7 @@ impl Discord {
         [Some(api), gateway.filter(|host| *host != api), files].into_iter().flatten().collect()
     }
 
-    async fn process(&self, inbound: &ChannelInbox, mut signals: mpsc::Receiver<Signal>) -> Stopped {
+    async fn process(&self, inbound: &dyn Inbound, mut signals: mpsc::Receiver<Signal>) -> Stopped {
         let mut bot: Arc<str> = Arc::from("");
         let (mut lanes, mut running) = (Lanes::default(), FuturesUnordered::new());
         let mut opening = FuturesUnordered::new();
@@ -156,7 +156,7 @@ impl Discord {
 
     /// The conversations of allowed accounts from whom nothing has come yet, with the number from which they are read: as far back
     /// as other platforms keep what a program has missed.
-    async fn unheard(&self, inbound: &ChannelInbox) -> Result<Vec<(String, i64)>, Stopped> {
+    async fn unheard(&self, inbound: &dyn Inbound) -> Result<Vec<(String, i64)>, Stopped> {
         let mut unheard = Vec::new();
         let earliest = number_at((inbound.clock().now() - FIRST_GAP).as_millisecond()) + OVERLAP;
         for account in inbound.allowed_accounts() {
@@ -170,7 +170,7 @@ impl Discord {
 
     async fn work(
         &self,
-        inbound: &ChannelInbox,
+        inbound: &dyn Inbound,
         bot: Arc<str>,
         conversation: String,
         work: Work,
@@ -188,7 +188,7 @@ impl Discord {
     /// Takes what was written in a conversation while there was no session.
     async fn catch_up_in(
         &self,
-        inbound: &ChannelInbox,
+        inbound: &dyn Inbound,
         bot: &str,
         conversation: &str,
         newest: i64,
@@ -221,7 +221,7 @@ impl Discord {
     }
 
     /// Takes what was changed among the newest messages while there was no session. What is known already changes nothing.
-    async fn take_edits(&self, inbound: &ChannelInbox, bot: &str, conversation: &str) -> Result<(), Stopped> {
+    async fn take_edits(&self, inbound: &dyn Inbound, bot: &str, conversation: &str) -> Result<(), Stopped> {
         let page = {
             let _one_of_few = self.reading.acquire().await;
             ask_until_answered(inbound, || self.rest.messages(conversation, None)).await?
@@ -237,7 +237,7 @@ impl Discord {
     /// Takes an event of the gateway; one that is not understood is passed over.
     async fn take_event(
         &self,
-        inbound: &ChannelInbox,
+        inbound: &dyn Inbound,
         bot: &str,
         name: &str,
         data: Value,
@@ -266,7 +266,7 @@ impl Discord {
 
     async fn take_written(
         &self,
-        inbound: &ChannelInbox,
+        inbound: &dyn Inbound,
         bot: &str,
         mut message: Message,
         is_direct: bool,
@@ -282,7 +282,7 @@ impl Discord {
 
     async fn take_edited(
         &self,
-        inbound: &ChannelInbox,
+        inbound: &dyn Inbound,
         bot: &str,
         mut message: Message,
     ) -> Result<(), Stopped> {
@@ -300,7 +300,7 @@ impl Discord {
     }
 
     /// Reads the texts that came as files. One that can't be read is named, like other files.
-    async fn read_pastes(&self, inbound: &ChannelInbox, message: &mut Message) -> Result<(), Stopped> {
+    async fn read_pastes(&self, inbound: &dyn Inbound, message: &mut Message) -> Result<(), Stopped> {
         for paste in message.pastes() {
             for attempt in 0..PASTE_ATTEMPTS {
                 let wait = match self.rest.file(paste.address, PASTE_BYTES_MAX).await {
@@ -376,7 +376,7 @@ impl Channel for Discord {
         self.rest.bot_name().await.map_err(|error| error.to_string())
     }
 
-    async fn receive(&self, inbound: &ChannelInbox) -> Stopped {
+    async fn receive(&self, inbound: &dyn Inbound) -> Stopped {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         tokio::select! {
             stopped = self.gateway.run(&self.rest, inbound, sender) => stopped,
@@ -432,7 +432,7 @@ fn event(name: String, data: Value) -> Option<(String, Work)> {
 }
 
 /// Asks again until the platform answers; none if it refuses, because the conversation is not there any more.
-async fn ask_until_answered<T, W>(inbound: &ChannelInbox, ask: impl Fn() -> W) -> Result<Option<T>, Stopped>
+async fn ask_until_answered<T, W>(inbound: &dyn Inbound, ask: impl Fn() -> W) -> Result<Option<T>, Stopped>
 where
     W: Future<Output = Result<T, ApiError>>,
 {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::limits::{Limits, Route, seconds};
 use super::message::{Message, VOICE_MESSAGE_FLAG};
 use crate::address;
-use crate::channel::DeliveryError;
+use crate::delivery_error::DeliveryError;
 use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 
 /// Most messages of one answer.

@@ -12,9 +12,9 @@ use runtime::ExternalMessage;
 use secrecy::SecretString;
 
 use crate::channel::{
-    Channel, ChannelState, Delivered, DeliveryError, Piece, Update, UpdateKind, with_quote,
+    Channel, ChannelState, Delivered, Inbound, Piece, Stopped, Update, UpdateKind, with_quote,
 };
-use crate::inbound::{ChannelInbox, Stopped};
+use crate::delivery_error::DeliveryError;
 use crate::voice_message::{RECORDING_BYTES_MAX, VoiceMessage, fetch};
 use api::{Api, ApiError, Message, POLL_SECONDS, UpdateContent};
 use entities::FormattedText;
@@ -82,7 +82,7 @@ impl Telegram {
 
     /// Earlier versions had one position for all bots. Without it, updates that were taken but not confirmed would be taken
     /// again, also those whose messages were erased since.
-    async fn adopt_position(&self, inbound: &ChannelInbox) -> Result<(), Stopped> {
+    async fn adopt_position(&self, inbound: &dyn Inbound) -> Result<(), Stopped> {
         let source = self.api.source();
         if inbound.position(&source).await?.is_none()
             && let Some(position) = inbound.position(self.id()).await?
@@ -94,7 +94,7 @@ impl Telegram {
 
     /// Takes the updates of one request. Returns whether all of them were known already, which means that the platform does not
     /// know the position.
-    async fn poll(&self, inbound: &ChannelInbox, poll: Poll) -> Result<Result<bool, ApiError>, Stopped> {
+    async fn poll(&self, inbound: &dyn Inbound, poll: Poll) -> Result<Result<bool, ApiError>, Stopped> {
         let source = self.api.source();
         let position = inbound.position(&source).await?;
         let offset = position.filter(|_| poll.confirms).map(|position| position + 1);
@@ -153,7 +153,7 @@ impl Channel for Telegram {
         self.api.bot_name().await.map_err(|error| error.to_string())
     }
 
-    async fn receive(&self, inbound: &ChannelInbox) -> Stopped {
+    async fn receive(&self, inbound: &dyn Inbound) -> Stopped {
         if let Err(stopped) = self.adopt_position(inbound).await {
             return stopped;
         }

@@ -2,51 +2,27 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
-use outgoing::mask_key;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Client, Response, StatusCode};
-use secrecy::SecretString;
+use reqwest::{Response, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::deadline::Deadline;
 use super::refusal::{self, ErrorBody};
+use super::shared::{Limits, Shared, estimate};
 use super::streaming::{StreamedAnswer, into_stream};
 use super::{Capabilities, MAX_ANSWER_BYTES, MAX_BODY_BYTES, MAX_ERROR_BYTES, ParsedAnswer, Protocol, retry};
 use crate::settings::is_loopback;
 use crate::{
     Completion, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier, TierModels,
-    Usage,
 };
 
 /// A [`Provider`] that speaks a [`Protocol`]. Cheap to clone.
 pub(crate) struct HttpProvider<P> {
     shared: Arc<Shared<P>>,
-}
-
-pub(super) struct Shared<P> {
-    pub(super) protocol: P,
-    client: Client,
-    models: TierModels,
-    secret: Option<SecretString>,
-    limits: Limits,
-    in_flight: Arc<Semaphore>,
-    pauses: Arc<dyn RetryTimer>,
-    /// By model: one address may serve models with different abilities.
-    accepted: Mutex<HashMap<String, Capabilities>>,
-}
-
-/// The time limits of one attempt.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) first_token: Duration,
-    pub(super) idle: Duration,
-    pub(super) whole: Duration,
-    pub(super) max_retries: u32,
 }
 
 impl<P: Protocol> HttpProvider<P> {
@@ -269,55 +245,5 @@ impl<P: Protocol> Shared<P> {
 
     fn remember(&self, model: &str, accepts: Capabilities) {
         self.accepted.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), accepts);
-    }
-
-    pub(super) fn limits(&self) -> Limits {
-        self.limits
-    }
-
-    pub(super) fn model(&self, tier: Tier) -> &str {
-        self.models.of(tier)
-    }
-
-    pub(super) fn too_large(&self) -> LlmError {
-        LlmError::fatal(format!(
-            "The answer of the language model at {} is too large (over {} KiB) and was dropped. Nothing was lost; choose another model if it happens again.",
-            self.protocol.host(),
-            MAX_ANSWER_BYTES / 1024
-        ))
-    }
-
-    /// Takes the key out of a message: an endpoint may repeat it.
-    pub(super) fn without_secret(&self, error: LlmError) -> LlmError {
-        error.map_message(|message| mask_key(message, self.secret.as_ref()))
-    }
-}
-
-/// Token counts for an endpoint that reports none: one for each ideograph, one for each four other
-/// characters. Too coarse to bill by, good enough to hold a daily cap.
-pub(super) fn estimate(request: &Request, text: &str) -> Usage {
-    Usage {
-        input_tokens: estimated_tokens(&request.system) + estimated_tokens(&request.user),
-        output_tokens: estimated_tokens(text),
-        cached_tokens: 0,
-        reported: false,
-    }
-}
-
-pub(super) fn estimated_tokens(text: &str) -> u64 {
-    let wide = text.chars().filter(|letter| *letter >= '\u{2e80}').count();
-    let narrow = text.chars().count() - wide;
-    u64::try_from(wide + narrow.div_ceil(4)).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_estimate_counts_ideographs_one_by_one() {
-        assert_eq!(estimated_tokens("我养了只白猫"), 6);
-        assert_eq!(estimated_tokens("a white cat"), 3);
-        assert_eq!(estimated_tokens(""), 0);
     }
 }

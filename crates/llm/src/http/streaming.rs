@@ -9,9 +9,9 @@ use reqwest::Response;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::attempt::{Shared, estimate, estimated_tokens};
 use super::deadline::Deadline;
 use super::events::{EventDecoder, EventError, SseEvent};
+use super::shared::{Shared, estimate, estimated_tokens};
 use super::{MAX_ANSWER_BYTES, Progress, Protocol, StreamItem, refusal};
 use crate::{LlmError, Request, StreamEvent, Usage};
 
@@ -88,7 +88,7 @@ impl<P: Protocol> StreamedAnswer<P> {
     }
 
     fn token_arrived(&mut self) {
-        let idle = Deadline::new(Instant::now(), self.shared.limits().idle, "go on with its answer");
+        let idle = Deadline::new(Instant::now(), self.shared.limits.idle, "go on with its answer");
         self.next_token = idle.earlier(self.whole);
     }
 

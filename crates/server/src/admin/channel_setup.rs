@@ -1,47 +1,20 @@
 //! Bots on other platforms, connected and disconnected from the page. Their tokens come in here and never go out.
 
-use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::ConfigAuthor;
-use super::model::ModelKey;
 use crate::auth::{Admin, Principal};
 use crate::extract::{self, run_detached};
+use crate::ports::channel_setup::ChannelSetupError;
+use crate::ports::configuration::ConfigAuthor;
 use crate::problem::Problem;
 use crate::state::App;
 
 /// Longest token, in bytes.
 const TOKEN_LENGTH_MAX: usize = 512;
-
-/// Connects and disconnects bots. The server itself speaks with no platform.
-#[async_trait]
-pub trait ChannelSetup: Send + Sync {
-    /// The channels that can be set up, with the token of each.
-    async fn tokens(&self) -> Result<Vec<(&'static str, ModelKey)>, ChannelSetupError>;
-    /// Asks the platform who the bot is; then stores the token, enables the channel and connects it. Returns the bot's name.
-    /// Without a token the one that is known is used.
-    async fn set_up(&self, channel_id: &str, token: Option<String>) -> Result<String, ChannelSetupError>;
-    /// Disconnects the channel, disables it and deletes the token that was entered.
-    async fn switch_off(&self, channel_id: &str) -> Result<(), ChannelSetupError>;
-}
-
-/// Why a channel was not changed.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum ChannelSetupError {
-    /// No bot talks there.
-    #[error("no bot can be set up on this channel; discord and telegram have one")]
-    Unknown,
-    /// The token is missing or refused, or the platform can't be reached.
-    #[error("{0}")]
-    Token(String),
-    /// The files of the home can't be read or written.
-    #[error("{0}")]
-    Files(String),
-}
 
 impl From<ChannelSetupError> for Problem {
     fn from(error: ChannelSetupError) -> Self {

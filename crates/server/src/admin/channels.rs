@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::audit::AuditObject;
-use super::config::ConfigAuthor;
-use super::model::ModelKey;
 use crate::auth::Admin;
 use crate::extract;
+use crate::ports::configuration::ConfigAuthor;
+use crate::ports::model_setup::ModelKey;
 use crate::problem::Problem;
 use crate::routes::not_implemented;
 use crate::state::App;

@@ -11,11 +11,12 @@ use serde::Serialize;
 
 use super::channels::{self, Channel};
 use crate::auth::Admin;
-use crate::daemons::DaemonStatus;
 use crate::extract::{OptionalScope, ScopeParam};
+use crate::ports::daemons::DaemonStatus;
+use crate::ports::model_setup::{EmbeddingState, LlmState};
 use crate::problem::Problem;
 use crate::respond::{Accepted, OkResponse};
-use crate::state::{App, EmbeddingState, LlmState};
+use crate::state::App;
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StateResponse {

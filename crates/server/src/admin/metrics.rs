@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::auth::Principal;
-use crate::daemons::DaemonState;
+use crate::ports::daemons::DaemonState;
 use crate::problem::Problem;
 use crate::state::App;
 

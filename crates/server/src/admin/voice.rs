@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::auth::Admin;
 use crate::chat::voice::WAV;
 use crate::extract::{self, ScopeParam, run_detached};
+use crate::ports::configuration::VoiceProgram;
 use crate::problem::Problem;
 use crate::state::App;
 use crate::upload;
@@ -36,17 +37,6 @@ pub(crate) struct VoiceRequest {
 pub(crate) struct VoiceResponse {
     ok: bool,
     voice_enabled: bool,
-}
-
-/// A local program that can speak or hear.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct VoiceProgram {
-    /// Its name, as `espeak-ng`.
-    pub name: String,
-    /// True if it speaks; else it hears.
-    pub speaks: bool,
-    /// Voices that can be chosen.
-    pub voices: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]

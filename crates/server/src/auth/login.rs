@@ -11,18 +11,16 @@ use runtime::{AccessCreated, AccessKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::admission::{Admin, note_refusal};
 use super::client::address_of;
-use super::logins::{browser_of, is_secure};
-use super::refusals;
+use super::logins::{LOGIN_PATH, browser_of, is_secure};
+use super::principal::Principal;
 use super::tokens::CodeAuthor;
-use super::{Admin, Principal};
 use crate::admin::audit::AuditObject;
 use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;
 
-/// The path of login links.
-pub(crate) const PATH: &str = "/login";
 const USED_LINK: &str = include_str!("../ui/used_link.html");
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,7 +37,7 @@ pub(crate) async fn log_in(
     let (headers, tokens) = (request.headers(), &app.parts.tokens);
     let address = address_of(&request, app.parts.settings.load().behind_proxy);
     let Some(author) = link.code.and_then(|code| tokens.redeem(&code, app.now())) else {
-        refusals::note(&app, None, address, StatusCode::UNAUTHORIZED.as_u16());
+        note_refusal(&app, None, address, StatusCode::UNAUTHORIZED.as_u16());
         return Ok((StatusCode::UNAUTHORIZED, Html(USED_LINK)).into_response());
     };
     let name = author.token.clone();
@@ -50,7 +48,7 @@ pub(crate) async fn log_in(
     let login = AuditEntry {
         at: app.now(),
         token: name,
-        act: format!("GET {PATH}"),
+        act: format!("GET {LOGIN_PATH}"),
         object: address.to_string(),
         status: StatusCode::SEE_OTHER.as_u16(),
     };

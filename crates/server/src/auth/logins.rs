@@ -9,10 +9,14 @@ use jiff::{SignedDuration, Timestamp};
 use subtle::ConstantTimeEq as _;
 
 use super::client::is_encrypted;
+use super::identity::{Identity, RequestHead};
 use super::named;
-use super::{Identity, Principal, RequestHead};
+use super::principal::Principal;
 use crate::problem::Problem;
 use crate::state::App;
+
+/// The path of a login link.
+pub(crate) const LOGIN_PATH: &str = "/login";
 
 /// The page's half of a login.
 const PAGE_KEY: HeaderName = HeaderName::from_static("x-echovessel-login");

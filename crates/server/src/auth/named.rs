@@ -13,7 +13,7 @@ use memory::ports::{AccessStore, StoreError};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
 
-use super::{NAMED_STREAMS_MAX, OWNER_STREAMS_MAX, Principal};
+use super::principal::{NAMED_STREAMS_MAX, OWNER_STREAMS_MAX, Principal};
 
 /// Prefix of every named token, so that people and scanners for leaked secrets recognise one.
 const MARK: &str = "ev_";

@@ -6,8 +6,8 @@ use axum::http::{HeaderMap, HeaderName, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::admission::is_guarded;
 use super::host::{host_of, split};
-use super::is_guarded;
 use crate::problem::Problem;
 use crate::state::App;
 

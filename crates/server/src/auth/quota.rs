@@ -1,62 +1,15 @@
 //! How many replies a named token may ask for in a day, what they may cost, and how many users it may create.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
 use jiff::Timestamp;
 use memory::UserId;
 use memory::identifiers::TurnId;
 
-use super::Principal;
+use super::principal::Principal;
 use crate::problem::Problem;
 use crate::state::App;
 
 /// Users of a token for which no number was said.
 const USERS_MAX: u32 = 100;
-/// Tokens whose day is remembered; beyond that all are counted again from the database.
-const TOKENS_MAX: usize = 10_000;
-
-/// Replies of the present day, by the public part of the token.
-#[derive(Default)]
-pub(crate) struct TurnCounts(Mutex<HashMap<String, DayCount>>);
-
-#[derive(Clone, Copy)]
-struct DayCount {
-    midnight: Timestamp,
-    turns: u64,
-}
-
-impl TurnCounts {
-    /// Counts one more if there are fewer than `turns_max`; none if this day of the token was not counted yet.
-    fn take(&self, prefix: &str, midnight: Timestamp, turns_max: u64) -> Option<bool> {
-        // Nothing that holds the lock can leave the map half-changed.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let day = all.get_mut(prefix).filter(|day| day.midnight == midnight)?;
-        let has_room = day.turns < turns_max;
-        day.turns += u64::from(has_room);
-        Some(has_room)
-    }
-
-    /// Takes back what [`Self::take`] counted, if it is still the same day.
-    fn give_back(&self, prefix: &str, midnight: Timestamp) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(day) = all.get_mut(prefix).filter(|day| day.midnight == midnight) {
-            day.turns = day.turns.saturating_sub(1);
-        }
-    }
-
-    fn begin(&self, prefix: &str, midnight: Timestamp, turns: u64) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= TOKENS_MAX {
-            all.clear();
-        }
-        let day = all.entry(prefix.to_owned()).or_insert(DayCount { midnight, turns });
-        if day.midnight != midnight {
-            *day = DayCount { midnight, turns };
-        }
-    }
-}
-
 /// A reply that a token may ask for. Dropped before [`Self::note`], it is not counted.
 #[must_use]
 pub(crate) struct AdmittedTurn {
@@ -143,27 +96,4 @@ fn used_up(app: &App, tomorrow: Timestamp, reason: &str) -> Problem {
     let wait = u64::try_from(tomorrow.duration_since(app.now()).as_secs()).unwrap_or_default();
     Problem::too_many_turns(format!("{reason}; nothing was saved, and it begins again at {tomorrow}"))
         .with_retry_after(wait.max(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_day_is_counted_from_what_is_known_of_it() {
-        let counts = TurnCounts::default();
-        let at = |second: i64| Timestamp::from_second(second).unwrap();
-        assert_eq!(counts.take("a1", at(0), 3), None);
-        counts.begin("a1", at(0), 1);
-        assert_eq!([(); 3].map(|()| counts.take("a1", at(0), 3)), [Some(true), Some(true), Some(false)]);
-        counts.begin("a1", at(0), 0);
-        assert_eq!(counts.take("a1", at(0), 3), Some(false), "who counts at the same time changes nothing");
-        assert_eq!(counts.take("a1", at(0), 4), Some(true), "a larger limit holds at once");
-        counts.give_back("a1", at(0));
-        assert_eq!([(); 2].map(|()| counts.take("a1", at(0), 4)), [Some(true), Some(false)]);
-        counts.give_back("a1", at(86_400));
-        assert_eq!(counts.take("a1", at(0), 4), Some(false), "another day's reply is not taken off this day");
-        assert_eq!(counts.take("a1", at(86_400), 3), None, "the next day starts at zero");
-        assert_eq!(counts.take("b2", at(0), 3), None, "another token has its own");
-    }
 }

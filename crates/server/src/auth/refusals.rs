@@ -5,12 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use memory::access::AuditEntry;
 
-use crate::state::App;
-
-/// The actor of a refusal without a known token.
-const NOBODY: &str = "(none)";
 /// Refusals that are kept apart in one minute; further ones are only counted by the metrics.
 const APART_MAX: usize = 1_000;
 const SECONDS: i64 = 60;
@@ -29,7 +24,7 @@ struct RecordedMinute {
 
 impl Refusals {
     /// True if this is the first of its kind in this minute.
-    fn is_first(&self, now: Timestamp, token: &str, address: IpAddr, status: u16) -> bool {
+    pub(super) fn is_first(&self, now: Timestamp, token: &str, address: IpAddr, status: u16) -> bool {
         let minute = now.as_second() / SECONDS;
         // Nothing that holds the lock can leave the set half-changed.
         let mut present = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,22 +34,6 @@ impl Refusals {
         let recorded = &mut present.recorded;
         recorded.len() < APART_MAX && recorded.insert((token.to_owned(), address, status))
     }
-}
-
-/// Records that a request was refused: in the audit log, and in the log for programs that block addresses.
-pub(crate) fn note(app: &App, token: Option<&str>, address: IpAddr, status: u16) {
-    let (now, token) = (app.now(), token.unwrap_or(NOBODY));
-    if !app.refusals.is_first(now, token, address, status) {
-        return;
-    }
-    tracing::warn!(token, %address, status, "refused");
-    let (access, token) = (app.parts.access.clone(), token.to_owned());
-    let entry = AuditEntry { at: now, token, act: "refused".to_owned(), object: address.to_string(), status };
-    tokio::spawn(async move {
-        if let Err(error) = access.record_act(entry).await {
-            tracing::error!("a refusal was not written to the audit log: {error}");
-        }
-    });
 }
 
 #[cfg(test)]

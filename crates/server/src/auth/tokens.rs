@@ -11,7 +11,7 @@ use memory::access::{LOGIN_LIFETIME, Login, OWNER};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::Principal;
+use super::principal::Principal;
 
 /// Lifetime of a login link.
 const CODE_LIFETIME: SignedDuration = SignedDuration::from_mins(10);

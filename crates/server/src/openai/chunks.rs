@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-use super::completions::{AssistantRole, FinishReason, UsageBody, interrupted, no_reply};
+use super::reply_parts::{AssistantRole, FinishReason, UsageBody, interrupted, no_reply};
 use super::stop::StopFilter;
 
 /// Fields that all chunks of a reply share.

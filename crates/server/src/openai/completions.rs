@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use memory::PersonaId;
 use memory::identifiers::TurnId;
@@ -16,6 +16,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::CHANNEL;
 use super::chunks::{self, ChunkHeader};
 use super::models::no_model;
+use super::reply_parts::{AssistantRole, FinishReason, UsageBody, interrupted, no_reply};
 use super::request::CompletionRequest;
 use super::stop::StopFilter;
 use crate::auth::{Principal, quota};
@@ -168,16 +169,6 @@ async fn complete_reply(
     }
 }
 
-/// No reply: 503 when asking again may help, 502 when a person has to act first.
-pub(super) fn no_reply(reason: String, retryable: bool) -> Problem {
-    let status = if retryable { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_GATEWAY };
-    Problem::new(status, reason).with_code("no_reply")
-}
-
-pub(super) fn interrupted() -> Problem {
-    Problem::unavailable("EchoVessel is stopping; the message is saved and is answered after the next start")
-}
-
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ChatCompletion {
     id: String,
@@ -211,50 +202,4 @@ struct ReplyMessage {
     content: String,
     /// Always null, for compatibility.
     refusal: (),
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub(super) enum AssistantRole {
-    Assistant,
-}
-
-/// `length` when the model was cut off.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum FinishReason {
-    Stop,
-    Length,
-}
-
-impl FinishReason {
-    pub(super) fn of(incomplete: bool) -> Self {
-        if incomplete { Self::Length } else { Self::Stop }
-    }
-}
-
-/// Tokens of a reply.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct UsageBody {
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    total_tokens: u64,
-    prompt_tokens_details: PromptTokens,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct PromptTokens {
-    cached_tokens: u64,
-}
-
-impl From<TokenUsage> for UsageBody {
-    fn from(usage: TokenUsage) -> Self {
-        Self {
-            prompt_tokens: usage.input_tokens,
-            completion_tokens: usage.output_tokens,
-            total_tokens: usage.input_tokens + usage.output_tokens,
-            prompt_tokens_details: PromptTokens { cached_tokens: usage.cached_tokens },
-        }
-    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod models;
 pub(crate) mod completions;
 pub(crate) mod request;
 pub(crate) mod chunks;
+mod reply_parts;
 mod stop;
 
 /// The channel of these programs.

@@ -4,10 +4,11 @@ use serde_json::{Map, Value};
 
 use super::route::{Route, Tag};
 use crate::admin::config::{self, ConfigResponse};
-use crate::admin::model::{self, ModelTryEvent};
+use crate::admin::model;
 use crate::admin::{audit, daemon, metrics, tokens};
 use crate::api_docs;
 use crate::auth::login;
+use crate::ports::model_setup::ModelTryEvent;
 use crate::respond::OkResponse;
 
 pub(super) fn routes() -> Vec<Route> {

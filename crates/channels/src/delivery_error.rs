@@ -1,0 +1,20 @@
+//! Why a platform did not accept a message, or did not give a file.
+
+use std::time::Duration;
+
+/// Why a piece was not delivered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// The platform wants to be left alone for so long.
+    #[error("the platform asks to wait {} s", .0.as_secs())]
+    Wait(Duration),
+    /// It may work later.
+    #[error("{0}")]
+    Transient(String),
+    /// The platform will never accept messages for this conversation.
+    #[error("{0}")]
+    Permanent(String),
+    /// The platform refuses the bot's token: nothing works until a person has changed it.
+    #[error("{0}")]
+    Unauthorized(String),
+}

@@ -1,0 +1,158 @@
+//! The author of a request, and the scopes that open each path.
+
+use axum::http::Method;
+use jiff::Timestamp;
+use memory::access::AccessScope;
+use memory::{Scope, UserId};
+
+/// Streams of the owner.
+pub(super) const OWNER_STREAMS_MAX: usize = 2_048;
+/// Streams of a named token for which no number was said: a few devices with a few windows each.
+pub(super) const NAMED_STREAMS_MAX: usize = 16;
+
+/// The author of a request, with its rights. Handlers take it as an argument, so a path without a guard answers 401.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Principal {
+    /// Goes into the record of acts.
+    pub(crate) name: String,
+    /// True if the persona, its memory and the program may be looked into, and changed where the method is open to it.
+    pub(crate) may_admin: bool,
+    /// The one user whom the token speaks for; none for one that may speak for all.
+    pub(crate) user: Option<UserId>,
+    /// The scopes of the token; none for all rights.
+    pub(crate) scopes: Option<Vec<AccessScope>>,
+    /// The public part of a named token; none for the owner.
+    pub(crate) prefix: Option<String>,
+    /// Time at which its token ends by itself.
+    pub(crate) expires_at: Option<Timestamp>,
+    /// Streams that it may have open at once.
+    pub(crate) streams_max: usize,
+    /// Users that it may create; the usual number where none is said.
+    pub(crate) users_max: Option<u32>,
+    /// The login of a browser; none for a program with a token.
+    pub(crate) login: Option<String>,
+}
+
+impl Principal {
+    pub(crate) fn owner() -> Self {
+        Self {
+            name: "owner".to_owned(),
+            may_admin: true,
+            user: None,
+            scopes: None,
+            prefix: None,
+            expires_at: None,
+            streams_max: OWNER_STREAMS_MAX,
+            users_max: None,
+            login: None,
+        }
+    }
+
+    /// True if what belongs to this memory may be shown.
+    pub(crate) fn may_see(&self, scope: &Scope) -> bool {
+        self.user.as_ref().is_none_or(|user| *user == scope.user)
+    }
+
+    /// True if this is the owner, by token or by login.
+    pub(crate) fn is_owner(&self) -> bool {
+        self.scopes.is_none()
+    }
+
+    pub(super) fn may(&self, needed: &[RequiredScope], method: &Method) -> bool {
+        let Some(scopes) = &self.scopes else { return true };
+        let is_read = matches!(*method, Method::GET | Method::HEAD);
+        needed.iter().any(|needed| scopes.iter().any(|scope| needed.is(scope, is_read)))
+    }
+}
+
+/// A kind of scope that opens a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequiredScope {
+    Chat,
+    Admin,
+    Metrics,
+    Openai,
+    Hub,
+}
+
+impl RequiredScope {
+    fn is(self, scope: &AccessScope, is_read: bool) -> bool {
+        match self {
+            Self::Chat => *scope == AccessScope::Chat || is_read && *scope == AccessScope::ChatRead,
+            Self::Admin => *scope == AccessScope::Admin || is_read && *scope == AccessScope::AdminRead,
+            Self::Metrics => *scope == AccessScope::Metrics,
+            Self::Openai => *scope == AccessScope::Openai,
+            Self::Hub => matches!(scope, AccessScope::Hub(_)),
+        }
+    }
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Admin => "admin",
+            Self::Metrics => "metrics",
+            Self::Openai => "openai",
+            Self::Hub => "hub:INSTANCE",
+        }
+    }
+}
+
+/// Scopes that open the paths below a prefix; any one of them is enough. Longer prefixes first.
+const OPENED_BY: [(&str, &[RequiredScope]); 6] = [
+    ("/api/chat", &[RequiredScope::Chat]),
+    ("/api/state", &[RequiredScope::Chat, RequiredScope::Admin]),
+    ("/mcp", &[RequiredScope::Hub]),
+    ("/metrics", &[RequiredScope::Metrics, RequiredScope::Admin]),
+    ("/v1", &[RequiredScope::Openai, RequiredScope::Chat]),
+    // Whatever else there is or will be: /api/admin, /api/hub, and paths that nobody has thought of.
+    ("", &[RequiredScope::Admin]),
+];
+
+/// Scopes that open a path.
+pub(super) fn opened_by(path: &str) -> &'static [RequiredScope] {
+    let path = path.trim_start_matches('/');
+    let below = |root: &str| {
+        let rest = path.strip_prefix(root.trim_start_matches('/'));
+        root.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    OPENED_BY.iter().find(|(root, _)| below(root)).map_or(&[RequiredScope::Admin], |(_, needed)| *needed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_has_its_scope_also_those_to_come() {
+        assert_eq!(opened_by("/api/chat/send"), [RequiredScope::Chat]);
+        assert_eq!(opened_by("//api/chat"), [RequiredScope::Chat]);
+        assert_eq!(opened_by("/v1/models"), [RequiredScope::Openai, RequiredScope::Chat]);
+        assert_eq!(opened_by("/mcp"), [RequiredScope::Hub]);
+        assert_eq!(opened_by("/metrics"), [RequiredScope::Metrics, RequiredScope::Admin]);
+        for path in
+            ["/api/admin/stop", "/api/hub/conflicts", "/api/chatter", "/api/statement", "/api", "/api/new"]
+        {
+            assert_eq!(opened_by(path), [RequiredScope::Admin], "{path}");
+        }
+    }
+
+    #[test]
+    fn a_scope_opens_its_own_paths_and_no_others() {
+        let with = |scopes: &[&str]| Principal {
+            scopes: Some(scopes.iter().map(|scope| scope.parse().unwrap()).collect()),
+            ..Principal::owner()
+        };
+        assert!(with(&["chat"]).may(opened_by("/v1/models"), &Method::GET));
+        assert!(!with(&["openai"]).may(opened_by("/api/chat/send"), &Method::GET));
+        assert!(!with(&["admin"]).may(opened_by("/api/chat/send"), &Method::GET));
+        assert!(!with(&["chat", "openai", "hub:pi"]).may(opened_by("/metrics"), &Method::GET));
+        assert!(with(&["hub:pi"]).may(opened_by("/mcp"), &Method::GET));
+        let reads = with(&["chat:read", "admin:read"]);
+        for path in ["/api/chat/history", "/api/chat/events", "/api/admin/config", "/metrics", "/v1/models"] {
+            assert!(reads.may(opened_by(path), &Method::GET), "{path}");
+            assert!(!reads.may(opened_by(path), &Method::POST), "{path}");
+        }
+        assert!(!with(&["chat:read"]).may(opened_by("/api/admin/config"), &Method::GET));
+        assert!(Principal::owner().may(opened_by("/anything"), &Method::POST));
+    }
+}

@@ -1,0 +1,64 @@
+//! Parts of a reply that whole and streamed completions share.
+
+use axum::http::StatusCode;
+use memory::ledger::TokenUsage;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::problem::Problem;
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum AssistantRole {
+    Assistant,
+}
+
+/// `length` when the model was cut off.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FinishReason {
+    Stop,
+    Length,
+}
+
+impl FinishReason {
+    pub(super) fn of(incomplete: bool) -> Self {
+        if incomplete { Self::Length } else { Self::Stop }
+    }
+}
+
+/// Tokens of a reply.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct UsageBody {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    prompt_tokens_details: PromptTokens,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PromptTokens {
+    cached_tokens: u64,
+}
+
+impl From<TokenUsage> for UsageBody {
+    fn from(usage: TokenUsage) -> Self {
+        Self {
+            prompt_tokens: usage.input_tokens,
+            completion_tokens: usage.output_tokens,
+            total_tokens: usage.input_tokens + usage.output_tokens,
+            prompt_tokens_details: PromptTokens { cached_tokens: usage.cached_tokens },
+        }
+    }
+}
+
+/// No reply: 503 when asking again may help, 502 when a person has to act first.
+pub(super) fn no_reply(reason: String, retryable: bool) -> Problem {
+    let status = if retryable { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::BAD_GATEWAY };
+    Problem::new(status, reason).with_code("no_reply")
+}
+
+pub(super) fn interrupted() -> Problem {
+    Problem::unavailable("EchoVessel is stopping; the message is saved and is answered after the next start")
+}

@@ -1,0 +1,78 @@
+//! The port to the configuration: what a person can set.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Reads and changes what a person can set. The server knows nothing of the keys.
+#[async_trait]
+pub trait Configuration: Send + Sync {
+    /// All that is set, as `GET /api/admin/config` answers it.
+    async fn show(&self) -> Result<Value, ConfigurationError>;
+    /// Sets keys, given as `{section: {key: value}}` or `{"section.key": value}`: in the file, and for the running
+    /// program where it can.
+    async fn change(&self, wanted: Value, author: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError>;
+    /// Reads the file again.
+    async fn reload(&self) -> Result<ConfigUpdate, ConfigurationError>;
+    /// Local programs that can speak or hear.
+    async fn voice_programs(&self) -> Vec<VoiceProgram> {
+        Vec::new()
+    }
+    /// Has one of them speak, or hear.
+    async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {
+        Err(ConfigurationError::NotAKey(format!("{name} is not installed")))
+    }
+}
+
+/// Author of a configuration change over HTTP, by the trust in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConfigAuthor {
+    /// A named token with the scope `admin`.
+    NamedToken,
+    /// The owner's token, which programs hold too.
+    OwnerToken,
+    /// The owner in a browser.
+    Login,
+}
+
+/// The result of a change or a reload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfigUpdate {
+    /// The keys that were asked for, by the names that they were asked by; sorted.
+    pub updated_fields: Vec<String>,
+    /// Keys whose new values hold now; sorted.
+    pub reloaded: Vec<String>,
+    /// Keys whose new values wait for a restart; sorted.
+    pub restart_required: Vec<String>,
+    /// Keys that the environment sets, so that the file's values do nothing; sorted.
+    pub overridden: Vec<String>,
+}
+
+/// Why the configuration stays as it was.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ConfigurationError {
+    /// The request names no key that can be set.
+    #[error("{0}")]
+    NotAKey(String),
+    /// This author may not change this key; the text says who may.
+    #[error("{0}")]
+    Protected(String),
+    /// A value does not fit, or the file is not right.
+    #[error("{0}")]
+    BadValue(String),
+    /// The file could not be written.
+    #[error("{0}")]
+    Unwritable(String),
+}
+
+/// A local program that can speak or hear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct VoiceProgram {
+    /// Its name, as `espeak-ng`.
+    pub name: String,
+    /// True if it speaks; else it hears.
+    pub speaks: bool,
+    /// Voices that can be chosen.
+    pub voices: Vec<String>,
+}
