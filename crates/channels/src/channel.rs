@@ -90,7 +90,7 @@ pub enum UpdateKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// What a channel reports while it receives, and asks for. Everything that returns [`Stopped`] waits for storage that refuses.
+/// Reports and questions of a channel that receives. Everything that returns [`Stopped`] waits for storage that refuses.
 #[async_trait]
 pub trait Inbound: Send + Sync {
     fn clock(&self) -> &dyn Clock;

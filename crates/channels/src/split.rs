@@ -9,19 +9,19 @@ const ENDS: [char; 10] = ['.', '!', '?', '。', '！', '？', '…', '\n', ';', 
 pub(crate) fn split_text(text: &str, max: usize) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let mut piece = String::new();
-    for block in blocks(text) {
-        for part in parts(block, max) {
-            if length(&piece) + length(&part) > max {
-                finish(&mut pieces, &mut piece);
+    for block in split_blocks(text) {
+        for part in split_block(block, max) {
+            if utf16_length(&piece) + utf16_length(&part) > max {
+                finish_piece(&mut pieces, &mut piece);
             }
             piece.push_str(&part);
         }
     }
-    finish(&mut pieces, &mut piece);
+    finish_piece(&mut pieces, &mut piece);
     pieces
 }
 
-fn finish(pieces: &mut Vec<String>, piece: &mut String) {
+fn finish_piece(pieces: &mut Vec<String>, piece: &mut String) {
     let whole = std::mem::take(piece);
     let trimmed = whole.trim();
     if !trimmed.is_empty() {
@@ -29,12 +29,12 @@ fn finish(pieces: &mut Vec<String>, piece: &mut String) {
     }
 }
 
-fn length(text: &str) -> usize {
+fn utf16_length(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
 /// Code blocks with their fences, and the text between them, in order.
-fn blocks(text: &str) -> Vec<&str> {
+fn split_blocks(text: &str) -> Vec<&str> {
     let mut blocks = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find(FENCE) {
@@ -51,34 +51,34 @@ fn blocks(text: &str) -> Vec<&str> {
 }
 
 /// The block in parts that fit: whole, or cut where a reader pauses.
-fn parts(block: &str, max: usize) -> Vec<String> {
-    if length(block) <= max {
-        return if block.starts_with(FENCE) { vec![block.to_owned()] } else { sentences(block, max) };
+fn split_block(block: &str, max: usize) -> Vec<String> {
+    if utf16_length(block) <= max {
+        return if block.starts_with(FENCE) { vec![block.to_owned()] } else { split_sentences(block, max) };
     }
     if !block.starts_with(FENCE) {
-        return sentences(block, max);
+        return split_sentences(block, max);
     }
     // Each part of a code block gets fences of its own, or the rest would be shown as text.
     let opening = block.lines().next().unwrap_or(FENCE);
     let body = block.trim_start_matches(opening).trim_end_matches(FENCE).trim_matches('\n');
-    let room = max.saturating_sub(length(opening) + FENCE.len() + 2).max(1);
+    let room = max.saturating_sub(utf16_length(opening) + FENCE.len() + 2).max(1);
     let mut parts = Vec::new();
     let mut part = String::new();
     for line in body.split_inclusive('\n').flat_map(|line| cut(line, room)) {
-        if length(&part) + length(&line) > room {
-            parts.push(fenced(opening, &std::mem::take(&mut part)));
+        if utf16_length(&part) + utf16_length(&line) > room {
+            parts.push(fence(opening, &std::mem::take(&mut part)));
         }
         part.push_str(&line);
     }
-    parts.push(fenced(opening, &part));
+    parts.push(fence(opening, &part));
     parts
 }
 
-fn fenced(opening: &str, body: &str) -> String {
+fn fence(opening: &str, body: &str) -> String {
     format!("{opening}\n{}\n{FENCE}", body.trim_end_matches('\n'))
 }
 
-fn sentences(text: &str, max: usize) -> Vec<String> {
+fn split_sentences(text: &str, max: usize) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut letters = text.char_indices().peekable();
@@ -101,11 +101,11 @@ fn cut(text: &str, max: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
     for word in text.split_inclusive(char::is_whitespace) {
-        if length(&part) + length(word) > max && !part.is_empty() {
+        if utf16_length(&part) + utf16_length(word) > max && !part.is_empty() {
             parts.push(std::mem::take(&mut part));
         }
         for letter in word.chars() {
-            if length(&part) + letter.len_utf16() > max {
+            if utf16_length(&part) + letter.len_utf16() > max {
                 parts.push(std::mem::take(&mut part));
             }
             part.push(letter);
@@ -142,7 +142,7 @@ mod tests {
         let long = format!("```rust\n{}```", "let a = 1;\n".repeat(20));
         for piece in split_text(&long, 60) {
             assert!(piece.starts_with("```rust\n") && piece.ends_with("\n```"), "{piece}");
-            assert!(length(&piece) <= 60);
+            assert!(utf16_length(&piece) <= 60);
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
         for max in [4, 7, 40] {
             let text = "an-endless-word-without-any-pause 漢字漢字漢字漢字 😀😀😀😀😀😀 ok";
             let cut = split_text(text, max);
-            assert!(cut.iter().all(|piece| length(piece) <= max));
+            assert!(cut.iter().all(|piece| utf16_length(piece) <= max));
             let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             assert_eq!(letters(&cut.concat()), letters(text));
         }

@@ -32,7 +32,7 @@ pub(crate) fn home_database(config: &Config, home: &Home) -> anyhow::Result<Home
 /// A database by its address, as `storage.url` has it.
 pub(crate) fn named_database(url: &str, config: &Config, home: &Home) -> anyhow::Result<HomeDatabase> {
     if is_server_url(url) {
-        return Ok(HomeDatabase::Server(ServerAddress::parse(url, password(config)?.as_deref())?));
+        return Ok(HomeDatabase::Server(ServerAddress::parse(url, read_password(config)?.as_deref())?));
     }
     match (url, url.strip_prefix("sqlite://")) {
         ("sqlite", _) => Ok(HomeDatabase::File(home.database())),
@@ -44,7 +44,7 @@ pub(crate) fn named_database(url: &str, config: &Config, home: &Home) -> anyhow:
     }
 }
 
-fn password(config: &Config) -> anyhow::Result<Option<String>> {
+fn read_password(config: &Config) -> anyhow::Result<Option<String>> {
     match (config.storage.password_env.as_str(), config.storage.password_file.as_str()) {
         ("", "") => Ok(None),
         (variable, "") => std::env::var(variable).map(Some).with_context(|| {

@@ -213,7 +213,7 @@ async fn check_of(config: &Config, home: &Home) -> Result<ModelCheck, LlmError> 
         Err(error) => return Err(error),
     };
     let chosen = [Tier::Small, Tier::Medium, Tier::Large].map(|tier| provider.model(tier));
-    let Some(missing) = chosen.iter().find(|model| !offers(&offered, model)) else {
+    let Some(missing) = chosen.iter().find(|model| !offers_model(&offered, model)) else {
         return ok(format!("{named} answers"));
     };
     let shown: Vec<&str> = offered
@@ -231,7 +231,7 @@ async fn check_of(config: &Config, home: &Home) -> Result<ModelCheck, LlmError> 
 
 /// True if a list has this model. Ollama lists `name:latest` for what is called `name`; Anthropic and OpenAI list dated
 /// versions of the names that they take.
-fn offers(offered: &[String], model: &str) -> bool {
+fn offers_model(offered: &[String], model: &str) -> bool {
     offered.iter().any(|name| {
         name.strip_prefix(model)
             .is_some_and(|rest| rest.is_empty() || rest == ":latest" || rest.starts_with('-'))
@@ -253,7 +253,7 @@ mod tests {
             ("gpt-4.1", true),
             ("gpt-4", false),
         ] {
-            assert_eq!(offers(&offered, model), is_offered, "{model}");
+            assert_eq!(offers_model(&offered, model), is_offered, "{model}");
         }
     }
 }

@@ -67,7 +67,7 @@ impl Configuration for LiveConfig {
         let appearance = self.runtime.store().appearance(&persona).await;
         let appearance = appearance.map_err(|error| ConfigurationError::Unwritable(error.to_string()))?;
         let mut shown = self.legacy_view(&state.running, &appearance);
-        let settings = settings(&state.running, &state.wanted)?;
+        let settings = settings_body(&state.running, &state.wanted)?;
         if let Some(fields) = shown.as_object_mut() {
             fields.insert("settings".to_owned(), Json::Object(settings));
         }
@@ -148,7 +148,7 @@ impl LiveConfig {
         text: Option<&str>,
         connecting: Option<&str>,
     ) -> Result<ConfigUpdate, ConfigurationError> {
-        let differing = differing(&state.running, &wanted)?;
+        let differing = differing_keys(&state.running, &wanted)?;
         let is_live =
             |key: &String| is_live(key) || connecting.is_some_and(|section| key.starts_with(section));
         let (live, waiting): (Vec<String>, Vec<String>) = differing.into_iter().partition(is_live);
@@ -337,16 +337,16 @@ fn read(path: &Path) -> Result<String, ConfigurationError> {
     }
 }
 
-fn defect(error: &dyn std::fmt::Display) -> ConfigurationError {
+fn defect_error(error: &dyn std::fmt::Display) -> ConfigurationError {
     ConfigurationError::Unwritable(format!("the configuration can't be shown: {error}"))
 }
 
 fn known_keys_or_defect() -> Result<Vec<(String, Value)>, ConfigurationError> {
-    known_keys().map_err(|error| defect(&error))
+    known_keys().map_err(|error| defect_error(&error))
 }
 
 fn table_of(config: &Config) -> Result<Table, ConfigurationError> {
-    Table::try_from(config).map_err(|error| defect(&error))
+    Table::try_from(config).map_err(|error| defect_error(&error))
 }
 
 fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
@@ -355,7 +355,7 @@ fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
 }
 
 /// Keys whose values are not the same, sorted.
-fn differing(one: &Config, other: &Config) -> Result<Vec<String>, ConfigurationError> {
+fn differing_keys(one: &Config, other: &Config) -> Result<Vec<String>, ConfigurationError> {
     let (one, other) = (table_of(one)?, table_of(other)?);
     let mut keys: Vec<String> = known_keys_or_defect()?.into_iter().map(|(key, _)| key).collect();
     keys.retain(|key| value_of(&one, key) != value_of(&other, key));
@@ -381,11 +381,11 @@ fn with_keys_of(config: &Config, other: &Config, keys: &[String]) -> Result<Conf
             }
         }
     }
-    Value::Table(table).try_into().map_err(|error: toml::de::Error| defect(&error))
+    Value::Table(table).try_into().map_err(|error: toml::de::Error| defect_error(&error))
 }
 
 /// Every key with what holds, its default, and whether a change holds at once; `pending` waits for a restart.
-fn settings(running: &Config, wanted: &Config) -> Result<Map<String, Json>, ConfigurationError> {
+fn settings_body(running: &Config, wanted: &Config) -> Result<Map<String, Json>, ConfigurationError> {
     let (running, wanted) = (table_of(running)?, table_of(wanted)?);
     let mut settings = Map::new();
     for (key, default) in known_keys_or_defect()? {
@@ -412,11 +412,11 @@ mod tests {
         new.recall.k = 3;
         new.server.port = 1;
         new.llm.models.small = "tiny".to_owned();
-        assert_eq!(differing(&old, &new).unwrap(), ["llm.models.small", "recall.k", "server.port"]);
+        assert_eq!(differing_keys(&old, &new).unwrap(), ["llm.models.small", "recall.k", "server.port"]);
         let taken =
             with_keys_of(&old, &new, &["recall.k".to_owned(), "llm.models.small".to_owned()]).unwrap();
         assert_eq!((taken.recall.k, taken.server.port, taken.llm.models.small.as_str()), (3, 7777, "tiny"));
-        let shown = settings(&taken, &new).unwrap();
+        let shown = settings_body(&taken, &new).unwrap();
         assert_eq!(shown["recall.k"], json!({"value": 3, "default": 10, "live": true}));
         assert_eq!(
             shown["server.port"],

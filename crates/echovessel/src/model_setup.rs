@@ -39,7 +39,7 @@ const TRY_TOKENS_MAX: u32 = 1_024;
 impl ModelSetup for LiveConfig {
     async fn show(&self) -> Result<ModelConfiguration, ModelSetupError> {
         let config = self.running().await;
-        let (_, key) = settings_with_key(&config, &self.home, true).map_err(files)?;
+        let (_, key) = settings_with_key(&config, &self.home, true).map_err(files_error)?;
         let mut overridden = overridden_keys(std::env::vars());
         overridden.retain(|key| CHOSEN_KEYS.contains(&key.as_str()));
         overridden.sort();
@@ -68,7 +68,8 @@ impl ModelSetup for LiveConfig {
 
     async fn list(&self, choice: ModelChoice) -> Result<Vec<String>, ModelSetupError> {
         let settings = self.settings_of(&choice).await?;
-        let mut models = list_models(&settings).await.map_err(|error| refused(error, ModelFault::Address))?;
+        let mut models =
+            list_models(&settings).await.map_err(|error| refused_choice(error, ModelFault::Address))?;
         models.retain(|model| llm::can_chat(model));
         Ok(models)
     }
@@ -81,13 +82,14 @@ impl ModelSetup for LiveConfig {
         // A person waits for it: they try again by themselves.
         let settings = ProviderSettings { max_retries: 0, ..self.settings_of(&choice).await? };
         let asked_at = Instant::now();
-        let provider = connect_with(settings).await.map_err(|error| refused(error, ModelFault::Model))?;
-        let request = question(&language);
+        let provider =
+            connect_with(settings).await.map_err(|error| refused_choice(error, ModelFault::Model))?;
+        let request = trial_question(&language);
         let (ledger, clock) = (self.ledger.clone(), self.runtime.shared_clock());
         let mut call = CallInFlight::begin(ledger, clock, &*provider, &request, Purpose::default());
         let words = provider.stream(request).await.map_err(|error| {
             call.end(error.kind());
-            refused(error, ModelFault::Model)
+            refused_choice(error, ModelFault::Model)
         })?;
         let first_words_ms = milliseconds(asked_at.elapsed());
         let events = words.map(move |event| match event {
@@ -100,12 +102,12 @@ impl ModelSetup for LiveConfig {
                     model,
                     first_words_ms,
                     whole_ms,
-                    tokens_per_second: speed(usage.output_tokens, whole_ms - first_words_ms),
+                    tokens_per_second: tokens_per_second(usage.output_tokens, whole_ms - first_words_ms),
                 }
             }
             Err(error) => {
                 call.end(error.kind());
-                let error = refused(error, ModelFault::Model);
+                let error = refused_choice(error, ModelFault::Model);
                 ModelTryEvent::Failed { detail: error.detail, code: error.fault.code() }
             }
         });
@@ -132,7 +134,7 @@ impl ModelSetup for LiveConfig {
         // A key alone changes no setting: the model is connected with it here.
         let connected = match connect(&self.running().await, &self.home).await {
             // Without its key the provider could not even be started with.
-            Err(LlmError::Auth { .. }) if matches!(entered(&choice), Some(None)) => {
+            Err(LlmError::Auth { .. }) if matches!(entered_key(&choice), Some(None)) => {
                 let usual = json!({"llm": {"provider": null, "base_url": null, "model": null}});
                 self.apply(usual, None).await.map_err(|error| ModelSetupError {
                     fault: ModelFault::Files,
@@ -142,7 +144,7 @@ impl ModelSetup for LiveConfig {
             }
             connected => connected,
         };
-        self.model.replace(connected.map_err(|error| refused(error, ModelFault::Key))?);
+        self.model.replace(connected.map_err(|error| refused_choice(error, ModelFault::Key))?);
         self.show().await
     }
 
@@ -176,9 +178,10 @@ impl LiveConfig {
         let running = self.running().await;
         let config = with_choice(&running, choice);
         let (mut settings, found) =
-            settings_with_key(&config, &self.home, is_same_endpoint(&config, &running)).map_err(files)?;
+            settings_with_key(&config, &self.home, is_same_endpoint(&config, &running))
+                .map_err(files_error)?;
         if found.source != KeySource::Environment
-            && let Some(Some(key)) = entered(choice)
+            && let Some(Some(key)) = entered_key(choice)
         {
             settings.api_key = Some(key);
         }
@@ -200,8 +203,8 @@ impl LiveConfig {
         let address = address_of(&config)?;
         let known = secrets.entered(MODEL_KEY, &address);
         let is_chosen = known.is_chosen || !is_same_endpoint(&config, &running);
-        let key = entered(choice).unwrap_or(known.key);
-        if key.is_some() || is_chosen || entered(choice).is_some() {
+        let key = entered_key(choice).unwrap_or(known.key);
+        if key.is_some() || is_chosen || entered_key(choice).is_some() {
             secrets.set(MODEL_KEY, &address, EnteredKey { key, is_chosen });
         }
         Ok(secrets)
@@ -216,7 +219,7 @@ impl LiveConfig {
 }
 
 /// The key of a choice: `None` where it names none, `Some(None)` where the stored one is to go.
-fn entered(choice: &ModelChoice) -> Option<Option<SecretString>> {
+fn entered_key(choice: &ModelChoice) -> Option<Option<SecretString>> {
     let key = choice.key.as_ref()?.trim();
     Some((!key.is_empty()).then(|| SecretString::from(key)))
 }
@@ -243,7 +246,7 @@ fn address_of(config: &Config) -> Result<Url, ModelSetupError> {
         base_url: config.llm.base_url.clone(),
         ..ProviderSettings::default()
     };
-    settings.address().map_err(|error| refused(error, ModelFault::Address))
+    settings.address().map_err(|error| refused_choice(error, ModelFault::Address))
 }
 
 pub(crate) fn shown_key(found: EndpointKey) -> ModelKey {
@@ -264,7 +267,7 @@ fn environment_keys() -> Vec<EnvironmentKey> {
 }
 
 /// `otherwise` is where to look for what can't work at all.
-fn refused(error: LlmError, otherwise: ModelFault) -> ModelSetupError {
+fn refused_choice(error: LlmError, otherwise: ModelFault) -> ModelSetupError {
     let fault = match error {
         LlmError::Auth { .. } => ModelFault::Key,
         LlmError::Transient { .. } | LlmError::RateLimited { .. } => ModelFault::Address,
@@ -274,11 +277,11 @@ fn refused(error: LlmError, otherwise: ModelFault) -> ModelSetupError {
     ModelSetupError { fault, detail: error.to_string() }
 }
 
-fn files(error: LlmError) -> ModelSetupError {
+fn files_error(error: LlmError) -> ModelSetupError {
     ModelSetupError { fault: ModelFault::Files, detail: error.to_string() }
 }
 
-fn question(language: &str) -> Request {
+fn trial_question(language: &str) -> Request {
     let user = match language {
         "zh" => "用一句话跟我打个招呼。",
         _ => "Say hello to me in one sentence.",
@@ -295,6 +298,6 @@ fn question(language: &str) -> Request {
     }
 }
 
-fn speed(tokens: u64, milliseconds: u64) -> Option<f64> {
+fn tokens_per_second(tokens: u64, milliseconds: u64) -> Option<f64> {
     (milliseconds > 0).then(|| (tokens as f64 * 10_000.0 / milliseconds as f64).round() / 10.0)
 }

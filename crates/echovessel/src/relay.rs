@@ -82,7 +82,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 line = self.lines.recv(), if !self.finished => match line {
                     None => self.finished = true,
                     Some(line) => {
-                        let line = terminated(line);
+                        let line = with_line_end(line);
                         self.conversation.hear_client(&line);
                         if send(&mut owner, &line).await.is_err() {
                             return Ok(ConnectionEnd::Owner);
@@ -121,7 +121,7 @@ async fn send<O: AsyncWrite + Unpin>(owner: &mut O, line: &[u8]) -> std::io::Res
     owner.flush().await
 }
 
-fn terminated(mut line: Vec<u8>) -> Vec<u8> {
+fn with_line_end(mut line: Vec<u8>) -> Vec<u8> {
     if !line.ends_with(b"\n") {
         line.push(b'\n');
     }
@@ -220,7 +220,7 @@ fn unknown_result(id: &str, name: &str) -> Vec<u8> {
          call it again if it was not; what was answered before is safe."
     );
     let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
-    terminated(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string().into_bytes())
+    with_line_end(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string().into_bytes())
 }
 
 #[cfg(test)]
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn line(value: Value) -> Vec<u8> {
-        terminated(value.to_string().into_bytes())
+        with_line_end(value.to_string().into_bytes())
     }
 
     fn call(id: u32, name: &str) -> Vec<u8> {

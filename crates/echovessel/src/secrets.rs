@@ -75,12 +75,12 @@ impl Secrets {
 
     /// The key that was entered for this address.
     pub(crate) fn entered(&self, name: &str, address: &Url) -> EnteredKey {
-        self.0.get(name).and_then(|addresses| addresses.get(&origin(address))).cloned().unwrap_or_default()
+        self.0.get(name).and_then(|addresses| addresses.get(&origin_of(address))).cloned().unwrap_or_default()
     }
 
     /// Replaces what was entered for this address.
     pub(crate) fn set(&mut self, name: &str, address: &Url, entered: EnteredKey) {
-        self.0.entry(name.to_owned()).or_default().insert(origin(address), entered);
+        self.0.entry(name.to_owned()).or_default().insert(origin_of(address), entered);
     }
 
     /// Deletes what was entered under this name, for every address.
@@ -89,7 +89,7 @@ impl Secrets {
     }
 }
 
-fn origin(address: &Url) -> String {
+fn origin_of(address: &Url) -> String {
     address.origin().ascii_serialization()
 }
 

@@ -11,7 +11,7 @@ const TALKATIVE: &str = "rmcp";
 const WORDY: [&str; 2] = ["tokio_postgres", "postgres"];
 
 /// The log filter: by default without the details of verbose libraries.
-fn filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
+fn log_filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
     let directives = |text: &str| match text.contains(TALKATIVE) {
         true => text.to_owned(),
         false => format!("{text},{TALKATIVE}=warn"),
@@ -30,7 +30,7 @@ fn filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
 /// Begins to log. `ECHOVESSEL_LOG` sets the level, as `debug` or `runtime=debug`; JSON lines when asked.
 pub(crate) fn start(default_level: &str, json: bool) {
     let asked = std::env::var("ECHOVESSEL_LOG").ok();
-    let filter = filter(asked.as_deref(), default_level);
+    let filter = log_filter(asked.as_deref(), default_level);
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_talkative_library_is_heard_only_when_asked() {
-        let said = |asked| filter(asked, "info").to_string();
+        let said = |asked| log_filter(asked, "info").to_string();
         for asked in [None, Some(""), Some("no such=level=at all")] {
             assert!(said(asked).contains("rmcp=warn") && said(asked).contains("info"), "{}", said(asked));
         }

@@ -30,8 +30,8 @@ pub(crate) fn voice_settings(
         return Ok(VoiceSettings::default());
     }
     Ok(VoiceSettings {
-        speaker: speaker(section, clock)?,
-        listener: listener(section, home, clock)?,
+        speaker: connect_speaker(section, clock)?,
+        listener: connect_listener(section, home, clock)?,
         voice: section.tts_voice.clone(),
         chinese_voice: section.tts_voices.zh.clone(),
         english_voice: section.tts_voices.en.clone(),
@@ -47,7 +47,7 @@ pub(crate) fn voice_hosts(settings: &VoiceSettings) -> Vec<String> {
     speaks.into_iter().chain(hears).map(|(host, purpose)| format!("{host} for {purpose}")).collect()
 }
 
-fn speaker(section: &Voice, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn Speaker>>, VoiceError> {
+fn connect_speaker(section: &Voice, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn Speaker>>, VoiceError> {
     let endpoint = |own_key: &str| {
         let key = ApiKey { setting: "voice.tts_api_key_env", variable: &section.tts_api_key_env, own_key };
         Ok::<_, VoiceError>(EndpointSettings {
@@ -68,7 +68,7 @@ fn speaker(section: &Voice, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn Spe
     })
 }
 
-fn listener(
+fn connect_listener(
     section: &Voice,
     home: &Home,
     clock: &Arc<dyn Clock>,
@@ -139,7 +139,7 @@ impl ApiKey<'_> {
     }
 }
 
-fn installed(home: &Home) -> Vec<InstalledProgram> {
+fn programs_of_home(home: &Home) -> Vec<InstalledProgram> {
     installed_programs(&std::env::var_os("PATH").unwrap_or_default(), &home.voice().join("models"))
 }
 
@@ -150,12 +150,12 @@ pub(crate) fn programs(home: &Home) -> Vec<VoiceProgram> {
         speaks: program.speaks,
         voices: program.voices,
     };
-    installed(home).into_iter().map(shown).collect()
+    programs_of_home(home).into_iter().map(shown).collect()
 }
 
 /// Changes to the configuration for using this program; none if it is not installed.
 pub(crate) fn changes_for(home: &Home, name: &str) -> Option<Json> {
-    let program = installed(home).into_iter().find(|program| program.name == name)?;
+    let program = programs_of_home(home).into_iter().find(|program| program.name == name)?;
     Some(if program.speaks {
         json!({"voice": {"enabled": true, "tts_provider": "command", "tts_command": program.command,
             "tts_voice": program.voice, "tts_voices": {"zh": program.chinese_voice, "en": ""}}})

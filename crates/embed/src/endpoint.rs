@@ -154,7 +154,7 @@ impl EndpointEmbedder {
 
     /// One request. Learns and checks the length of vectors.
     async fn ask(&self, prefix: &str, texts: &[String], limit: Duration) -> Result<Vec<Vec<f32>>, Refusal> {
-        let inputs: Vec<String> = texts.iter().map(|text| input(prefix, text, CHARACTERS_MAX)).collect();
+        let inputs: Vec<String> = texts.iter().map(|text| input_text(prefix, text, CHARACTERS_MAX)).collect();
         self.ask_for(&inputs, limit).await
     }
 
@@ -208,7 +208,7 @@ impl EndpointEmbedder {
     }
 
     fn inputs(&self, texts: &[String], characters: usize) -> Vec<String> {
-        texts.iter().map(|text| input(&self.settings.passage_prefix, text, characters)).collect()
+        texts.iter().map(|text| input_text(&self.settings.passage_prefix, text, characters)).collect()
     }
 
     /// A text that was refused by itself: its beginning, or a mark that it can't be compared. If the endpoint refuses
@@ -259,7 +259,7 @@ impl EndpointEmbedder {
 }
 
 /// The text to send. Endpoints refuse an empty one; its readability is 0 whatever its vector.
-fn input(prefix: &str, text: &str, characters: usize) -> String {
+fn input_text(prefix: &str, text: &str, characters: usize) -> String {
     let end = text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
     let text = if text.trim().is_empty() { "-" } else { &text[..end] };
     format!("{prefix}{text}")

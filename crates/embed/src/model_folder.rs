@@ -120,12 +120,12 @@ impl ModelFolder {
         let is_known = model_files::looks_like(directory, &ALL_MINILM_L6_V2)?;
         let description = is_known.then_some(&ALL_MINILM_L6_V2);
         let config = directory.join(CONFIG_FILE);
-        let architecture = match (json::<Value>(&config)?, description) {
+        let architecture = match (read_json::<Value>(&config)?, description) {
             (Some(value), _) => {
                 Architecture::read(&value).map_err(|reason| ModelError::unusable(&config, reason))?
             }
             (None, Some(description)) => Architecture::of(description),
-            (None, None) => return Err(damaged(directory)),
+            (None, None) => return Err(damaged_folder(directory)),
         };
         let (pooling, length, prompts) = match description {
             Some(known) => (
@@ -238,12 +238,12 @@ impl ModelFolder {
             (&weights).take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(ModelError::io(&path))?;
             digest.update(&sample);
         }
-        Ok(short(digest.finalize().as_slice()))
+        Ok(short_digest(digest.finalize().as_slice()))
     }
 }
 
 /// A folder of two files that are not those of the default model, and nothing that says what else they are.
-fn damaged(directory: &Path) -> ModelError {
+fn damaged_folder(directory: &Path) -> ModelError {
     ModelError::unusable(
         &directory.join(WEIGHTS_FILE),
         format!(
@@ -254,7 +254,7 @@ fn damaged(directory: &Path) -> ModelError {
 }
 
 /// Eight bytes of a digest: enough to tell the few models of a home from one another.
-fn short(digest: &[u8]) -> String {
+fn short_digest(digest: &[u8]) -> String {
     hex::encode(digest.get(..8).unwrap_or(digest))
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn settings_digest(
         return String::new();
     }
     let all = serde_json::json!([query_prefix, passage_prefix, readable_scripts]).to_string();
-    format!("/set-{}", short(Sha256::digest(all.as_bytes()).as_slice()))
+    format!("/set-{}", short_digest(Sha256::digest(all.as_bytes()).as_slice()))
 }
 
 fn known_scripts(description: &'static ModelDescription) -> Result<Scripts, ModelError> {
@@ -278,7 +278,7 @@ fn known_scripts(description: &'static ModelDescription) -> Result<Scripts, Mode
 }
 
 /// A small JSON file; none if it is not there.
-fn json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ModelError> {
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ModelError> {
     let mut bytes = Vec::new();
     match File::open(path) {
         Ok(file) => file.take(JSON_BYTES_MAX).read_to_end(&mut bytes).map_err(ModelError::io(path))?,
@@ -302,7 +302,7 @@ struct Module {
 /// The pooling that the folder asks for; the mean where it asks for none.
 fn read_pooling(directory: &Path) -> Result<Pooling, ModelError> {
     let modules_path = directory.join("modules.json");
-    let modules: Option<Vec<Module>> = json(&modules_path)?;
+    let modules: Option<Vec<Module>> = read_json(&modules_path)?;
     let mut folder = "1_Pooling".to_owned();
     for module in modules.iter().flatten() {
         match module.kind.rsplit('.').next().unwrap_or_default() {
@@ -321,7 +321,7 @@ fn read_pooling(directory: &Path) -> Result<Pooling, ModelError> {
         }
     }
     let path = directory.join(folder).join(CONFIG_FILE);
-    match json::<Value>(&path)? {
+    match read_json::<Value>(&path)? {
         Some(config) => Pooling::read(&config).map_err(|reason| ModelError::unusable(&path, reason)),
         None => Ok(Pooling::Mean),
     }
@@ -335,7 +335,7 @@ struct Length {
 
 impl Length {
     fn read(directory: &Path) -> Result<Self, ModelError> {
-        let config: Value = json(&directory.join("sentence_bert_config.json"))?.unwrap_or(Value::Null);
+        let config: Value = read_json(&directory.join("sentence_bert_config.json"))?.unwrap_or(Value::Null);
         let said = config["max_seq_length"].as_u64();
         Ok(Self {
             max_pieces: said.and_then(|said| usize::try_from(said).ok()),
@@ -355,7 +355,7 @@ impl Prompts {
     /// one that `default_prompt_name` names.
     fn read(directory: &Path) -> Result<Self, ModelError> {
         let config: Value =
-            json(&directory.join("config_sentence_transformers.json"))?.unwrap_or(Value::Null);
+            read_json(&directory.join("config_sentence_transformers.json"))?.unwrap_or(Value::Null);
         let prompts = &config["prompts"];
         let usual = config["default_prompt_name"].as_str().and_then(|name| prompts[name].as_str());
         let named = |names: &[&str]| {

@@ -112,7 +112,7 @@ impl Hub {
         whole.labels.retain(|(name, _)| self.may_read(caller, name));
         whole.snapshots.retain(|snapshot| self.may_read(caller, &snapshot.name));
         let now = self.now();
-        let packed = tokio::task::spawn_blocking(move || packed(&whole, now)).await;
+        let packed = tokio::task::spawn_blocking(move || pack_export(&whole, now)).await;
         let packed = packed.map_err(std::io::Error::other).and_then(|packed| packed);
         let Packed { bytes, counts, sizes } = packed.map_err(|error| HubError::Mirror(error.to_string()))?;
         if let Err(reason) = reading::fits(bytes.len(), &sizes) {
@@ -134,28 +134,28 @@ impl Hub {
         input: EntityImport,
     ) -> Result<EntityImported, HubError> {
         if input.data.len() / 4 * 3 > ARCHIVE_BYTES_MAX {
-            return Ok(refused(format!("the archive is larger than {ARCHIVE_BYTES_MAX} bytes")));
+            return Ok(refused_import(format!("the archive is larger than {ARCHIVE_BYTES_MAX} bytes")));
         }
         let Ok(bytes) = STANDARD.decode(input.data.trim()) else {
-            return Ok(refused("`data` is not base64".to_owned()));
+            return Ok(refused_import("`data` is not base64".to_owned()));
         };
         let contents = match tokio::task::spawn_blocking(move || reading::read(bytes)).await {
             Ok(Ok(contents)) => contents,
-            Ok(Err(reason)) => return Ok(refused(reason)),
-            Err(error) => return Ok(refused(error.to_string())),
+            Ok(Err(reason)) => return Ok(refused_import(reason)),
+            Err(error) => return Ok(refused_import(error.to_string())),
         };
         let _turn = self.lock_writes().await;
         loop {
             let mut act = self.begin(caller).await?;
             let mut taken = match act.take_archive(&contents).await? {
                 Ok(taken) => taken,
-                Err(reason) => return Ok(refused(reason)),
+                Err(reason) => return Ok(refused_import(reason)),
             };
             let here = self.inner().parts.store.document_outlines(&caller.scope, 0).await?;
             let is_kept = |name: &DocumentName| contents.shown.iter().all(|archived| archived.name != *name);
             taken.kept = here.iter().filter(|here| !here.is_deleted && is_kept(&here.name)).count();
             if act.save().await? {
-                return Ok(imported(&contents.counts, &taken));
+                return Ok(import_result(&contents.counts, &taken));
             }
         }
     }
@@ -248,7 +248,7 @@ impl HubTransaction<'_> {
     }
 }
 
-fn refused(message: String) -> EntityImported {
+fn refused_import(message: String) -> EntityImported {
     EntityImported {
         success: false,
         message: format!("{message}; nothing was taken"),
@@ -256,7 +256,7 @@ fn refused(message: String) -> EntityImported {
     }
 }
 
-fn imported(counts: &ArchiveCounts, taken: &ImportedDocuments) -> EntityImported {
+fn import_result(counts: &ArchiveCounts, taken: &ImportedDocuments) -> EntityImported {
     let mut message = format!(
         "took {} identity files, {} memories, {} nodes and {} edges",
         counts.identity_files, counts.memory_entries, counts.graph_nodes, counts.graph_edges
@@ -285,12 +285,12 @@ struct Packed {
     sizes: Vec<u64>,
 }
 
-fn packed(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
+fn pack_export(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
     let labels: BTreeMap<&DocumentName, &String> =
         whole.labels.iter().map(|(name, label)| (name, label)).collect();
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for (name, history) in &whole.documents {
-        files.insert(history_path(name), json(history)?);
+        files.insert(history_path(name), to_json(history)?);
         let Some(shown) = history.shown_version() else { continue };
         if let Some(content) = &shown.content {
             let label = labels.get(name).map(|label| (*label).clone());
@@ -300,13 +300,13 @@ fn packed(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
     }
     let named: BTreeMap<String, &String> =
         labels.into_iter().map(|(name, label)| (name.to_string(), label)).collect();
-    files.insert(LABELS.to_owned(), json(&named)?);
+    files.insert(LABELS.to_owned(), to_json(&named)?);
     files.insert(
         GRAPH.to_owned(),
-        json(&ArchivedGraph { nodes: whole.nodes.clone(), edges: whole.edges.clone() })?,
+        to_json(&ArchivedGraph { nodes: whole.nodes.clone(), edges: whole.edges.clone() })?,
     );
-    files.insert(STATE.to_owned(), json(&archived_state(whole))?);
-    let counts = counts(whole);
+    files.insert(STATE.to_owned(), to_json(&archived_state(whole))?);
+    let counts = count_entries(whole);
     let manifest = Manifest {
         schema_version: SCHEMA_VERSION,
         format: FORMAT.to_owned(),
@@ -314,7 +314,7 @@ fn packed(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
         counts,
         files: files.iter().map(|(path, text)| (path.clone(), digest(text))).collect(),
     };
-    files.insert(MANIFEST.to_owned(), json(&manifest)?);
+    files.insert(MANIFEST.to_owned(), to_json(&manifest)?);
     let sizes = files.values().map(|text| text.len() as u64).collect();
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in files {
@@ -324,7 +324,7 @@ fn packed(whole: &HubExport, now: Timestamp) -> std::io::Result<Packed> {
     Ok(Packed { bytes: archive.finish()?.into_inner(), counts, sizes })
 }
 
-fn json(value: &impl Serialize) -> std::io::Result<String> {
+fn to_json(value: &impl Serialize) -> std::io::Result<String> {
     Ok(serde_json::to_string_pretty(value)?)
 }
 
@@ -332,7 +332,7 @@ fn history_path(name: &DocumentName) -> String {
     format!("{HISTORY}{}/{}.json", name.kind(), name.stem())
 }
 
-fn counts(whole: &HubExport) -> ArchiveCounts {
+fn count_entries(whole: &HubExport) -> ArchiveCounts {
     let is_shown =
         |history: &&DocumentHistory| history.shown_version().is_some_and(|shown| shown.content.is_some());
     let histories = || whole.documents.iter().map(|(_, history)| history);

@@ -16,12 +16,12 @@ pub fn line(text: &str, chat: &str, instance: &InstanceId) -> String {
 pub fn merge(existing: &str, incoming: &str) -> String {
     let existing = existing.trim_end();
     if existing.trim().is_empty() {
-        return ended(incoming);
+        return with_line_end(incoming);
     }
     let has_title = existing.lines().any(is_title);
-    let mut known: Vec<DailyBlock> = blocks(existing).iter().map(|block| DailyBlock::of(block)).collect();
+    let mut known: Vec<DailyBlock> = blocks_of(existing).iter().map(|block| DailyBlock::of(block)).collect();
     let mut merged = existing.to_owned();
-    for block in blocks(incoming) {
+    for block in blocks_of(incoming) {
         if has_title && is_title(block) {
             continue;
         }
@@ -29,12 +29,12 @@ pub fn merge(existing: &str, incoming: &str) -> String {
         if known.iter().any(|other| other.is_same(&said)) {
             continue;
         }
-        let in_list = is_bullet(block) && blocks(&merged).last().is_some_and(|last| is_bullet(last));
+        let in_list = is_bullet(block) && blocks_of(&merged).last().is_some_and(|last| is_bullet(last));
         merged.push_str(if in_list { "\n" } else { "\n\n" });
         merged.push_str(block);
         known.push(said);
     }
-    ended(&merged)
+    with_line_end(&merged)
 }
 
 /// The text without `[chat:…]` and `[via:…]`: a prompt of a reply names no channel and no instance.
@@ -61,7 +61,7 @@ pub fn without_tags(text: &str) -> String {
 /// Takes a whole line away, with the lines that continue it; says whether it was there.
 pub fn without_line(content: &str, line: &str) -> Option<String> {
     let kept: Vec<&str> = content.lines().filter(|known| known.trim() != line.trim()).collect();
-    (kept.len() < content.lines().count()).then(|| ended(&kept.join("\n")))
+    (kept.len() < content.lines().count()).then(|| with_line_end(&kept.join("\n")))
 }
 
 /// Puts a line in the place of another; says whether that was there.
@@ -73,7 +73,7 @@ pub fn with_line_replaced(content: &str, line: &str, by: &str) -> Option<String>
         if is_it { by } else { known }
     });
     let replaced = lines.collect::<Vec<_>>().join("\n");
-    is_there.then(|| ended(&replaced))
+    is_there.then(|| with_line_end(&replaced))
 }
 
 /// The ids of `[chat:…]` tags.
@@ -86,7 +86,7 @@ pub fn instances(content: &str) -> BTreeSet<InstanceId> {
     tags(content, "[via:").into_iter().filter_map(|id| id.parse().ok()).collect()
 }
 
-fn ended(text: &str) -> String {
+fn with_line_end(text: &str) -> String {
     format!("{}\n", text.trim_end())
 }
 
@@ -131,7 +131,7 @@ impl DailyBlock {
 
 /// Bullets with the lines that continue them, and paragraphs; a fenced block is one with its blank lines. A bullet that
 /// ends with its tags is over: only indented lines continue it.
-fn blocks(text: &str) -> Vec<&str> {
+fn blocks_of(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let (mut from, mut at, mut is_fenced) = (0, 0, false);
     for line in text.split_inclusive('\n') {
@@ -139,7 +139,7 @@ fn blocks(text: &str) -> Vec<&str> {
         let follows_tags = !line.starts_with([' ', '\t']) && is_tagged_bullet(&text[from..at]);
         let starts = starts_bullet || follows_tags || line.trim().is_empty() || line.starts_with('#');
         if starts && !is_fenced {
-            push(&text[from..at], &mut found);
+            push_block(&text[from..at], &mut found);
             from = at;
         }
         if line.trim_start().starts_with("```") {
@@ -148,11 +148,11 @@ fn blocks(text: &str) -> Vec<&str> {
         at += line.len();
         // A heading is a block of its own.
         if line.starts_with('#') && !is_fenced {
-            push(&text[from..at], &mut found);
+            push_block(&text[from..at], &mut found);
             from = at;
         }
     }
-    push(&text[from..], &mut found);
+    push_block(&text[from..], &mut found);
     found
 }
 
@@ -161,7 +161,7 @@ fn is_tagged_bullet(block: &str) -> bool {
     is_bullet(block) && tags(block.trim_end())
 }
 
-fn push<'a>(block: &'a str, found: &mut Vec<&'a str>) {
+fn push_block<'a>(block: &'a str, found: &mut Vec<&'a str>) {
     let block = block.trim_matches('\n').trim_end();
     if !block.trim().is_empty() {
         found.push(block);

@@ -58,7 +58,8 @@ impl Hub {
         scope: &Scope,
         name: &DocumentName,
     ) -> Result<Option<DocumentText>, HubError> {
-        let mut found = self.document(scope, name).await?.as_ref().and_then(|document| text(document, scope));
+        let mut found =
+            self.document(scope, name).await?.as_ref().and_then(|document| document_text(document, scope));
         if let Some(document) = &mut found {
             let corrections = self.inner().parts.corrections.as_ref();
             let corrected = Corrected::in_texts(corrections, scope, vec![document.content.clone()]).await?;
@@ -159,7 +160,7 @@ fn entry_of(document: &Document, shown: &Version, scope: &Scope) -> DocumentEntr
     }
 }
 
-fn text(document: &Document, scope: &Scope) -> Option<DocumentText> {
+fn document_text(document: &Document, scope: &Scope) -> Option<DocumentText> {
     Some(DocumentText {
         entry: entry_of_shown(document, scope)?,
         content: document.content()?.to_owned(),

@@ -124,7 +124,7 @@ impl Hub {
     ) -> Result<Written, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         let text = |before: Option<&str>| {
-            let before = before.ok_or_else(|| missing(&name))?;
+            let before = before.ok_or_else(|| missing_message(&name))?;
             Ok(sections::append_to_section(before, &input.section, &input.content))
         };
         self.rewrite_identity(caller, &name, "section updated in", false, text).await
@@ -138,7 +138,7 @@ impl Hub {
     ) -> Result<Written, HubError> {
         let name = DocumentName::Identity(input.category, input.filename);
         let text = |before: Option<&str>| {
-            let before = before.ok_or_else(|| missing(&name))?;
+            let before = before.ok_or_else(|| missing_message(&name))?;
             Ok(sections::rewrite_section(before, &input.section, &input.content))
         };
         self.rewrite_identity(caller, &name, "section rewritten in", true, text).await
@@ -255,7 +255,7 @@ pub(crate) fn labelled(document: &Document) -> Option<(String, String)> {
     (!content.is_empty()).then(|| (label_of(document), content.to_owned()))
 }
 
-fn missing(name: &DocumentName) -> String {
+fn missing_message(name: &DocumentName) -> String {
     let path = name.to_string();
     format!("File {path} not found")
 }

@@ -123,7 +123,7 @@ impl Hub {
             date: None,
             source_instance: lore.author.to_string(),
             relevance: 1.0,
-            digest: Some(digest(&lore.name)),
+            digest: Some(digest_of_name(&lore.name)),
             filename: None,
             excerpt: None,
         }
@@ -142,7 +142,7 @@ impl Hub {
         }
         let book = self.lorebook(scope).await?;
         let by_digest: HashMap<String, usize> =
-            book.documents.iter().enumerate().map(|(at, (name, _))| (digest(name), at)).collect();
+            book.documents.iter().enumerate().map(|(at, (name, _))| (digest_of_name(name), at)).collect();
         let found = used.into_iter().filter_map(|document| {
             let at = *by_digest.get(document.digest.as_ref()?)?;
             let filename = Some(format!("{}.md", book.documents.get(at)?.0.stem()));
@@ -223,7 +223,7 @@ fn documents_of_entries(entries: &[LoreEntry]) -> Result<Vec<(DocumentName, Stri
     Ok(named.into_iter().collect())
 }
 
-fn digest(name: &DocumentName) -> String {
+fn digest_of_name(name: &DocumentName) -> String {
     hex::encode(Sha256::digest(name.to_string().as_bytes()))
 }
 

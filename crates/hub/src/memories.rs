@@ -172,7 +172,7 @@ impl Hub {
             // What was deleted a moment ago is not shown.
             let document = self.document(&caller.scope, &name.clone().into()).await?;
             let there = document.filter(|document| document.content().is_some());
-            memories.extend(there.map(|document| listed(&name, &document)));
+            memories.extend(there.map(|document| list_entry(&name, &document)));
         }
         Ok(MemoryListing { memories, total })
     }
@@ -238,7 +238,7 @@ fn is_roll_up(name: &DiaryName) -> bool {
     matches!(name, DiaryName::RollUp(..))
 }
 
-fn listed(name: &DiaryName, document: &Document) -> ListedMemory {
+fn list_entry(name: &DiaryName, document: &Document) -> ListedMemory {
     let content = document.content().unwrap_or_default();
     let mut preview: String = content.chars().take(PREVIEW_LENGTH).collect();
     if content.chars().count() > PREVIEW_LENGTH {

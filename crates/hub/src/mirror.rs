@@ -44,12 +44,12 @@ impl Hub {
         let folder = match (own, name.is_of_user()) {
             (true, false) => root.clone(),
             (true, true) if scope.user == default.user => root.clone(),
-            (false, false) => root.join("personas").join(encoded(scope.persona.as_str())),
+            (false, false) => root.join("personas").join(encode_folder_name(scope.persona.as_str())),
             (_, true) => root
                 .join("personas")
-                .join(encoded(scope.persona.as_str()))
+                .join(encode_folder_name(scope.persona.as_str()))
                 .join("users")
-                .join(encoded(scope.user.as_str())),
+                .join(encode_folder_name(scope.user.as_str())),
         };
         Some(folder.join(name.path()))
     }
@@ -67,7 +67,7 @@ impl Hub {
         let Some(path) = self.path_of(scope, name) else { return Ok(false) };
         let document = self.document(scope, name).await?;
         let text = document.as_ref().and_then(file_text);
-        blocking(move || match text {
+        run_blocking(move || match text {
             _ if !taken && files::read(&path)?.is_some_and(|file| MirroredText::parse(&file).is_edited()) => {
                 Ok(false)
             }
@@ -112,7 +112,7 @@ impl Hub {
         let known: BTreeSet<&DocumentName> = documents.iter().map(|document| &document.name).collect();
         for name in self.files_of(scope, &mut Reconciled::default()).await? {
             let Some(path) = self.path_of(scope, &name).filter(|_| !known.contains(&name)) else { continue };
-            blocking(move || match files::read(&path)? {
+            run_blocking(move || match files::read(&path)? {
                 Some(file) if !MirroredText::parse(&file).is_edited() => files::remove(&path),
                 _ => Ok(false),
             })
@@ -129,7 +129,7 @@ impl Hub {
         for (scope, before) in self.inner().parts.store.rename_days(from, to).await? {
             let DocumentName::Diary(DiaryName::Daily(day, _)) = &before else { continue };
             if let Some(path) = self.path_of(&scope, &before) {
-                blocking(move || files::remove(&path)).await?;
+                run_blocking(move || files::remove(&path)).await?;
             }
             let name = DocumentName::Diary(DiaryName::Daily(*day, to.clone()));
             self.mirror_document(&scope, &name).await;
@@ -145,11 +145,11 @@ impl Hub {
         self.inner().embedded.clear();
         self.inner().lore.forget(persona);
         let Some(root) = self.settings().mirror.clone() else { return Ok(()) };
-        let mut folders = vec![root.join("personas").join(encoded(persona.as_str()))];
+        let mut folders = vec![root.join("personas").join(encode_folder_name(persona.as_str()))];
         if *persona == self.settings().default_scope.persona {
             folders.extend([root.join("identity"), root.join("memories")]);
         }
-        blocking(move || folders.iter().try_for_each(|folder| files::remove_folder(folder))).await
+        run_blocking(move || folders.iter().try_for_each(|folder| files::remove_folder(folder))).await
     }
 
     async fn reconcile_scope(&self, scope: &Scope) -> Result<Reconciled, HubError> {
@@ -202,7 +202,10 @@ impl Hub {
             .collect();
         // Half of them by each of two threads: on a home of many years this is what the start waits for.
         let others = files.split_off(files.len() / 2);
-        let (some, others) = tokio::try_join!(blocking(|| unlike(files)), blocking(|| unlike(others)))?;
+        let (some, others) = tokio::try_join!(
+            run_blocking(|| differing_files(files)),
+            run_blocking(|| differing_files(others))
+        )?;
         Ok(some.into_iter().chain(others).collect())
     }
 
@@ -227,7 +230,7 @@ impl Hub {
             folders.extend(lore.map(|folder| (kind, LORE_FOLDER, folder.join(LORE_FOLDER))));
             folders.extend(folder.map(|folder| (kind, "", folder)));
         }
-        let stems = blocking(move || {
+        let stems = run_blocking(move || {
             let mut stems = Vec::new();
             for (kind, within, folder) in folders {
                 stems
@@ -249,7 +252,7 @@ impl Hub {
     /// Takes a file that a person has edited, or that the database does not know. Says whether anything was taken.
     async fn take_file(&self, caller: &Caller, name: &DocumentName) -> Result<bool, HubError> {
         let Some(path) = self.path_of(&caller.scope, name) else { return Ok(false) };
-        let Some(text) = blocking(move || files::read(&path)).await? else { return Ok(false) };
+        let Some(text) = run_blocking(move || files::read(&path)).await? else { return Ok(false) };
         let file = MirroredText::parse(&text);
         let _turn = self.lock_writes().await;
         loop {
@@ -300,7 +303,9 @@ impl Hub {
 }
 
 /// Those whose file has not this text.
-fn unlike(files: Vec<(DocumentName, PathBuf, Option<String>)>) -> std::io::Result<Vec<DocumentName>> {
+fn differing_files(
+    files: Vec<(DocumentName, PathBuf, Option<String>)>,
+) -> std::io::Result<Vec<DocumentName>> {
     let mut unlike = Vec::new();
     for (name, path, text) in files {
         if files::differs(&path, text.as_deref())? {
@@ -318,7 +323,7 @@ fn file_text(document: &Document) -> Option<String> {
 }
 
 /// An id as a folder's name: what is not a letter, digit, `-` or `_` as its bytes behind `%`.
-fn encoded(id: &str) -> String {
+fn encode_folder_name(id: &str) -> String {
     let mut name = String::new();
     for byte in id.bytes() {
         match byte {
@@ -329,7 +334,7 @@ fn encoded(id: &str) -> String {
     name
 }
 
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> Result<T, HubError> {
     let done = tokio::task::spawn_blocking(work).await;

@@ -21,7 +21,7 @@ pub const LORE_FOLDER: &str = "lore/";
 #[error("{0}. Nothing was written")]
 pub struct InvalidName(pub String);
 
-fn invalid<T>(reason: impl Into<String>) -> Result<T, InvalidName> {
+fn invalid_name<T>(reason: impl Into<String>) -> Result<T, InvalidName> {
     Err(InvalidName(reason.into()))
 }
 
@@ -223,7 +223,7 @@ impl FromStr for FileName {
             {
                 Ok(Self(text))
             }
-            _ => invalid(format!(
+            _ => invalid_name(format!(
                 "a file name is 1 to {STEM_BYTES_MAX} letters, digits, `_` or `-` and `.md`; `{text}` is not"
             )),
         }
@@ -244,7 +244,7 @@ impl FromStr for Slug {
         let text: String = text.nfc().collect();
         match is_plain(&text) && text.chars().count() <= NAME_LENGTH_MAX {
             true => Ok(Self(text)),
-            false => invalid(format!(
+            false => invalid_name(format!(
                 "a slug is 1 to {NAME_LENGTH_MAX} letters, digits, `_` or `-`; `{text}` is not"
             )),
         }
@@ -289,7 +289,7 @@ impl FromStr for InstanceId {
             && !text.starts_with('.');
         match valid {
             true => Ok(Self(text.to_owned())),
-            false => invalid(format!(
+            false => invalid_name(format!(
                 "an instance id is 1 to {NAME_LENGTH_MAX} ASCII letters, digits, `_`, `-` or `.`; `{text}` is not"
             )),
         }
@@ -315,16 +315,16 @@ impl DiaryName {
         slug: Option<Slug>,
     ) -> Result<Self, InvalidName> {
         if !date.fits(granularity) {
-            return invalid(format!("`{date}` can't be the date of a {} memory", granularity.as_str()));
+            return invalid_name(format!("`{date}` can't be the date of a {} memory", granularity.as_str()));
         }
         match (granularity, date) {
             (Granularity::Daily, DiaryDate::Day(day)) => match instance {
                 Some(instance) => Ok(Self::Daily(day, instance)),
-                None => invalid("a daily memory belongs to an instance: say which by `instanceId`"),
+                None => invalid_name("a daily memory belongs to an instance: say which by `instanceId`"),
             },
             (Granularity::Significant, DiaryDate::Day(day)) => match slug {
                 Some(slug) => Ok(Self::Significant(day, slug)),
-                None => invalid("a significant memory needs a `slug`"),
+                None => invalid_name("a significant memory needs a `slug`"),
             },
             (granularity, date) => Ok(Self::RollUp(granularity, date)),
         }
@@ -415,7 +415,7 @@ impl DiaryName {
         let slug = match (granularity, rest) {
             (Granularity::Significant, Some(rest)) => Some(rest.parse()?),
             (Granularity::Daily | Granularity::Significant, _) | (_, None) => None,
-            _ => return invalid(format!("`{stem}` is no {} memory", granularity.as_str())),
+            _ => return invalid_name(format!("`{stem}` is no {} memory", granularity.as_str())),
         };
         Self::new(granularity, date.parse()?, instance, slug)
     }

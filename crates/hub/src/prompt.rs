@@ -48,7 +48,7 @@ impl Hub {
         spans: &[(Date, Date)],
     ) -> Result<PromptDocuments, HubError> {
         let spans: Vec<Vec<Vec<DiaryName>>> =
-            spans.iter().take(SPANS_MAX).map(|(first, last)| tiers(*first, *last)).collect();
+            spans.iter().take(SPANS_MAX).map(|(first, last)| rollups_of_span(*first, *last)).collect();
         let wanted: BTreeSet<DiaryName> = spans.iter().flatten().flatten().cloned().collect();
         let store = &self.inner().parts.store;
         let texts = store.shown_texts(scope, wanted.into_iter().collect(), LENGTH_MAX).await?;
@@ -84,7 +84,7 @@ impl Hub {
 }
 
 /// The roll-ups that could tell a span, the coarsest tier first.
-fn tiers(first: Date, last: Date) -> Vec<Vec<DiaryName>> {
+fn rollups_of_span(first: Date, last: Date) -> Vec<Vec<DiaryName>> {
     let days = (last - first).get_days() + 1;
     let fitting = [
         (DAYS_OF_YEARS, Granularity::Yearly),
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn told(first: &str, last: &str) -> Vec<String> {
-        let tiers = tiers(first.parse().unwrap(), last.parse().unwrap());
+        let tiers = rollups_of_span(first.parse().unwrap(), last.parse().unwrap());
         let names = |names: Vec<DiaryName>| names.iter().map(DiaryName::stem).collect::<Vec<_>>().join(" ");
         tiers.into_iter().map(names).collect()
     }

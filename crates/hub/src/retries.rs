@@ -24,14 +24,14 @@ impl<Work: Ord> Retries<Work> {
     pub(crate) fn note(&self, work: Work, now: Timestamp) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = waiting.entry(work).or_insert((0, now));
-        *entry = later(*entry, now);
+        *entry = next_attempt(*entry, now);
     }
 
     /// Puts off what was to be tried by now and can't be: else it would be the next thing to try permanently.
     pub(crate) fn put_off(&self, now: Timestamp, can_be_tried: impl Fn(&Work) -> bool) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, entry) in waiting.iter_mut().filter(|(work, (_, at))| *at <= now && !can_be_tried(work)) {
-            *entry = later(*entry, now);
+            *entry = next_attempt(*entry, now);
         }
     }
 
@@ -61,7 +61,7 @@ impl<Work: Ord> Retries<Work> {
 }
 
 /// Each time twice as long as the last.
-fn later((failures, _): (u32, Timestamp), now: Timestamp) -> (u32, Timestamp) {
+fn next_attempt((failures, _): (u32, Timestamp), now: Timestamp) -> (u32, Timestamp) {
     let wait = SignedDuration::try_from(BACKOFF.wait_after(failures)).unwrap_or(SignedDuration::ZERO);
     (failures.saturating_add(1), now.checked_add(wait).unwrap_or(now))
 }

@@ -78,7 +78,7 @@ impl Hub {
             None
         } else {
             match self.summary(scope, name, &sources).await? {
-                Ok(bullets) => Some(page(name, &bullets)),
+                Ok(bullets) => Some(page_text(name, &bullets)),
                 Err(SummaryError(error)) => {
                     self.inner().failures.note((scope.clone(), name.clone()), self.now());
                     return Ok(Err(error));
@@ -87,7 +87,7 @@ impl Hub {
         };
         let _turn = self.lock_writes().await;
         let mut act = self.begin(&caller).await?;
-        if revisions(&self.sources(scope, name).await?) != revisions(&sources) {
+        if source_revisions(&self.sources(scope, name).await?) != source_revisions(&sources) {
             self.inner().failures.note((scope.clone(), name.clone()), self.now());
             return Ok(Err("its sources changed while it was written".to_owned()));
         }
@@ -150,7 +150,7 @@ impl Hub {
             for part in parts {
                 let label = part.first().map(|(date, _)| date.clone()).unwrap_or_default();
                 match summariser.summarise(SummaryRequest { sources: part, ..request.clone() }).await {
-                    Ok(bullets) => shorter.push((label, listed(&bullets))),
+                    Ok(bullets) => shorter.push((label, list_bullets(&bullets))),
                     Err(error) => return Ok(Err(error)),
                 }
             }
@@ -203,7 +203,7 @@ async fn write_beside(
     Ok(())
 }
 
-fn revisions(sources: &[Document]) -> BTreeSet<(DocumentName, i64)> {
+fn source_revisions(sources: &[Document]) -> BTreeSet<(DocumentName, i64)> {
     // A source that only went stale and was redone meanwhile has another text, and another revision.
     sources.iter().map(|source| (source.name.clone(), source.revision)).collect()
 }
@@ -267,15 +267,15 @@ fn split_source(text: &str, budget: u32) -> Vec<String> {
     pieces
 }
 
-fn listed(bullets: &[String]) -> String {
+fn list_bullets(bullets: &[String]) -> String {
     bullets.iter().map(|bullet| format!("- {bullet}\n")).collect()
 }
 
-fn page(name: &DiaryName, bullets: &[String]) -> String {
+fn page_text(name: &DiaryName, bullets: &[String]) -> String {
     let title = match name.granularity() {
         Granularity::Weekly => "Weekly",
         Granularity::Monthly => "Monthly",
         _ => "Yearly",
     };
-    format!("# {title} Memory - {}\n\n{}", name.date(), listed(bullets))
+    format!("# {title} Memory - {}\n\n{}", name.date(), list_bullets(bullets))
 }

@@ -85,7 +85,7 @@ impl Hub {
         let meaning = best.iter().map(|(id, (_, piece))| (id.clone(), by_recall(piece))).collect();
         let mut found: Vec<(FoundMemory, &DiaryChunk)> = Vec::with_capacity(best.len());
         for (id, (relevance, piece)) in best {
-            let linked = links.get(&id).copied().unwrap_or(0).max(mentioned(&named, piece));
+            let linked = links.get(&id).copied().unwrap_or(0).max(count_mentions(&named, piece));
             found.push((found_memory(id, piece, &input, Parts { relevance, linked, today, method }), piece));
         }
         found.retain(|(memory, _)| memory.score >= input.min_score.unwrap_or(MIN_SCORE));
@@ -147,7 +147,7 @@ impl Hub {
 }
 
 /// Number of of the named nodes a chunk mentions by any of their names.
-fn mentioned(named: &[Vec<String>], chunk: &DiaryChunk) -> u32 {
+fn count_mentions(named: &[Vec<String>], chunk: &DiaryChunk) -> u32 {
     let text = IndexedText::new(&chunk.terms);
     let words = WordStatistics::default();
     let is_mentioned = |name: &String| words.relevance(&query_terms(name), &text) >= NAME_MENTIONED;

@@ -63,7 +63,7 @@ fn edit(document: &str, section: &str, text: &str, change: impl Fn(&str, &str) -
 fn without_heading<'a>(text: &'a str, section: &str) -> &'a str {
     let trimmed = text.trim_start();
     let first = trimmed.lines().next().unwrap_or_default();
-    match heading(first) {
+    match parse_heading(first) {
         Some((_, name)) if name == section.trim() => &trimmed[first.len()..],
         _ => text,
     }
@@ -79,7 +79,7 @@ fn find(document: &str, section: &str) -> Option<Place> {
     let wanted = section.trim();
     let mut found: Option<(usize, usize)> = None;
     let mut body = None;
-    for (start, end, rank, name) in headings(document) {
+    for (start, end, rank, name) in find_headings(document) {
         match found {
             None if matches!(rank, 2 | 3) && name == wanted => found = Some((end, rank)),
             Some((from, own)) if rank <= own => {
@@ -99,11 +99,11 @@ fn find(document: &str, section: &str) -> Option<Place> {
 type Heading<'a> = (usize, usize, usize, &'a str);
 
 /// Headings outside of fenced code.
-fn headings(document: &str) -> Vec<Heading<'_>> {
+fn find_headings(document: &str) -> Vec<Heading<'_>> {
     scan(document).0
 }
 
-/// The [`headings`], and the fence of code that is still open at the end.
+/// The [`find_headings`], and the fence of code that is still open at the end.
 fn scan(document: &str) -> (Vec<Heading<'_>>, Option<&'static str>) {
     let mut found = Vec::new();
     let mut fence: Option<&'static str> = None;
@@ -115,7 +115,7 @@ fn scan(document: &str) -> (Vec<Heading<'_>>, Option<&'static str>) {
         match (fence, opened) {
             (None, Some(mark)) => fence = Some(mark),
             (Some(open), Some(mark)) if open == mark => fence = None,
-            (None, None) => found.extend(heading(text).map(|(rank, name)| (start, end, rank, name))),
+            (None, None) => found.extend(parse_heading(text).map(|(rank, name)| (start, end, rank, name))),
             _ => {}
         }
         start = end;
@@ -124,7 +124,7 @@ fn scan(document: &str) -> (Vec<Heading<'_>>, Option<&'static str>) {
 }
 
 /// The rank and the name of a heading line. `##Name` is one too, as in the layout that is read for compatibility.
-fn heading(line: &str) -> Option<(usize, &str)> {
+fn parse_heading(line: &str) -> Option<(usize, &str)> {
     let rank = line.bytes().take_while(|byte| *byte == b'#').count();
     let name = line[rank..].trim();
     let is_heading = (1..=6).contains(&rank)
@@ -134,9 +134,9 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 }
 
 /// A document cut at its `##` and `###` headings: the part before the first one has no name.
-fn parts(document: &str) -> Vec<(Option<&str>, &str)> {
+fn split_at_headings(document: &str) -> Vec<(Option<&str>, &str)> {
     let mut cuts: Vec<(usize, Option<&str>)> = vec![(0, None)];
-    for (start, _, rank, name) in headings(document) {
+    for (start, _, rank, name) in find_headings(document) {
         if matches!(rank, 2 | 3) {
             cuts.push((start, Some(name)));
         }
@@ -148,7 +148,7 @@ fn parts(document: &str) -> Vec<(Option<&str>, &str)> {
 /// Puts two changed versions together where they changed different sections of `base`. None where they touched the same
 /// one, or where sections were added, taken away or moved: then a person decides.
 pub fn merge_sections(base: &str, one: &str, other: &str) -> Option<String> {
-    let (base, one, other) = (parts(base), parts(one), parts(other));
+    let (base, one, other) = (split_at_headings(base), split_at_headings(one), split_at_headings(other));
     let names = |parts: &[(Option<&str>, &str)]| -> Vec<Option<String>> {
         parts.iter().map(|(name, _)| name.map(str::to_owned)).collect()
     };

@@ -42,11 +42,11 @@ pub fn merge_version(
 /// Sorts live versions, the one that is shown first: a deletion before a text, so that nothing comes back by itself;
 /// then what a person or a client wrote before an automatic roll-up; then the later one, then by the priority of instances, then by id; at last by the text, so that no two are equal.
 pub fn in_order(mut heads: Vec<Version>, priority: &[InstanceId]) -> Vec<Version> {
-    heads.sort_by(|one, other| order(one, other, priority));
+    heads.sort_by(|one, other| compare_versions(one, other, priority));
     heads
 }
 
-fn order(one: &Version, other: &Version, priority: &[InstanceId]) -> Ordering {
+fn compare_versions(one: &Version, other: &Version, priority: &[InstanceId]) -> Ordering {
     let rank = |version: &Version| {
         priority.iter().position(|instance| *instance == version.author).unwrap_or(priority.len())
     };

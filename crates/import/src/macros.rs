@@ -43,12 +43,12 @@ fn macro_at(text: &str) -> Option<(usize, Macro)> {
         if body.starts_with("//") {
             return body.find("}}").map(|end| (end + 4, Macro::Comment));
         }
-        let window = bounded(body, NAME_MACRO_BYTES_MAX);
+        let window = truncate_bytes(body, NAME_MACRO_BYTES_MAX);
         let end = window.find("}}")?;
         let kind = macro_of(window[..end].trim())?;
         return Some((end + 4, kind));
     }
-    let body = bounded(text.strip_prefix('<')?, NAME_MACRO_BYTES_MAX);
+    let body = truncate_bytes(text.strip_prefix('<')?, NAME_MACRO_BYTES_MAX);
     let end = body.find('>')?;
     let kind = match &body[..end] {
         "BOT" | "CHAR" | "bot" | "char" => Macro::Persona,
@@ -67,7 +67,7 @@ fn macro_of(name: &str) -> Option<Macro> {
 }
 
 /// The first `bytes` bytes, less what would cut a character.
-fn bounded(text: &str, bytes: usize) -> &str {
+fn truncate_bytes(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 

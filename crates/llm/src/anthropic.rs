@@ -37,7 +37,7 @@ pub(crate) fn provider(
 pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
     let mut url = below(&root_of(base), "v1/models");
     url.set_query(Some("limit=1000"));
-    Ok((url, headers(settings.api_key.as_ref().map(key_header).transpose()?)))
+    Ok((url, request_headers(settings.api_key.as_ref().map(key_header).transpose()?)))
 }
 
 fn root_of(base_url: &Url) -> Url {
@@ -46,7 +46,7 @@ fn root_of(base_url: &Url) -> Url {
     root
 }
 
-fn headers(key: Option<HeaderValue>) -> HeaderMap {
+fn request_headers(key: Option<HeaderValue>) -> HeaderMap {
     let version = HeaderValue::from_static(VERSION);
     let key = key.map(|key| (HeaderName::from_static("x-api-key"), key));
     key.into_iter().chain([(HeaderName::from_static("anthropic-version"), version)]).collect()
@@ -80,7 +80,7 @@ impl Protocol for Messages {
     }
 
     fn headers(&self) -> HeaderMap {
-        headers(self.key.clone())
+        request_headers(self.key.clone())
     }
 
     fn assumed(&self) -> Capabilities {

@@ -34,7 +34,7 @@ pub async fn connect(
     offline: Arc<dyn Provider>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let (temperature, max_tokens) = (settings.temperature, settings.max_tokens);
-    let (provider, context_tokens) = choose(settings, pauses, offline).await?;
+    let (provider, context_tokens) = choose_provider(settings, pauses, offline).await?;
     Ok(match (temperature, max_tokens, context_tokens) {
         (None, None, None) => provider,
         _ => Arc::new(Sampled { provider, context_tokens, temperature, max_tokens }),
@@ -44,7 +44,7 @@ pub async fn connect(
 /// A provider, and the tokens that its endpoint says it takes.
 type Connected = (Arc<dyn Provider>, Option<u32>);
 
-async fn choose(
+async fn choose_provider(
     settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
     offline: Arc<dyn Provider>,
@@ -52,7 +52,7 @@ async fn choose(
     let mut settings = settings;
     settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
     match settings.provider.trim() {
-        "" | "auto" => auto(settings, pauses, offline).await,
+        "" | "auto" => find_local(settings, pauses, offline).await,
         OFFLINE => Ok((offline, None)),
         "openai" => openai_compatible(&settings, pauses).await,
         "anthropic" => {
@@ -67,7 +67,7 @@ async fn choose(
     }
 }
 
-async fn auto(
+async fn find_local(
     mut settings: ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
     offline: Arc<dyn Provider>,

@@ -84,7 +84,7 @@ pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, Llm
                 "{host} offers no list of models at this address. Check the address (it customarily ends in /v1), or enter the model's name."
             ))),
             Some(body) if status.is_success() => models_in(&body, &host),
-            None if status.is_success() => Err(unreadable(&host)),
+            None if status.is_success() => Err(unreadable_list(&host)),
             body => Err(of_status(&host, status, &headers, &ErrorBody::read(&body.unwrap_or_default()))),
         }
     };
@@ -97,14 +97,14 @@ pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, Llm
 }
 
 fn models_in(body: &[u8], host: &str) -> Result<Vec<String>, LlmError> {
-    let list: ModelList = serde_json::from_slice(body).map_err(|_| unreadable(host))?;
+    let list: ModelList = serde_json::from_slice(body).map_err(|_| unreadable_list(host))?;
     let mut models: Vec<String> = list.data.into_iter().map(|model| model.id).collect();
     models.sort_unstable();
     models.dedup();
     Ok(models)
 }
 
-fn unreadable(host: &str) -> LlmError {
+fn unreadable_list(host: &str) -> LlmError {
     LlmError::fatal(format!(
         "{host} answers something other than a list of models. Check the address: it customarily ends in /v1."
     ))

@@ -21,7 +21,7 @@ pub(crate) fn provider(
     settings: &ProviderSettings,
     pauses: Arc<dyn RetryTimer>,
 ) -> Result<Arc<dyn Provider>, LlmError> {
-    let authorization = settings.api_key.as_ref().map(bearer).transpose()?;
+    let authorization = settings.api_key.as_ref().map(bearer_header).transpose()?;
     let protocol = ChatCompletions {
         url: below(&base_url, "chat/completions"),
         host: http::host_of(&base_url),
@@ -32,7 +32,7 @@ pub(crate) fn provider(
 
 /// The address and the headers of a request for the list of models.
 pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
-    let authorization = settings.api_key.as_ref().map(bearer).transpose()?;
+    let authorization = settings.api_key.as_ref().map(bearer_header).transpose()?;
     Ok((below(base, "models"), authorization.into_iter().map(|value| (AUTHORIZATION, value)).collect()))
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn below(base: &Url, path: &str) -> Url {
     url
 }
 
-fn bearer(key: &SecretString) -> Result<HeaderValue, LlmError> {
+fn bearer_header(key: &SecretString) -> Result<HeaderValue, LlmError> {
     let mut value =
         HeaderValue::from_str(&format!("Bearer {}", key.expose_secret().trim())).map_err(|_| {
             LlmError::Auth {

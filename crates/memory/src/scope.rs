@@ -37,7 +37,7 @@ impl Scope {
 #[error("an id needs 1 to {ID_LENGTH_MAX} characters without control characters")]
 pub struct InvalidId;
 
-fn checked(text: String) -> Result<String, InvalidId> {
+fn checked_id(text: String) -> Result<String, InvalidId> {
     let length = text.chars().count();
     let valid =
         (1..=ID_LENGTH_MAX).contains(&length) && !text.chars().any(char::is_control) && text.trim() == text;
@@ -49,7 +49,7 @@ macro_rules! string_id {
         impl $name {
             /// Takes 1 to [`ID_LENGTH_MAX`] characters, none a control character, no white space at either end.
             pub fn new(text: impl Into<String>) -> Result<Self, InvalidId> {
-                checked(text.into()).map(Self)
+                checked_id(text.into()).map(Self)
             }
 
             /// The id as written.

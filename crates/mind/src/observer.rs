@@ -54,7 +54,7 @@ impl CallInFlight {
             tier: tier.as_str().to_owned(),
             provider: provider.name().to_owned(),
             model: provider.model(tier),
-            input_tokens: estimate(&request.system) + estimate(&request.user),
+            input_tokens: estimate_tokens(&request.system) + estimate_tokens(&request.user),
             output_tokens: 0,
             cached_tokens: 0,
             latency_ms: 0,
@@ -70,7 +70,7 @@ impl CallInFlight {
     /// Counts what was said so far, as an estimate.
     pub(crate) fn count_output(&mut self, text: &str) {
         if let Some(call) = &mut self.call {
-            call.output_tokens += estimate(text);
+            call.output_tokens += estimate_tokens(text);
         }
     }
 
@@ -106,6 +106,6 @@ impl Drop for CallInFlight {
     }
 }
 
-fn estimate(text: &str) -> u64 {
+fn estimate_tokens(text: &str) -> u64 {
     u64::from(memory::text::estimate_tokens(text))
 }

@@ -92,7 +92,7 @@ impl ProactiveContext {
             remembered: prompt.user.clone(),
             trigger: trigger_name(input.trigger).to_owned(),
             about: input.about.as_ref().map(about).unwrap_or_default(),
-            elapsed: input.last_message_at.map(|at| elapsed(at, now)).unwrap_or_default(),
+            elapsed: input.last_message_at.map(|at| elapsed_in_words(at, now)).unwrap_or_default(),
             problem: problem.map_or_else(String::new, one_line),
         }
     }
@@ -109,7 +109,7 @@ fn trigger_name(trigger: ProactiveTrigger) -> &'static str {
 }
 
 /// `3 days`, `1 hour`, `20 minutes`.
-fn elapsed(since: Timestamp, now: Timestamp) -> String {
+fn elapsed_in_words(since: Timestamp, now: Timestamp) -> String {
     let minutes = now.duration_since(since).as_mins().max(0);
     let (count, unit) = match minutes {
         ..120 => (minutes, "minute"),
@@ -137,7 +137,7 @@ fn read(text: &str) -> Result<Parsed<Option<String>>, Malformed> {
 }
 
 /// The same as data, for a provider that answers without a model.
-fn data(input: &ProactiveInput) -> Value {
+fn offline_data(input: &ProactiveInput) -> Value {
     json!({
         "trigger": trigger_name(input.trigger),
         "about": input.about.as_ref().map(|node| node.description.clone()),
@@ -158,7 +158,7 @@ impl LanguageMind {
         let schema = contract::schema::<ProactiveAnswer>();
         let request = |problem: Option<&str>| {
             let context = ProactiveContext::of(input, &prompt, problem);
-            let asked = self.task_prompt(PromptName::Proactive, context, data(input))?;
+            let asked = self.task_prompt(PromptName::Proactive, context, offline_data(input))?;
             Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let (message, usage) = self.ask(None, request, read).await?;

@@ -218,7 +218,7 @@ impl Prompts {
         overrides: Option<&Path>,
         samples: &[Value; 2],
     ) -> Result<(), PromptError> {
-        let (file, source) = source(name, overrides)?;
+        let (file, source) = load_source(name, overrides)?;
         let (front_matter, line_offset) = front_matter(name, &file, &source)?;
         let body: String = source.split_inclusive('\n').skip(line_offset).collect();
         let hash = hex::encode(Sha256::digest(source.as_bytes()));
@@ -265,7 +265,7 @@ impl Prompts {
         self.environment
             .get_template(name.as_str())
             .and_then(|template| template.render(context))
-            .map(|text| tidy(&text))
+            .map(|text| tidy_blank_lines(&text))
             .map_err(|error| self.broken(name, &error))
     }
 
@@ -275,7 +275,10 @@ impl Prompts {
             .and_then(|template| template.render_captured(context))
             .and_then(|mut rendered| {
                 rendered.with_state_mut(|state| {
-                    Ok((tidy(&state.render_block("system")?), tidy(&state.render_block("user")?)))
+                    Ok((
+                        tidy_blank_lines(&state.render_block("system")?),
+                        tidy_blank_lines(&state.render_block("user")?),
+                    ))
                 })
             })
             .map_err(|error| self.broken(name, &error))
@@ -293,7 +296,7 @@ impl Prompts {
     }
 }
 
-fn source(name: PromptName, overrides: Option<&Path>) -> Result<(String, String), PromptError> {
+fn load_source(name: PromptName, overrides: Option<&Path>) -> Result<(String, String), PromptError> {
     let file = format!("{}.md", name.as_str());
     let built_in = || (format!("{file} (built in)"), name.built_in().to_owned());
     let Some(path) = overrides.map(|folder| folder.join(&file)) else { return Ok(built_in()) };
@@ -345,7 +348,7 @@ fn front_matter(name: PromptName, file: &str, source: &str) -> Result<(FrontMatt
 }
 
 /// No blank ends, and never more than one empty line in a row: an absent section leaves no hole.
-fn tidy(text: &str) -> String {
+fn tidy_blank_lines(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut blank_before = true;
     for line in text.trim().lines() {

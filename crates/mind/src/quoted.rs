@@ -44,7 +44,7 @@ const TOKEN_WORDS: [&str; 25] = [
 /// Text on one line: breaks, control characters and runs of white space become one blank.
 pub(crate) fn one_line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if is_break(c) || c.is_control() { ' ' } else { c }).collect();
-    disarmed(&spaced.split_whitespace().collect::<Vec<_>>().join(" "))
+    disarm_tokens(&spaced.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Longest name of a speaker in a prompt, in characters.
@@ -59,13 +59,13 @@ pub(crate) fn speaker_name(name: &str) -> String {
 
 /// The text with every line behind [`GUTTER`]; an empty text is one empty quoted line.
 pub(crate) fn behind_gutter(text: &str) -> String {
-    let lines: Vec<String> = lines(text).map(|line| format!("{GUTTER}{line}")).collect();
+    let lines: Vec<String> = quoted_lines(text).map(|line| format!("{GUTTER}{line}")).collect();
     lines.join("\n")
 }
 
 /// The text after a label of ours: its first line follows the label, the others follow [`GUTTER`].
 pub(crate) fn after_label(label: &str, text: &str) -> String {
-    let mut lines = lines(text);
+    let mut lines = quoted_lines(text);
     let first = lines.next().unwrap_or_default();
     let mut said = format!("{label} {first}");
     for line in lines {
@@ -78,7 +78,7 @@ pub(crate) fn after_label(label: &str, text: &str) -> String {
 
 /// An authored block: the author may use lines and headings, so only its ends and marks are touched.
 pub(crate) fn authored(text: &str) -> String {
-    disarmed(text.trim())
+    disarm_tokens(text.trim())
 }
 
 /// A quote that a model copied from a prompt, in the form of the message.
@@ -89,11 +89,13 @@ pub(crate) fn as_written(quote: &str) -> String {
     bare.strip_prefix(GUTTER.trim_start()).unwrap_or(bare).trim().to_owned()
 }
 
-fn lines(text: &str) -> impl Iterator<Item = String> {
+fn quoted_lines(text: &str) -> impl Iterator<Item = String> {
     let text = text.trim_end_matches(is_break).replace("\r\n", "\n");
     let lines: Vec<String> = text
         .split(is_break)
-        .map(|line| disarmed(&line.chars().filter(|c| *c == '\t' || !c.is_control()).collect::<String>()))
+        .map(|line| {
+            disarm_tokens(&line.chars().filter(|c| *c == '\t' || !c.is_control()).collect::<String>())
+        })
         .collect();
     lines.into_iter()
 }
@@ -105,7 +107,7 @@ fn is_break(c: char) -> bool {
 
 /// Control tokens of chat templates get a [`ZERO_WIDTH_SPACE`] behind their first character. They are known by their form,
 /// because every family of models has others.
-fn disarmed(text: &str) -> String {
+fn disarm_tokens(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for (at, character) in text.char_indices() {
         safe.push(character);

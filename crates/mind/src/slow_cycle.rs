@@ -188,7 +188,7 @@ impl<'a> SlowCycleTask<'a> {
     /// # Errors
     /// [`Malformed`] when there is no object of this contract, or its new thoughts are no list.
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<SlowCycle>, Malformed> {
-        let mut answer = object(answer)?;
+        let mut answer = parse_answer(answer)?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
         let answer: SlowCycleAnswer = answer.contents()?;
         if matches!(answer.new_thoughts, List::Wrong(_)) {
@@ -218,7 +218,7 @@ impl<'a> SlowCycleTask<'a> {
     }
 
     fn thought(&self, proposed: &SlowThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {
-        let description = described(&proposed.description, "a thought", notes)?;
+        let description = read_description(&proposed.description, "a thought", notes)?;
         let filling = self.cited(&proposed.filling, "filling", &description, notes)?;
         let word = proposed.subject.word().unwrap_or_default();
         let subject = SLOW_SUBJECTS.into_iter().find(|subject| subject_word(*subject) == word);
@@ -252,7 +252,7 @@ impl<'a> SlowCycleTask<'a> {
     }
 
     fn intention(&self, proposed: &IntentionAnswer, notes: &mut Notes) -> Option<ProposedIntention> {
-        let description = described(&proposed.description, "an intention", notes)?;
+        let description = read_description(&proposed.description, "an intention", notes)?;
         let filling = self.cited(&proposed.filling, "filling", &description, notes)?;
         Some(ProposedIntention { description, due: self.due(&proposed.due, notes), filling })
     }
@@ -294,7 +294,7 @@ impl<'a> SlowCycleTask<'a> {
     }
 }
 
-fn described(description: &Member<String>, what: &str, notes: &mut Notes) -> Option<String> {
+fn read_description(description: &Member<String>, what: &str, notes: &mut Notes) -> Option<String> {
     let Some(description) = description.text() else {
         notes.add(format!("{what} without a description, dropped"));
         return None;
@@ -303,7 +303,7 @@ fn described(description: &Member<String>, what: &str, notes: &mut Notes) -> Opt
 }
 
 /// The object of an answer. Whoever has nothing to tell may leave any list out, and give an empty object.
-fn object(text: &str) -> Result<Answer, Malformed> {
+fn parse_answer(text: &str) -> Result<Answer, Malformed> {
     let mut members = MEMBERS;
     let first = answer::read(text, &members);
     if first.is_ok() {

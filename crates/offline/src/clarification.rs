@@ -41,14 +41,14 @@ pub(super) fn clarification<'a>(
                 let doubt = doubts.iter().find(|doubt| doubt.is_about(sentence))?;
                 let asks = clauses(sentence).iter().any(|clause| clause.asks);
                 // "Are they different people?": then yes means two.
-                asks.then(|| (doubt, verdict(sentence) != Some(false)))
+                asks.then(|| (doubt, same_or_not(sentence) != Some(false)))
             });
             continue;
         }
         for sentence in sentences(text) {
             let states = clauses(sentence).iter().any(|clause| clause.states());
             let doubt = doubts.iter().find(|doubt| states && doubt.is_about(sentence));
-            if let Some((doubt, same)) = doubt.and_then(|doubt| Some((doubt, verdict(sentence)?))) {
+            if let Some((doubt, same)) = doubt.and_then(|doubt| Some((doubt, same_or_not(sentence)?))) {
                 return Some(doubt.settled(same));
             }
         }
@@ -74,7 +74,7 @@ impl Doubt {
 }
 
 /// True if a sentence with both names says that they are one, or two.
-fn verdict(sentence: &str) -> Option<bool> {
+fn same_or_not(sentence: &str) -> Option<bool> {
     // 是不是 asks, and denies nothing.
     let sentence = sentence.replace("是不是", "是");
     let english = words(&sentence);

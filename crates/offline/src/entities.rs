@@ -136,7 +136,7 @@ fn read_name(text: &str) -> Option<String> {
         return None;
     }
     if !text.starts_with(is_han) {
-        return capitalised(text);
+        return capitalised_beginning(text);
     }
     let name = han_until(text, lexicon::NAME_ENDS_ZH);
     (1..=LONGEST_NAME).contains(&name.chars().count()).then(|| name.to_owned())
@@ -178,9 +178,10 @@ fn named_en(clause: &str) -> Vec<(usize, String)> {
     let tokens = tokens(clause);
     let mut found = Vec::new();
     for (position, (_, word)) in tokens.iter().enumerate() {
-        let lower = bare(word);
-        let earlier =
-            |back: usize| position.checked_sub(back).map(|at| bare(tokens[at].1)).unwrap_or_default();
+        let lower = strip_punctuation(word);
+        let earlier = |back: usize| {
+            position.checked_sub(back).map(|at| strip_punctuation(tokens[at].1)).unwrap_or_default()
+        };
         let Some((at, _)) = tokens.get(position + 1) else { break };
         let rest = &clause[*at..];
         let named = match lower.as_str() {
@@ -190,14 +191,14 @@ fn named_en(clause: &str) -> Vec<(usize, String)> {
             _ => false,
         };
         if named {
-            let plain =
-                lower != "called" && !lexicon::NO_NAME_AFTER_NAMED_EN.holds(&bare(tokens[position + 1].1));
-            let name = capitalised(rest).or_else(|| plain.then(|| plain_name(rest)).flatten());
+            let plain = lower != "called"
+                && !lexicon::NO_NAME_AFTER_NAMED_EN.holds(&strip_punctuation(tokens[position + 1].1));
+            let name = capitalised_beginning(rest).or_else(|| plain.then(|| plain_name(rest)).flatten());
             found.extend(name.map(|name| (*at, name)));
         } else if is_of_the_users(&lower)
             && ["my", "our"].iter().any(|own| earlier(1) == *own || earlier(2) == *own)
         {
-            let beside = word.ends_with(char::is_alphabetic).then(|| capitalised(rest)).flatten();
+            let beside = word.ends_with(char::is_alphabetic).then(|| capitalised_beginning(rest)).flatten();
             found.extend(beside.map(|name| (*at, name)));
         }
     }
@@ -212,15 +213,16 @@ fn is_of_the_users(word: &str) -> bool {
 fn after_phrase(clause: &str, phrases: Words) -> Option<String> {
     let tokens = tokens(clause);
     (0..tokens.len()).find_map(|position| {
-        let words = tokens[..=position].iter().map(|(_, word)| bare(word)).collect::<Vec<_>>().join(" ");
+        let words =
+            tokens[..=position].iter().map(|(_, word)| strip_punctuation(word)).collect::<Vec<_>>().join(" ");
         let ends = phrases.iter().any(|phrase| words == *phrase || words.ends_with(&format!(" {phrase}")));
         let (at, _) = tokens.get(position + 1).filter(|_| ends)?;
-        capitalised(&clause[*at..])
+        capitalised_beginning(&clause[*at..])
     })
 }
 
 /// Up to three capitalised words (or a run of ideographs) at the beginning of a text.
-fn capitalised(text: &str) -> Option<String> {
+fn capitalised_beginning(text: &str) -> Option<String> {
     const MOST_WORDS: usize = 3;
     if text.starts_with(is_han) {
         let name = han_until(text, lexicon::NAME_ENDS_ZH);
@@ -230,7 +232,8 @@ fn capitalised(text: &str) -> Option<String> {
     for (_, token) in tokens(text).into_iter().take(MOST_WORDS) {
         let word = token.trim_matches(|letter: char| !letter.is_alphanumeric());
         let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
-        let capital = word.starts_with(char::is_uppercase) && !lexicon::NO_NAME_EN.holds(&bare(word));
+        let capital =
+            word.starts_with(char::is_uppercase) && !lexicon::NO_NAME_EN.holds(&strip_punctuation(word));
         if !capital {
             break;
         }
@@ -269,7 +272,7 @@ fn tokens(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-fn bare(word: &str) -> String {
+fn strip_punctuation(word: &str) -> String {
     word.trim_matches(|letter: char| !letter.is_alphanumeric()).replace('’', "'").to_lowercase()
 }
 

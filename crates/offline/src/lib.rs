@@ -76,8 +76,10 @@ impl Provider for OfflineProvider {
         &self,
         request: Request,
     ) -> Result<BoxStream<'static, Result<StreamEvent, LlmError>>, LlmError> {
-        let mut events: Vec<_> =
-            deltas(&answer(&request)?).into_iter().map(|text| Ok(StreamEvent::Delta(text))).collect();
+        let mut events: Vec<_> = split_into_deltas(&answer(&request)?)
+            .into_iter()
+            .map(|text| Ok(StreamEvent::Delta(text)))
+            .collect();
         events.push(Ok(StreamEvent::Finished { usage: NO_USAGE, model: OFFLINE.to_owned() }));
         Ok(stream::iter(events).boxed())
     }
@@ -85,22 +87,22 @@ impl Provider for OfflineProvider {
 
 fn answer(request: &Request) -> Result<String, LlmError> {
     match request.task.as_str() {
-        "reply" => Ok(reply::reply(&inputs(request)?)),
-        "extraction" => to_answer(&extraction::extract(&inputs(request)?)),
-        "reconciliation" => to_answer(&reconciliation::reconcile(&inputs(request)?)),
-        "reflection" => to_answer(&reflection::reflect(&inputs(request)?)),
-        "rollup" => to_answer(&rollup::roll_up(&inputs(request)?)),
-        "graph" => to_answer(&document_names::names(&inputs(request)?)),
-        "slow_cycle" => to_answer(&slow_cycle::think(&inputs(request)?)),
-        "proactive" => to_answer(&proactive::write_first(&inputs(request)?)),
-        "persona_draft" => to_answer(&persona_draft::draft(&inputs(request)?)),
+        "reply" => Ok(reply::reply(&read_inputs(request)?)),
+        "extraction" => to_answer(&extraction::extract(&read_inputs(request)?)),
+        "reconciliation" => to_answer(&reconciliation::reconcile(&read_inputs(request)?)),
+        "reflection" => to_answer(&reflection::reflect(&read_inputs(request)?)),
+        "rollup" => to_answer(&rollup::roll_up(&read_inputs(request)?)),
+        "graph" => to_answer(&document_names::names(&read_inputs(request)?)),
+        "slow_cycle" => to_answer(&slow_cycle::think(&read_inputs(request)?)),
+        "proactive" => to_answer(&proactive::write_first(&read_inputs(request)?)),
+        "persona_draft" => to_answer(&persona_draft::draft(&read_inputs(request)?)),
         other => Err(LlmError::fatal(format!(
             "The offline provider does not know the task {other:?}. Choose a language model under [llm] for it; nothing was changed."
         ))),
     }
 }
 
-fn inputs<T: DeserializeOwned>(request: &Request) -> Result<T, LlmError> {
+fn read_inputs<T: DeserializeOwned>(request: &Request) -> Result<T, LlmError> {
     T::deserialize(&request.inputs).map_err(|error| {
         LlmError::fatal(format!(
             "The offline provider cannot read the inputs of {:?}: {error}.",
@@ -115,7 +117,7 @@ fn to_answer(answer: &impl serde::Serialize) -> Result<String, LlmError> {
 }
 
 /// The text in small pieces: some ideographs, or a few words, at a time.
-fn deltas(text: &str) -> Vec<String> {
+fn split_into_deltas(text: &str) -> Vec<String> {
     const IDEOGRAPHS: usize = 4;
     const WORDS: usize = 3;
     let mut pieces = Vec::new();

@@ -63,9 +63,9 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
         of_writer.into_iter().chain(inputs.events.iter().map(|event| event.trim())).collect::<Vec<_>>();
     Draft {
         core_blocks: Blocks {
-            persona_block: joined(&of_persona, language, PERSONA_BLOCK_LENGTH),
-            user_block: joined(&of_writer, language, USER_BLOCK_LENGTH),
-            style_block: joined(&of_style, language, STYLE_BLOCK_LENGTH),
+            persona_block: join_sentences(&of_persona, language, PERSONA_BLOCK_LENGTH),
+            user_block: join_sentences(&of_writer, language, USER_BLOCK_LENGTH),
+            style_block: join_sentences(&of_style, language, STYLE_BLOCK_LENGTH),
         },
         facts: Map::new(),
         facts_confidence: 0.0,
@@ -73,7 +73,7 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
 }
 
 /// As many whole sentences as fit.
-fn joined(sentences: &[&str], language: Language, length: usize) -> String {
+fn join_sentences(sentences: &[&str], language: Language, length: usize) -> String {
     let between = language.choose("", " ");
     let mut text = String::new();
     for sentence in sentences {

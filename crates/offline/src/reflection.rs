@@ -34,11 +34,12 @@ struct Thought {
 /// One thought for each language that the events are in.
 pub(super) fn reflect(inputs: &ReflectionInputs) -> Reflection {
     let languages = [Language::Chinese, Language::English];
-    let thoughts = languages.into_iter().filter_map(|language| thought(&inputs.events, language)).collect();
+    let thoughts =
+        languages.into_iter().filter_map(|language| thought_about(&inputs.events, language)).collect();
     Reflection { thoughts }
 }
 
-fn thought(events: &[PastEvent], language: Language) -> Option<Thought> {
+fn thought_about(events: &[PastEvent], language: Language) -> Option<Thought> {
     let seen: Vec<SeenEvent<'_>> = events
         .iter()
         .filter(|event| Language::of(&event.text).unwrap_or_default() == language)

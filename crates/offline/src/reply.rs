@@ -43,9 +43,9 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
         return answer(inputs, text, language);
     }
     let noted = language.choose("记下了。", "I've noted that.");
-    match remembered(inputs, text, language, false).fitting.first() {
+    match remembered_fact(inputs, text, language, false).fitting.first() {
         Some(memory) => {
-            let told = ended(memory, language);
+            let told = with_full_stop(memory, language);
             language.choose(format!("{noted}我还记得：{told}"), format!("{noted} I also remember: {told}"))
         }
         None => noted.to_owned(),
@@ -56,16 +56,16 @@ fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
     let separator = language.choose("；", "; ");
     let told = lines_of_periods(&inputs.periods);
     if !told.is_empty() {
-        let told = ended(&told.join(separator), language);
+        let told = with_full_stop(&told.join(separator), language);
         return language.choose(format!("我记得：{told}"), format!("I remember: {told}"));
     }
-    let remembered = remembered(inputs, text, language, true);
+    let remembered = remembered_fact(inputs, text, language, true);
     if !remembered.fitting.is_empty() {
-        let told = ended(&remembered.fitting.join(separator), language);
+        let told = with_full_stop(&remembered.fitting.join(separator), language);
         return language.choose(format!("我记得：{told}"), format!("I remember: {told}"));
     }
     if !remembered.others.is_empty() {
-        let told = ended(&remembered.others.join(separator), language);
+        let told = with_full_stop(&remembered.others.join(separator), language);
         return language
             .choose(format!("我不太确定。我记得：{told}"), format!("I'm not sure. I remember: {told}"));
     }
@@ -90,7 +90,7 @@ fn lines_of_periods(periods: &[Period]) -> Vec<String> {
 }
 
 /// With a full stop, unless it was cut, or a quoted sentence at its end has brought its own.
-fn ended(told: &str, language: Language) -> String {
+fn with_full_stop(told: &str, language: Language) -> String {
     let inner = told.trim_end_matches(['」', '"']);
     let has_own = inner.len() < told.len() && inner.ends_with(['。', '！', '？', '…', '!', '?', '.']);
     let stop = if has_own || told.ends_with('…') { "" } else { language.choose("。", ".") };
@@ -105,7 +105,7 @@ struct RememberedFact {
 }
 
 /// `seeks` tells that the text asks for something.
-fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool) -> RememberedFact {
+fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool) -> RememberedFact {
     let mut asked = terms(text);
     if !seeks {
         // Of a mere statement one shared ideograph tells nothing.
@@ -140,7 +140,7 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
                 _ if is_own(passage, inputs.persona_name.as_deref()) => Source::Persona,
                 _ => Source::User,
             };
-            let stated = stated(&passage.text)?;
+            let stated = stating_part(&passage.text)?;
             // A sentence beside a question belongs to it: only a shared word makes it an answer.
             let recalled = stated == passage.text.trim() && source != Source::Other;
             Some((
@@ -152,7 +152,7 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
         });
     // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
     let recent = inputs.recent.iter().filter(|line| line.text.trim() != text).filter_map(|line| {
-        let stated = stated(&line.text)?;
+        let stated = stating_part(&line.text)?;
         Some((
             stated,
             quoted_passage(line, stated, inputs.persona_name.as_deref(), language),
@@ -171,7 +171,7 @@ fn remembered(inputs: &ReplyInputs, text: &str, language: Language, seeks: bool)
                     && question.is_told_by(source, by == Source::Memory)
             }
             None if timely => recalled && by == Source::Memory,
-            None => asked.iter().any(|term| holds(source, &about, term)),
+            None => asked.iter().any(|term| contains_term(source, &about, term)),
         };
         // What was found for a question without a word of its own ("why?") is no answer, not even a doubtful one.
         let recalled = recalled && (!asked.is_empty() || of_self.is_some()) && !about.is_empty();
@@ -192,12 +192,12 @@ fn answers_ailment(question: &Option<AilmentQuestion>, source: &str) -> bool {
 /// True if at least four of five terms are in a text already.
 fn says_the_same(text: &str, about: &[String]) -> bool {
     let known = terms(text);
-    let held = about.iter().filter(|term| holds(text, &known, term)).count();
+    let held = about.iter().filter(|term| contains_term(text, &known, term)).count();
     !about.is_empty() && held * 5 >= about.len() * 4
 }
 
 /// True if a text is about a term; a Chinese one is found inside longer words.
-fn holds(source: &str, about: &[String], term: &String) -> bool {
+fn contains_term(source: &str, about: &[String], term: &String) -> bool {
     about.contains(term) || (term.chars().all(is_han) && source.contains(term.as_str()))
 }
 
@@ -228,7 +228,7 @@ fn names_a_time(clause: &Clause<'_>) -> bool {
 }
 
 /// The stating part of a text: all of it, or the first sentences that do not ask. None if it only asks.
-fn stated(text: &str) -> Option<&str> {
+fn stating_part(text: &str) -> Option<&str> {
     if !seems_to_ask(text) {
         return Some(text.trim());
     }

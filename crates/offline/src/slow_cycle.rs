@@ -88,21 +88,21 @@ pub(super) fn think(inputs: &SlowCycleInputs) -> SlowCycle {
     let expected = inputs.events.iter().filter(|event| !is_restated(&inputs.expectations, &event.text));
     let open = inputs.events.iter().filter(|event| event.unresolved);
     SlowCycle {
-        new_thoughts: thought(inputs).into_iter().collect(),
-        new_expectations: expected.filter_map(expectation).take(MOST_EXPECTATIONS).collect(),
+        new_thoughts: impression_of(inputs).into_iter().collect(),
+        new_expectations: expected.filter_map(expectation_of).take(MOST_EXPECTATIONS).collect(),
         new_intentions: Vec::new(),
         salient_questions: open.map(quiet_question).take(MOST_QUESTIONS).collect(),
-        entity_descriptions: inputs.entities.iter().filter_map(description).collect(),
+        entity_descriptions: inputs.entities.iter().filter_map(description_of).collect(),
     }
 }
 
 fn is_restated(texts: &[String], event: &str) -> bool {
-    let bare = bare(event);
+    let bare = strip_ending(event);
     texts.iter().any(|text| text.contains(bare))
 }
 
 /// An impression of all events in the language of the heaviest, unless it is among the thoughts already.
-fn thought(inputs: &SlowCycleInputs) -> Option<Thought> {
+fn impression_of(inputs: &SlowCycleInputs) -> Option<Thought> {
     let heaviest = inputs.events.iter().max_by_key(|event| event.impact.abs())?;
     let language = language(&heaviest.text);
     let of_language = inputs.events.iter().filter(|event| self::language(&event.text) == language);
@@ -114,10 +114,10 @@ fn thought(inputs: &SlowCycleInputs) -> Option<Thought> {
     (!is_known).then_some(Thought { description, subject: "user", emotional_impact: impact, filling: cited })
 }
 
-fn expectation(event: &PastEvent) -> Option<Expectation> {
+fn expectation_of(event: &PastEvent) -> Option<Expectation> {
     let language = language(&event.text);
     Some(Expectation {
-        about: restated(&event.text, language),
+        about: restate_event(&event.text, language),
         prediction: language.choose("到时候会再说起", "they may tell of it then"),
         due: event.due.clone()?,
         reasoning: vec![event.handle.clone()],
@@ -127,7 +127,7 @@ fn expectation(event: &PastEvent) -> Option<Expectation> {
 
 fn quiet_question(event: &PastEvent) -> String {
     let language = language(&event.text);
-    let restated = restated(&event.text, language);
+    let restated = restate_event(&event.text, language);
     match language {
         Language::Chinese => format!("后来怎么样了：{restated}？"),
         Language::English => format!("What became of this: {restated}?"),
@@ -135,9 +135,9 @@ fn quiet_question(event: &PastEvent) -> String {
 }
 
 /// The entity's memories, oldest first, unless they are told already.
-fn description(entity: &KnownEntity) -> Option<Description> {
+fn description_of(entity: &KnownEntity) -> Option<Description> {
     let newest = entity.events.iter().take(MOST_MEMORIES).rev();
-    let memories: Vec<String> = newest.map(|text| restated(text, language(text))).collect();
+    let memories: Vec<String> = newest.map(|text| restate_event(text, language(text))).collect();
     let language = language(&memories.concat());
     let text = clipped(&memories.join(language.choose("；", "; ")), LONGEST_DESCRIPTION);
     let known = entity.description.as_deref() == Some(text.as_str());
@@ -149,15 +149,15 @@ fn language(text: &str) -> Language {
 }
 
 /// The event's own words. Those that name a diagnosis are replaced: no thought labels a person.
-fn restated(text: &str, language: Language) -> String {
+fn restate_event(text: &str, language: Language) -> String {
     let lower = text.to_lowercase();
     if lexicon::LABELS.iter().any(|label| lower.contains(label)) {
         return language.choose("用户说起过一件沉重的事", "the user spoke of something heavy").to_owned();
     }
-    clipped(bare(text), LONGEST_EVENT)
+    clipped(strip_ending(text), LONGEST_EVENT)
 }
 
-fn bare(text: &str) -> &str {
+fn strip_ending(text: &str) -> &str {
     text.trim().trim_end_matches(['。', '.', '！', '!', ';', '；'])
 }
 

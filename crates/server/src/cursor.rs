@@ -17,7 +17,8 @@ pub(crate) struct Cursor<T>(pub(crate) T);
 impl<T: Serialize + DeserializeOwned> Cursor<T> {
     /// Reads what [`Cursor::encode`] wrote.
     pub(crate) fn read(text: &str) -> Result<Self, Problem> {
-        let place = (text.len() <= LENGTH_MAX && text.len().is_multiple_of(2)).then(|| bytes(text)).flatten();
+        let place =
+            (text.len() <= LENGTH_MAX && text.len().is_multiple_of(2)).then(|| decode_bytes(text)).flatten();
         let place = place.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         place.map(Self).ok_or_else(not_a_cursor)
     }
@@ -75,7 +76,7 @@ pub(crate) fn not_a_cursor() -> Problem {
     Problem::unprocessable("cursor: must be the next_cursor of an earlier page").with_code("bad_cursor")
 }
 
-fn bytes(text: &str) -> Option<Vec<u8>> {
+fn decode_bytes(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
     digits.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
 }

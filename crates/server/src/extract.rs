@@ -30,7 +30,7 @@ impl<T: DeserializeOwned + JsonSchema> FromRequest<App> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let bytes = body(request, app).await?;
+        let bytes = read_body(request, app).await?;
         if bytes.trim_ascii().is_empty() {
             return Err(no_body::<T>());
         }
@@ -45,7 +45,7 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalJson<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let bytes = body(request, app).await?;
+        let bytes = read_body(request, app).await?;
         if bytes.trim_ascii().is_empty() {
             return Ok(Self(T::default()));
         }
@@ -72,7 +72,7 @@ fn not_this(error: &serde_json::Error) -> Problem {
     Problem::unprocessable(format!("invalid body: {error}"))
 }
 
-async fn body(request: Request, app: &App) -> Result<Bytes, Problem> {
+async fn read_body(request: Request, app: &App) -> Result<Bytes, Problem> {
     // A form that another site's page could send without asking is never taken for JSON.
     let declared = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     if declared.is_some_and(|kind| !is_json(kind)) {
@@ -80,7 +80,7 @@ async fn body(request: Request, app: &App) -> Result<Bytes, Problem> {
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
     let bytes = Bytes::from_request(request, app).await;
-    bytes.map_err(|rejection| unreadable(rejection.into_response().status(), app))
+    bytes.map_err(|rejection| unreadable_body(rejection.into_response().status(), app))
 }
 
 /// True if a content type says JSON.
@@ -89,7 +89,7 @@ pub(crate) fn is_json(content_type: &str) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-fn unreadable(status: StatusCode, app: &App) -> Problem {
+fn unreadable_body(status: StatusCode, app: &App) -> Problem {
     match status {
         StatusCode::PAYLOAD_TOO_LARGE => too_large(app.parts.settings.load().body_limit),
         _ => Problem::bad_request("the body could not be read; nothing was changed"),

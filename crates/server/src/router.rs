@@ -50,7 +50,7 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     }
     // The last layer is the first that a request meets.
     router
-        .fallback(fallback)
+        .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(app.clone(), streams::bound))
         .layer(from_fn_with_state(app.clone(), audit::record))
@@ -65,7 +65,7 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
 }
 
 /// An unknown path of the API is 404; any other path is a view of the web UI.
-async fn fallback(request: Request) -> Response {
+async fn unknown_path(request: Request) -> Response {
     if auth::is_guarded(request.uri().path()) {
         return Problem::not_found("path not found").with_code("unknown_url").into_response();
     }

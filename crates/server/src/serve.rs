@@ -96,7 +96,7 @@ pub async fn serve_site(
     let home_room = Arc::new(Semaphore::new(HOME_CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&listener, &room) => accepted,
+            accepted = accept_within_room(&listener, &room) => accepted,
             accepted = accept_at_home(home.as_ref(), &home_room) => {
                 match accepted {
                     Ok((stream, place)) => {
@@ -162,7 +162,7 @@ impl HttpServer {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let service = TowerToHyperService::new(FromPeer { peer, inner: self.router });
-        let connection = http(self.head_time).serve_connection(TokioIo::new(stream), service);
+        let connection = http_builder(self.head_time).serve_connection(TokioIo::new(stream), service);
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!("a connection ended early: {error}");
         }
@@ -170,7 +170,7 @@ impl HttpServer {
     }
 }
 
-fn http(head_time: Duration) -> http1::Builder {
+fn http_builder(head_time: Duration) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -226,7 +226,10 @@ async fn accept_at_home(
     Ok((stream, place))
 }
 
-async fn accept(listener: &TcpListener, room: &Room) -> std::io::Result<(TcpStream, SocketAddr, Place)> {
+async fn accept_within_room(
+    listener: &TcpListener,
+    room: &Room,
+) -> std::io::Result<(TcpStream, SocketAddr, Place)> {
     let place = room.acquire().await.map_err(std::io::Error::other)?;
     let (stream, address) = listener.accept().await?;
     // Tokens are small and must not wait for each other; a connection that can't do so is served all the same.

@@ -25,18 +25,18 @@ pub(crate) fn page(method: &Method, path: &str, headers: &HeaderMap) -> Response
     }
     let name = path.trim_start_matches('/');
     if let Some(file) = Some(name).filter(|name| !name.is_empty()).and_then(WebAssets::get) {
-        return served(name, &file, headers);
+        return respond_with_file(name, &file, headers);
     }
     if name.starts_with(HASHED) {
         return Problem::not_found("file not found").into_response();
     }
     match WebAssets::get("index.html") {
-        Some(index) => served("index.html", &index, headers),
+        Some(index) => respond_with_file("index.html", &index, headers),
         None => Html(NO_PAGE).into_response(),
     }
 }
 
-fn served(name: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
+fn respond_with_file(name: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
     let digest: String =
         file.metadata.sha256_hash().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let tag = format!("\"{digest}\"");

@@ -121,7 +121,7 @@ impl AccessStore for HomeStore {
         let id = id.to_owned();
         self.read_statement(move |connection| {
             let sql = format!("SELECT {LOGIN_COLUMNS} FROM logins WHERE id = ?1");
-            Ok(connection.prepare_cached(&sql)?.query_row([id], login).optional()?)
+            Ok(connection.prepare_cached(&sql)?.query_row([id], read_login).optional()?)
         })
         .await
     }
@@ -129,7 +129,7 @@ impl AccessStore for HomeStore {
     async fn logins(&self) -> Result<Vec<Login>, StoreError> {
         self.read_statement(|connection| {
             let sql = format!("SELECT {LOGIN_COLUMNS} FROM logins ORDER BY last_seen_at DESC, id");
-            Ok(connection.prepare_cached(&sql)?.query_map([], login)?.collect::<Result<_>>()?)
+            Ok(connection.prepare_cached(&sql)?.query_map([], read_login)?.collect::<Result<_>>()?)
         })
         .await
     }
@@ -168,7 +168,7 @@ impl AccessStore for HomeStore {
                 "SELECT number, at, token, act, object, status FROM acts WHERE number < ?1
                  ORDER BY number DESC LIMIT ?2",
             )?;
-            let acts = statement.query_map(params![before.unwrap_or(i64::MAX), limit], act)?;
+            let acts = statement.query_map(params![before.unwrap_or(i64::MAX), limit], read_audit_entry)?;
             Ok(acts.collect::<Result<_>>()?)
         })
         .await
@@ -277,7 +277,7 @@ fn token(row: &Row<'_>) -> Result<NamedToken> {
     })
 }
 
-fn login(row: &Row<'_>) -> Result<Login> {
+fn read_login(row: &Row<'_>) -> Result<Login> {
     Ok(Login {
         id: row.get(0)?,
         cookie_digest: row.get(1)?,
@@ -291,7 +291,7 @@ fn login(row: &Row<'_>) -> Result<Login> {
     })
 }
 
-fn act(row: &Row<'_>) -> Result<(i64, AuditEntry)> {
+fn read_audit_entry(row: &Row<'_>) -> Result<(i64, AuditEntry)> {
     let act = AuditEntry {
         at: rows::time(row, 1)?,
         token: row.get(2)?,

@@ -61,7 +61,7 @@ impl ChannelStore for HomeStore {
 
     async fn advance_channel(&self, channel_id: &str, position: ReceivedPosition) -> Result<(), StoreError> {
         let channel_id = channel_id.to_owned();
-        self.write(move |unit| Ok(advance(unit.connection, &channel_id, &position)?)).await
+        self.write(move |unit| Ok(advance_position(unit.connection, &channel_id, &position)?)).await
     }
 
     async fn message_by_external_ref(
@@ -141,7 +141,7 @@ impl ChannelStore for HomeStore {
                                    AND e.number < o.number)
                  ORDER BY o.number LIMIT ?3",
             )?;
-            let due = statement.query_map(params![channel_id, microseconds(now), limit], outgoing)?;
+            let due = statement.query_map(params![channel_id, microseconds(now), limit], read_outgoing)?;
             Ok(due.collect::<Result<_>>()?)
         })
         .await
@@ -209,7 +209,7 @@ impl ChannelStore for HomeStore {
 pub(crate) fn write(connection: &Connection, seq: i64, message: &NewMessage) -> Result<()> {
     match (&message.channel_write, message.role) {
         (Some(ChannelWrite::Received { reached_in, position }), Role::User) => {
-            advance(connection, &message.channel_id, position)?;
+            advance_position(connection, &message.channel_id, position)?;
             let Some(conversation) = reached_in else { return Ok(()) };
             connection
                 .prepare_cached(
@@ -252,7 +252,7 @@ fn is_received(connection: &Connection, channel_id: &str, position: &ReceivedPos
     }
 }
 
-fn advance(connection: &Connection, channel_id: &str, position: &ReceivedPosition) -> Result<()> {
+fn advance_position(connection: &Connection, channel_id: &str, position: &ReceivedPosition) -> Result<()> {
     match position {
         ReceivedPosition::Sequence { source, number } => {
             connection
@@ -319,7 +319,7 @@ fn take_step(connection: &Connection, number: i64, step: &DeliveryStep) -> Resul
     Ok(())
 }
 
-fn outgoing(row: &Row<'_>) -> Result<OutgoingMessage> {
+fn read_outgoing(row: &Row<'_>) -> Result<OutgoingMessage> {
     Ok(OutgoingMessage {
         number: row.get(0)?,
         message_id: MessageId(rows::uuid(row, 1)?),

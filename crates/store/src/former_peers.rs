@@ -8,11 +8,11 @@ use crate::home_store::HomeStore;
 impl HomeStore {
     /// Names of former peers. They are returned once, for the log.
     pub async fn take_former_peers(&self) -> Result<Vec<String>, StoreError> {
-        if self.read(|connection| Ok(names(connection)?)).await?.is_empty() {
+        if self.read(|connection| Ok(table_names(connection)?)).await?.is_empty() {
             return Ok(Vec::new());
         }
         self.write(|unit| {
-            let names = names(unit.connection)?;
+            let names = table_names(unit.connection)?;
             unit.connection.execute("DELETE FROM former_peers", [])?;
             Ok(names)
         })
@@ -20,7 +20,7 @@ impl HomeStore {
     }
 }
 
-fn names(connection: &Connection) -> sql::Result<Vec<String>> {
+fn table_names(connection: &Connection) -> sql::Result<Vec<String>> {
     connection
         .prepare_cached("SELECT name FROM former_peers ORDER BY name")?
         .query_map([], |row| row.get(0))?

@@ -36,7 +36,7 @@ impl LedgerStore for HomeStore {
                 " FROM llm_calls WHERE number < ?1 ORDER BY number DESC LIMIT ?2"
             ))?;
             let before = before.unwrap_or(i64::MAX);
-            let calls = statement.query_map(params![before, limit], call)?.collect::<Result<_>>()?;
+            let calls = statement.query_map(params![before, limit], read_call)?.collect::<Result<_>>()?;
             Ok(calls)
         })
         .await
@@ -50,7 +50,7 @@ impl LedgerStore for HomeStore {
                 " FROM llm_calls WHERE session_id = ?1 ORDER BY number"
             ))?;
             let calls =
-                statement.query_map([session.0.into_bytes()], |row| call(row).map(|(_, call)| call))?;
+                statement.query_map([session.0.into_bytes()], |row| read_call(row).map(|(_, call)| call))?;
             Ok(calls.collect::<Result<_>>()?)
         })
         .await
@@ -131,7 +131,7 @@ fn record_call(connection: &Connection, call: &ModelCall) -> Result<()> {
         ])
 }
 
-fn call(row: &Row<'_>) -> Result<(i64, ModelCall)> {
+fn read_call(row: &Row<'_>) -> Result<(i64, ModelCall)> {
     let call = ModelCall {
         at: rows::time(row, 1)?,
         task: row.get(2)?,

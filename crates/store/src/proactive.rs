@@ -29,7 +29,7 @@ const WEIGHTY_MAX: u32 = 500;
 /// Messages among which the recent channels are looked for.
 const CHANNELS_LOOKED_AT: u32 = 500;
 
-/// Columns for [`decision`]: `d` is `proactive_decisions`, `s` is `scopes`.
+/// Columns for [`read_decision`]: `d` is `proactive_decisions`, `s` is `scopes`.
 macro_rules! decision_columns {
     () => {
         "d.id, s.persona_id, s.user_id, d.at, d.outcome, d.gate, d.trigger, d.trigger_key, d.detail, d.channel_id, \
@@ -65,7 +65,8 @@ impl ProactiveStore for HomeStore {
         query: ProactiveQuery,
     ) -> Result<ProactiveView, StoreError> {
         let user = scope.user.clone();
-        self.read_scope(scope, move |connection, scope| Ok(view(connection, scope, &user, &query)?)).await
+        self.read_scope(scope, move |connection, scope| Ok(read_view(connection, scope, &user, &query)?))
+            .await
     }
 
     async fn trigger_uses(&self, scope: &Scope, keys: &[String]) -> Result<Vec<TriggerUse>, StoreError> {
@@ -82,7 +83,7 @@ impl ProactiveStore for HomeStore {
                     decision_tables!(),
                     " WHERE d.scope = ?1 AND d.outcome IS NOT NULL ORDER BY d.at DESC, d.id DESC LIMIT 1"
                 ))?
-                .query_row([scope], decision)
+                .query_row([scope], read_decision)
                 .optional()?)
         })
         .await
@@ -160,7 +161,7 @@ impl ProactiveStore for HomeStore {
 
     async fn mute(&self, user: &UserId, until: Option<Timestamp>) -> Result<bool, StoreError> {
         let user = user.clone();
-        self.write(move |unit| Ok(mute(unit.connection, &user, until)?)).await
+        self.write(move |unit| Ok(set_mute(unit.connection, &user, until)?)).await
     }
 
     async fn muted_until(&self, user: &UserId) -> Result<Option<Timestamp>, StoreError> {
@@ -182,7 +183,7 @@ impl ProactiveStore for HomeStore {
     }
 }
 
-fn mute(connection: &Connection, user: &UserId, until: Option<Timestamp>) -> Result<bool> {
+fn set_mute(connection: &Connection, user: &UserId, until: Option<Timestamp>) -> Result<bool> {
     let known: bool = connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM users WHERE id = ?1)")?
         .query_row([user.as_str()], |row| row.get(0))?;
@@ -210,7 +211,12 @@ fn muted_until(connection: &Connection, user: &UserId) -> Result<Option<Timestam
         .optional()
 }
 
-fn view(connection: &Connection, scope: i64, user: &UserId, query: &ProactiveQuery) -> Result<ProactiveView> {
+fn read_view(
+    connection: &Connection,
+    scope: i64,
+    user: &UserId,
+    query: &ProactiveQuery,
+) -> Result<ProactiveView> {
     let last_user_message = connection
         .prepare_cached(
             "SELECT seq, created_at FROM recall_messages
@@ -236,9 +242,9 @@ fn view(connection: &Connection, scope: i64, user: &UserId, query: &ProactiveQue
         sent: sent_messages(connection, scope, query.sent)?,
         sent_lately,
         muted_until: muted_until(connection, user)?,
-        due: due(connection, scope, query)?,
-        shocks: shocks(connection, scope, query)?,
-        weighty: weighty(connection, scope, query)?,
+        due: due_nodes(connection, scope, query)?,
+        shocks: shock_nodes(connection, scope, query)?,
+        weighty: weighty_nodes(connection, scope, query)?,
     })
 }
 
@@ -258,7 +264,7 @@ fn sent_messages(connection: &Connection, scope: i64, limit: u32) -> Result<Vec<
 
 /// Those that were already said or given up are left out, so that they do not take the places of others. An expectation
 /// that the user fulfilled is over.
-fn due(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
+fn due_nodes(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -281,7 +287,7 @@ fn due(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Ve
         .collect()
 }
 
-fn shocks(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
+fn shock_nodes(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -298,7 +304,7 @@ fn shocks(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result
         .collect()
 }
 
-fn weighty(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
+fn weighty_nodes(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Result<Vec<Node>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -388,7 +394,7 @@ fn list_decisions(
              ORDER BY d.at DESC, d.id DESC LIMIT ?4"
         ))?
         .query_map(params![user, at, id, limit], |row| {
-            Ok(ListedDecision { decision: decision(row)?, about: row.get(12)? })
+            Ok(ListedDecision { decision: read_decision(row)?, about: row.get(12)? })
         })?
         .collect()
 }
@@ -403,7 +409,7 @@ fn behind(connection: &Connection, messages: &[i64]) -> Result<BTreeMap<i64, Dec
         .collect()
 }
 
-fn decision(row: &Row<'_>) -> Result<ProactiveDecision> {
+fn read_decision(row: &Row<'_>) -> Result<ProactiveDecision> {
     let key: Option<String> = row.get(7)?;
     let trigger = rows::optional_word(row, 6)?;
     let node = rows::optional_uuid(row, 10)?.map(NodeId);

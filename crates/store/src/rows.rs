@@ -258,8 +258,8 @@ pub(crate) fn node(row: &Row<'_>) -> Result<Node> {
         kind: read_enum(row, 2)?,
         description: row.get(3)?,
         emotional_impact: row.get(4)?,
-        emotion_tags: words(row, 5)?,
-        relational_tags: words(row, 6)?.iter().filter_map(|tag| RelationalTag::parse(tag)).collect(),
+        emotion_tags: read_words(row, 5)?,
+        relational_tags: read_words(row, 6)?.iter().filter_map(|tag| RelationalTag::parse(tag)).collect(),
         subject: read_enum(row, 7)?,
         event_time: event_time(row, 8)?,
         source_session_id: optional_uuid(row, 10)?.map(SessionId),
@@ -279,7 +279,7 @@ pub(crate) fn event_time(row: &Row<'_>, column: usize) -> Result<Option<EventTim
 }
 
 /// A JSON list of words. Most are empty or hold plain words, and need no parser.
-fn words(row: &Row<'_>, column: usize) -> Result<Vec<String>> {
+fn read_words(row: &Row<'_>, column: usize) -> Result<Vec<String>> {
     let text = row.get_ref(column)?.as_str()?;
     if text == "[]" {
         return Ok(Vec::new());
@@ -334,10 +334,10 @@ mod tests {
         for list in lists {
             let stored = to_json(&list).unwrap();
             let read: Vec<String> =
-                connection.query_row("SELECT ?1", [&stored], |row| words(row, 0)).unwrap();
+                connection.query_row("SELECT ?1", [&stored], |row| read_words(row, 0)).unwrap();
             assert_eq!(read, list, "{stored}");
         }
-        let spaced = connection.query_row(r#"SELECT '["a", "b"]'"#, [], |row| words(row, 0)).unwrap();
+        let spaced = connection.query_row(r#"SELECT '["a", "b"]'"#, [], |row| read_words(row, 0)).unwrap();
         assert_eq!(spaced, ["a", "b"]);
     }
 }

@@ -12,7 +12,7 @@ use memory::ports::{StatusStore, StoreError};
 impl StatusStore for HomeStore {
     async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(counts(connection, &scope)?)).await
+        self.read(move |connection| Ok(count_rows(connection, &scope)?)).await
     }
 
     async fn total_counts(&self) -> Result<[u64; 4], StoreError> {
@@ -31,7 +31,7 @@ impl StatusStore for HomeStore {
     }
 }
 
-fn counts(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
+fn count_rows(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
     let blocks = core_blocks::read(connection, scope)?;
     let written =
         [&blocks.persona, &blocks.user, &blocks.style].into_iter().filter(|block| !block.is_empty()).count();

@@ -10,7 +10,7 @@ use crate::engine::sql::{OptionalExtension, Result, Row, params};
 use crate::home_store::HomeStore;
 use crate::rows::{self, microseconds, to_json};
 
-/// Columns for [`head`]: `d` is `turn_details`, `t` is `turns`, `s` is `scopes`.
+/// Columns for [`read_summary`]: `d` is `turn_details`, `t` is `turns`, `s` is `scopes`.
 macro_rules! head_columns {
     () => {
         "d.turn_id, t.channel_id, d.started_at, d.finished_at, d.first_token_ms, d.input_tokens, d.output_tokens, \
@@ -69,7 +69,8 @@ impl TraceStore for HomeStore {
         self.read_scope(scope, move |connection, scope| {
             let (at, id) = rows::place_of(before.map(|(at, TurnId(id))| (at, id)));
             let mut statement = connection.prepare_cached(TURN_TRACES)?;
-            let heads = statement.query_map(params![scope, at, id, limit], head)?.collect::<Result<_>>()?;
+            let heads =
+                statement.query_map(params![scope, at, id, limit], read_summary)?.collect::<Result<_>>()?;
             Ok(heads)
         })
         .await
@@ -83,7 +84,7 @@ impl TraceStore for HomeStore {
                 ", d.detail FROM turn_details d JOIN turns t ON t.id = d.turn_id JOIN scopes s ON s.number = d.scope
                  WHERE d.turn_id = ?1"
             ))?;
-            let trace = |row: &Row<'_>| Ok(TurnTrace { head: head(row)?, detail: rows::json(row, AFTER_HEAD)? });
+            let trace = |row: &Row<'_>| Ok(TurnTrace { head: read_summary(row)?, detail: rows::json(row, AFTER_HEAD)? });
             Ok(statement.query_row([id.0.into_bytes()], trace).optional()?)
         })
         .await
@@ -142,7 +143,7 @@ impl TraceStore for HomeStore {
     }
 }
 
-fn head(row: &Row<'_>) -> Result<TurnSummary> {
+fn read_summary(row: &Row<'_>) -> Result<TurnSummary> {
     let (started_at, finished_at) = (rows::time(row, 2)?, rows::optional_time(row, 3)?);
     let duration = finished_at.map(|finished| finished.duration_since(started_at).as_millis());
     Ok(TurnSummary {

@@ -30,7 +30,7 @@ impl Names {
                 names.take(&mut run);
             }
             if is_capitalised(word) {
-                let folded = bare(word);
+                let folded = strip_punctuation(word);
                 // A sentence's first word is a part of a name only where another follows, and "Did" never is.
                 if begins {
                     names.take(&mut run);
@@ -79,7 +79,7 @@ fn is_possessive(word: &str) -> bool {
     word.ends_with("'s") || word.ends_with("\u{2019}s")
 }
 
-fn bare(word: &str) -> String {
+fn strip_punctuation(word: &str) -> String {
     let folded = fold(word);
     folded.strip_suffix("'s").map(str::to_owned).unwrap_or(folded)
 }

@@ -130,12 +130,12 @@ const CHOICES: &[&str] = &["还是", "或者", " or "];
 
 /// True if the text is only a yes or a no ("嗯", "对啊", "yes, I do"): it says nothing without what it answers.
 pub fn is_bare_reply(text: &str) -> bool {
-    bare(text).is_some()
+    bare_reply(text).is_some()
 }
 
 /// True if the text is only a no.
 pub fn is_bare_denial(text: &str) -> bool {
-    bare(text) == Some(Reply::No)
+    bare_reply(text) == Some(Reply::No)
 }
 
 /// True if a sentence asks.
@@ -165,7 +165,7 @@ enum Reply {
 }
 
 /// The reply of a text that has only yes, no and fillers. The first one counts: "no, I don't".
-fn bare(text: &str) -> Option<Reply> {
+fn bare_reply(text: &str) -> Option<Reply> {
     let folded = fold(text);
     let mut said = None;
     let mut at = 0;

@@ -102,14 +102,14 @@ impl DistinctTerms {
 /// Number of pieces the name of several words takes that begins here.
 fn whole_name(pieces: &[Piece<'_>], names: &Names) -> Option<usize> {
     let words = pieces.iter().take(NAME_WORDS_MAX).map_while(|piece| match piece {
-        Piece::Word(word) => Some(bare(word)),
+        Piece::Word(word) => Some(strip_punctuation(word)),
         _ => None,
     });
     let words: Vec<&str> = words.collect();
     (2..=words.len()).rev().find(|&length| names.is_whole(&words[..length]))
 }
 
-fn bare(word: &str) -> &str {
+fn strip_punctuation(word: &str) -> &str {
     word.strip_suffix("'s").unwrap_or(word)
 }
 
@@ -162,7 +162,7 @@ fn is_term_character(character: char) -> bool {
 
 fn word_query(word: &str, stems: Stems, names: &Names) -> Option<QueryTerm> {
     let parts = word_parts(word);
-    if parts.iter().all(|part| stems.is_function_word(part)) && !names.holds(bare(word)) {
+    if parts.iter().all(|part| stems.is_function_word(part)) && !names.holds(strip_punctuation(word)) {
         return None;
     }
     let others = match parts.as_slice() {

@@ -254,10 +254,10 @@ async fn run(
         }
     };
     drop(running);
-    judged(outcome, &name, limits)
+    check_outcome(outcome, &name, limits)
 }
 
-fn judged(outcome: Outcome, name: &str, limits: &RunLimits) -> Result<Vec<u8>, VoiceError> {
+fn check_outcome(outcome: Outcome, name: &str, limits: &RunLimits) -> Result<Vec<u8>, VoiceError> {
     let bytes_max = limits.bytes_max;
     if outcome.output.len() as u64 > bytes_max {
         return Err(VoiceError::Passing(format!("{name} wrote more than {bytes_max} bytes and was stopped")));

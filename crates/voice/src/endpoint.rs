@@ -132,7 +132,7 @@ impl Endpoint {
                 break;
             }
         }
-        let reason = mask_key(&reason(&body), self.api_key.as_ref());
+        let reason = mask_key(&error_reason(&body), self.api_key.as_ref());
         let reason: String = reason.chars().take(QUOTED_CHARACTERS_MAX).collect();
         let message = format!("{} answered {}{reason}", self.name, status.as_u16());
         match status {
@@ -165,7 +165,7 @@ fn content_type(headers: &HeaderMap) -> String {
 }
 
 /// The text of an error object, as `: reason`.
-fn reason(body: &[u8]) -> String {
+fn error_reason(body: &[u8]) -> String {
     let Ok(answer) = serde_json::from_slice::<Value>(body) else { return String::new() };
     let places = [&answer["error"]["message"], &answer["message"], &answer["detail"], &answer["error"]];
     let text = places.iter().find_map(|place| place.as_str()).unwrap_or_default();

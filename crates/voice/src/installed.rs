@@ -32,9 +32,9 @@ pub fn installed_programs(path: &OsStr, models: &Path) -> Vec<InstalledProgram> 
         let file = names.iter().find_map(|name| find_program(name, path))?;
         Some(file.to_string_lossy().into_owned())
     };
-    let espeak = find(&["espeak-ng"]).map(espeak);
-    let piper = find(&["piper"]).and_then(|program| piper(program, models));
-    let whisper = find(&["whisper-cli", "whisper-cpp"]).and_then(|program| whisper(program, models));
+    let espeak = find(&["espeak-ng"]).map(espeak_program);
+    let piper = find(&["piper"]).and_then(|program| piper_program(program, models));
+    let whisper = find(&["whisper-cli", "whisper-cpp"]).and_then(|program| whisper_program(program, models));
     [piper, espeak, whisper].into_iter().flatten().collect()
 }
 
@@ -47,7 +47,7 @@ pub fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
     candidates.find(|file| file.is_file())
 }
 
-fn espeak(program: String) -> InstalledProgram {
+fn espeak_program(program: String) -> InstalledProgram {
     let voices = ["en-us", "en-gb", "cmn", "de", "es", "fr", "it", "pt-br", "ru", "pl", "ko", "hi"];
     InstalledProgram {
         name: "espeak-ng",
@@ -60,8 +60,8 @@ fn espeak(program: String) -> InstalledProgram {
 }
 
 /// Piper without a voice can't speak, so it is not offered then.
-fn piper(program: String, models: &Path) -> Option<InstalledProgram> {
-    let mut voices = files(models, "onnx");
+fn piper_program(program: String, models: &Path) -> Option<InstalledProgram> {
+    let mut voices = files_with_extension(models, "onnx");
     voices.truncate(PIPER_VOICES_MAX);
     let is_chinese = |voice: &&String| file_name(voice).starts_with("zh");
     let chinese_voice = voices.iter().find(is_chinese).cloned().unwrap_or_default();
@@ -70,8 +70,9 @@ fn piper(program: String, models: &Path) -> Option<InstalledProgram> {
     Some(InstalledProgram { name: "piper", speaks: true, command, voice, chinese_voice, voices })
 }
 
-fn whisper(program: String, models: &Path) -> Option<InstalledProgram> {
-    let model = files(models, "bin").into_iter().find(|file| file_name(file).starts_with("ggml"))?;
+fn whisper_program(program: String, models: &Path) -> Option<InstalledProgram> {
+    let model =
+        files_with_extension(models, "bin").into_iter().find(|file| file_name(file).starts_with("ggml"))?;
     let command =
         [program.as_str(), "-m", &model, "-l", "auto", "-nt", "-np", "-f"].map(str::to_owned).into();
     Some(InstalledProgram {
@@ -88,7 +89,7 @@ fn file_name(path: &str) -> &str {
     Path::new(path).file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-fn files(folder: &Path, extension: &str) -> Vec<String> {
+fn files_with_extension(folder: &Path, extension: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let fitting = entries.filter(|path| path.extension().is_some_and(|found| found == extension));
     let mut found: Vec<String> = fitting.map(|path| path.to_string_lossy().into_owned()).collect();

@@ -40,7 +40,7 @@ pub(crate) fn read(bytes: &[u8], seconds_max: u64) -> Result<Vec<i16>, SoundErro
     let head = reader.read_packet().map_err(damaged)?.ok_or(SoundError::Empty)?;
     let delay = delay_of(&head.data)?;
     reader.read_packet().map_err(damaged)?.ok_or(SoundError::Empty)?;
-    let mut decoder = OpusDecoder::new(READ_RATE as i32, 1).map_err(|error| coding(&error))?;
+    let mut decoder = OpusDecoder::new(READ_RATE as i32, 1).map_err(|error| coding_error(&error))?;
     let (mut samples, mut end) = (Vec::new(), 0);
     let mut decoded = [0.0_f32; PACKET_SAMPLES_MAX];
     while let Some(packet) = reader.read_packet().map_err(damaged)? {
@@ -81,12 +81,13 @@ fn delay_of(head: &[u8]) -> Result<u16, SoundError> {
 
 /// Writes samples at [`WRITTEN_RATE`] as a file with one stream.
 pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
-    let mut encoder = OpusEncoder::new(WRITTEN_RATE as i32, 1, Application::Voip).map_err(|e| coding(&e))?;
+    let mut encoder =
+        OpusEncoder::new(WRITTEN_RATE as i32, 1, Application::Voip).map_err(|e| coding_error(&e))?;
     encoder.bitrate_bps = BIT_RATE;
     let unwritten = |error: std::io::Error| SoundError::Coding(error.to_string());
     let mut writer = PacketWriter::new(Vec::new());
-    writer.write_packet(head(), STREAM, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
-    writer.write_packet(tags(), STREAM, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
+    writer.write_packet(opus_head(), STREAM, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
+    writer.write_packet(opus_tags(), STREAM, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
     let end = samples.len() + usize::from(DELAY);
     let packets = end.div_ceil(PACKET_SAMPLES);
     for number in 0..packets {
@@ -94,7 +95,8 @@ pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
         let part = samples.iter().skip(from).map(|sample| f32::from(*sample) / 32_768.0);
         let part: Vec<f32> = part.chain(std::iter::repeat(0.0)).take(PACKET_SAMPLES).collect();
         let mut packet = [0_u8; PACKET_BYTES_MAX];
-        let length = encoder.encode(&part, PACKET_SAMPLES, &mut packet).map_err(|error| coding(&error))?;
+        let length =
+            encoder.encode(&part, PACKET_SAMPLES, &mut packet).map_err(|error| coding_error(&error))?;
         let is_last = number + 1 == packets;
         let position = if is_last { end } else { from + PACKET_SAMPLES } as u64;
         let ends = match number + 1 {
@@ -108,7 +110,7 @@ pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
 }
 
 /// One channel, no gain, for samples at 48,000 a second.
-fn head() -> Vec<u8> {
+fn opus_head() -> Vec<u8> {
     let mut head = b"OpusHead\x01\x01".to_vec();
     head.extend_from_slice(&DELAY.to_le_bytes());
     head.extend_from_slice(&WRITTEN_RATE.to_le_bytes());
@@ -117,7 +119,7 @@ fn head() -> Vec<u8> {
 }
 
 /// The packet `OpusTags`, with the name of this program and no comments.
-fn tags() -> Vec<u8> {
+fn opus_tags() -> Vec<u8> {
     let writer = b"EchoVessel";
     let mut tags = b"OpusTags".to_vec();
     tags.extend_from_slice(&(writer.len() as u32).to_le_bytes());
@@ -131,7 +133,7 @@ fn to_16_bits(sample: f32) -> i16 {
     (sample * 32_768.0).round() as i16
 }
 
-fn coding(error: &rusty_opus::Error) -> SoundError {
+fn coding_error(error: &rusty_opus::Error) -> SoundError {
     SoundError::Coding(error.to_string())
 }
 
@@ -221,8 +223,8 @@ mod tests {
         };
         for _ in 0..300 {
             let mut writer = PacketWriter::new(Vec::new());
-            writer.write_packet(head(), STREAM, PacketWriteEndInfo::EndPage, 0).unwrap();
-            writer.write_packet(tags(), STREAM, PacketWriteEndInfo::EndPage, 0).unwrap();
+            writer.write_packet(opus_head(), STREAM, PacketWriteEndInfo::EndPage, 0).unwrap();
+            writer.write_packet(opus_tags(), STREAM, PacketWriteEndInfo::EndPage, 0).unwrap();
             for number in 1..=20 {
                 let packet: Vec<u8> = (0..roll() % 60).map(|_| roll() as u8).collect();
                 writer

@@ -44,12 +44,12 @@ pub enum QualityProblem {
 impl Quality {
     pub(crate) fn of(samples: &[i16], rate: u32) -> Self {
         let frame = (rate as usize / FRAMES_PER_SECOND).max(1);
-        let silent = samples.chunks(frame).filter(|frame| loudness(frame) < SILENCE_DBFS).count();
+        let silent = samples.chunks(frame).filter(|frame| loudness_db(frame) < SILENCE_DBFS).count();
         let clipped = samples.iter().filter(|sample| sample.unsigned_abs() >= CLIPPED_LEVEL).count();
         let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
         Self {
             seconds: samples.len() as f64 / f64::from(rate.max(1)),
-            loudness_dbfs: loudness(samples),
+            loudness_dbfs: loudness_db(samples),
             silent_share: share(silent, samples.len().div_ceil(frame)),
             clipped_share: share(clipped, samples.len()),
         }
@@ -95,7 +95,7 @@ impl fmt::Display for QualityProblem {
 }
 
 /// Root mean square in decibels of full scale.
-fn loudness(samples: &[i16]) -> f64 {
+fn loudness_db(samples: &[i16]) -> f64 {
     let sum: f64 = samples.iter().map(|&sample| f64::from(sample) * f64::from(sample)).sum();
     let mean = sum / samples.len().max(1) as f64;
     (10.0 * (mean / (f64::from(i16::MAX) * f64::from(i16::MAX))).log10()).max(-96.0)

@@ -43,7 +43,7 @@ impl SentenceFeed {
         if line.trim_start().starts_with(FENCE) {
             self.in_code = !self.in_code;
         } else if !self.in_code {
-            split_sentences(line).into_iter().for_each(|sentence| add(sentence, found));
+            split_sentences(line).into_iter().for_each(|sentence| add_sentence(sentence, found));
         }
     }
 
@@ -60,13 +60,13 @@ impl SentenceFeed {
         for sentence in complete {
             let Some(start) = self.pending[end..].find(sentence) else { return };
             end += start + sentence.len();
-            add(sentence, found);
+            add_sentence(sentence, found);
         }
         self.pending.drain(..end);
     }
 }
 
-fn add(sentence: &str, found: &mut Vec<String>) {
+fn add_sentence(sentence: &str, found: &mut Vec<String>) {
     let words = spoken_words(sentence);
     let mut rest = words.as_str();
     while rest.chars().any(char::is_alphanumeric) {

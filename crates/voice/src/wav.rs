@@ -70,7 +70,7 @@ pub(crate) fn format(bytes: &[u8], trust: LengthTrust) -> Result<Format<'_>, Sou
         }
         let part = content.get(..length).ok_or(SoundError::Damaged("a part is longer than the file"))?;
         if name == b"fmt " {
-            described = Some(description(part)?);
+            described = Some(read_format(part)?);
         }
         rest = content.get(length + length % 2..).unwrap_or_default();
     }
@@ -98,7 +98,7 @@ fn sound_of(content: &[u8], claimed: usize, trust: LengthTrust) -> Result<&[u8],
     }
 }
 
-fn description(part: &[u8]) -> Result<(Coding, usize, u32), SoundError> {
+fn read_format(part: &[u8]) -> Result<(Coding, usize, u32), SoundError> {
     let short = SoundError::Damaged("its format is cut");
     let word = |at: usize| Some(u16::from_le_bytes([*part.get(at)?, *part.get(at + 1)?]));
     let (Some(mut tag), Some(channels), Some(low), Some(high), Some(bits)) =

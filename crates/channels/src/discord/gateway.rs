@@ -174,7 +174,7 @@ impl Gateway {
 
     async fn url(&self, rest: &Rest, session: Option<&Session>) -> Result<Url, End> {
         let said = match (&self.address, session.and_then(|session| session.url.clone())) {
-            (Some(address), _) => return Ok(versioned(address.clone())),
+            (Some(address), _) => return Ok(with_version(address.clone())),
             (None, Some(url)) => url,
             (None, None) => {
                 let info = rest.gateway().await.map_err(|error| match error {
@@ -190,13 +190,13 @@ impl Gateway {
                 }
             }
         };
-        address::checked(&said).map(versioned).map_err(|error| End::Lost(format!("its address: {error}")))
+        address::checked(&said).map(with_version).map_err(|error| End::Lost(format!("its address: {error}")))
     }
 }
 
 const REFUSED_TOKEN: &str = "Discord refuses the bot's token; reset it in the developer portal and enter the new one under Settings > Channels";
 
-fn versioned(mut url: Url) -> Url {
+fn with_version(mut url: Url) -> Url {
     url.query_pairs_mut().append_pair("v", "10").append_pair("encoding", "json");
     url
 }

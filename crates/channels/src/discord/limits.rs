@@ -59,7 +59,7 @@ impl Limits {
     pub(super) fn refused(&self, route: &Route, is_global: bool, wait: Duration, now: Timestamp) {
         let mut known = self.lock();
         if is_global {
-            known.all_closed_until = Some(later(now, wait));
+            known.all_closed_until = Some(add_wait(now, wait));
         } else {
             known.close(route, now, wait);
         }
@@ -80,11 +80,11 @@ impl KnownLimit {
         if self.closed_until.len() >= KEPT_MAX {
             self.closed_until.retain(|_, until| *until > now);
         }
-        self.closed_until.insert(self.key(route), later(now, wait));
+        self.closed_until.insert(self.key(route), add_wait(now, wait));
     }
 }
 
-fn later(now: Timestamp, wait: Duration) -> Timestamp {
+fn add_wait(now: Timestamp, wait: Duration) -> Timestamp {
     SignedDuration::try_from(wait).ok().and_then(|wait| now.checked_add(wait).ok()).unwrap_or(now)
 }
 

@@ -271,7 +271,7 @@ fn emoji_by_name(text: &str) -> String {
     while let Some(start) = rest.find('<') {
         let (before, tail) = rest.split_at(start);
         out.push_str(before);
-        match emoji(tail) {
+        match server_emoji(tail) {
             Some((name, length)) => {
                 out.push_str(&format!(":{name}:"));
                 rest = &tail[length..];
@@ -287,7 +287,7 @@ fn emoji_by_name(text: &str) -> String {
 }
 
 /// The name of the server's own emoji at the beginning of the text, and its length there.
-fn emoji(text: &str) -> Option<(&str, usize)> {
+fn server_emoji(text: &str) -> Option<(&str, usize)> {
     let end = text.find('>')?;
     let inner = text[..end].strip_prefix("<a:").or_else(|| text[..end].strip_prefix("<:"))?;
     let (name, id) = inner.split_once(':')?;

@@ -271,7 +271,7 @@ impl Rest {
         Err(match refusal {
             Some(Refusal { message, code, .. }) => {
                 let message = message.unwrap_or_else(|| status.to_string());
-                failure(status, code, &mask_key(&message, Some(&self.token)))
+                error_of_status(status, code, &mask_key(&message, Some(&self.token)))
             }
             // The page of a proxy before the platform.
             None if status != StatusCode::UNAUTHORIZED => ApiError::Broken(status.as_u16()),
@@ -283,7 +283,7 @@ impl Rest {
 /// Cloudflare, which is in front of the platform, takes the request for one of a misbehaving program.
 const BLOCKED_BY_CLOUDFLARE: u64 = 40_333;
 
-fn failure(status: StatusCode, code: u64, message: &str) -> ApiError {
+fn error_of_status(status: StatusCode, code: u64, message: &str) -> ApiError {
     match status {
         StatusCode::UNAUTHORIZED => ApiError::Refused,
         StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::TOO_EARLY => {

@@ -292,7 +292,7 @@ impl Api {
             Some(Answer { ok: true, result: Some(result), .. }) => Ok(result),
             Some(Answer { description, parameters, .. }) => {
                 let description = description.unwrap_or_else(|| status.to_string());
-                Err(refusal(status, mask_key(&description, Some(&self.token)), parameters))
+                Err(error_of_answer(status, mask_key(&description, Some(&self.token)), parameters))
             }
             // The page of a proxy before the platform.
             None if status == StatusCode::TOO_MANY_REQUESTS => Err(ApiError::Wait(WAIT_DEFAULT)),
@@ -301,7 +301,7 @@ impl Api {
     }
 }
 
-fn refusal(status: StatusCode, description: String, parameters: Option<Parameters>) -> ApiError {
+fn error_of_answer(status: StatusCode, description: String, parameters: Option<Parameters>) -> ApiError {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::NOT_FOUND => ApiError::Refused,
         StatusCode::CONFLICT => ApiError::Conflict,

@@ -204,7 +204,7 @@ impl Channel for Telegram {
             }
             sent => sent,
         };
-        Ok(delivered(sent?))
+        Ok(delivered_as(sent?))
     }
 
     async fn deliver_voice(
@@ -212,7 +212,7 @@ impl Channel for Telegram {
         piece: Piece<'_>,
         sound: &VoiceMessage,
     ) -> Result<Delivered, DeliveryError> {
-        Ok(delivered(self.api.send_voice(piece.conversation, sound).await?))
+        Ok(delivered_as(self.api.send_voice(piece.conversation, sound).await?))
     }
 
     async fn fetch_recording(&self, recording: &str) -> Result<Vec<u8>, DeliveryError> {
@@ -227,7 +227,7 @@ impl Channel for Telegram {
     }
 }
 
-fn delivered(number: i64) -> Delivered {
+fn delivered_as(number: i64) -> Delivered {
     Delivered { sent_as: Some(number.to_string()) }
 }
 
@@ -243,30 +243,31 @@ impl From<ApiError> for DeliveryError {
 }
 
 fn read(update: UpdateContent) -> UpdateKind {
-    let kind = match (update.message, update.edited_message) {
-        (Some(message), _) => {
-            let (recording, written_at) = (message.recording(), Timestamp::from_second(message.date).ok());
-            direct(message).map(|(sender, external, text)| UpdateKind::Written {
-                sender,
-                external,
-                is_direct: true,
-                text,
-                recording,
-                written_at,
-            })
-        }
-        // The words of a voice message are ours; only its caption can be changed.
-        (None, Some(message)) if message.recording().is_some() => None,
-        (None, Some(message)) => {
-            direct(message).map(|(sender, external, text)| UpdateKind::Edited { sender, external, text })
-        }
-        (None, None) => None,
-    };
+    let kind =
+        match (update.message, update.edited_message) {
+            (Some(message), _) => {
+                let (recording, written_at) =
+                    (message.recording(), Timestamp::from_second(message.date).ok());
+                direct_message(message).map(|(sender, external, text)| UpdateKind::Written {
+                    sender,
+                    external,
+                    is_direct: true,
+                    text,
+                    recording,
+                    written_at,
+                })
+            }
+            // The words of a voice message are ours; only its caption can be changed.
+            (None, Some(message)) if message.recording().is_some() => None,
+            (None, Some(message)) => direct_message(message)
+                .map(|(sender, external, text)| UpdateKind::Edited { sender, external, text }),
+            (None, None) => None,
+        };
     kind.unwrap_or(UpdateKind::Other)
 }
 
 /// A message of a person in a direct conversation. Attachments are named, as they can't be read.
-fn direct(message: Message) -> Option<(String, ExternalMessage, String)> {
+fn direct_message(message: Message) -> Option<(String, ExternalMessage, String)> {
     let sender = message.from.as_ref().filter(|sender| !sender.is_bot)?.id.to_string();
     if message.chat.kind != "private" {
         return None;

@@ -80,7 +80,7 @@ impl Backups for BackupFolder {
         let listed = || -> std::io::Result<Vec<BackupFile>> {
             let mut names = names_in(&folder)?;
             names.reverse();
-            names.into_iter().map(|name| described(&folder, name)).collect()
+            names.into_iter().map(|name| describe_file(&folder, name)).collect()
         };
         let backups = listed().map_err(|error| BackupError::NotListed(error.to_string()))?;
         Ok(BackupList { folder: folder.display().to_string(), backups })
@@ -96,7 +96,7 @@ impl Backups for BackupFolder {
     }
 }
 
-fn described(folder: &Path, name: String) -> std::io::Result<BackupFile> {
+fn describe_file(folder: &Path, name: String) -> std::io::Result<BackupFile> {
     let bytes = std::fs::metadata(folder.join(&name))?.len();
     Ok(BackupFile { created_at: made_at(&name), bytes, name })
 }

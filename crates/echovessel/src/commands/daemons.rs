@@ -18,7 +18,7 @@ pub(crate) async fn daemons(shared: &Shared, home: &Home) -> anyhow::Result<()> 
     }
     let header = ["ADDRESS", "STATE", "PERSONAS", "TURNS/MIN", "LAST SEEN", "VERSION"].map(str::to_owned);
     let listed = answer["daemons"].as_array().into_iter().flatten();
-    let rows: Vec<[String; 6]> = std::iter::once(header).chain(listed.map(row)).collect();
+    let rows: Vec<[String; 6]> = std::iter::once(header).chain(listed.map(table_row)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let widths: [usize; 6] = std::array::from_fn(width);
     for row in &rows {
@@ -28,7 +28,7 @@ pub(crate) async fn daemons(shared: &Shared, home: &Home) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn row(daemon: &Value) -> [String; 6] {
+fn table_row(daemon: &Value) -> [String; 6] {
     let text = |key: &str| daemon[key].as_str().unwrap_or_default().to_owned();
     let number = |key: &str| daemon[key].as_u64().map_or_else(|| "-".to_owned(), |number| number.to_string());
     let seen = daemon["seen_at"].as_str().and_then(|seen| seen.parse::<Timestamp>().ok());

@@ -82,14 +82,14 @@ pub(crate) async fn demo(args: &Demo) -> anyhow::Result<()> {
     let outcome = if args.channels {
         demo_channels::run(folder.clone(), language).await
     } else {
-        on(folder.clone(), language).await
+        run_demo(folder.clone(), language).await
     };
     // The scratch home has served; an error here is not worth a word.
     let _ = std::fs::remove_dir_all(&folder);
     outcome
 }
 
-async fn on(folder: PathBuf, language: Language) -> anyhow::Result<()> {
+async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     let home = Home::locate(Some(folder))?;
     home.create()?;
     let mut config = Config::default();

@@ -44,16 +44,16 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
         said: config.as_ref().map_or_else(ToString::to_string, |_| "valid".to_owned()),
     });
     let config = config.unwrap_or_default();
-    findings.push(files(home));
+    findings.push(check_files(home));
     findings.push(token(home));
-    findings.push(tls(&config));
-    findings.push(embedding(&config, home).await);
-    findings.push(model(&config, home).await);
-    findings.extend(hub(&config, home).await);
-    let daemon = daemon(home);
-    findings.push(port(&config, daemon.runs).await);
+    findings.push(check_tls(&config));
+    findings.push(check_embedding(&config, home).await);
+    findings.push(check_model(&config, home).await);
+    findings.extend(check_hub(&config, home).await);
+    let daemon = find_daemon(home);
+    findings.push(check_port(&config, daemon.runs).await);
     findings.push(daemon.finding);
-    findings.extend(database(&config, home).await);
+    findings.extend(check_database(&config, home).await);
     if shared.json {
         println!("{}", serde_json::to_string_pretty(&findings)?);
     } else {
@@ -68,7 +68,7 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     }
 }
 
-fn files(home: &Home) -> Finding {
+fn check_files(home: &Home) -> Finding {
     let what = "files";
     if !home.folder().exists() {
         return Finding {
@@ -106,7 +106,7 @@ fn files(home: &Home) -> Finding {
     Finding { what, ok: wrong.is_empty(), said }
 }
 
-async fn embedding(config: &Config, home: &Home) -> Finding {
+async fn check_embedding(config: &Config, home: &Home) -> Finding {
     let what = "embedding";
     let examined = match EmbeddingSetup::new(config, home, Arc::new(SystemClock)) {
         Ok(embedding) => embedding.examine().await,
@@ -123,7 +123,7 @@ async fn embedding(config: &Config, home: &Home) -> Finding {
 }
 
 /// Checks that the hub of this home answers and accepts its token; `None` for a home without a hub.
-async fn hub(config: &Config, home: &Home) -> Option<Finding> {
+async fn check_hub(config: &Config, home: &Home) -> Option<Finding> {
     let what = "hub";
     let followed = match followed_hub(config, home) {
         Ok(followed) => followed?,
@@ -169,7 +169,7 @@ fn token(home: &Home) -> Finding {
     Finding { what, ok, said }
 }
 
-fn tls(config: &Config) -> Finding {
+fn check_tls(config: &Config) -> Finding {
     let what = "tls";
     let (certificates, key) = (&config.server.tls_cert, &config.server.tls_key);
     if certificates.is_empty() {
@@ -181,7 +181,7 @@ fn tls(config: &Config) -> Finding {
     }
 }
 
-async fn model(config: &Config, home: &Home) -> Finding {
+async fn check_model(config: &Config, home: &Home) -> Finding {
     let check = language_model::check(config, home).await;
     let said = match check.is_ok {
         true => check.said,
@@ -198,7 +198,7 @@ struct FoundDaemon {
     finding: Finding,
 }
 
-fn daemon(home: &Home) -> FoundDaemon {
+fn find_daemon(home: &Home) -> FoundDaemon {
     let found = Daemon::find(home);
     let said = match &found {
         Ok(daemon) => format!("process {} answers at {}", daemon.run.pid, daemon.run.url),
@@ -208,7 +208,7 @@ fn daemon(home: &Home) -> FoundDaemon {
 }
 
 /// Checks that a daemon could listen on the configured port.
-async fn port(config: &Config, daemon_runs: bool) -> Finding {
+async fn check_port(config: &Config, daemon_runs: bool) -> Finding {
     let what = "port";
     let (host, port) = (bare_host(&config.server.host), config.server.port);
     if daemon_runs {
@@ -226,9 +226,9 @@ async fn port(config: &Config, daemon_runs: bool) -> Finding {
 }
 
 /// Errors of the database, and of the clock as far as the database shows them.
-async fn database(config: &Config, home: &Home) -> Vec<Finding> {
+async fn check_database(config: &Config, home: &Home) -> Vec<Finding> {
     let what = "database";
-    let database = match opened(config, home) {
+    let database = match open_database(config, home) {
         Ok(Some(database)) => database,
         Ok(None) => {
             let said = home_database(config, home).map(|database| format!("{database} does not exist yet"));
@@ -236,19 +236,19 @@ async fn database(config: &Config, home: &Home) -> Vec<Finding> {
         }
         Err(error) => return vec![Finding { what, ok: false, said: format!("{error:#}") }],
     };
-    match checked(&database).await {
+    match run_check(&database).await {
         Ok((check, newest)) => {
             let ok = check.is_whole();
             let whole = || "intact, no orphaned rows".to_owned();
-            let said = if ok { whole() } else { complaints(&check) };
-            vec![Finding { what, ok, said }, clock(SystemClock.now(), newest)]
+            let said = if ok { whole() } else { list_complaints(&check) };
+            vec![Finding { what, ok, said }, check_clock(SystemClock.now(), newest)]
         }
         Err(error) => vec![Finding { what, ok: false, said: error.to_string() }],
     }
 }
 
 /// The database that the configuration names; `None` if the file does not exist yet.
-fn opened(config: &Config, home: &Home) -> anyhow::Result<Option<HomeStore>> {
+fn open_database(config: &Config, home: &Home) -> anyhow::Result<Option<HomeStore>> {
     match home_database(config, home)? {
         HomeDatabase::Server(address) => {
             Ok(Some(HomeStore::open_on_server_to_read(&address, StoreOptions::default())?))
@@ -261,7 +261,7 @@ fn opened(config: &Config, home: &Home) -> anyhow::Result<Option<HomeStore>> {
 }
 
 /// The check, and the time of the newest session's last message.
-async fn checked(database: &HomeStore) -> Result<(Check, Option<Timestamp>), StoreError> {
+async fn run_check(database: &HomeStore) -> Result<(Check, Option<Timestamp>), StoreError> {
     let found = database.check().await?;
     let newest = database.sessions(SessionFilter { limit: 1, ..SessionFilter::default() }).await?;
     database.close().await?;
@@ -269,7 +269,7 @@ async fn checked(database: &HomeStore) -> Result<(Check, Option<Timestamp>), Sto
 }
 
 /// Checks that time did not go backwards: the newest message can't be ahead of the clock.
-fn clock(now: Timestamp, newest: Option<Timestamp>) -> Finding {
+fn check_clock(now: Timestamp, newest: Option<Timestamp>) -> Finding {
     let what = "clock";
     let ahead = newest.filter(|newest| newest.duration_since(now) > CLOCK_SLACK);
     let said = match ahead {
@@ -281,7 +281,7 @@ fn clock(now: Timestamp, newest: Option<Timestamp>) -> Finding {
     Finding { what, ok: ahead.is_none(), said }
 }
 
-fn complaints(check: &Check) -> String {
+fn list_complaints(check: &Check) -> String {
     let counted = [
         (check.broken_references, "rows refer to rows that are gone"),
         (check.orphan_vectors, "vectors belong to nothing"),
@@ -302,9 +302,9 @@ mod tests {
     fn a_clock_that_was_set_back_is_found() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let now = at("2026-05-02T19:00:00Z");
-        assert!(clock(now, None).ok);
-        assert!(clock(now, Some(at("2026-05-02T19:01:00Z"))).ok);
-        let behind = clock(now, Some(at("2027-01-01T00:00:00Z")));
+        assert!(check_clock(now, None).ok);
+        assert!(check_clock(now, Some(at("2026-05-02T19:01:00Z"))).ok);
+        let behind = check_clock(now, Some(at("2027-01-01T00:00:00Z")));
         assert!(!behind.ok && behind.said.contains("2027-01-01T00:00:00Z"), "{}", behind.said);
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result
     if let Some(model) = &asked.model {
         config.llm.model.clone_from(model);
     }
-    let text = explained(&config)?;
+    let text = explain_config(&config)?;
     private(&path, true)?
         .write_all(text.as_bytes())
         .with_context(|| format!("{} can't be written", path.display()))?;
@@ -48,7 +48,7 @@ pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result
 }
 
 /// The configuration as TOML, each key under its meaning; keys with their default are commented out.
-fn explained(config: &Config) -> anyhow::Result<String> {
+fn explain_config(config: &Config) -> anyhow::Result<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Config))?;
     let chosen = toml::Table::try_from(config)?;
     let mut defaults = config::known_keys()?;
@@ -65,7 +65,7 @@ fn explained(config: &Config) -> anyhow::Result<String> {
             place.clone_into(&mut section);
             write!(text, "\n[{place}]\n")?;
         }
-        if let Some(meaning) = meaning(&schema, place, name) {
+        if let Some(meaning) = meaning_of_key(&schema, place, name) {
             let waits = if config::is_live(key) { "" } else { " Needs a restart." };
             writeln!(text, "# {}{waits}", meaning.replace('\n', " "))?;
         }
@@ -81,7 +81,7 @@ fn section_of(key: &str) -> &str {
     key.rsplit_once('.').map_or("", |(section, _)| section)
 }
 
-fn meaning(schema: &serde_json::Value, section: &str, key: &str) -> Option<String> {
+fn meaning_of_key(schema: &serde_json::Value, section: &str, key: &str) -> Option<String> {
     let mut place = schema;
     for part in section.split('.') {
         let reference = &place["properties"][part];
@@ -99,7 +99,7 @@ mod tests {
     fn the_written_file_is_a_configuration_and_explains_every_key() {
         let mut config = Config::default();
         config.llm.provider = "offline".to_owned();
-        let text = explained(&config).unwrap();
+        let text = explain_config(&config).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         std::fs::write(&path, &text).unwrap();

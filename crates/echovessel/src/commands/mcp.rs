@@ -81,7 +81,7 @@ async fn join(
     let began = clock.now();
     loop {
         match home.lock() {
-            Ok(lock) => match elsewhere(config, home, instance).await? {
+            Ok(lock) => match find_elsewhere(config, home, instance).await? {
                 Elsewhere::Nobody => {
                     let owned = owner.insert(HostHome::open(config, home, lock).await?);
                     return Ok(owned.connect(instance));
@@ -123,7 +123,11 @@ enum Elsewhere {
 }
 
 /// Looks for daemons on other machines, where the memory is on a server that they can share.
-async fn elsewhere(config: &Config, home: &Home, instance: Option<&InstanceId>) -> anyhow::Result<Elsewhere> {
+async fn find_elsewhere(
+    config: &Config,
+    home: &Home,
+    instance: Option<&InstanceId>,
+) -> anyhow::Result<Elsewhere> {
     let HomeDatabase::Server(address) = home_database(config, home)? else { return Ok(Elsewhere::Nobody) };
     let state = tokio::task::spawn_blocking(move || home_state(&address)).await??;
     let holder = state.holder.zip(state.access);

@@ -79,11 +79,11 @@ pub(super) fn print_list(rows: &[Value]) {
 fn list_line(row: &Value) -> String {
     let field = |name: &str| row[name].as_str();
     if let (Some(kind), Some(filename)) = (field("kind"), field("filename")) {
-        return format!("{}  {kind}/{filename}", day(&row["updated_at"]));
+        return format!("{}  {kind}/{filename}", local_day(&row["updated_at"]));
     }
     // Of a memory, the day of which it tells, else the one on which it was said; it may have been written years later.
     let moments = [&row["event_time"]["start"], &row["said_at"], &row["created_at"]];
-    let day = day(moments.into_iter().find(|moment| moment.is_string()).unwrap_or(&Value::Null));
+    let day = local_day(moments.into_iter().find(|moment| moment.is_string()).unwrap_or(&Value::Null));
     let text = ["canonical_name", "description", "content"].iter().find_map(|name| field(name));
     let erased =
         || format!("erased {}", counted(row["counts"]["messages"].as_u64().unwrap_or_default(), "messages"));
@@ -96,7 +96,7 @@ fn list_line(row: &Value) -> String {
 }
 
 /// The day of a moment, in the zone of this machine.
-fn day(moment: &Value) -> String {
+fn local_day(moment: &Value) -> String {
     let moment = moment.as_str().and_then(|text| text.parse::<Timestamp>().ok());
     let day = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d").to_string());
     day.unwrap_or_else(|| " ".repeat(10))
@@ -216,21 +216,21 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
     dry["dry_run"] = json!(true);
     let shown = daemon.ask(Method::POST, ERASE_PATH, Some(dry)).await?;
     if asked.dry_run {
-        return say(shared, &shown, "would be erased");
+        return print_receipt(shared, &shown, "would be erased");
     }
     if !shared.json {
-        say(shared, &shown, "would be erased")?;
+        print_receipt(shared, &shown, "would be erased")?;
     }
     if has_nothing(&shown) {
         // Said above; as JSON it is the answer.
-        return if shared.json { say(shared, &shown, "would be erased") } else { Ok(()) };
+        return if shared.json { print_receipt(shared, &shown, "would be erased") } else { Ok(()) };
     }
-    if !asked.yes && !agrees()? {
+    if !asked.yes && !ask_consent()? {
         bail!("nothing was erased");
     }
     body["confirm"] = shown["id"].clone();
     let receipt = daemon.ask(Method::POST, ERASE_PATH, Some(body)).await?;
-    say(shared, &receipt, "erased permanently")
+    print_receipt(shared, &receipt, "erased permanently")
 }
 
 /// True if nothing of what was pointed at is there.
@@ -240,7 +240,7 @@ pub(super) fn has_nothing(receipt: &Value) -> bool {
 }
 
 /// Asks the person at the terminal; a program has to say `--yes`.
-fn agrees() -> anyhow::Result<bool> {
+fn ask_consent() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!(
             "no terminal to ask for confirmation; check with --dry-run, then pass --yes. Nothing was erased"
@@ -253,7 +253,7 @@ fn agrees() -> anyhow::Result<bool> {
     Ok(line.trim().eq_ignore_ascii_case("yes"))
 }
 
-fn say(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
+fn print_receipt(shared: &Shared, receipt: &Value, done: &str) -> anyhow::Result<()> {
     if shared.json {
         println!("{receipt}");
         return Ok(());
@@ -275,7 +275,7 @@ pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
     let texts = receipt["texts"].as_array().map(Vec::as_slice).unwrap_or_default();
     for text in texts.iter().take(TEXTS_SHOWN) {
         let words = shorten(text["text"].as_str().unwrap_or_default(), LINE_LENGTH);
-        println!("  {}  {:<11}  {words}", day(&text["at"]), text["kind"].as_str().unwrap_or_default());
+        println!("  {}  {:<11}  {words}", local_day(&text["at"]), text["kind"].as_str().unwrap_or_default());
     }
     if texts.len() > TEXTS_SHOWN {
         println!("  …");

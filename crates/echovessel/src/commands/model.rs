@@ -34,7 +34,7 @@ pub(crate) async fn model(
                     };
                     let wanted = match KNOWN_MODELS.into_iter().find(is_complete) {
                         Some(present) if may_choose => present,
-                        None if may_choose => fetchable(wanted),
+                        None if may_choose => fetchable_model(wanted),
                         _ => wanted,
                     };
                     let folder = folder_of(config, home, wanted);
@@ -51,7 +51,7 @@ pub(crate) async fn model(
 }
 
 /// The model itself, or one that the hub has where it is installed from a file alone.
-fn fetchable(wanted: &'static ModelDescription) -> &'static ModelDescription {
+fn fetchable_model(wanted: &'static ModelDescription) -> &'static ModelDescription {
     let Some(other) = KNOWN_MODELS.into_iter().find(|known| known.repository.is_some()) else {
         return wanted;
     };

@@ -25,7 +25,7 @@ pub(crate) async fn recall(
             let body = json!({"text": asked.text, "user_id": asked.user});
             daemon.ask(Method::POST, "/api/admin/memory/recall", Some(body)).await?
         }
-        Err(error) if error.is::<NoDaemon>() => alone(config, home, asked).await?,
+        Err(error) if error.is::<NoDaemon>() => recall_without_daemon(config, home, asked).await?,
         Err(error) => return Err(error),
     };
     if shared.json {
@@ -54,7 +54,7 @@ pub(crate) async fn recall(
     Ok(())
 }
 
-async fn alone(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<Value> {
+async fn recall_without_daemon(config: &Config, home: &Home, asked: &Recall) -> anyhow::Result<Value> {
     let _lock = home.lock()?;
     let wired = wire(config, home, Arc::new(SystemClock), Arc::new(SystemIdGenerator::default())).await?;
     let scope = wired.runtime.scope(None, UserId::new(asked.user.clone())?);

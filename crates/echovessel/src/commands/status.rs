@@ -30,7 +30,7 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
         "  memory    {} messages, {} events, {} thoughts",
         counts["messages"], counts["events"], counts["thoughts"]
     );
-    println!("  vectors   {}", vectors(&status["embedding"], &status["vectors"]));
+    println!("  vectors   {}", vectors_line(&status["embedding"], &status["vectors"]));
     println!(
         "  work      {} sessions waiting, {} failed",
         text(&status["sessions"]["waiting"]),
@@ -49,7 +49,7 @@ pub(crate) async fn status(shared: &Shared, home: &Home) -> anyhow::Result<()> {
 }
 
 /// The embedding model and its progress.
-fn vectors(embedding: &Value, vectors: &Value) -> String {
+fn vectors_line(embedding: &Value, vectors: &Value) -> String {
     let (Some(rows), Some(made)) = (vectors["rows"].as_u64(), vectors["with_vector"].as_u64()) else {
         return "switched off: memory works on words alone".to_owned();
     };

@@ -59,7 +59,7 @@ struct HubCheck {
 async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncConnect) -> anyhow::Result<()> {
     hub_client::check_url(&wanted.url)?;
     home.create()?;
-    let found = look(config, wanted).await?;
+    let found = check_hub(config, wanted).await?;
     let here = documents_here(config, home).await?;
     let persona = found.status.persona.as_ref().map_or("", |persona| persona.name.as_str());
     let plan = format!(
@@ -106,7 +106,7 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
 }
 
 /// Asks the hub who it is, with every check that can be made before anything is written.
-async fn look(config: &Config, wanted: &SyncConnect) -> anyhow::Result<HubCheck> {
+async fn check_hub(config: &Config, wanted: &SyncConnect) -> anyhow::Result<HubCheck> {
     let (token, is_entered) = token(wanted)?;
     let ca_file = wanted.ca_file.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let kept = token.clone();
@@ -263,9 +263,9 @@ async fn status(shared: &Shared, config: &Config, home: &Home) -> anyhow::Result
         };
         println!(
             "  {}  {}  last heard {}, {} documents behind{erased}",
-            text(instance, "id"),
-            text(instance, "kind"),
-            text(instance, "last_sync"),
+            text_field(instance, "id"),
+            text_field(instance, "kind"),
+            text_field(instance, "last_sync"),
             instance["behind"]
         );
     }
@@ -276,7 +276,7 @@ async fn status(shared: &Shared, config: &Config, home: &Home) -> anyhow::Result
 pub(crate) fn standing(sync: &Value) -> String {
     let waiting = sync["waiting"].as_u64().unwrap_or_default();
     let last = sync["last_exchange"].as_str().map_or_else(|| "never".to_owned(), str::to_owned);
-    let url = text(sync, "url");
+    let url = text_field(sync, "url");
     match sync["error"].as_str() {
         Some(error) => format!("{url}: {waiting} documents wait, last exchange {last}. {error}"),
         None => format!("{url}: {waiting} documents wait, last exchange {last}"),
@@ -308,6 +308,6 @@ fn fail_with_error_of(sync: &Value) -> anyhow::Result<()> {
     }
 }
 
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+fn text_field<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }

@@ -70,14 +70,14 @@ fn change_of(asked: String, value: &Json, known: &[(String, Value)]) -> Result<C
     let value = match (asked.as_str(), value) {
         (_, Json::Null) => None,
         ("llm.timeout_seconds", Json::Number(seconds)) => Some(Value::String(format!("{seconds}s"))),
-        ("llm.provider", Json::String(old)) => Some(Value::String(provider(old).to_owned())),
+        ("llm.provider", Json::String(old)) => Some(Value::String(current_provider_name(old).to_owned())),
         _ => Some(as_toml(value, default).ok_or_else(|| format!("{asked}: {value} does not fit this key"))?),
     };
     Ok(ConfigChange { asked, key, value })
 }
 
 /// The present name of a provider.
-fn provider(old: &str) -> &str {
+fn current_provider_name(old: &str) -> &str {
     match old {
         "openai_compat" => "openai",
         "stub" => "offline",
@@ -95,13 +95,13 @@ fn as_toml(value: &Json, default: &Value) -> Option<Value> {
         }
         (Json::Bool(flag), _) => Some(Value::Boolean(*flag)),
         (Json::String(text), _) => Some(Value::String(text.clone())),
-        (Json::Array(items), _) => items.iter().map(listed).collect::<Option<Vec<_>>>().map(Value::Array),
+        (Json::Array(items), _) => items.iter().map(list_item).collect::<Option<Vec<_>>>().map(Value::Array),
         _ => None,
     }
 }
 
 /// One of a list: a text, or a table of plain values.
-fn listed(item: &Json) -> Option<Value> {
+fn list_item(item: &Json) -> Option<Value> {
     let plain = |value: &Json| as_toml(value, &Value::Boolean(false)).filter(|value| !value.is_array());
     match item {
         Json::String(text) => Some(Value::String(text.clone())),
@@ -143,7 +143,7 @@ fn new_section() -> Table {
 }
 
 fn put(place: &mut dyn TableLike, name: &str, value: &Value) {
-    let mut fresh = edited(value);
+    let mut fresh = to_toml(value);
     if let Some(present) = place.get(name).and_then(Item::as_value) {
         // What a person wrote behind the value stays behind it.
         *fresh.decor_mut() = present.decor().clone();
@@ -156,14 +156,14 @@ fn put(place: &mut dyn TableLike, name: &str, value: &Value) {
     }
 }
 
-fn edited(value: &Value) -> toml_edit::Value {
+fn to_toml(value: &Value) -> toml_edit::Value {
     match value {
         Value::Integer(number) => (*number).into(),
         Value::Float(number) => (*number).into(),
         Value::Boolean(flag) => (*flag).into(),
-        Value::Array(items) => toml_edit::Value::Array(items.iter().map(edited).collect::<Array>()),
+        Value::Array(items) => toml_edit::Value::Array(items.iter().map(to_toml).collect::<Array>()),
         Value::Table(fields) => {
-            let fields = fields.iter().map(|(name, value)| (name.as_str(), edited(value)));
+            let fields = fields.iter().map(|(name, value)| (name.as_str(), to_toml(value)));
             toml_edit::Value::InlineTable(fields.collect::<InlineTable>())
         }
         Value::String(text) => text.as_str().into(),

@@ -29,7 +29,7 @@ pub(crate) enum ConfigError {
     #[error("{0}")]
     BadValue(String),
     /// More than one of these.
-    #[error("{} mistakes:\n{}", .0.len(), lines(.0))]
+    #[error("{} mistakes:\n{}", .0.len(), error_lines(.0))]
     Several(Vec<ConfigError>),
 }
 
@@ -37,7 +37,7 @@ fn nearest_hint(nearest: Option<&str>) -> String {
     nearest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default()
 }
 
-fn lines(mistakes: &[ConfigError]) -> String {
+fn error_lines(mistakes: &[ConfigError]) -> String {
     let lines: Vec<String> = mistakes.iter().map(|mistake| format!("  {mistake}")).collect();
     lines.join("\n")
 }

@@ -130,7 +130,7 @@ fn read_once(
     }
     // The file by itself first, so that a mistake in it is not blamed on a variable.
     if let Err(error) = toml::from_str::<Config>(text) {
-        let (message, place) = match leaf_keys(&table).into_iter().find(|key| !fits(&table, key)) {
+        let (message, place) = match leaf_keys(&table).into_iter().find(|key| !fits_type(&table, key)) {
             Some(key) => (format!("{}: {key}: {}", at(&key), error.message()), Place::Key(key)),
             None => (format!("{origin}: {}", error.to_string().trim_end()), Place::File),
         };
@@ -140,8 +140,9 @@ fn read_once(
         let of_variable = |error| Mistake { error, place: Place::Variable(name.clone()) };
         apply(&mut table, &known, name, value).map_err(of_variable)?;
         // The file by itself was right, and every variable before this one.
-        parse_config(&table)
-            .map_err(|reason| of_variable(ConfigError::BadValue(format!("{}: {reason}", variable(name)))))?;
+        parse_config(&table).map_err(|reason| {
+            of_variable(ConfigError::BadValue(format!("{}: {reason}", variable_label(name))))
+        })?;
     }
     let config = parse_config(&table)
         .map_err(|reason| of_file(ConfigError::BadValue(format!("{origin}: {reason}"))))?;
@@ -149,7 +150,7 @@ fn read_once(
         overrides.iter().find(|(name, _)| name.strip_prefix(PREFIX).map(key_of).as_deref() == Some(key))
     };
     let mut wrong = wrong_values(&config).into_iter().map(|(key, reason)| match set_by(key) {
-        Some((name, _)) => (Place::Variable(name.clone()), format!("{}: {reason}", variable(name))),
+        Some((name, _)) => (Place::Variable(name.clone()), format!("{}: {reason}", variable_label(name))),
         None => (Place::Key(key.to_owned()), format!("{}: {reason}", at(key))),
     });
     match wrong.find(|(place, _)| !places.contains(place)) {
@@ -159,7 +160,7 @@ fn read_once(
 }
 
 /// True if the type of a key takes its value.
-fn fits(table: &Table, key: &str) -> bool {
+fn fits_type(table: &Table, key: &str) -> bool {
     let mut parts = key.split('.');
     let first = parts.next().and_then(|part| table.get(part));
     let Some(value) = first.and_then(|first| parts.try_fold(first, |value, part| value.get(part))) else {
@@ -176,7 +177,7 @@ fn parse_config(table: &Table) -> Result<Config, String> {
 }
 
 /// The name, in an error, of a variable that sets a key.
-fn variable(name: &str) -> String {
+fn variable_label(name: &str) -> String {
     format!("environment variable {name}")
 }
 
@@ -230,7 +231,7 @@ fn check_key(origin: &str, key: &str, known: &[(String, Value)]) -> Result<(), C
 
 fn apply(table: &mut Table, known: &[(String, Value)], name: &str, value: &str) -> Result<(), ConfigError> {
     let key = key_of(&name[PREFIX.len()..]);
-    let origin = variable(name);
+    let origin = variable_label(name);
     check_key(&origin, &key, known)?;
     let default = known.iter().find(|(known, _)| *known == key).map(|(_, default)| default);
     let refused = |kind: &str| ConfigError::BadValue(format!("{origin}: `{value}` is not {kind}"));

@@ -59,7 +59,7 @@ pub(super) fn read(bytes: Vec<u8>) -> Result<Contents, String> {
     let labels = labels(&files, is_ours)?;
     let whole = if is_ours { Some(export::read(&files, &shown, &labels)?) } else { None };
     let found = match &whole {
-        Some(whole) => super::counts(whole),
+        Some(whole) => super::count_entries(whole),
         None => documents_of(&shown),
     };
     let stated = match whole {

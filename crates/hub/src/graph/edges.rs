@@ -12,7 +12,7 @@ use super::responses::{Deleted, EdgeResponse, EdgesResponse};
 use super::service::Graph;
 use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit, time_of};
 
-fn half() -> f64 {
+fn default_weight() -> f64 {
     0.5
 }
 
@@ -42,7 +42,7 @@ pub struct EdgeText {
     #[serde(default)]
     pub properties: Map<String, Value>,
     /// The strength of the relation, from 0 to 1.
-    #[serde(default = "half")]
+    #[serde(default = "default_weight")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub weight: f64,
     /// The evidence of the relation.

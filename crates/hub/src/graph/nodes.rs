@@ -15,7 +15,7 @@ use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit, time_of};
 /// Nodes in one page of a list.
 const LIST_LIMIT: usize = 100;
 
-fn half() -> f64 {
+fn default_weight() -> f64 {
     0.5
 }
 
@@ -48,7 +48,7 @@ pub struct NodeText {
     #[serde(default)]
     pub properties: Map<String, Value>,
     /// The certainty of the node, from 0 to 1.
-    #[serde(default = "half")]
+    #[serde(default = "default_weight")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
     /// The memory that it depends on.

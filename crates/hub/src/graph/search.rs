@@ -73,7 +73,7 @@ impl Graph {
                     (Some(query), Some(found)) => f64::from(cosine(query, &found.vector)),
                     _ => 0.0,
                 };
-                NodeHit { node, score: round(by_words.max(by_meaning).min(1.0)) }
+                NodeHit { node, score: round_score(by_words.max(by_meaning).min(1.0)) }
             })
             .filter(|hit| hit.score > 0.0 && hit.score >= min_score)
             .collect();
@@ -144,6 +144,6 @@ impl Words {
     }
 }
 
-fn round(score: f64) -> f64 {
+fn round_score(score: f64) -> f64 {
     (score * 1_000.0).round() / 1_000.0
 }

@@ -48,7 +48,7 @@ impl Graph {
     ) -> Result<TransactionResponse, StoreError> {
         let write = match self.write_of(asked) {
             Ok(write) => write,
-            Err(reason) => return Ok(refused(reason)),
+            Err(reason) => return Ok(refused_response(reason)),
         };
         let written = self.store.write_graph(scope, write).await?;
         let new_nodes = written.nodes.iter().filter(|node| node.is_new).count();
@@ -61,7 +61,7 @@ impl Graph {
         let (reused_nodes, reused_edges) = (written.nodes.len() - new_nodes, written.edges.len() - new_edges);
         Ok(TransactionResponse {
             success: true,
-            message: message(new_nodes, new_edges, reused_nodes, reused_edges, &written.unresolved),
+            message: outcome_message(new_nodes, new_edges, reused_nodes, reused_edges, &written.unresolved),
             nodes_created: new_nodes,
             nodes_reused: reused_nodes,
             edges_created: new_edges,
@@ -96,7 +96,7 @@ impl Graph {
     }
 }
 
-fn message(
+fn outcome_message(
     new_nodes: usize,
     new_edges: usize,
     reused_nodes: usize,
@@ -116,7 +116,7 @@ fn message(
     message
 }
 
-fn refused(reason: String) -> TransactionResponse {
+fn refused_response(reason: String) -> TransactionResponse {
     TransactionResponse {
         success: false,
         message: reason,

@@ -144,7 +144,7 @@ impl Graph {
             });
             let mut reached = Vec::new();
             for (from, path) in &frontier {
-                for (to, edge) in edges.iter().flat_map(|edge| onward(edge, *from, direction)) {
+                for (to, edge) in edges.iter().flat_map(|edge| reachable_ends(edge, *from, direction)) {
                     if seen.insert(to) {
                         let path: Vec<Uuid> = path.iter().copied().chain([edge]).collect();
                         reached.push((to, path));
@@ -164,7 +164,7 @@ impl Graph {
 }
 
 /// The other ends of an edge that can be reached from a node.
-fn onward(edge: &GraphEdge, from: Uuid, direction: Direction) -> Vec<(Uuid, Uuid)> {
+fn reachable_ends(edge: &GraphEdge, from: Uuid, direction: Direction) -> Vec<(Uuid, Uuid)> {
     let mut ways = Vec::new();
     if edge.from_id == from && direction != Direction::In {
         ways.push((edge.to_id, edge.id));

@@ -157,7 +157,7 @@ impl LoreEntry {
             entry.content = document.trim().to_owned();
             return entry;
         };
-        for (name, value) in fields(head) {
+        for (name, value) in front_matter_fields(head) {
             entry.set(name, value);
         }
         entry.content = content.trim().to_owned();
@@ -166,11 +166,11 @@ impl LoreEntry {
 
     fn set(&mut self, name: &str, value: Value) {
         match name {
-            "book" => self.book = text(&value),
-            "name" => self.name = text(&value),
-            "keys" => self.keys = words(value),
-            "secondary_keys" => self.secondary_keys = words(value),
-            "logic" => self.logic = KeyLogic::parse(&text(&value)).unwrap_or_default(),
+            "book" => self.book = value_to_text(&value),
+            "name" => self.name = value_to_text(&value),
+            "keys" => self.keys = keys_of(value),
+            "secondary_keys" => self.secondary_keys = keys_of(value),
+            "logic" => self.logic = KeyLogic::parse(&value_to_text(&value)).unwrap_or_default(),
             "constant" => self.is_constant = is_true(&value, false),
             "enabled" => self.is_enabled = is_true(&value, true),
             "order" => self.order = value.as_i64().unwrap_or_default(),
@@ -184,7 +184,7 @@ impl LoreEntry {
 }
 
 /// The fields of a front matter.
-fn fields(head: &str) -> Vec<(&str, Value)> {
+fn front_matter_fields(head: &str) -> Vec<(&str, Value)> {
     let mut fields: Vec<(&str, Value)> = Vec::new();
     for line in head.lines() {
         if let Some(item) = line.trim_start().strip_prefix("- ") {
@@ -193,17 +193,17 @@ fn fields(head: &str) -> Vec<(&str, Value)> {
                 *list = Value::Array(Vec::new());
             }
             if let Some(list) = list.as_array_mut() {
-                list.push(value(item));
+                list.push(parse_value(item));
             }
         } else if let Some((name, written)) = line.split_once(':') {
-            fields.push((name.trim(), value(written)));
+            fields.push((name.trim(), parse_value(written)));
         }
     }
     fields
 }
 
 /// A value as JSON, else a list in brackets, else plain text.
-fn value(written: &str) -> Value {
+fn parse_value(written: &str) -> Value {
     let written = written.trim();
     if let Ok(value) = serde_json::from_str(written) {
         return value;
@@ -214,18 +214,18 @@ fn value(written: &str) -> Value {
     }
 }
 
-fn text(value: &Value) -> String {
+fn value_to_text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
 }
 
 /// Keys, also as one text with commas between them.
-fn words(value: Value) -> Vec<String> {
+fn keys_of(value: Value) -> Vec<String> {
     let words: Vec<String> = match value {
-        Value::Array(list) => list.iter().map(text).collect(),
+        Value::Array(list) => list.iter().map(value_to_text).collect(),
         Value::Null => Vec::new(),
-        value => text(&value).split([',', '，', '、']).map(str::to_owned).collect(),
+        value => value_to_text(&value).split([',', '，', '、']).map(str::to_owned).collect(),
     };
     words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }

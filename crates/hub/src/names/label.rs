@@ -1,6 +1,6 @@
 //! How a prompt calls a document.
 
-use super::{InvalidName, invalid};
+use super::{InvalidName, invalid_name};
 
 /// Longest label of a document, in characters.
 pub const PROMPT_LABEL_LENGTH_MAX: usize = 60;
@@ -37,12 +37,14 @@ pub fn check_label(label: &str) -> Result<&str, InvalidName> {
     let label = label.trim();
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-');
     if label.is_empty() || label.chars().count() > PROMPT_LABEL_LENGTH_MAX || !label.chars().all(is_plain) {
-        return invalid(format!(
+        return invalid_name(format!(
             "`promptLabel` needs 1 to {PROMPT_LABEL_LENGTH_MAX} letters, digits and blanks"
         ));
     }
     if PROMPT_HEADINGS.iter().any(|heading| heading.to_lowercase() == label.to_lowercase()) {
-        return invalid(format!("`promptLabel` can't be `{label}`, which is a heading of the prompt itself"));
+        return invalid_name(format!(
+            "`promptLabel` can't be `{label}`, which is a heading of the prompt itself"
+        ));
     }
     Ok(label)
 }

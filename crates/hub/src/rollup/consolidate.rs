@@ -83,7 +83,7 @@ impl Hub {
                 self.consolidate_due(scope, granularity, &mut consolidations).await?;
             }
             (false, Some(granularity), Some(date)) if TIERS.contains(&granularity) => {
-                let name = period(granularity, date)?;
+                let name = period_of(granularity, date)?;
                 consolidations.push(self.consolidate_one(scope, name).await?);
             }
             _ => {
@@ -140,7 +140,7 @@ fn consolidation(name: &DiaryName, error: Option<String>) -> Consolidation {
 }
 
 /// The period that a date names or lies in.
-fn period(granularity: Granularity, date: DiaryDate) -> Result<DiaryName, HubError> {
+fn period_of(granularity: Granularity, date: DiaryDate) -> Result<DiaryName, HubError> {
     if date.fits(granularity) {
         return Ok(DiaryName::new(granularity, date, None, None)?);
     }

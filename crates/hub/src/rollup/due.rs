@@ -23,7 +23,7 @@ pub(super) fn below(granularity: Granularity) -> Granularity {
 }
 
 /// The roll-up of this granularity that a memory goes into.
-fn above(name: &DiaryName, granularity: Granularity) -> Option<DiaryName> {
+fn rollup_above(name: &DiaryName, granularity: Granularity) -> Option<DiaryName> {
     name.roll_ups_above().into_iter().find(|above| above.granularity() == granularity)
 }
 
@@ -41,7 +41,7 @@ pub(super) fn ends(name: &DiaryName) -> Date {
 }
 
 /// The Monday of a period's first week.
-fn begins(name: &DiaryName) -> Date {
+fn first_monday(name: &DiaryName) -> Date {
     match name.date() {
         DiaryDate::Month(first) | DiaryDate::Year(first) => {
             let ahead = (3 - first.weekday().to_monday_zero_offset()).rem_euclid(7);
@@ -98,7 +98,7 @@ impl Hub {
         period: &DiaryName,
         zone: &TimeZone,
     ) -> Result<bool, HubError> {
-        let start = begins(period).to_zoned(zone.clone());
+        let start = first_monday(period).to_zoned(zone.clone());
         let end = ends(period).saturating_add(jiff::Span::new().days(1)).to_datetime(Time::midnight());
         let end = end.to_zoned(zone.clone());
         let (Ok(start), Ok(end)) = (start, end) else { return Ok(false) };
@@ -113,7 +113,7 @@ impl Hub {
         let mut sources = self.inner().parts.store.documents(scope, filter).await?;
         sources.retain(|document| {
             memory_of(&document.name)
-                .and_then(|name| above(name, period.granularity()))
+                .and_then(|name| rollup_above(name, period.granularity()))
                 .is_some_and(|above| above == *period)
         });
         sources.sort_by_key(|document| memory_of(&document.name).map(DiaryName::date));
@@ -134,7 +134,8 @@ pub(super) fn pending(documents: &[Document], granularity: Granularity) -> BTree
         of(granularity).filter(|document| !document.stale).filter_map(|d| memory_of(&d.name)).collect();
     let stale = of(granularity).filter(|document| document.stale).filter_map(|d| memory_of(&d.name));
     let sources = of(below(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
-    let mut periods: BTreeSet<DiaryName> = sources.filter_map(|source| above(source, granularity)).collect();
+    let mut periods: BTreeSet<DiaryName> =
+        sources.filter_map(|source| rollup_above(source, granularity)).collect();
     periods.extend(stale.cloned());
     periods.retain(|period| !settled.contains(period));
     periods
@@ -154,15 +155,15 @@ fn is_lower_tier_written(documents: &[Document], period: &DiaryName) -> bool {
     let wanted = lives
         .iter()
         .filter(|name| name.granularity() < tier)
-        .filter(|name| above(name, period.granularity()).as_ref() == Some(period))
-        .filter_map(|name| above(name, tier));
+        .filter(|name| rollup_above(name, period.granularity()).as_ref() == Some(period))
+        .filter_map(|name| rollup_above(name, tier));
     let known = |name: &DiaryName| {
         let name = DocumentName::Diary(name.clone());
         documents.iter().find(|document| document.name == name)
     };
     let mut wanted: BTreeSet<DiaryName> = wanted.collect();
     let own_tier = lives.iter().filter(|name| name.granularity() == tier);
-    let in_period = own_tier.filter(|name| above(name, period.granularity()).as_ref() == Some(period));
+    let in_period = own_tier.filter(|name| rollup_above(name, period.granularity()).as_ref() == Some(period));
     wanted.extend(in_period.map(|name| (**name).clone()));
     wanted.iter().all(|name| known(name).is_some_and(|document| !document.stale))
 }

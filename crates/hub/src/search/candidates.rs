@@ -69,7 +69,7 @@ impl Hub {
     ) -> Result<Candidates, StoreError> {
         let store = &*self.inner().parts.store;
         let fingerprint = self.fingerprint();
-        let phrases = phrases(sentences.iter().flat_map(|sentence| &sentence.terms));
+        let phrases = distinct_phrases(sentences.iter().flat_map(|sentence| &sentence.terms));
         let found = match phrases.is_empty() {
             true => ChunkHits::default(),
             false => store.search_chunks(scope, &phrases, PIECES_PER_PHRASE).await?,
@@ -124,7 +124,7 @@ fn most_telling(phrases: &[Phrase], found: &ChunkHits, statistics: &WordStatisti
 }
 
 /// The terms' distinct phrases, in order.
-fn phrases<'a>(terms: impl Iterator<Item = &'a QueryTerm>) -> Vec<Phrase> {
+fn distinct_phrases<'a>(terms: impl Iterator<Item = &'a QueryTerm>) -> Vec<Phrase> {
     let mut known = BTreeSet::new();
     let all = terms.flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
     all.filter(|phrase| known.insert(&phrase.0)).take(PHRASES_MAX).cloned().collect()

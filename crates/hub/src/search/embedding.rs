@@ -97,7 +97,7 @@ impl Hub {
         // A reset begins to count again.
         let after = if revision < known { 0 } else { known };
         let waiting = store.unembedded_chunks(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
-        let (embedded, failure) = embedded(&*embedder, &waiting).await;
+        let (embedded, failure) = embed_until_failure(&*embedder, &waiting).await;
         if !waiting.is_empty() && self.inner().embedded.fared(failure.is_some(), self.now()) {
             match &failure {
                 Some(error) => tracing::warn!(%error, "memories got no vectors; they are found by words"),
@@ -119,7 +119,7 @@ impl Hub {
 }
 
 /// The pieces' vectors, up to where the model fails; and why it does.
-async fn embedded(
+async fn embed_until_failure(
     embedder: &dyn Embedder,
     waiting: &[UnembeddedChunk],
 ) -> (Vec<(i64, Embedding)>, Option<String>) {

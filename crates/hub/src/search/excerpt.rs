@@ -19,7 +19,7 @@ pub(super) fn excerpt(granularity: Granularity, content: &str, piece: usize) -> 
         return content.trim_end().to_owned();
     }
     let pieces = split_into_chunks(content);
-    let Some(best) = pieces.get(piece) else { return shortened(content, longest) };
+    let Some(best) = pieces.get(piece) else { return shorten(content, longest) };
     let title = content.lines().next().filter(|line| line.starts_with('#') && best.start > 0);
     let title = title.map(|line| format!("{line}\n…\n")).unwrap_or_default();
     let room = longest.saturating_sub(title.chars().count() + 2);
@@ -40,6 +40,6 @@ pub(super) fn excerpt(granularity: Granularity, content: &str, piece: usize) -> 
     format!("{title}{}{ending}", part.trim_end())
 }
 
-fn shortened(text: &str, longest: usize) -> String {
+fn shorten(text: &str, longest: usize) -> String {
     text.chars().take(longest).collect()
 }

@@ -82,12 +82,12 @@ fn grep(name: &DiaryName, content: &str, words: &[&str], query: &str) -> Option<
         slug: name.slug().cloned(),
         title: title.map_or_else(|| name.date().to_string(), str::to_owned),
         score: held.len() as f64 / words.len() as f64,
-        context: around(content, &text, place),
+        context: text_around(content, &text, place),
     })
 }
 
 /// The part of a text around a place in its folded form, which may be longer or shorter: the place is found by its share.
-fn around(text: &str, folded: &str, place: usize) -> String {
+fn text_around(text: &str, folded: &str, place: usize) -> String {
     let before = folded[..place].chars().count();
     let (all, all_folded) = (text.chars().count(), folded.chars().count().max(1));
     let middle = before * all / all_folded;

@@ -90,7 +90,7 @@ impl Hub {
             let name = DocumentName::Diary(chunk.name.clone());
             let Some(document) = self.document(scope, &name).await? else { continue };
             let Some(content) = document.content() else { continue };
-            let excerpt = excerpt(&candidates, chunk, content);
+            let excerpt = relevant_excerpt(&candidates, chunk, content);
             if excerpt.is_empty() {
                 continue;
             }
@@ -161,7 +161,7 @@ fn most_relevant_first(one: &(f64, &DiaryChunk), other: &(f64, &DiaryChunk)) -> 
 
 /// The relevant part of a chunk. A daily is about many things: if it was found by its words, only the lines that hold some
 /// of them are returned.
-fn excerpt(candidates: &Candidates, chunk: &DiaryChunk, content: &str) -> String {
+fn relevant_excerpt(candidates: &Candidates, chunk: &DiaryChunk, content: &str) -> String {
     let chunks = split_into_chunks(content);
     let Some(place) = chunks.get(chunk.place) else { return String::new() };
     let text = without_tags(&content[place.clone()]);

@@ -118,12 +118,12 @@ pub(super) fn read_identity(
     pusher: &InstanceId,
     now: Timestamp,
 ) -> Result<PushedItem, String> {
-    let filename: FileName = item.filename.parse().map_err(wrong)?;
-    let category = item.category.parse().map_err(wrong)?;
+    let filename: FileName = item.filename.parse().map_err(invalid_name_text)?;
+    let category = item.category.parse().map_err(invalid_name_text)?;
     let content = content_of(item.deleted, item.content.as_ref())?;
     let modified = item.modified_by.clone().unwrap_or_else(|| pusher.to_string());
     let author = item.source_instance.as_ref().unwrap_or(&modified);
-    let (written_at, note) = time(item.deleted, &item.deleted_at, &item.last_modified, now)?;
+    let (written_at, note) = checked_time(item.deleted, &item.deleted_at, &item.last_modified, now)?;
     Ok(PushedItem {
         name: DocumentName::Identity(category, filename),
         written_at,
@@ -145,17 +145,17 @@ pub(super) fn read_memory(
     pusher: &InstanceId,
     now: Timestamp,
 ) -> Result<PushedItem, String> {
-    let granularity = item.granularity.parse().map_err(wrong)?;
-    let date: DiaryDate = item.date.parse().map_err(wrong)?;
-    let slug = item.slug.as_deref().map(str::parse).transpose().map_err(wrong)?;
+    let granularity = item.granularity.parse().map_err(invalid_name_text)?;
+    let date: DiaryDate = item.date.parse().map_err(invalid_name_text)?;
+    let slug = item.slug.as_deref().map(str::parse).transpose().map_err(invalid_name_text)?;
     let author = match item.source_instance.as_deref().filter(|id| !id.is_empty()) {
-        Some(id) => id.parse().map_err(wrong)?,
+        Some(id) => id.parse().map_err(invalid_name_text)?,
         None => pusher.clone(),
     };
-    let name = DiaryName::new(granularity, date, Some(author.clone()), slug).map_err(wrong)?;
+    let name = DiaryName::new(granularity, date, Some(author.clone()), slug).map_err(invalid_name_text)?;
     let participants: Result<BTreeSet<InstanceId>, _> =
         item.participating_instances.iter().map(|id| id.parse()).collect();
-    let (written_at, note) = time(item.deleted, &item.deleted_at, &item.updated_at, now)?;
+    let (written_at, note) = checked_time(item.deleted, &item.deleted_at, &item.updated_at, now)?;
     Ok(PushedItem {
         name: DocumentName::Diary(name),
         content: content_of(item.deleted, item.content.as_ref())?,
@@ -167,11 +167,11 @@ pub(super) fn read_memory(
         author,
         by_person: false,
         chat_ids: item.chat_ids.iter().cloned().collect(),
-        participants: participants.map_err(wrong)?,
+        participants: participants.map_err(invalid_name_text)?,
     })
 }
 
-fn wrong(error: crate::names::InvalidName) -> String {
+fn invalid_name_text(error: crate::names::InvalidName) -> String {
     error.to_string()
 }
 
@@ -185,7 +185,7 @@ fn content_of(deleted: bool, content: Option<&String>) -> Result<Option<String>,
 
 /// Time of an item's change, and a note if it was corrected. An unreadable time is an error: it decides between concurrent
 /// versions.
-fn time(
+fn checked_time(
     deleted: bool,
     deleted_at: &Option<String>,
     written_at: &Option<String>,
@@ -211,14 +211,17 @@ pub(super) fn read_erasure(
 ) -> Result<(DocumentName, Vec<[u8; 32]>), String> {
     let name = match (&erasure.category, &erasure.granularity) {
         (Some(category), _) => {
-            let filename = erasure.filename.as_deref().unwrap_or_default().parse().map_err(wrong)?;
-            DocumentName::Identity(category.parse().map_err(wrong)?, filename)
+            let filename =
+                erasure.filename.as_deref().unwrap_or_default().parse().map_err(invalid_name_text)?;
+            DocumentName::Identity(category.parse().map_err(invalid_name_text)?, filename)
         }
         (None, Some(granularity)) => {
-            let date = erasure.date.as_deref().unwrap_or_default().parse().map_err(wrong)?;
-            let slug = erasure.slug.as_deref().map(str::parse).transpose().map_err(wrong)?;
-            let granularity = granularity.parse().map_err(wrong)?;
-            DocumentName::Diary(DiaryName::new(granularity, date, Some(pusher.clone()), slug).map_err(wrong)?)
+            let date = erasure.date.as_deref().unwrap_or_default().parse().map_err(invalid_name_text)?;
+            let slug = erasure.slug.as_deref().map(str::parse).transpose().map_err(invalid_name_text)?;
+            let granularity = granularity.parse().map_err(invalid_name_text)?;
+            DocumentName::Diary(
+                DiaryName::new(granularity, date, Some(pusher.clone()), slug).map_err(invalid_name_text)?,
+            )
         }
         (None, None) => {
             return Err("an erasure needs `granularity` and `date`, or `category` and `filename`".to_owned());

@@ -123,7 +123,7 @@ impl Hub {
         let mut versions = Vec::new();
         let mut refused = BTreeSet::new();
         for document in documents.into_iter().flatten().filter(|document| !differ(&document.heads)) {
-            match untakable(&document) {
+            match reason_against(&document) {
                 Some(reason) => drop(refused.insert(reason)),
                 None => {
                     let shown = document.shown_version().cloned();
@@ -156,7 +156,7 @@ impl Hub {
 }
 
 /// Why such a hub can't take a document as it is shown here.
-fn untakable(document: &Document) -> Option<String> {
+fn reason_against(document: &Document) -> Option<String> {
     let name = &document.name;
     if document.shown_version().is_none_or(|shown| shown.content.is_none()) {
         return Some(format!(

@@ -46,7 +46,7 @@ impl Hub {
             }
             let (outlines, untold) = self.outlines_for(caller, &input, cursor.as_ref()).await?;
             let is_new = |outline: &&DocumentOutline| is_new(outline, &untold, &input);
-            let page = page(&outlines, cursor.as_ref(), &input, &untold);
+            let page = select_page(&outlines, cursor.as_ref(), &input, &untold);
             let is_last = page.end == outlines.len();
             let known = self.instance(&caller.scope, &input.instance_id).await?;
             let mut instance = known.unwrap_or_else(|| Instance {
@@ -74,7 +74,7 @@ impl Hub {
             // Read after the outlines: the commit fails if something changed in between.
             let (_, shipped) = self.inner().parts.store.hub_state_with(&caller.scope, &names).await?;
             let new_sync_token = self.token_of_page(&act, &input, is_last).await?;
-            act.commit.heard = heard(&input, &instance);
+            act.commit.heard = confirmed_changes(&input, &instance);
             if is_last || input.since.is_some() {
                 let is_whole = input.since.is_none();
                 instance.sent =
@@ -168,7 +168,7 @@ impl Hub {
 }
 
 /// Changes that a pull confirms to have received: its `since`; without one, the whole answer before this pull.
-fn heard(input: &SyncPull, instance: &Instance) -> Option<VersionVector> {
+fn confirmed_changes(input: &SyncPull, instance: &Instance) -> Option<VersionVector> {
     match &input.since {
         Some(since) => Some(since.clone()),
         None => (input.cursor.is_none() && !instance.sent.is_empty()).then(|| instance.sent.clone()),
@@ -227,7 +227,7 @@ fn is_new(document: &DocumentOutline, untold: &BTreeSet<DocumentName>, input: &S
 }
 
 /// Selects the documents of a page, in order; those that the client has seen are not counted.
-fn page(
+fn select_page(
     documents: &[DocumentOutline],
     cursor: Option<&Cursor>,
     input: &SyncPull,

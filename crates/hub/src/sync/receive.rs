@@ -57,7 +57,14 @@ fn read_identity(value: &Value) -> Result<Incoming, String> {
         written_at: item.deleted_at.unwrap_or(item.last_modified),
     };
     let prompt_label = Some(item.prompt_label).filter(|label| *label != name.stem());
-    incoming(name, prompt_label, shown, item.concurrent_versions, &item.erased_lines, item.name_erased)
+    incoming_version(
+        name,
+        prompt_label,
+        shown,
+        item.concurrent_versions,
+        &item.erased_lines,
+        item.name_erased,
+    )
 }
 
 fn read_memory(value: &Value) -> Result<Incoming, String> {
@@ -80,14 +87,14 @@ fn read_memory(value: &Value) -> Result<Incoming, String> {
         written_at: item.deleted_at.unwrap_or(item.updated_at),
     };
     let name = DocumentName::Diary(name);
-    incoming(name, None, shown, item.concurrent_versions, &item.erased_lines, item.name_erased)
+    incoming_version(name, None, shown, item.concurrent_versions, &item.erased_lines, item.name_erased)
 }
 
 fn field_or_unnamed<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or("without a name")
 }
 
-fn incoming(
+fn incoming_version(
     name: DocumentName,
     prompt_label: Option<String>,
     shown: Version,
@@ -201,8 +208,8 @@ async fn receive_one(
     }
     let mut merged_from = Vec::new();
     for head in &incoming.heads {
-        let Some(version) = admitted(act, name, head, &heads, &erased) else { continue };
-        let version = distinguished(act, version, &mut heads);
+        let Some(version) = without_erased(act, name, head, &heads, &erased) else { continue };
+        let version = reissue_if_copied(act, version, &mut heads);
         let (met, outcome) = merge_version(heads, version.clone(), &act.hub.settings().priority);
         heads = met;
         if outcome == MergeOutcome::Concurrent
@@ -264,7 +271,7 @@ fn replace_core_block(act: &mut HubTransaction<'_>, incoming: &Incoming, before:
 }
 
 /// The version without what was erased here since; `None` if nothing else is in it.
-fn admitted(
+fn without_erased(
     act: &mut HubTransaction<'_>,
     name: &DocumentName,
     head: &Version,
@@ -286,7 +293,7 @@ fn admitted(
 
 /// A text under the version vector of another one was written by a copy of this home. It is kept beside that. Of a version
 /// that is here already, the hub's time counts, so that both show the same one.
-fn distinguished(act: &mut HubTransaction<'_>, version: Version, heads: &mut [Version]) -> Version {
+fn reissue_if_copied(act: &mut HubTransaction<'_>, version: Version, heads: &mut [Version]) -> Version {
     let Some(same) = heads.iter_mut().find(|head| head.vector == version.vector) else { return version };
     if same.content == version.content {
         same.written_at = version.written_at;

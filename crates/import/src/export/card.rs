@@ -135,9 +135,12 @@ fn book_of(original: Option<&Value>, drafts: &[CharacterDraft], persona: &CardPe
         let at = number;
         number += 1;
         let drafted = drafts.iter().filter_map(|draft| draft.lore.first()?.entries.get(at));
-        let drafted: Vec<LoreEntry> = drafted.map(comparable).collect();
+        let drafted: Vec<LoreEntry> = drafted.map(comparable_entry).collect();
         let mut take = |is_it: &dyn Fn(&LoreEntry) -> bool| {
-            present.iter_mut().find(|entry| entry.is_some_and(|entry| is_it(&comparable(entry))))?.take()
+            present
+                .iter_mut()
+                .find(|entry| entry.is_some_and(|entry| is_it(&comparable_entry(entry))))?
+                .take()
         };
         if take(&|entry| drafted.contains(entry)).is_some() {
             entries.push(raw.clone());
@@ -166,7 +169,7 @@ fn book_of(original: Option<&Value>, drafts: &[CharacterDraft], persona: &CardPe
 }
 
 /// An entry without what a document of the persona does not hold.
-fn comparable(entry: &LoreEntry) -> LoreEntry {
+fn comparable_entry(entry: &LoreEntry) -> LoreEntry {
     let mut entry = LoreEntry { id: String::new(), ..entry.clone() };
     entry.content = entry.content.trim().to_owned();
     if entry.secondary_keys.is_empty() {

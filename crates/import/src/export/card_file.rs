@@ -45,11 +45,11 @@ pub fn card_file(
             card["spec_version"] = json!("2.0");
             Ok(picture.with_texts(&[("chara", &STANDARD.encode(card.to_string())), ("ccv3", &newer)]))
         }
-        CardContainer::Charx => Ok(archive(card, picture)),
+        CardContainer::Charx => Ok(zip_archive(card, picture)),
     }
 }
 
-fn archive(mut card: Value, picture: Option<&Picture>) -> Vec<u8> {
+fn zip_archive(mut card: Value, picture: Option<&Picture>) -> Vec<u8> {
     let icon = picture.map(|picture| {
         let extension = match picture.media_type.as_str() {
             "image/jpeg" => "jpg",

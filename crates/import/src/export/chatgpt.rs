@@ -46,7 +46,7 @@ impl<W: Write> ChatGptWriter<W> {
         let root =
             Last { id: format!("root-{id}"), parent: None, message: Value::Null, branches: Vec::new() };
         let (id, title) = (id.to_owned(), title.to_owned());
-        self.open = Some(Open { id, title, created: seconds(created), has_nodes: false, last: root });
+        self.open = Some(Open { id, title, created: unix_seconds(created), has_nodes: false, last: root });
         Ok(())
     }
 
@@ -62,15 +62,26 @@ impl<W: Write> ChatGptWriter<W> {
         for version in &message.alternatives {
             let below = |other: &&Alternative| other.follows.as_deref() == Some(version.id.as_str());
             let children = message.alternatives.iter().filter(below).map(|other| other.id.clone()).collect();
-            let said =
-                said(&version.id, (version.role, ""), version.time, &version.text, version.model.as_deref());
+            let said = message_node(
+                &version.id,
+                (version.role, ""),
+                version.time,
+                &version.text,
+                version.model.as_deref(),
+            );
             let parent = version.follows.clone().unwrap_or_else(|| parent.clone());
             write_node(&mut self.out, open, &version.id, Some(&parent), said, children)?;
         }
         let after = message.alternatives.iter().filter(|version| version.follows.as_ref() == Some(&id));
         let branches = after.map(|version| version.id.clone()).collect();
         let text = message.text_with_attachments();
-        let said = said(&id, (message.role, &message.speaker), message.time, &text, message.model.as_deref());
+        let said = message_node(
+            &id,
+            (message.role, &message.speaker),
+            message.time,
+            &text,
+            message.model.as_deref(),
+        );
         open.last = Last { id, parent: Some(parent), message: said, branches };
         Ok(())
     }
@@ -120,7 +131,7 @@ fn write_node(
     write!(out, "{}:{node}", Value::from(id))
 }
 
-fn said(
+fn message_node(
     id: &str,
     (role, speaker): (Role, &str),
     time: MessageTime,
@@ -133,7 +144,7 @@ fn said(
     json!({
         "id": id,
         "author": {"role": role, "name": name, "metadata": {}},
-        "create_time": seconds(time),
+        "create_time": unix_seconds(time),
         "content": {"content_type": "text", "parts": [text]},
         "status": "finished_successfully",
         "weight": 1.0,
@@ -144,7 +155,7 @@ fn said(
 
 /// Seconds since 1970; a local time is taken as UTC.
 #[expect(clippy::cast_precision_loss, reason = "microseconds since 1970 fit a double until the year 2255")]
-fn seconds(time: MessageTime) -> Option<f64> {
+fn unix_seconds(time: MessageTime) -> Option<f64> {
     let at = match time {
         MessageTime::Instant(at) => at,
         MessageTime::Local(at) => at.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp(),

@@ -40,7 +40,7 @@ impl<W: Write> SillyTavernWriter<W> {
             "is_system": false,
             "send_date": send_date(message.time),
             "mes": shown,
-            "extra": extra(message.model.as_deref()),
+            "extra": extra_fields(message.model.as_deref()),
         });
         let versions: Vec<_> =
             message.alternatives.iter().filter(|version| version.follows.is_none()).collect();
@@ -50,7 +50,7 @@ impl<W: Write> SillyTavernWriter<W> {
             let mut swipes: Vec<&str> = versions.iter().map(|version| version.text.as_str()).collect();
             let mut info: Vec<Value> = versions
                 .iter()
-                .map(|version| json!({"send_date": send_date(version.time), "extra": extra(version.model.as_deref())}))
+                .map(|version| json!({"send_date": send_date(version.time), "extra": extra_fields(version.model.as_deref())}))
                 .collect();
             swipes.insert(at, &shown);
             info.insert(at, json!({"send_date": send_date(message.time), "extra": line["extra"]}));
@@ -68,7 +68,7 @@ impl<W: Write> SillyTavernWriter<W> {
     }
 }
 
-fn extra(model: Option<&str>) -> Value {
+fn extra_fields(model: Option<&str>) -> Value {
     model.map_or_else(|| json!({}), |model| json!({"model": model}))
 }
 

@@ -163,7 +163,7 @@ impl ChatGpt {
         // The tool by which the model saves a memory.
         if exported.recipient.as_deref() == Some("bio") {
             let day = exported.create_time.map(MessageTime::from_seconds).and_then(|time| time.day());
-            self.saved_memory(&words(&content).0, day, &place, items);
+            self.saved_memory(&text_and_pictures(&content).0, day, &place, items);
             return Content::Empty;
         }
         let kind = content.content_type.as_deref().unwrap_or("text");
@@ -192,7 +192,7 @@ impl ChatGpt {
         if !is_to_all || !matches!(kind, "text" | "multimodal_text" | "code") {
             return Content::NoTalk(Skip::new(place, "it is a tool's call or the model's notes, not talk"));
         }
-        let (text, mut attachments) = words(&content);
+        let (text, mut attachments) = text_and_pictures(&content);
         attachments.extend(
             exported.metadata.attachments.iter().filter_map(|file| text_at(file, "name")).map(attachment),
         );
@@ -229,12 +229,12 @@ impl ChatGpt {
 }
 
 fn is_blank(content: &ExportedContent) -> bool {
-    let (text, attachments) = words(content);
+    let (text, attachments) = text_and_pictures(content);
     text.trim().is_empty() && attachments.is_empty()
 }
 
 /// The text of all parts, and the pictures among them.
-fn words(content: &ExportedContent) -> (String, Vec<Attachment>) {
+fn text_and_pictures(content: &ExportedContent) -> (String, Vec<Attachment>) {
     let mut texts: Vec<&str> = content.text.as_deref().into_iter().collect();
     let mut attachments = Vec::new();
     for part in &content.parts {

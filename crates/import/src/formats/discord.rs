@@ -61,13 +61,13 @@ impl ListedFormat for Exporter {
             items.push_back(conversation(&id, Some(&title)));
         }
         items.push_back(match element.parse::<Value>() {
-            Ok(value) => exported(&id, &value, element),
+            Ok(value) => exported_item(&id, &value, element),
             Err(skip) => skip,
         });
     }
 }
 
-fn exported(conversation: &str, value: &Value, element: Element<'_>) -> Item {
+fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Item {
     let place = element.place;
     if !matches!(
         text_at(value, "type"),
@@ -137,7 +137,7 @@ fn is_package(context: &Context<'_>) -> bool {
 }
 
 fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
-    let channel = beside(context, "channel.json").unwrap_or_default();
+    let channel = json_beside(context, "channel.json").unwrap_or_default();
     let fallback = context.source.folder().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let id = id_at(&channel, "id").unwrap_or_else(|| fallback.trim_start_matches('c').to_owned());
     let guild = channel.get("guild").and_then(|guild| text_at(guild, "name"));
@@ -145,8 +145,9 @@ fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
         (Some(guild), Some(name)) => Some(format!("{guild} / {name}")),
         (_, name) => name.map(str::to_owned),
     };
-    let user =
-        ["../../account/user.json", "../../Account/user.json"].iter().find_map(|path| above(context, path));
+    let user = ["../../account/user.json", "../../Account/user.json"]
+        .iter()
+        .find_map(|path| json_above(context, path));
     let speaker = user.as_ref().and_then(|user| {
         text_at(user, "global_name").or_else(|| text_at(user, "username")).map(str::to_owned)
     });
@@ -166,13 +167,13 @@ fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
 }
 
 /// A small JSON file in the same folder.
-fn beside(context: &Context<'_>, name: &str) -> Option<Value> {
+fn json_beside(context: &Context<'_>, name: &str) -> Option<Value> {
     let source = context.sources.sibling(context.source, name)?;
     serde_json::from_slice(&source.read_text(1024 * 1024).ok()??).ok()
 }
 
 /// A small JSON file two folders up: the package has `messages/c<id>/` beside `account/`.
-fn above(context: &Context<'_>, path: &str) -> Option<Value> {
+fn json_above(context: &Context<'_>, path: &str) -> Option<Value> {
     let mut folder = context.source.folder().trim_end_matches('/');
     let mut path = path;
     while let Some(rest) = path.strip_prefix("../") {

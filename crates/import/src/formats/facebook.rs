@@ -51,7 +51,7 @@ impl ListedFormat for Facebook {
 
     fn field(&mut self, key: &str, value: &Value) {
         match (key, value.as_str()) {
-            ("title" | "threadName", Some(title)) => self.title = readable(title),
+            ("title" | "threadName", Some(title)) => self.title = repair_encoding(title),
             ("thread_path", Some(thread)) => self.thread = Some(thread.to_owned()),
             _ => {}
         }
@@ -77,8 +77,8 @@ impl ListedFormat for Facebook {
             return items.push_back(Item::Skip(Skip::new(element.place, "its sender deleted it")));
         }
         let either = |one: &str, other: &str| text_at(&value, one).or_else(|| text_at(&value, other));
-        let speaker = either("sender_name", "senderName").map(readable).unwrap_or_default();
-        let mut text = either("content", "text").map(readable).unwrap_or_default();
+        let speaker = either("sender_name", "senderName").map(repair_encoding).unwrap_or_default();
+        let mut text = either("content", "text").map(repair_encoding).unwrap_or_default();
         let link = value.get("share").and_then(|share| text_at(share, "link"));
         if let Some(link) = link.filter(|link| !text.contains(*link)) {
             text = [text.as_str(), link]
@@ -107,7 +107,7 @@ impl ListedFormat for Facebook {
 }
 
 /// The text as it was written: Facebook writes each byte of UTF-8 as a character of its own.
-fn readable(text: &str) -> String {
+fn repair_encoding(text: &str) -> String {
     let bytes: Option<Vec<u8>> = text.chars().map(|letter| u8::try_from(u32::from(letter)).ok()).collect();
     bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| text.to_owned())
 }
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn bytes_written_as_characters_are_read() {
-        assert_eq!(readable("caf\u{c3}\u{a9} \u{f0}\u{9f}\u{90}\u{9d}"), "café 🐝");
+        assert_eq!(repair_encoding("caf\u{c3}\u{a9} \u{f0}\u{9f}\u{90}\u{9d}"), "café 🐝");
         for text in ["plain", "café", "早上好"] {
-            assert_eq!(readable(text), text);
+            assert_eq!(repair_encoding(text), text);
         }
     }
 }

@@ -114,18 +114,18 @@ fn text_of(entry: &Value) -> Option<&str> {
 fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<LoreEntry> {
     let content = text_of(entry)?;
     let (content, decorators) = without_decorators(content);
-    let is_true = |names: &[&str]| field(entry, names).and_then(Value::as_bool);
+    let is_true = |names: &[&str]| entry_field(entry, names).and_then(Value::as_bool);
     let mut other = other_fields(entry);
     if !decorators.is_empty() {
         other.insert("decorators".to_owned(), decorators.into());
     }
-    let (patterns, first_keys): (Vec<String>, Vec<String>) = keys(entry, &["keys", "key"])
+    let (patterns, first_keys): (Vec<String>, Vec<String>) = entry_keys(entry, &["keys", "key"])
         .into_iter()
         .partition(|key| is_true(&["use_regex"]) == Some(true) || is_pattern(key));
     if !patterns.is_empty() {
         other.insert("patterns".to_owned(), patterns.into());
     }
-    let mut secondary_keys = keys(entry, &["secondary_keys", "keysecondary"]);
+    let mut secondary_keys = entry_keys(entry, &["secondary_keys", "keysecondary"]);
     if is_true(&["selective"]) == Some(false) && !secondary_keys.is_empty() {
         other.insert("secondary_keys".to_owned(), std::mem::take(&mut secondary_keys).into());
     }
@@ -139,7 +139,7 @@ fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<L
             .to_owned(),
         keys: first_keys,
         secondary_keys,
-        logic: match field(entry, &["selectiveLogic", "selective_logic"]).and_then(Value::as_u64) {
+        logic: match entry_field(entry, &["selectiveLogic", "selective_logic"]).and_then(Value::as_u64) {
             Some(1) => "not_all",
             Some(2) => "not_any",
             Some(3) => "and_all",
@@ -149,7 +149,7 @@ fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<L
         content,
         is_constant: is_true(&["constant"]).unwrap_or(false),
         is_enabled: is_true(&["enabled"]).unwrap_or_else(|| !is_true(&["disable"]).unwrap_or(false)),
-        order: field(entry, &["insertion_order", "order"]).and_then(whole_number).unwrap_or_default(),
+        order: entry_field(entry, &["insertion_order", "order"]).and_then(whole_number).unwrap_or_default(),
         scan_depth: depth_at(entry, &["scan_depth", "scanDepth"]).or(depth_of_book),
         is_case_sensitive: is_true(&["case_sensitive", "caseSensitive"]).unwrap_or(false),
         whole_words: is_true(&["match_whole_words", "matchWholeWords"]),
@@ -158,7 +158,7 @@ fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<L
 }
 
 /// A field of an entry, or of its `extensions`, which SillyTavern writes into cards. Nulls count as not there.
-fn field<'a>(entry: &'a Value, names: &[&str]) -> Option<&'a Value> {
+fn entry_field<'a>(entry: &'a Value, names: &[&str]) -> Option<&'a Value> {
     let places = [Some(entry), entry.get("extensions")];
     places
         .into_iter()
@@ -167,7 +167,7 @@ fn field<'a>(entry: &'a Value, names: &[&str]) -> Option<&'a Value> {
 }
 
 fn depth_at(place: &Value, names: &[&str]) -> Option<u32> {
-    let depth = whole_number(field(place, names)?)?;
+    let depth = whole_number(entry_field(place, names)?)?;
     u32::try_from(depth).ok()
 }
 
@@ -176,7 +176,7 @@ fn whole_number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().map(|number| number as i64))
 }
 
-fn keys(entry: &Value, names: &[&str]) -> Vec<String> {
+fn entry_keys(entry: &Value, names: &[&str]) -> Vec<String> {
     let keys: Vec<String> = match names.iter().find_map(|name| entry.get(*name)) {
         Some(Value::Array(keys)) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         Some(Value::String(keys)) => keys.split(',').map(str::to_owned).collect(),

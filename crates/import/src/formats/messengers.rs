@@ -44,14 +44,14 @@ pub(super) fn has_messages<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
 pub(super) fn read_line(line: &str) -> Option<MessengerLine<'_>> {
     heading_day(line)
         .map(MessengerLine::Day)
-        .or_else(|| tabbed(line))
-        .or_else(|| bracketed(line))
-        .or_else(|| dated(line))
+        .or_else(|| parse_tabbed(line))
+        .or_else(|| parse_bracketed(line))
+        .or_else(|| parse_dated(line))
         .or_else(|| time_alone(line).map(MessengerLine::Time))
 }
 
 /// A line of LINE, cut by tabs: `14:03⇥Ann⇥hello`, `午後2:03⇥Ann⇥hello`.
-fn tabbed(line: &str) -> Option<MessengerLine<'_>> {
+fn parse_tabbed(line: &str) -> Option<MessengerLine<'_>> {
     let (time, rest) = line.split_once('\t')?;
     let time = LineTime::OfDay(time_of_day(time)?);
     match rest.split_once('\t') {
@@ -63,7 +63,7 @@ fn tabbed(line: &str) -> Option<MessengerLine<'_>> {
 }
 
 /// KakaoTalk on a computer: `[Ann] [오후 2:03] hello`.
-fn bracketed(line: &str) -> Option<MessengerLine<'_>> {
+fn parse_bracketed(line: &str) -> Option<MessengerLine<'_>> {
     let (speaker, rest) = line.strip_prefix('[')?.split_once("] [")?;
     let (time, text) = rest.split_once(']')?;
     let time = LineTime::OfDay(time_of_day(time)?);
@@ -71,7 +71,7 @@ fn bracketed(line: &str) -> Option<MessengerLine<'_>> {
 }
 
 /// KakaoTalk on a phone: `2024년 3월 5일 오후 2:03, Ann : hello`, `March 5, 2024 at 2:03 PM, Ann : hello`.
-fn dated(line: &str) -> Option<MessengerLine<'_>> {
+fn parse_dated(line: &str) -> Option<MessengerLine<'_>> {
     for (at, _) in line.match_indices(", ").take(4) {
         let Some(time) = written_time(&line[..at]) else { continue };
         return Some(match line[at + 2..].split_once(" : ") {

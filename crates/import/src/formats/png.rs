@@ -108,15 +108,15 @@ impl Chunk<'_> {
 /// Keyword and text of `tEXt`, `zTXt` and `iTXt`.
 fn text_of(kind: &[u8], data: &[u8]) -> Option<(String, String)> {
     let (keyword, rest) = split_at_zero(data)?;
-    let keyword = latin(keyword);
+    let keyword = from_latin1(keyword);
     let text = match kind {
-        b"tEXt" => latin(rest),
-        b"zTXt" => String::from_utf8_lossy(&inflated(rest.get(1..)?)?).into_owned(),
+        b"tEXt" => from_latin1(rest),
+        b"zTXt" => String::from_utf8_lossy(&inflate(rest.get(1..)?)?).into_owned(),
         b"iTXt" => {
             let (flag, rest) = rest.split_first()?;
             let (_language, rest) = split_at_zero(rest.get(1..)?)?;
             let (_translated, text) = split_at_zero(rest)?;
-            let text = if *flag == 1 { inflated(text)? } else { text.to_vec() };
+            let text = if *flag == 1 { inflate(text)? } else { text.to_vec() };
             String::from_utf8_lossy(&text).into_owned()
         }
         _ => return None,
@@ -129,13 +129,13 @@ fn split_at_zero(data: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&data[..at], &data[at + 1..]))
 }
 
-fn latin(bytes: &[u8]) -> String {
+fn from_latin1(bytes: &[u8]) -> String {
     // Latin-1 by the standard; programs write UTF-8 into it.
     std::str::from_utf8(bytes)
         .map_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect(), str::to_owned)
 }
 
-fn inflated(compressed: &[u8]) -> Option<Vec<u8>> {
+fn inflate(compressed: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = DOCUMENT_BYTES_MAX as u64;
     ZlibDecoder::new(compressed).take(limit + 1).read_to_end(&mut bytes).ok()?;

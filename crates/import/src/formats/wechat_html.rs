@@ -29,7 +29,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let text = &context.head.text;
     let title =
         text.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>")).map(|(title, _)| title);
-    let title = title.map(|title| plain(title.trim())).filter(|title| !title.is_empty());
+    let title = title.map(|title| unescape_html(title.trim())).filter(|title| !title.is_empty());
     let title = title.unwrap_or_else(|| context.source.stem().to_owned());
     Ok(stepped(Page {
         reader: BufReader::new(context.source.open_text()?),
@@ -69,7 +69,7 @@ impl Step for Page {
         self.number += 1;
         let place = format!("{}, message {}", self.name, self.number);
         match object {
-            Some((text, is_cleaned)) => items.extend(self.item(&fields(&text), is_cleaned, place)),
+            Some((text, is_cleaned)) => items.extend(self.item(&parse_fields(&text), is_cleaned, place)),
             None => items
                 .push_back(Item::Skip(Skip::new(place, "the message is too long, or its quote never ends"))),
         }
@@ -136,7 +136,7 @@ impl Page {
     /// Nothing for the times that the page shows between messages.
     fn item(&mut self, fields: &HashMap<String, String>, is_cleaned: bool, place: String) -> Option<Item> {
         let field = |key: &str| fields.get(key).map(String::as_str).unwrap_or_default();
-        let text = plain(field("text"));
+        let text = unescape_html(field("text"));
         let kind = field("type");
         if kind == "0" {
             let is_divider = MessageTime::parse(&text) != MessageTime::Unknown;
@@ -144,7 +144,7 @@ impl Page {
             return (!is_divider).then_some(Item::Skip(notice));
         }
         let is_own = field("is_send") == "1";
-        let name = plain(field("displayname"));
+        let name = unescape_html(field("displayname"));
         let speaker = match (name.is_empty(), is_own) {
             (false, _) => name,
             (true, true) => "我".to_owned(),
@@ -170,7 +170,7 @@ fn content(
     text: String,
     fields: &HashMap<String, String>,
 ) -> (String, Option<Attachment>) {
-    let field = |key: &str| fields.get(key).map(|value| plain(value)).unwrap_or_default();
+    let field = |key: &str| fields.get(key).map(|value| unescape_html(value)).unwrap_or_default();
     let named = |kind: AttachmentKind, path: &str| {
         let name = attachment(path).name;
         Some(Attachment { kind, name })
@@ -186,13 +186,13 @@ fn content(
 }
 
 /// `key:value` pairs; values are bare or in single quotes.
-fn fields(object: &str) -> HashMap<String, String> {
+fn parse_fields(object: &str) -> HashMap<String, String> {
     let mut fields = HashMap::new();
     let mut rest = object;
     while let Some((key, after)) = rest.split_once(':') {
         let after = after.trim_start();
         let (value, next) = match after.strip_prefix('\'') {
-            Some(quoted) => unquoted(quoted),
+            Some(quoted) => read_quoted(quoted),
             None => {
                 let end = after.find(',').unwrap_or(after.len());
                 (after[..end].trim().to_owned(), &after[end..])
@@ -205,7 +205,7 @@ fn fields(object: &str) -> HashMap<String, String> {
 }
 
 /// The text up to its closing quote with escapes resolved, and what follows.
-fn unquoted(text: &str) -> (String, &str) {
+fn read_quoted(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {
@@ -225,7 +225,7 @@ fn unquoted(text: &str) -> (String, &str) {
 }
 
 /// The text with its HTML escapes resolved.
-fn plain(html: &str) -> String {
+fn unescape_html(html: &str) -> String {
     let broken = html.replace("<br>", "\n").replace("&emsp;", "\t");
     broken.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
 }

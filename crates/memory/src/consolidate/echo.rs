@@ -62,14 +62,14 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[So
     for frame in FRAMES {
         unframed = unframed.replace(frame, " ");
     }
-    let said = terms(&unframed);
+    let said = terms_of(&unframed);
     let quoted = in_quotation_marks(&message.content, start, end)
-        .then(|| terms(&message.content.chars().skip(start).take(end - start).collect::<String>()));
+        .then(|| terms_of(&message.content.chars().skip(start).take(end - start).collect::<String>()));
     earlier.iter().any(|source| {
         let (Source::Persona(text) | Source::Memory(text)) = source;
-        let source_terms = terms(text);
+        let source_terms = terms_of(text);
         if let Some(quoted) = &quoted
-            && share(quoted, &terms_in_common(quoted, &source_terms)) >= QUOTED_SHARE_MIN
+            && covered_share(quoted, &terms_in_common(quoted, &source_terms)) >= QUOTED_SHARE_MIN
         {
             return true;
         }
@@ -78,22 +78,22 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[So
             Source::Persona(text) if asks(text) && !asks(&sentence) => SECOND_PERSON,
             Source::Persona(_) => &[],
         };
-        repeats(&said, &source_terms, mark)
+        is_copy(&said, &source_terms, mark)
     })
 }
 
 /// True if an earlier message of the user says what the later one says at this stretch.
 pub(super) fn said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
-    let said = terms(&sentences_around(&later.content, start, end));
-    share(&said, &terms_in_common(&said, &terms(&earlier.content))) >= ECHO_SHARE_MIN
+    let said = terms_of(&sentences_around(&later.content, start, end));
+    covered_share(&said, &terms_in_common(&said, &terms_of(&earlier.content))) >= ECHO_SHARE_MIN
 }
 
 /// True if these terms are a copy. Where there are marks, one of them must have been copied too.
-fn repeats(said: &[String], source: &[String], marks: &[&str]) -> bool {
+fn is_copy(said: &[String], source: &[String], marks: &[&str]) -> bool {
     let covered = terms_in_common(said, source);
     let weight: f64 =
-        said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| weight(term)).sum();
-    if weight < SHARED_WEIGHT_MIN || share(said, &covered) < ECHO_SHARE_MIN {
+        said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| weight_of(term)).sum();
+    if weight < SHARED_WEIGHT_MIN || covered_share(said, &covered) < ECHO_SHARE_MIN {
         return false;
     }
     let own = said.iter().zip(&covered).filter(|(_, covered)| !**covered).map(|(term, _)| term.as_str());
@@ -130,7 +130,8 @@ fn terms_in_common(said: &[String], source: &[String]) -> Vec<bool> {
         }
         let longest = next.iter().copied().max().unwrap_or(0);
         let run = at + 1 - longest..=at;
-        if longest > 0 && said[run.clone()].iter().map(|term| weight(term)).sum::<f64>() >= RUN_WEIGHT_MIN {
+        if longest > 0 && said[run.clone()].iter().map(|term| weight_of(term)).sum::<f64>() >= RUN_WEIGHT_MIN
+        {
             covered[run].fill(true);
         }
         ending = next;
@@ -138,18 +139,18 @@ fn terms_in_common(said: &[String], source: &[String]) -> Vec<bool> {
     covered
 }
 
-fn share(said: &[String], covered: &[bool]) -> f64 {
-    let total: f64 = said.iter().map(|term| weight(term)).sum();
+fn covered_share(said: &[String], covered: &[bool]) -> f64 {
+    let total: f64 = said.iter().map(|term| weight_of(term)).sum();
     let copied: f64 =
-        said.iter().zip(covered).filter(|(_, covered)| **covered).map(|(term, _)| weight(term)).sum();
+        said.iter().zip(covered).filter(|(_, covered)| **covered).map(|(term, _)| weight_of(term)).sum();
     if total == 0.0 { 0.0 } else { copied / total }
 }
 
-fn weight(term: &str) -> f64 {
+fn weight_of(term: &str) -> f64 {
     if term.chars().all(is_unspaced) { 2.0 / 3.0 } else { 1.0 }
 }
 
-fn terms(text: &str) -> Vec<String> {
+fn terms_of(text: &str) -> Vec<String> {
     index_terms(text).split(' ').filter(|term| !term.is_empty()).take(TERMS_MAX).map(str::to_owned).collect()
 }
 

@@ -232,13 +232,13 @@ impl Consolidator<'_> {
             // Two names of one entity: only names that came together by a merge can be parted.
             (Some((one, other)), ..) if one.entity.id == other.entity.id => {
                 let parted = !clarification.same && one.named != other.named;
-                named.identities.extend(parted.then(|| settled(one.named, other.named, false)));
+                named.identities.extend(parted.then(|| settled_identity(one.named, other.named, false)));
             }
             (Some((one, other)), ..) => {
                 // Of two settled ones the newer becomes part of the older.
                 let age = |hit: &AliasHit| (hit.entity.created_at, hit.entity.id);
                 let (newer, older) = if age(one) > age(other) { (one, other) } else { (other, one) };
-                named.identities.push(settled(newer.entity.id, older.entity.id, clarification.same));
+                named.identities.push(settled_identity(newer.entity.id, older.entity.id, clarification.same));
             }
             (None, [known], []) if clarification.same => named.add(&known.clone(), &[&clarification.b]),
             (None, [], [known]) if clarification.same => named.add(&known.clone(), &[&clarification.a]),
@@ -344,7 +344,7 @@ impl NamedEntities {
     }
 }
 
-fn settled(entity: EntityId, other: EntityId, same: bool) -> SettledIdentity {
+fn settled_identity(entity: EntityId, other: EntityId, same: bool) -> SettledIdentity {
     SettledIdentity { entity, other, same }
 }
 

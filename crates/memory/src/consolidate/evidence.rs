@@ -86,7 +86,7 @@ pub(super) fn check(event: ProposedEvent, grounds: EvidenceSources<'_>) -> Check
         reason,
     };
     for proposed in &event.evidence {
-        match locate(proposed, &event, grounds) {
+        match locate_quote(proposed, &event, grounds) {
             Ok(found) if evidence.contains(&found) => {}
             Ok(found) => evidence.push(found),
             Err(reason) => failures.push(failure(&proposed.quote, reason)),
@@ -95,7 +95,7 @@ pub(super) fn check(event: ProposedEvent, grounds: EvidenceSources<'_>) -> Check
     if event.evidence.is_empty() {
         failures.push(failure("", "no quote was given".to_owned()));
     }
-    match unfounded(&event, &evidence, grounds) {
+    match unfounded_reason(&event, &evidence, grounds) {
         Ok(context) => evidence.extend(context.filter(|context| !evidence.contains(context))),
         Err(reason) => {
             evidence.clear();
@@ -107,7 +107,7 @@ pub(super) fn check(event: ProposedEvent, grounds: EvidenceSources<'_>) -> Check
 
 /// Checks whether quotes that are valid one by one support the event together. `Ok` holds the question that a bare yes
 /// needs as evidence.
-fn unfounded(
+fn unfounded_reason(
     event: &ProposedEvent,
     evidence: &[Evidence],
     grounds: EvidenceSources<'_>,
@@ -154,7 +154,7 @@ fn may_say(role: Role, subject: Subject) -> bool {
     }
 }
 
-fn locate(
+fn locate_quote(
     proposed: &ProposedQuote,
     event: &ProposedEvent,
     grounds: EvidenceSources<'_>,
@@ -226,7 +226,7 @@ fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Me
     if !committing().any(names_due_time) {
         return Some("an intention needs a time in the words of the commitment".to_owned());
     }
-    let refused = messages.iter().any(|m| m.role == Role::Persona && refuses(&m.content));
+    let refused = messages.iter().any(|m| m.role == Role::Persona && is_refusal(&m.content));
     refused.then(|| "the persona refused in the same conversation".to_owned())
 }
 
@@ -240,7 +240,7 @@ pub(super) fn commits(text: &str) -> bool {
 }
 
 /// True if the text refuses. "I can't wait" does not.
-fn refuses(text: &str) -> bool {
+fn is_refusal(text: &str) -> bool {
     REFUSAL.occur_as_words(&NO_REFUSAL.taken_out_of(text))
 }
 

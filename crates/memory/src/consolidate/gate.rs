@@ -83,13 +83,13 @@ fn states_something(content: &str, terms_min: f64) -> bool {
     }
     text::split_sentences(content).into_iter().filter(|sentence| !text::asks(sentence)).any(|sentence| {
         let share = if OWN.occur_as_words(sentence) { OWN_SENTENCE_SHARE } else { SENTENCE_SHARE };
-        let weight: f64 = text::content_terms(sentence).iter().map(|term| weight(term)).sum();
+        let weight: f64 = text::content_terms(sentence).iter().map(|term| weight_of(term)).sum();
         weight >= share * terms_min
     })
 }
 
 /// A Chinese character says less than a word.
-fn weight(term: &str) -> f64 {
+fn weight_of(term: &str) -> f64 {
     if term.chars().all(text::is_han) { CHARACTER_WEIGHT } else { 1.0 }
 }
 

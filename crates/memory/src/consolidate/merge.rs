@@ -35,23 +35,23 @@ pub fn says_the_same(newer: &Mention<'_>, older: &Mention<'_>, cosine: f32) -> b
         && newer.emotional_impact.signum() == older.emotional_impact.signum()
         && newer.event_time.is_none_or(|time| older.event_time.is_none_or(|other| time.start == other.start))
         && negations(newer.description) == negations(older.description)
-        && numbers(newer.description) == numbers(older.description)
-        && words(newer.description).is_subset(&words(older.description))
+        && numbers_in(newer.description) == numbers_in(older.description)
+        && words_of(newer.description).is_subset(&words_of(older.description))
         && shared_words(newer.description, older.description) >= MERGE_SHARED_WORDS_MIN
 }
 
 /// Share of the content words, of both together, that both have.
 pub(super) fn shared_words(a: &str, b: &str) -> f64 {
-    let (a, b) = (words(a), words(b));
+    let (a, b) = (words_of(a), words_of(b));
     let union = a.union(&b).count();
     if union == 0 { 0.0 } else { a.intersection(&b).count() as f64 / union as f64 }
 }
 
-fn words(text: &str) -> BTreeSet<String> {
+fn words_of(text: &str) -> BTreeSet<String> {
     text::content_terms(text).into_iter().collect()
 }
 
-fn numbers(text: &str) -> BTreeSet<&str> {
+fn numbers_in(text: &str) -> BTreeSet<&str> {
     text.split(|c: char| !c.is_numeric()).filter(|part| !part.is_empty()).collect()
 }
 

@@ -15,19 +15,19 @@ impl Patterns {
     /// Reads one pattern a line; empty lines and those that begin with `#` are comments.
     pub fn parse(text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        Self { parts: lines.map(pattern).collect() }
+        Self { parts: lines.map(parse_pattern).collect() }
     }
 
     /// The same list with more patterns, as configuration may add.
     pub fn extended(mut self, more: &[String]) -> Self {
-        self.parts.extend(more.iter().map(|line| pattern(line)));
+        self.parts.extend(more.iter().map(|line| parse_pattern(line)));
         self
     }
 
     /// True if any pattern is in the text as a substring, in whatever case.
     pub fn occur_in(&self, text: &str) -> bool {
         let folded = fold(text);
-        self.parts.iter().any(|parts| occurs(&folded, parts, false))
+        self.parts.iter().any(|parts| occurs_in(&folded, parts, false))
     }
 
     /// The text, folded, without its words that match a pattern; patterns with a gap are not looked for.
@@ -42,11 +42,11 @@ impl Patterns {
     /// Like [`Self::occur_in`], but a Latin pattern must begin and end at a word's border.
     pub fn occur_as_words(&self, text: &str) -> bool {
         let folded = fold(text);
-        self.parts.iter().any(|parts| occurs(&folded, parts, true))
+        self.parts.iter().any(|parts| occurs_in(&folded, parts, true))
     }
 }
 
-fn pattern(line: &str) -> Vec<String> {
+fn parse_pattern(line: &str) -> Vec<String> {
     line.split('…').map(|part| fold(part.trim())).filter(|part| !part.is_empty()).collect()
 }
 
@@ -55,7 +55,7 @@ fn fold(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).map(|c| if c == '\u{2019}' { '\'' } else { c }).collect()
 }
 
-fn occurs(text: &str, parts: &[String], as_words: bool) -> bool {
+fn occurs_in(text: &str, parts: &[String], as_words: bool) -> bool {
     let Some((first, rest)) = parts.split_first() else { return false };
     text.match_indices(first.as_str()).any(|(start, found)| {
         let end = start + found.len();

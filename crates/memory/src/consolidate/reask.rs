@@ -17,12 +17,12 @@ pub(super) fn reconcile(
     let (mut fresh, broken): (Vec<_>, Vec<_>) =
         second.into_iter().partition(|checked| !checked.evidence.is_empty());
     fresh.retain(|checked| {
-        !accepted.iter().any(|other| describes(other, checked) || other.evidence == checked.evidence)
+        !accepted.iter().any(|other| is_of_same_event(other, checked) || other.evidence == checked.evidence)
     });
     let mut mended = vec![false; fresh.len()];
     let mut lost: Vec<CheckedEvent> = Vec::new();
     for checked in failed {
-        let by = (0..fresh.len()).find(|&index| !mended[index] && retells(&fresh[index], &checked));
+        let by = (0..fresh.len()).find(|&index| !mended[index] && is_same_event(&fresh[index], &checked));
         match by {
             Some(index) => mended[index] = true,
             None if checked.evidence.is_empty() => lost.push(checked),
@@ -31,7 +31,7 @@ pub(super) fn reconcile(
     }
     accepted.append(&mut fresh);
     for checked in broken {
-        if !accepted.iter().chain(&lost).any(|other| describes(other, &checked)) {
+        if !accepted.iter().chain(&lost).any(|other| is_of_same_event(other, &checked)) {
             lost.push(checked);
         }
     }
@@ -53,16 +53,16 @@ pub(super) fn supplement(answer: &mut Extraction, second: Extraction) {
     }
 }
 
-fn describes(a: &CheckedEvent, b: &CheckedEvent) -> bool {
+fn is_of_same_event(a: &CheckedEvent, b: &CheckedEvent) -> bool {
     a.event.description == b.event.description
 }
 
 /// True if both tell of one thing: in the same words, by the same quote, or nearly so.
-fn retells(a: &CheckedEvent, b: &CheckedEvent) -> bool {
+fn is_same_event(a: &CheckedEvent, b: &CheckedEvent) -> bool {
     let quotes = |checked: &CheckedEvent| -> Vec<String> {
         checked.event.evidence.iter().map(|proposed| proposed.quote.trim().to_owned()).collect()
     };
-    describes(a, b)
+    is_of_same_event(a, b)
         || quotes(a).iter().any(|quote| quotes(b).contains(quote))
         || shared_words(&a.event.description, &b.event.description) >= RETOLD_WORDS_MIN
 }

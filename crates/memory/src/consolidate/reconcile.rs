@@ -40,7 +40,7 @@ impl Consolidator<'_> {
         }
         let input = ReconciliationInput {
             session_id: session.id,
-            pairs: pairs.iter().map(question).collect(),
+            pairs: pairs.iter().map(pair_question).collect(),
             zone: parties.zone.clone(),
         };
         let answer = self.mind.reconcile(input).await.unwrap_or_else(|error| {
@@ -52,7 +52,7 @@ impl Consolidator<'_> {
         let outcome =
             |(place, pair): (usize, &WaitingPair)| (pair.number, self.outcome(pair, verdict_of(place), at));
         let outcomes: Vec<(i64, PairOutcome)> = pairs.iter().enumerate().map(outcome).collect();
-        let detail = trace(&pairs, &answer, &outcomes);
+        let detail = trace_of_pairs(&pairs, &answer, &outcomes);
         let names = corrected_names(&pairs, &outcomes);
         let commit =
             ReconciliationCommit { session_id: session.id, scope: session.scope.clone(), at, outcomes };
@@ -116,7 +116,7 @@ impl Consolidator<'_> {
     }
 }
 
-fn question(pair: &WaitingPair) -> PairQuestion {
+fn pair_question(pair: &WaitingPair) -> PairQuestion {
     let words = pair.newer_evidence.first().map(|evidence| evidence.quote.clone());
     PairQuestion {
         older: pair.older.text().to_owned(),
@@ -167,7 +167,7 @@ fn year_in(sentence: &str) -> Option<(Timestamp, Timestamp)> {
     Some((moment(date(year, 1, 1))?, moment(date(year, 12, 31))?))
 }
 
-fn trace(pairs: &[WaitingPair], answer: &Reconciliation, outcomes: &[(i64, PairOutcome)]) -> Value {
+fn trace_of_pairs(pairs: &[WaitingPair], answer: &Reconciliation, outcomes: &[(i64, PairOutcome)]) -> Value {
     let entry = |(place, pair): (usize, &WaitingPair)| {
         let proposed = answer.verdicts.iter().find(|verdict| verdict.pair == place);
         let older = match &pair.older {

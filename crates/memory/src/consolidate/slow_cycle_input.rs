@@ -23,7 +23,7 @@ pub(super) fn fit(mut input: SlowCycleInput, tokens: u32) -> SlowCycleInput {
     blocks.style.clear();
     let mut room = u64::from(tokens).saturating_sub(INSTRUCTION_TOKENS);
     let fixed = [&blocks.persona, &blocks.user].into_iter().chain(&input.salient_questions);
-    room = room.saturating_sub(fixed.map(|text| cost(text)).sum());
+    room = room.saturating_sub(fixed.map(|text| tokens_of(text)).sum());
     input.events.reverse();
     input.events = take_within(std::mem::take(&mut input.events), &mut room, node_cost);
     input.events.reverse();
@@ -47,15 +47,15 @@ fn take_within<T>(items: Vec<T>, room: &mut u64, cost: impl Fn(&T) -> u64) -> Ve
 }
 
 fn node_cost(node: &Node) -> u64 {
-    cost(&node.description)
+    tokens_of(&node.description)
 }
 
 fn entity_cost(entity: &EntityToDescribe) -> u64 {
-    let described = entity.entity.description.as_deref().map_or(0, cost);
+    let described = entity.entity.description.as_deref().map_or(0, tokens_of);
     LINE_TOKENS + described + entity.events.iter().map(node_cost).sum::<u64>()
 }
 
-fn cost(text: &str) -> u64 {
+fn tokens_of(text: &str) -> u64 {
     u64::from(estimate_tokens(text)) + LINE_TOKENS
 }
 

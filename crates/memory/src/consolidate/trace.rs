@@ -81,14 +81,14 @@ pub(super) fn extraction(
         "extract_prompt": null, "extract_response_raw": null,
         "events_created": created, "entities_resolved": resolved, "junction_writes": links,
         "junction_rejects": [], "session_mood_signal": commit.mood, "commitments_extracted": commitments,
-        "rejected": commit.rejected.iter().map(rejected).collect::<Vec<_>>(),
+        "rejected": commit.rejected.iter().map(rejected_json).collect::<Vec<_>>(),
         "merged": merged, "session_summary": commit.summary, "self_check_notes": notes.self_check,
         "notes": notes.dropped,
         "started_at": started, "duration_ms": milliseconds(commit.at.duration_since(started)),
     })
 }
 
-fn rejected(rejected: &RejectedMemory) -> Value {
+fn rejected_json(rejected: &RejectedMemory) -> Value {
     json!({"id": rejected.id, "description": rejected.description, "reason": rejected.reason})
 }
 

@@ -54,7 +54,7 @@ impl Corrector<'_> {
         };
         let memory = pending.memory;
         let text = checked(edits.text.as_deref().unwrap_or(&memory.description))?.to_owned();
-        let emotional_impact = impact(edits.emotional_impact, memory.emotional_impact)?;
+        let emotional_impact = approved_impact(edits.emotional_impact, memory.emotional_impact)?;
         let at = self.clock.now();
         let evidence = self.evidence_of(&memory).await?;
         let embedding = self.embed(&text).await;
@@ -93,7 +93,7 @@ impl Corrector<'_> {
 }
 
 /// The impact that the person gave, else the proposed one rounded to a whole number.
-fn impact(said: Option<i8>, proposed: Option<f64>) -> Result<i8, ApproveError> {
+fn approved_impact(said: Option<i8>, proposed: Option<f64>) -> Result<i8, ApproveError> {
     match (said, proposed) {
         (Some(said), _) if said.unsigned_abs() <= IMPACT_MAX.unsigned_abs() => Ok(said),
         (Some(_), _) => Err(ApproveError::OutOfRange),
@@ -111,11 +111,11 @@ mod tests {
 
     #[test]
     fn the_persons_number_counts_else_the_nearest_one_of_the_scale() {
-        assert_eq!(impact(Some(-9), Some(-100.0)), Ok(-9));
-        assert_eq!(impact(Some(11), None), Err(ApproveError::OutOfRange));
-        assert_eq!(impact(None, Some(-12.5)), Ok(-10));
-        assert_eq!(impact(None, Some(2.5)), Ok(3));
-        assert_eq!(impact(None, None), Err(ApproveError::NoImpact));
-        assert_eq!(impact(None, Some(f64::NAN)), Err(ApproveError::NoImpact));
+        assert_eq!(approved_impact(Some(-9), Some(-100.0)), Ok(-9));
+        assert_eq!(approved_impact(Some(11), None), Err(ApproveError::OutOfRange));
+        assert_eq!(approved_impact(None, Some(-12.5)), Ok(-10));
+        assert_eq!(approved_impact(None, Some(2.5)), Ok(3));
+        assert_eq!(approved_impact(None, None), Err(ApproveError::NoImpact));
+        assert_eq!(approved_impact(None, Some(f64::NAN)), Err(ApproveError::NoImpact));
     }
 }

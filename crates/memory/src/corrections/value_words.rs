@@ -52,14 +52,14 @@ impl ValueWords {
                 common.beside.iter().any(|term| terms.contains(term))
             }
         };
-        let shorter = (!self.longer.is_empty()).then(|| without(folded, &self.longer));
+        let shorter = (!self.longer.is_empty()).then(|| cut_longer_words(folded, &self.longer));
         let folded = shorter.as_deref().unwrap_or(folded);
         self.names.iter().chain([&self.whole]).any(|said| name_stands_in(folded, said))
             || self.common.as_ref().is_some_and(is_common)
     }
 }
 
-fn without(folded: &str, longer: &[String]) -> String {
+fn cut_longer_words(folded: &str, longer: &[String]) -> String {
     longer.iter().fold(folded.to_owned(), |text, name| text.replace(name, " "))
 }
 
@@ -130,7 +130,7 @@ impl Side {
         let longer = longer.chain(other.phrases.iter().filter(ends_with_name)).cloned();
         let longer: Vec<String> = longer.chain(changed.filter(contains_name)).collect();
         // 不是叫小黑，是叫小白 has the name, and says that it is not so.
-        let so_now = without(&other.parsed.plain_clauses(), &longer);
+        let so_now = cut_longer_words(&other.parsed.plain_clauses(), &longer);
         // "Carla left, the boss is called Dmitri now" has the name, and says something else of her.
         let is_lost = |name: &String| match values.contains(&name) {
             true => !other.parsed.named_values().any(|value| value == name),

@@ -97,7 +97,7 @@ impl Support<'_> {
         }
         let mentions: Vec<SupportingMention<'_>> =
             self.mentions.iter().filter(|m| m.is_left).copied().collect();
-        let says = described(&left, &mentions);
+        let says = describe_support(&left, &mentions);
         if says == self.description { Verdict::Keep } else { Verdict::Rewrite(says) }
     }
 
@@ -114,7 +114,7 @@ impl Support<'_> {
 
     /// The text reduced to what its evidence supported before.
     fn described_before(&self) -> String {
-        described(&self.quotes, &self.mentions)
+        describe_support(&self.quotes, &self.mentions)
     }
 }
 
@@ -140,7 +140,7 @@ pub fn mention_count(has_own_quotes: bool, mentions: usize) -> u32 {
 
 /// A description that says nothing but this: the newest mention, which was written from words that are left, else the
 /// quotes themselves with their speaker. Empty without either.
-fn described(quotes: &[SupportingQuote<'_>], mentions: &[SupportingMention<'_>]) -> String {
+fn describe_support(quotes: &[SupportingQuote<'_>], mentions: &[SupportingMention<'_>]) -> String {
     if let Some(mention) = mentions.last() {
         return mention.description.to_owned();
     }

@@ -339,7 +339,7 @@ impl Corrected {
         let is_conclusion = matches!(node.kind, NodeKind::Thought | NodeKind::Expectation);
         self.of_text(&node.description).filter(|value| {
             let is_earlier = value.current != node.id && node.created_at < value.changed_at;
-            is_earlier && (is_conclusion || repeats(&node.description, &value.text))
+            is_earlier && (is_conclusion || only_repeats(&node.description, &value.text))
         })
     }
 
@@ -455,7 +455,7 @@ pub async fn outdated_nodes(
 }
 
 /// True if a text only says a former value again.
-fn repeats(text: &str, former: &str) -> bool {
+fn only_repeats(text: &str, former: &str) -> bool {
     let (terms, known) = (content_terms(text), content_terms(former));
     let shared = terms.iter().filter(|term| known.contains(*term)).count();
     shared as f64 >= REPEATS * terms.len().max(1) as f64

@@ -52,7 +52,7 @@ pub(super) async fn fulfilled(
     let statistics = find_words(store, &request.scope, Corpus::Nodes, terms, 0).await?.statistics;
     let told = index_terms(&request.text);
     let told = IndexedText::new(&told);
-    let fulfils = |node: &&Node| match readable(vectors.get(&node.seq)) {
+    let fulfils = |node: &&Node| match readable_vector(vectors.get(&node.seq)) {
         Some(vector) if query.vectors().next().is_some() => {
             query.vectors().any(|sentence| cosine(sentence, vector) >= FULFILLED_COSINE_MIN)
         }
@@ -61,7 +61,7 @@ pub(super) async fn fulfilled(
     Ok(pending.iter().filter(fulfils).cloned().collect())
 }
 
-fn readable(stored: Option<&StoredVector>) -> Option<&[f32]> {
+fn readable_vector(stored: Option<&StoredVector>) -> Option<&[f32]> {
     let stored = stored.filter(|stored| stored.readability >= READABILITY_MIN)?;
     Some(&stored.vector)
 }

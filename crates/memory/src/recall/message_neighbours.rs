@@ -128,11 +128,11 @@ async fn search_vectors(
         return Ok((None, Vec::new()));
     };
     let loaded = index.load(store, scope, Corpus::Messages, fingerprint).await?;
-    let near = nearest(&loaded, question);
+    let near = nearest_messages(&loaded, question);
     Ok((Some(loaded), near))
 }
 
-fn nearest(loaded: &LoadedVectors, question: &MessageQuery) -> Vec<i64> {
+fn nearest_messages(loaded: &LoadedVectors, question: &MessageQuery) -> Vec<i64> {
     let vectors: Vec<&[f32]> = question.vectors.iter().chain(&question.whole).map(Vec::as_slice).collect();
     loaded.nearest_to_each(&vectors, VECTOR_CANDIDATES).into_iter().flatten().collect()
 }
@@ -165,7 +165,7 @@ pub(super) async fn gather(
         let mut deleted = seqs.into_iter().filter(|seq| !found.messages.contains_key(seq)).peekable();
         let Some(loaded) = vectors.as_ref().filter(|_| deleted.peek().is_some()) else { break };
         loaded.remove(deleted);
-        near = nearest(loaded, question);
+        near = nearest_messages(loaded, question);
     }
     if found.messages.is_empty() {
         return Ok((found, words.statistics));

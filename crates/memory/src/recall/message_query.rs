@@ -214,7 +214,7 @@ fn weighted_terms(
 fn weighted_parts(text: &str) -> Vec<(&str, f64)> {
     let whole = text.trim();
     let lines: Vec<&str> = whole.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let labels: Vec<Option<&str>> = lines.iter().map(|line| label(line)).collect();
+    let labels: Vec<Option<&str>> = lines.iter().map(|line| speaker_label(line)).collect();
     let asker = labels.iter().copied().flatten().next();
     let is_dialogue = labels.iter().flatten().count() > 1;
     let older = |age: usize| OLDER_LINE.powf(age as f64);
@@ -238,7 +238,7 @@ fn is_of_date(term: &QueryTerm) -> bool {
 }
 
 /// The name that a line of a dialogue begins with.
-fn label(line: &str) -> Option<&str> {
+fn speaker_label(line: &str) -> Option<&str> {
     let parted = line.split_once([':', '\u{ff1a}']);
     let named = parted.filter(|(name, words)| {
         let short = name.chars().count() <= LABEL_LENGTH_MAX && name.split_whitespace().count() <= 3;

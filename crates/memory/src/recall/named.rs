@@ -66,12 +66,12 @@ async fn look_up(
         .collect();
     names.sort_unstable();
     hits.extend(store.entities_named(scope, &names).await?);
-    Ok(longest(hits, &places))
+    Ok(longest_hits(hits, &places))
 }
 
 /// Every stretch of up to [`NAME_TOKENS_MAX`] tokens, with its positions.
 fn possible_names<'a>(folded: &'a str, written: &HashSet<String>) -> HashMap<&'a str, Vec<Range<usize>>> {
-    let tokens = tokens(folded);
+    let tokens = token_ranges(folded);
     let mut places: HashMap<&str, Vec<Range<usize>>> = HashMap::new();
     for (at, first) in tokens.iter().enumerate() {
         let end = folded[first.start..].find(BETWEEN_TEXTS).map_or(folded.len(), |end| first.start + end);
@@ -102,7 +102,7 @@ fn written_as_names(text: &str) -> HashSet<String> {
 }
 
 /// Words, and single characters of unspaced scripts, as byte ranges; the last [`TOKENS_MAX`].
-fn tokens(folded: &str) -> Vec<Range<usize>> {
+fn token_ranges(folded: &str) -> Vec<Range<usize>> {
     let mut tokens: Vec<Range<usize>> = Vec::new();
     let mut in_word = false;
     for (at, character) in folded.char_indices() {
@@ -119,7 +119,7 @@ fn tokens(folded: &str) -> Vec<Range<usize>> {
 }
 
 /// Of hits that overlap the longest, in order of their first place; each entity once.
-fn longest(hits: Vec<AliasHit>, places: &HashMap<&str, Vec<Range<usize>>>) -> Vec<AliasHit> {
+fn longest_hits(hits: Vec<AliasHit>, places: &HashMap<&str, Vec<Range<usize>>>) -> Vec<AliasHit> {
     let ranges = |hit: &AliasHit| places.get(hit.folded.as_str()).cloned().unwrap_or_default();
     let all: Vec<Range<usize>> = hits.iter().flat_map(&ranges).collect();
     let inside_longer = |range: &Range<usize>| {

@@ -68,9 +68,9 @@ pub(super) async fn choose_passages(
         } else if passages.len() >= settings.passages {
             Some(format!("{} better ones were found", settings.passages))
         } else {
-            match fitting(ranked, around.get(&seq), &shown, tokens_left) {
+            match passage_that_fits(ranked, around.get(&seq), &shown, tokens_left) {
                 Some(messages) => {
-                    tokens_left -= tokens(&messages);
+                    tokens_left -= tokens_of(&messages);
                     shown.extend(messages.iter().map(|message| message.seq));
                     passages.push(Passage { messages, hit_seq: seq, score: ranked.total });
                     None
@@ -78,14 +78,14 @@ pub(super) async fn choose_passages(
                 None => Some("no room in the token budget".to_owned()),
             }
         };
-        candidates.push(receipt(ranked, refusal));
+        candidates.push(receipt_of(ranked, refusal));
     }
     Ok((passages, candidates))
 }
 
 /// The message with those of its neighbours that are not shown yet, or alone where that is too much; none where even
 /// that is.
-fn fitting(
+fn passage_that_fits(
     ranked: &RankedMessage,
     around: Option<&Vec<Message>>,
     shown: &HashSet<i64>,
@@ -99,15 +99,15 @@ fn fitting(
     [with_neighbours, alone]
         .into_iter()
         .enumerate()
-        .find(|(at, messages)| (*at == 1 || holds_hit) && tokens(messages) <= tokens_left)
+        .find(|(at, messages)| (*at == 1 || holds_hit) && tokens_of(messages) <= tokens_left)
         .map(|(_, messages)| messages)
 }
 
-fn tokens(messages: &[Message]) -> u32 {
+fn tokens_of(messages: &[Message]) -> u32 {
     messages.iter().map(|message| estimate_tokens(&message.content)).sum()
 }
 
-fn receipt(ranked: &RankedMessage, refusal: Option<String>) -> Candidate {
+fn receipt_of(ranked: &RankedMessage, refusal: Option<String>) -> Candidate {
     let message = &ranked.message;
     Candidate {
         id: message.id.0,

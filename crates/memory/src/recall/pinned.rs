@@ -66,18 +66,18 @@ pub(super) async fn fetch_pinned(
     let (outlines, summaries) =
         try_join!(store.outlines_about(scope, &wanted), store.summarised_sessions(scope, SUMMARIES))?;
     let weight = |outline: &NodeOutline| Some(Weight::new(outline, now, half_life_days));
-    let pending = |outline: &NodeOutline| Some(due(outline)).filter(|due| *due >= now);
+    let pending = |outline: &NodeOutline| Some(due_time(outline)).filter(|due| *due >= now);
     let open = |outline: &NodeOutline| pending(outline).map(|_| Reverse(outline.seq));
     let pinned = |outline: &NodeOutline| outline.pinned.then_some(Reverse(outline.seq));
     let [about_user, about_self, intentions, expectations, events] =
         <[_; 5]>::try_from(outlines).unwrap_or_default();
     let chosen = [
-        first(about_user, THOUGHTS_ABOUT_USER, weight),
-        first(about_self, THOUGHTS_ABOUT_SELF, weight),
-        first(intentions, INTENTIONS, open),
+        first_by(about_user, THOUGHTS_ABOUT_USER, weight),
+        first_by(about_self, THOUGHTS_ABOUT_SELF, weight),
+        first_by(intentions, INTENTIONS, open),
         // All of them: the message may fulfil any.
-        first(expectations, EXPECTATIONS_LOOKED_AT as usize, pending),
-        first(events, EVENTS as usize, pinned),
+        first_by(expectations, EXPECTATIONS_LOOKED_AT as usize, pending),
+        first_by(events, EVENTS as usize, pinned),
     ];
     let seqs: Vec<i64> = chosen.iter().flatten().copied().collect();
     let rows = if seqs.is_empty() { Vec::new() } else { store.nodes_numbered(scope, &seqs).await? };
@@ -137,12 +137,12 @@ impl PartialEq for Weight {
 impl Eq for Weight {}
 
 /// Sorting key: the time at which an expectation is due. Those without a time come last.
-fn due(node: &NodeOutline) -> Timestamp {
+fn due_time(node: &NodeOutline) -> Timestamp {
     node.event_time.map_or(Timestamp::MAX, |time| time.end.unwrap_or(time.start))
 }
 
 /// Numbers of the first `count` by their place, in order, and of those that share the last one's place.
-fn first<P: Ord + Copy>(
+fn first_by<P: Ord + Copy>(
     outlines: Vec<NodeOutline>,
     count: usize,
     place: impl Fn(&NodeOutline) -> Option<P>,

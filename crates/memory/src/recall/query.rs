@@ -62,7 +62,7 @@ impl Query {
             query.words_only = Some("no embedding model is available".to_owned());
             return query;
         };
-        let wanted = distinct(&texts);
+        let wanted = distinct_texts(&texts);
         match embedder.embed_queries(&wanted).await {
             Ok(embeddings) if embeddings.len() == wanted.len() => {
                 query.fingerprint = Some(embedder.fingerprint().to_owned());
@@ -95,7 +95,7 @@ impl Query {
 }
 
 /// Every text once: mostly the first person is the text itself, and nothing more is embedded.
-fn distinct(texts: &Texts) -> Vec<String> {
+fn distinct_texts(texts: &Texts) -> Vec<String> {
     let mut wanted: Vec<String> = Vec::new();
     for text in texts.sentences.iter().chain(&texts.spoken).chain(&texts.whole) {
         if !wanted.contains(text) {

@@ -60,12 +60,12 @@ pub(super) fn select(
     mut scored: Vec<Scored>,
     settings: &RecallSettings,
 ) -> (Vec<ScoredNode>, Vec<Candidate>) {
-    scored.sort_by(|a, b| rank((&a.candidate, &a.score), (&b.candidate, &b.score)));
-    let fates = choose(scored.iter().map(|scored| (&*scored.candidate, &scored.score)), settings);
+    scored.sort_by(|a, b| compare_ranks((&a.candidate, &a.score), (&b.candidate, &b.score)));
+    let fates = choose_nodes(scored.iter().map(|scored| (&*scored.candidate, &scored.score)), settings);
     let mut nodes = Vec::new();
     let mut candidates = Vec::with_capacity(scored.len());
     for (scored, fate) in scored.into_iter().zip(fates) {
-        candidates.push(receipt(&scored, fate.map(|refusal| refusal.reason(&scored.score, settings))));
+        candidates.push(receipt_of(&scored, fate.map(|refusal| refusal.reason(&scored.score, settings))));
         if fate.is_none() {
             nodes.push(ScoredNode { node: scored.candidate.indexed.node, score: scored.score });
         }
@@ -77,8 +77,8 @@ pub(super) fn select(
 /// are the greatest that each node can have: what `select` looks at then is exact, so nothing behind it can be better.
 pub(super) fn undecided(mut at_most: Vec<(&NodeCandidate, Score)>, settings: &RecallSettings) -> Vec<i64> {
     at_most.retain(|(_, score)| score.enters(settings.min_relevance));
-    at_most.sort_by(|a, b| rank((a.0, &a.1), (b.0, &b.1)));
-    let fates = choose(at_most.iter().map(|(candidate, score)| (*candidate, score)), settings);
+    at_most.sort_by(|a, b| compare_ranks((a.0, &a.1), (b.0, &b.1)));
+    let fates = choose_nodes(at_most.iter().map(|(candidate, score)| (*candidate, score)), settings);
     let looked_at = fates.iter().take_while(|fate| **fate != Some(Refusal::BetterFound)).count();
     if at_most[..looked_at].iter().all(|(candidate, _)| candidate.is_exact()) {
         return Vec::new();
@@ -89,7 +89,7 @@ pub(super) fn undecided(mut at_most: Vec<(&NodeCandidate, Score)>, settings: &Re
 }
 
 /// For each node, best first, why it is not chosen; none where it is.
-fn choose<'a>(
+fn choose_nodes<'a>(
     ranked: impl Iterator<Item = (&'a NodeCandidate, &'a Score)>,
     settings: &RecallSettings,
 ) -> Vec<Option<Refusal>> {
@@ -117,7 +117,7 @@ fn choose<'a>(
 }
 
 /// Greater totals first; ties by |impact|, then the newer, then the text, never by the order of insertion.
-fn rank(a: (&NodeCandidate, &Score), b: (&NodeCandidate, &Score)) -> Ordering {
+fn compare_ranks(a: (&NodeCandidate, &Score), b: (&NodeCandidate, &Score)) -> Ordering {
     let (first, second) = (&a.0.indexed.node, &b.0.indexed.node);
     b.1.total
         .total_cmp(&a.1.total)
@@ -142,7 +142,7 @@ fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
     readable && close && IndexedText::new(&a.indexed.terms).same_terms(&IndexedText::new(&b.indexed.terms))
 }
 
-fn receipt(scored: &Scored, refusal: Option<String>) -> Candidate {
+fn receipt_of(scored: &Scored, refusal: Option<String>) -> Candidate {
     let Scored { candidate, score } = scored;
     let node = &candidate.indexed.node;
     Candidate {

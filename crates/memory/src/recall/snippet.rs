@@ -23,7 +23,7 @@ impl Marks {
 
     /// The ranges to mark, in bytes, in order, without overlaps.
     fn ranges(&self, text: &str) -> Vec<Range<usize>> {
-        let tokens = tokens(text);
+        let tokens = token_ranges(text);
         let terms: Vec<(String, &Range<usize>)> = tokens
             .iter()
             .flat_map(|range| {
@@ -54,7 +54,7 @@ impl Marks {
 }
 
 /// Words, and single letters of scripts without blanks, as byte ranges.
-fn tokens(text: &str) -> Vec<Range<usize>> {
+fn token_ranges(text: &str) -> Vec<Range<usize>> {
     let mut tokens: Vec<Range<usize>> = Vec::new();
     let mut open = false;
     for (at, letter) in text.char_indices() {
@@ -83,16 +83,16 @@ pub(super) fn snippet(text: &str, marks: &Marks) -> String {
     html.push_str(if shown.start > 0 { "…" } else { "" });
     let mut at = shown.start;
     for range in ranges.iter().filter(|range| range.end <= shown.end && range.start >= shown.start) {
-        html.push_str(&escaped(&text[at..range.start]));
-        html.push_str(&format!("<b>{}</b>", escaped(&text[range.clone()])));
+        html.push_str(&escape_html(&text[at..range.start]));
+        html.push_str(&format!("<b>{}</b>", escape_html(&text[range.clone()])));
         at = range.end;
     }
-    html.push_str(&escaped(&text[at..shown.end]));
+    html.push_str(&escape_html(&text[at..shown.end]));
     html.push_str(if shown.end < text.len() { "…" } else { "" });
     html
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -50,7 +50,7 @@ pub(super) fn name_speakers(text: &str, names: &SpeakerNames) -> NamedSpeakers {
             at += character.len_utf8();
             continue;
         };
-        if calls(&text[..at], &text[end..]) {
+        if is_address(&text[..at], &text[end..]) {
             at = end;
             at += text[at..].len() - text[at..].trim_start_matches([',', '\u{ff0c}', '、', ' ']).len();
             continue;
@@ -95,7 +95,7 @@ fn end_of_name(text: &str, at: usize, name: &str) -> Option<usize> {
 }
 
 /// True if a name between these stretches only addresses somebody: it is at an end of the text, set off by punctuation.
-fn calls(before: &str, after: &str) -> bool {
+fn is_address(before: &str, after: &str) -> bool {
     let parts = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !matches!(c, '\'' | '’');
     let (before, after) = (before.trim(), after.trim());
     let opens = before.is_empty() || CALLS.contains(&before.to_lowercase().as_str());

@@ -207,15 +207,15 @@ pub(super) async fn find_words<'a>(
     wanted: usize,
 ) -> Result<WordHits, StoreError> {
     let terms: Vec<(&QueryTerm, f64)> = terms.collect();
-    let phrases = phrases(terms.iter().map(|(term, _)| *term));
+    let phrases = distinct_phrases(terms.iter().map(|(term, _)| *term));
     let (documents, hits) = look_up(store, scope, corpus, &phrases, ROWS_PER_PHRASE).await?;
     let hits: Vec<&PhraseHits> = hits.iter().collect();
-    let statistics = statistics(&phrases, &hits, documents);
+    let statistics = count_statistics(&phrases, &hits, documents);
     let mut listed = ListedRows::new(&phrases, &hits);
     if wanted > 0 {
         complete(store, scope, corpus, &phrases, &hits, &mut listed).await?;
     }
-    Ok(ranked(&terms, statistics, listed, wanted))
+    Ok(rank_rows(&terms, statistics, listed, wanted))
 }
 
 /// [`find_words`] for each of these lists of terms, all of the same weight; what several of them hold is looked up once.
@@ -231,7 +231,8 @@ where
     T: Iterator<Item = &'a QueryTerm>,
 {
     let texts: Vec<Vec<&QueryTerm>> = texts.map(Iterator::collect).collect();
-    let of_each: Vec<Vec<Phrase>> = texts.iter().map(|terms| phrases(terms.iter().copied())).collect();
+    let of_each: Vec<Vec<Phrase>> =
+        texts.iter().map(|terms| distinct_phrases(terms.iter().copied())).collect();
     let distinct: BTreeSet<&Phrase> = of_each.iter().flatten().collect();
     let distinct: Vec<Phrase> = distinct.into_iter().cloned().collect();
     let (documents, hits) = look_up(store, scope, corpus, &distinct, ROWS_PER_PHRASE_OF_MANY).await?;
@@ -239,7 +240,12 @@ where
     let of_text = |(phrases, terms): (&Vec<Phrase>, &Vec<&QueryTerm>)| {
         let hits: Vec<&PhraseHits> = phrases.iter().filter_map(|phrase| hits.get(phrase).copied()).collect();
         let terms: Vec<(&QueryTerm, f64)> = terms.iter().map(|term| (*term, 1.0)).collect();
-        ranked(&terms, statistics(phrases, &hits, documents), ListedRows::new(phrases, &hits), wanted)
+        rank_rows(
+            &terms,
+            count_statistics(phrases, &hits, documents),
+            ListedRows::new(phrases, &hits),
+            wanted,
+        )
     };
     Ok(of_each.iter().zip(&texts).map(of_text).collect())
 }
@@ -266,7 +272,7 @@ async fn look_up(
     Ok((size.documents, hits))
 }
 
-fn statistics(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64) -> WordStatistics {
+fn count_statistics(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64) -> WordStatistics {
     let of_each = hits.iter().map(|hits| hits.document_frequency);
     WordStatistics { documents, frequencies: phrases.iter().cloned().zip(of_each).collect() }
 }
@@ -368,7 +374,7 @@ async fn rows_holding(
 }
 
 /// Ranks the rows that contain the phrases by the information of their terms, of parts half.
-fn ranked(
+fn rank_rows(
     terms: &[(&QueryTerm, f64)],
     statistics: WordStatistics,
     listed: ListedRows,
@@ -405,7 +411,7 @@ fn best_of_all_times(ranked: &mut Vec<(f64, i64)>, wanted: usize) {
 }
 
 /// The terms' distinct phrases, in order.
-fn phrases<'a>(terms: impl Iterator<Item = &'a QueryTerm>) -> Vec<Phrase> {
+fn distinct_phrases<'a>(terms: impl Iterator<Item = &'a QueryTerm>) -> Vec<Phrase> {
     let mut known = HashSet::new();
     let phrases = terms.flat_map(|term| std::iter::once(&term.phrase).chain(&term.parts));
     phrases.filter(|phrase| known.insert(*phrase)).take(PHRASES_MAX).cloned().collect()
@@ -438,7 +444,7 @@ mod tests {
             kept in 1usize..8,
         ) {
             let terms = query_terms(&query);
-            let asked = phrases(terms.iter());
+            let asked = distinct_phrases(terms.iter());
             let numbered = || texts.iter().map(|text| index_terms(text)).zip(1i64..);
             let hits: Vec<PhraseHits> = asked
                 .iter()

@@ -72,7 +72,7 @@ impl Matrix {
             return;
         }
         let (codes, scale) = quantise(vector);
-        let loss = loss(vector, &codes, scale);
+        let loss = quantisation_error(vector, &codes, scale);
         match self.places.get(&seq) {
             Some(&place) => {
                 self.codes[place * self.dimension..(place + 1) * self.dimension].copy_from_slice(&codes);
@@ -194,7 +194,7 @@ fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
 }
 
 /// Distance between a vector and the vector that its codes encode.
-fn loss(vector: &[f32], codes: &[i8], scale: f32) -> f32 {
+fn quantisation_error(vector: &[f32], codes: &[i8], scale: f32) -> f32 {
     let squares = vector.iter().zip(codes).map(|(component, &code)| component - f32::from(code) * scale);
     squares.map(|difference| difference * difference).sum::<f32>().sqrt()
 }

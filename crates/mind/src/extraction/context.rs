@@ -3,7 +3,7 @@
 use memory::entities::Entity;
 use serde::Serialize;
 
-use super::{ExtractionTask, speaker};
+use super::{ExtractionTask, speaker_label};
 use crate::calendar;
 use crate::quoted::{behind_gutter, one_line};
 use crate::vocabulary::Vocabulary;
@@ -64,7 +64,7 @@ impl ExtractionContext {
         let zone = question.zone();
         let messages = input.messages.iter().enumerate().map(|(index, message)| MessageLine {
             handle: question.messages.name(index),
-            speaker: speaker(message),
+            speaker: speaker_label(message),
             when: calendar::minute(message.created_at, zone),
             text: behind_gutter(&message.content),
         });
@@ -86,8 +86,8 @@ impl ExtractionContext {
         };
         Self {
             persona_name: one_line(&input.persona_name),
-            persona_block: background(&input.core_blocks.persona),
-            user_block: background(&input.core_blocks.user),
+            persona_block: quote_block(&input.core_blocks.persona),
+            user_block: quote_block(&input.core_blocks.user),
             began: input
                 .messages
                 .first()
@@ -138,6 +138,6 @@ impl EntityLine {
 }
 
 /// A block that is background here: quoted, so that its headings are not taken for the prompt's.
-fn background(block: &str) -> String {
+fn quote_block(block: &str) -> String {
     if block.trim().is_empty() { String::new() } else { behind_gutter(block.trim()) }
 }

@@ -127,7 +127,7 @@ impl ExtractionTask<'_> {
         let mut quotes: Vec<ProposedQuote> = Vec::new();
         for item in event.evidence.read("an object", "evidence", notes) {
             let handle = item.message.text().unwrap_or_default();
-            let Some(quote) = quote(item) else {
+            let Some(quote) = quote_of(item) else {
                 notes.add("evidence without a quote, dropped");
                 continue;
             };
@@ -147,7 +147,7 @@ impl ExtractionTask<'_> {
         let items = event.evidence.read("an object", "evidence", &mut Notes::default());
         let quotes = items.into_iter().filter_map(|item| {
             let handle = item.message.text().unwrap_or_default();
-            Some(RejectedQuote { message_id: self.messages.id(handle), quote: quote(item)? })
+            Some(RejectedQuote { message_id: self.messages.id(handle), quote: quote_of(item)? })
         });
         quotes.take(QUOTES_MAX).collect()
     }
@@ -218,7 +218,7 @@ fn relational_tags(event: &EventAnswer, notes: &mut Notes) -> Vec<RelationalTag>
     tags
 }
 
-fn quote(evidence: &EvidenceAnswer) -> Option<String> {
+fn quote_of(evidence: &EvidenceAnswer) -> Option<String> {
     let quote = as_written(evidence.quote.text()?);
     let quote: String = quote.chars().take(QUOTE_LENGTH_MAX).collect();
     (!quote.trim().is_empty()).then_some(quote)

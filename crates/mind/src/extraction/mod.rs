@@ -45,7 +45,7 @@ impl<'a> ExtractionTask<'a> {
         let messages = self.input.messages.iter().enumerate().map(|(index, message)| {
             json!({
                 "handle": self.messages.name(index),
-                "role": speaker(message),
+                "role": speaker_label(message),
                 "text": message.content,
                 "at": calendar::with_offset(message.created_at, self.zone()),
             })
@@ -80,7 +80,7 @@ impl<'a> ExtractionTask<'a> {
     }
 }
 
-fn speaker(message: &Message) -> String {
+fn speaker_label(message: &Message) -> String {
     match message.role {
         Role::User => "user".to_owned(),
         Role::Persona => "persona".to_owned(),

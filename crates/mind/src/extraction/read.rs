@@ -48,9 +48,9 @@ impl ExtractionTask<'_> {
         let value = Extraction {
             events: sifted.events,
             refused: sifted.refused,
-            mentioned_entities: entities(&answer.mentioned_entities, &mut notes),
-            clarification: clarification(&answer.entity_clarification, &mut notes),
-            mood: mood(&answer.session_mood_signal, &mut notes),
+            mentioned_entities: read_entities(&answer.mentioned_entities, &mut notes),
+            clarification: read_clarification(&answer.entity_clarification, &mut notes),
+            mood: read_mood(&answer.session_mood_signal, &mut notes),
             summary,
             self_check_notes,
             notes: notes.into_list(),
@@ -59,7 +59,7 @@ impl ExtractionTask<'_> {
     }
 }
 
-fn entities(named: &List<EntityAnswer>, notes: &mut Notes) -> Vec<MentionedEntity> {
+fn read_entities(named: &List<EntityAnswer>, notes: &mut Notes) -> Vec<MentionedEntity> {
     let mut found: Vec<MentionedEntity> = Vec::new();
     for entity in named.read("an object", "mentioned_entities", notes) {
         let Some(canonical_name) = entity.canonical_name.text().filter(|name| is_name(name)) else {
@@ -90,7 +90,7 @@ fn entities(named: &List<EntityAnswer>, notes: &mut Notes) -> Vec<MentionedEntit
     found
 }
 
-fn clarification(answer: &Member<ClarificationAnswer>, notes: &mut Notes) -> Option<Clarification> {
+fn read_clarification(answer: &Member<ClarificationAnswer>, notes: &mut Notes) -> Option<Clarification> {
     if matches!(answer, Member::Missing | Member::Null) {
         return None;
     }
@@ -103,7 +103,7 @@ fn clarification(answer: &Member<ClarificationAnswer>, notes: &mut Notes) -> Opt
     read
 }
 
-fn mood(answer: &Member<MoodAnswer>, notes: &mut Notes) -> Option<MoodSignal> {
+fn read_mood(answer: &Member<MoodAnswer>, notes: &mut Notes) -> Option<MoodSignal> {
     if matches!(answer, Member::Missing | Member::Null) {
         return None;
     }

@@ -77,12 +77,12 @@ pub(super) fn give_shares(sections: &mut Sections, budget: &ReplyBudget) -> Vec<
         if items.iter().map(|item| item.tokens).sum::<u64>() <= share {
             continue;
         }
-        let rooms = rooms(items, share, name == Name::Periods);
+        let rooms = share_out(items, share, name == Name::Periods);
         let whole = std::mem::take(items);
         for (item, room) in whole.into_iter().zip(rooms) {
             if item.tokens <= room {
                 items.push(item);
-            } else if let Some(beginning) = beginning(&item, room) {
+            } else if let Some(beginning) = beginning_that_fits(&item, room) {
                 items.push(beginning);
                 shortened += 1;
             }
@@ -92,7 +92,7 @@ pub(super) fn give_shares(sections: &mut Sections, budget: &ReplyBudget) -> Vec<
 }
 
 /// Number of tokens each item that may take.
-fn rooms(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
+fn share_out(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
     let mut left = share;
     let mut rooms = vec![0; items.len()];
     let mut order: Vec<usize> = (0..items.len()).collect();
@@ -109,7 +109,7 @@ fn rooms(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
 }
 
 /// The lines of a text that fit, with a mark that more follows; none if they are hardly worth it.
-fn beginning(item: &Item, room: u64) -> Option<Item> {
+fn beginning_that_fits(item: &Item, room: u64) -> Option<Item> {
     let ItemForm::Text(LabelledText { label, text }) = &item.shown else { return None };
     let estimate = |text: &str| u64::from(estimate_tokens(text)) + 2;
     let mut left =

@@ -30,7 +30,7 @@ pub(super) fn noted(
     } else if corrected.denial_of(text, at).is_some() {
         line + DENIED
     } else if let Some(other) = corrected.doubt_of_message(message) {
-        line + &uncertain(other)
+        line + &uncertain_note(other)
     } else {
         line
     }
@@ -42,7 +42,7 @@ pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
         Some(value) => note(value, &input.user_zone),
         None if input.corrected.denial_of(&node.description, node.created_at).is_some() => DENIED.to_owned(),
         None => match input.corrected.doubt_of(node.id) {
-            Some(other) => uncertain(other),
+            Some(other) => uncertain_note(other),
             None => String::new(),
         },
     }
@@ -51,16 +51,18 @@ pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
 /// Questions that the persona may ask once.
 pub(super) fn questions(input: &ReplyInput) -> Vec<String> {
     let open = input.corrected.doubts.iter().filter(|doubt| doubt.may_be_asked);
-    open.map(|doubt| format!("\"{}\" or \"{}\"", quoted(&doubt.older_text), quoted(&doubt.newer_text)))
-        .collect()
+    open.map(|doubt| {
+        format!("\"{}\" or \"{}\"", quote_text(&doubt.older_text), quote_text(&doubt.newer_text))
+    })
+    .collect()
 }
 
-fn uncertain(other: &str) -> String {
-    format!(" (not certain; they have also said: {})", quoted(other))
+fn uncertain_note(other: &str) -> String {
+    format!(" (not certain; they have also said: {})", quote_text(other))
 }
 
 fn note(value: &ReplacedValue, zone: &TimeZone) -> String {
-    let (day, current) = (calendar::day(value.until, zone), quoted(&value.current_text));
+    let (day, current) = (calendar::day(value.until, zone), quote_text(&value.current_text));
     match value.mistaken {
         true => format!(" (wrong, corrected on {day}: {current})"),
         false => format!(" (no longer so since {day}: {current})"),
@@ -72,14 +74,14 @@ pub(super) fn lines(input: &ReplyInput) -> Vec<String> {
     let zone = &input.user_zone;
     let replaced = input.corrected.values().into_iter().map(|value| {
         let (until, since) = (calendar::day(value.until, zone), calendar::day(value.since, zone));
-        let (former, current) = (quoted(&value.text), quoted(&value.current_text));
+        let (former, current) = (quote_text(&value.text), quote_text(&value.current_text));
         match value.mistaken {
             true => format!("never so, corrected on {until}: \"{former}\"; so it is: \"{current}\""),
             false => format!("until {until}, said on {since}: \"{former}\"; now: \"{current}\""),
         }
     });
     let fresh = input.corrected.fresh.iter().map(|fresh| {
-        let (at, words) = (calendar::minute(fresh.at, zone), quoted(&fresh.text));
+        let (at, words) = (calendar::minute(fresh.at, zone), quote_text(&fresh.text));
         format!(
             "on {at} they said \"{words}\": what you remember of it may be out of date, and these words count"
         )
@@ -99,7 +101,7 @@ pub(super) fn dated(value: &ReplacedValue, zone: &TimeZone) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote_text(text: &str) -> String {
     let line = one_line(text);
     match line.char_indices().nth(LENGTH_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),

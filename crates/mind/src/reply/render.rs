@@ -64,7 +64,7 @@ pub fn render(
     let kept_nodes: Vec<NodeId> = kept().filter_map(|item| item.node).collect();
     let kept_passages: Vec<MessageId> = kept().flat_map(|item| item.messages.clone()).collect();
     Ok(RenderedReply {
-        inputs: data(input, &kept_nodes, &kept_passages, &periods(&sections)),
+        inputs: data(input, &kept_nodes, &kept_passages, &period_values(&sections)),
         prompt_hash: prompt_hash(prompts, &system, &user),
         cut: budget::losses(&all, &sections).into_iter().chain(shortened).collect(),
         kept_nodes,
@@ -86,9 +86,9 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
         documents: labelled_texts(sections, Name::Documents),
         // The most important one is nearest to the conversation.
         lore: labelled_texts(sections, Name::Lore).into_iter().rev().collect(),
-        facts: facts(&input.facts),
-        clocks: clocks(input),
-        mood: mood(input),
+        facts: fact_lines(&input.facts),
+        clocks: clock_lines(input),
+        mood: mood_line(input),
         entities: shown(Name::Entities)
             .filter_map(|shown| if let ItemForm::Entity(entity) = shown { Some(entity) } else { None })
             .collect(),
@@ -116,7 +116,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
         _ => None,
     });
     UserContext {
-        speaker: speaker(input),
+        speaker: user_label(input),
         periods: labelled_texts(sections, Name::Periods),
         sessions: oldest_first(Name::Sessions),
         thoughts: lines(Name::Thoughts),
@@ -129,7 +129,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
         promises: lines(Name::Promises),
         expectations: lines(Name::Expectations),
         nothing_found: input.nothing_found,
-        conversation: conversation(sections),
+        conversation: conversation_by_day(sections),
         said: oldest_first(Name::Said),
     }
 }
@@ -164,7 +164,7 @@ fn labelled_texts(sections: &Sections, name: Name) -> Vec<LabelledText> {
     sections.items(name).iter().filter_map(|item| one(&item.shown)).collect()
 }
 
-fn conversation(sections: &Sections) -> Vec<DayGroup> {
+fn conversation_by_day(sections: &Sections) -> Vec<DayGroup> {
     let mut groups: Vec<DayGroup> = Vec::new();
     for item in sections.items(Name::Conversation).iter().rev() {
         let ItemForm::Dated(bucket, line) = &item.shown else { continue };
@@ -176,12 +176,12 @@ fn conversation(sections: &Sections) -> Vec<DayGroup> {
     groups
 }
 
-fn speaker(input: &ReplyInput) -> String {
+fn user_label(input: &ReplyInput) -> String {
     let name = one_line(input.user_name.as_deref().unwrap_or_default());
     if NAMELESS.contains(&name.as_str()) { "them".to_owned() } else { name }
 }
 
-fn facts(facts: &PersonaFacts) -> Vec<FactLine> {
+fn fact_lines(facts: &PersonaFacts) -> Vec<FactLine> {
     let year = facts.birth_date.as_deref().and_then(|date| date.trim().split('-').next()).map(str::to_owned);
     let labelled = [
         ("Name", &facts.full_name),
@@ -207,7 +207,7 @@ fn facts(facts: &PersonaFacts) -> Vec<FactLine> {
     lines.collect()
 }
 
-fn clocks(input: &ReplyInput) -> Vec<String> {
+fn clock_lines(input: &ReplyInput) -> Vec<String> {
     let mut clocks = vec![format!("For them it is {}.", calendar::wall_clock(input.now, &input.user_zone))];
     if let Some(zone) = &input.persona_zone {
         let place = zone.iana_name().map_or_else(String::new, |name| format!(", in {name},"));
@@ -216,7 +216,7 @@ fn clocks(input: &ReplyInput) -> Vec<String> {
     clocks
 }
 
-fn mood(input: &ReplyInput) -> Option<MoodLine> {
+fn mood_line(input: &ReplyInput) -> Option<MoodLine> {
     let mood = input.mood.as_ref()?.at(input.now);
     (!mood.is_neutral()).then(|| MoodLine {
         mood: one_line(&mood.mood),
@@ -225,7 +225,7 @@ fn mood(input: &ReplyInput) -> Option<MoodLine> {
     })
 }
 
-fn periods(sections: &Sections) -> Vec<Value> {
+fn period_values(sections: &Sections) -> Vec<Value> {
     let one = |shown: &ItemForm| match shown {
         ItemForm::Text(period) => Some(json!({"period": period.label, "text": period.text})),
         _ => None,

@@ -456,6 +456,15 @@ pub struct SettingsUpdated {
 }
 
 impl SettingsUpdated {
+    pub(crate) fn of_appearance(voice_enabled: bool, has_avatar: bool, display_name: String) -> Self {
+        Self {
+            voice_enabled,
+            has_avatar: Some(has_avatar),
+            display_name: Some(display_name),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn of_configuration(
         updated_fields: Vec<String>,
         restart_required: Vec<String>,

@@ -266,12 +266,10 @@ impl ServerEvent {
                 "chat.settings.updated",
                 json!(SettingsUpdated::of_configuration(updated_fields, restart_required, voice_enabled)),
             ),
-            Self::AppearanceChanged { voice_enabled, has_avatar, display_name } => {
-                let (has_avatar, display_name) = (Some(has_avatar), Some(display_name));
-                let body =
-                    SettingsUpdated { voice_enabled, has_avatar, display_name, ..SettingsUpdated::default() };
-                ("chat.settings.updated", json!(body))
-            }
+            Self::AppearanceChanged { voice_enabled, has_avatar, display_name } => (
+                "chat.settings.updated",
+                json!(SettingsUpdated::of_appearance(voice_enabled, has_avatar, display_name)),
+            ),
             Self::WorkPaused { reason, resumes_at } => {
                 ("work.failed", json!(WorkFailed::paused(reason, resumes_at)))
             }
@@ -284,7 +282,9 @@ impl ServerEvent {
             Self::Withdrawn { node_ids, entity_ids, message_ids } => {
                 ("memory.forgotten", json!(MemoryForgotten::of_edit(node_ids, entity_ids, message_ids)))
             }
-            Self::Forgotten { receipt, taken } => ("memory.forgotten", json!(forgotten(receipt, *taken))),
+            Self::Forgotten { receipt, taken } => {
+                ("memory.forgotten", json!(forgotten_body(receipt, *taken)))
+            }
             Self::ImportProgress(progress) => (IMPORT_PROGRESS, json!(progress)),
             Self::ConflictOpened { conflict_id, kind, filename, at } => {
                 ("sync.conflict", json!(ConflictOpened { conflict_id, kind, filename, created_at: at }))
@@ -319,7 +319,7 @@ fn described_entity(entity: Entity, source: &'static str) -> EntityDescribed {
     }
 }
 
-fn forgotten(receipt: Option<ErasureId>, taken: ForgetSummary) -> MemoryForgotten {
+fn forgotten_body(receipt: Option<ErasureId>, taken: ForgetSummary) -> MemoryForgotten {
     MemoryForgotten {
         all: taken.is_empty(),
         message_ids: taken.messages.into_iter().collect(),
@@ -353,10 +353,10 @@ fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
         ),
         ConsolidationEvent::Thought { session_id, is_imported, node, at, .. } => {
             let source = if is_imported { "import" } else { "reflection" };
-            ("memory.thought.created", json!(thought(source, Some(session_id), *node, at)))
+            ("memory.thought.created", json!(thought_body(source, Some(session_id), *node, at)))
         }
         ConsolidationEvent::SlowThought { node, at, .. } => {
-            ("memory.thought.created", json!(thought("slow_tick", None, *node, at)))
+            ("memory.thought.created", json!(thought_body("slow_tick", None, *node, at)))
         }
         ConsolidationEvent::Described { entity, .. } => {
             ("memory.entity.description_updated", json!(described_entity(*entity, "slow_tick")))
@@ -391,7 +391,7 @@ fn formed_name_and_data(formed: ConsolidationEvent) -> (&'static str, Value) {
 }
 
 /// A thought of the slow cycle comes from no session.
-fn thought(
+fn thought_body(
     source: &'static str,
     session_id: Option<SessionId>,
     node: NewNode,

@@ -39,7 +39,7 @@ impl Worker for GraphWorker {
             self.failures = 0;
         }
         tokio::select! {
-            next = draw(&self.core, self.hub.as_ref(), &self.graph, &mut self.failures) => next,
+            next = draw_relations(&self.core, self.hub.as_ref(), &self.graph, &mut self.failures) => next,
             () = self.core.stopping.cancelled() => Next::WhenWoken,
         }
     }
@@ -57,7 +57,7 @@ fn next_session(core: &RuntimeCore, due: Option<Timestamp>) -> Next {
 }
 
 /// Draws from every session that is ready and then from documents, until `failures` in a row are too many.
-async fn draw(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, failures: &mut u32) -> Next {
+async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, failures: &mut u32) -> Next {
     if let Some(hub) = hub {
         hub.extraction().set_available(core.mind().can_find_facts());
     }

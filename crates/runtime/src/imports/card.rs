@@ -33,7 +33,7 @@ impl Imports {
             place: String::new(),
         });
         let lorebooks = match self.shared_self.hub() {
-            Some(hub) => books(hub.lore_entries(scope).await?),
+            Some(hub) => group_by_book(hub.lore_entries(scope).await?),
             None => Vec::new(),
         };
         let options = DraftOptions {
@@ -54,7 +54,7 @@ impl Imports {
 }
 
 /// Groups entries by their book. Books are in the order of their first entries.
-fn books(entries: Vec<LoreEntry>) -> Vec<Lorebook> {
+fn group_by_book(entries: Vec<LoreEntry>) -> Vec<Lorebook> {
     let mut books: Vec<Lorebook> = Vec::new();
     for entry in entries {
         let at = books.iter().position(|book| book.name == entry.book).unwrap_or_else(|| {

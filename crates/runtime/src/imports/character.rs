@@ -78,7 +78,7 @@ impl Imports {
         self.core.ensure_known(scope).await?;
         let mut saved = SavedCharacter::default();
         if let Some(hub) = self.shared_self.hub() {
-            let caller = person(hub, scope);
+            let caller = person_caller(hub, scope);
             saved.documents = write_overflow(hub, &caller, draft.overflow).await?;
             let lore: Vec<LoreEntry> = draft.lore.into_iter().flat_map(lore_entries).collect();
             saved.lore_entries = hub.write_lore(&caller, &lore).await?;
@@ -131,7 +131,7 @@ impl Imports {
     }
 }
 
-fn person(hub: &Hub, scope: &Scope) -> Caller {
+fn person_caller(hub: &Hub, scope: &Scope) -> Caller {
     Caller {
         scope: scope.clone(),
         instance: hub.instance_id(),

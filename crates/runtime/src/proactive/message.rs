@@ -84,7 +84,7 @@ async fn write(
 ) -> Result<WrittenDraft, ProactiveError> {
     let core = &proactive.core;
     let storage = |error: StoreError| memory::ports::MindError::Transient(error.to_string());
-    let (input, remembered) = input(proactive, decision, occasion).await.map_err(storage)?;
+    let (input, remembered) = prompt_input(proactive, decision, occasion).await.map_err(storage)?;
     let input = ProactiveInput {
         reply: input,
         trigger: occasion.reference.trigger,
@@ -97,7 +97,7 @@ async fn write(
 }
 
 /// Input of a proactive message: that of a reply, with the occasion instead of a user's message.
-async fn input(
+async fn prompt_input(
     proactive: &Proactive,
     decision: &ProactiveDecision,
     occasion: &Occasion,

@@ -99,7 +99,7 @@ impl Worker for ProactiveWorker {
             return Next::WhenWoken;
         }
         look_around(proactive, store, &mut self.standing).await;
-        sweep(core, store, &mut self.swept).await;
+        delete_old_decisions(core, store, &mut self.swept).await;
         Next::Within(settings.proactive.tick)
     }
 }
@@ -113,7 +113,7 @@ async fn settle_unfinished(store: &dyn ProactiveStore) {
 }
 
 /// Deletes what explains nothing any more, once a day.
-async fn sweep(core: &RuntimeCore, store: &dyn ProactiveStore, swept: &mut Option<Timestamp>) {
+async fn delete_old_decisions(core: &RuntimeCore, store: &dyn ProactiveStore, swept: &mut Option<Timestamp>) {
     let now = core.clock().now();
     if swept.is_some_and(|at| now.duration_since(at).abs() < DAY) {
         return;
@@ -172,7 +172,7 @@ async fn look_at(
     }
     let zone = core.zone_of(&scope.user).await?;
     let occasions = triggers::occasions(&view, now, &zone, &settings.proactive);
-    let occasions = current(core, scope, unused(store, scope, occasions, now).await?).await?;
+    let occasions = retain_current(core, scope, retain_unused(store, scope, occasions, now).await?).await?;
     let (late, open): (Vec<_>, Vec<_>) = occasions.into_iter().partition(|occasion| occasion.is_too_late);
     let new = |occasion: Option<&Occasion>| ProactiveDecision {
         id: DecisionId(core.ids().next(now)),
@@ -201,7 +201,7 @@ async fn look_at(
     match (gate, occasion) {
         (None, Some(occasion)) => {
             let decision = write_and_send(proactive, store, decision, occasion, &view).await?;
-            log(&decision);
+            log_decision(&decision);
             Ok(Some(decision))
         }
         (gate, _) => {
@@ -218,7 +218,7 @@ async fn look_at(
 }
 
 /// Leaves out what depends on something that is no longer so.
-async fn current(
+async fn retain_current(
     core: &RuntimeCore,
     scope: &Scope,
     mut occasions: Vec<Occasion>,
@@ -229,7 +229,7 @@ async fn current(
     Ok(occasions)
 }
 
-async fn unused(
+async fn retain_unused(
     store: &dyn ProactiveStore,
     scope: &Scope,
     occasions: Vec<Occasion>,
@@ -250,7 +250,7 @@ fn is_same(last: &ProactiveDecision, decision: &ProactiveDecision) -> bool {
 }
 
 /// Ids and words of closed vocabularies only.
-fn log(decision: &ProactiveDecision) {
+fn log_decision(decision: &ProactiveDecision) {
     let trigger = decision.trigger.as_ref().map(|trigger| trigger.trigger);
     match decision.outcome {
         Some(ProactiveOutcome::Failed) => {

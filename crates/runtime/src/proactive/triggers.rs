@@ -61,9 +61,9 @@ pub(super) fn occasions(
     zone: &TimeZone,
     settings: &ProactiveSettings,
 ) -> Vec<Occasion> {
-    let mut all: Vec<Occasion> = view.due.iter().filter_map(|node| due(node, now)).collect();
-    all.extend(shocks(view, now));
-    all.extend(view.weighty.iter().filter_map(|node| anniversary(node, now, zone)));
+    let mut all: Vec<Occasion> = view.due.iter().filter_map(|node| due_occasion(node, now)).collect();
+    all.extend(shock_occasions(view, now));
+    all.extend(view.weighty.iter().filter_map(|node| anniversary_occasion(node, now, zone)));
     all.extend(long_silence(view, now, settings));
     all.sort_by_key(|occasion| occasion.reference.trigger);
     all
@@ -97,7 +97,7 @@ fn due_moment(time: EventTime) -> Timestamp {
     time.start.checked_add(length / 4 * 3).unwrap_or(time.start)
 }
 
-fn due(node: &Node, now: Timestamp) -> Option<Occasion> {
+fn due_occasion(node: &Node, now: Timestamp) -> Option<Occasion> {
     let due = due_moment(node.event_time?);
     if due > now {
         return None;
@@ -109,28 +109,29 @@ fn due(node: &Node, now: Timestamp) -> Option<Occasion> {
     };
     let was_over = node.created_at.duration_since(due) > DUE_BEFORE_REMEMBERED;
     let is_too_late = was_over || now.duration_since(due) > SPOKEN_OF_WITHIN;
-    Some(occasion(trigger, format!("{name}:{}", node.seq), node, is_too_late))
+    Some(occasion_of(trigger, format!("{name}:{}", node.seq), node, is_too_late))
 }
 
 /// A shock is spoken of some hours after the last words, unless the user has written since it was remembered.
-fn shocks(view: &ProactiveView, now: Timestamp) -> Vec<Occasion> {
+fn shock_occasions(view: &ProactiveView, now: Timestamp) -> Vec<Occasion> {
     let Some(last) = view.last_message_at else { return Vec::new() };
     if now.duration_since(last) < SHOCK_AFTER {
         return Vec::new();
     }
     let spoke_since = |node: &Node| view.last_user_message.is_some_and(|(_, at)| at > node.created_at);
-    let shock = |node: &Node| occasion(ProactiveTrigger::Shock, format!("shock:{}", node.seq), node, false);
+    let shock =
+        |node: &Node| occasion_of(ProactiveTrigger::Shock, format!("shock:{}", node.seq), node, false);
     view.shocks.iter().filter(|node| !spoke_since(node)).map(shock).collect()
 }
 
-fn anniversary(node: &Node, now: Timestamp, zone: &TimeZone) -> Option<Occasion> {
+fn anniversary_occasion(node: &Node, now: Timestamp, zone: &TimeZone) -> Option<Occasion> {
     let today = now.to_zoned(zone.clone()).date();
     let then = node.event_time.map_or(node.created_at, |time| time.start).to_zoned(zone.clone()).date();
     // 29 February is remembered on the 28th where there is none.
     let day = then.day().min(today.last_of_month().day());
     let is_today = then.year() < today.year() && then.month() == today.month() && day == today.day();
     let key = format!("anniversary:{}:{}", node.seq, today.year());
-    is_today.then(|| occasion(ProactiveTrigger::Anniversary, key, node, false))
+    is_today.then(|| occasion_of(ProactiveTrigger::Anniversary, key, node, false))
 }
 
 fn long_silence(view: &ProactiveView, now: Timestamp, settings: &ProactiveSettings) -> Option<Occasion> {
@@ -144,7 +145,7 @@ fn long_silence(view: &ProactiveView, now: Timestamp, settings: &ProactiveSettin
     Some(Occasion { reference, node: None, is_too_late: false })
 }
 
-fn occasion(trigger: ProactiveTrigger, key: String, node: &Node, is_too_late: bool) -> Occasion {
+fn occasion_of(trigger: ProactiveTrigger, key: String, node: &Node, is_too_late: bool) -> Occasion {
     let reference = TriggerRef { trigger, key, node: Some(node.id) };
     Occasion { reference, node: Some(node.clone()), is_too_late }
 }

@@ -87,7 +87,7 @@ async fn consolidate_next(core: &RuntimeCore, ended_on: &mut Option<String>) -> 
         recall: &settings.recall,
         formed: &formed,
     };
-    let work = consolidator.consolidate_next(|scope| parties(core, scope));
+    let work = consolidator.consolidate_next(|scope| participants(core, scope));
     let outcome = tokio::select! {
         outcome = work => outcome,
         // What was committed stays; the claim is released at the next start.
@@ -97,7 +97,7 @@ async fn consolidate_next(core: &RuntimeCore, ended_on: &mut Option<String>) -> 
     outcome
 }
 
-async fn parties(core: &RuntimeCore, scope: Scope) -> Result<Participants, StoreError> {
+async fn participants(core: &RuntimeCore, scope: Scope) -> Result<Participants, StoreError> {
     let persona = core.persona_of(&scope).await?;
     Ok(Participants { persona_name: persona.display_name, zone: core.zone_of(&scope.user).await? })
 }

@@ -133,7 +133,7 @@ impl Turns {
             .core
             .tasks
             .spawn(async move { turns.take(incoming, place, arrival, turn_id, subscriber).await });
-        taking.await.unwrap_or_else(|_| Err(defect().into()))
+        taking.await.unwrap_or_else(|_| Err(defect_error().into()))
     }
 
     /// Stores the line, publishes its event and adds it to its burst; if that fails, frees its reserved place.
@@ -169,7 +169,7 @@ impl Turns {
             self.messages.record(line, None).await
         };
         let captured = AssertUnwindSafe(writing).catch_unwind().await;
-        let message = match captured.unwrap_or_else(|_| Err(defect())) {
+        let message = match captured.unwrap_or_else(|_| Err(defect_error())) {
             Ok(captured) => captured.message,
             Err(error) => {
                 self.release(&incoming.scope, &place, turn_id);
@@ -329,6 +329,6 @@ impl Turns {
     }
 }
 
-fn defect() -> CaptureError {
+fn defect_error() -> CaptureError {
     StoreError::Failed("a defect of EchoVessel stopped it".to_owned()).into()
 }

@@ -106,7 +106,7 @@ async fn answer(turns: &Arc<Turns>, turn: &ReadyTurn, record: &mut TurnRecord) -
         None => generate_reply(turns, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?,
     };
     core.metrics().turn_phase("speak", began.elapsed());
-    deliver(turns, turn, prepared, spoken, record, speech).await
+    store_and_publish(turns, turn, prepared, spoken, record, speech).await
 }
 
 fn count_preparation(core: &RuntimeCore, prepared: &PreparedReply, took: Duration) {
@@ -260,7 +260,7 @@ async fn generate_reply(
 }
 
 /// Makes the reply durable, then tells that it is done: nothing is said that is not remembered.
-async fn deliver(
+async fn store_and_publish(
     turns: &Arc<Turns>,
     turn: &ReadyTurn,
     prepared: PreparedReply,

@@ -84,8 +84,8 @@ impl TurnRecord {
     }
 
     fn push(&mut self, stage: &'static str, now: Timestamp, detail: Value) {
-        let t_ms = milliseconds(self.started_at, self.last);
-        let duration_ms = milliseconds(self.last, now);
+        let t_ms = milliseconds_between(self.started_at, self.last);
+        let duration_ms = milliseconds_between(self.last, now);
         self.steps.push(json!({"stage": stage, "t_ms": t_ms, "duration_ms": duration_ms, "detail": detail}));
         self.last = now;
     }
@@ -139,19 +139,19 @@ impl TurnRecord {
             }),
         );
         let nodes = || recalled.candidates.iter().filter(|found| found.kind == CandidateKind::Node);
-        let retrieval: Vec<Value> = nodes().filter(|found| found.used).map(retrieved).collect();
+        let retrieval: Vec<Value> = nodes().filter(|found| found.used).map(retrieved_json).collect();
         let fallen: Vec<Value> =
-            nodes().filter(|found| !found.used).take(FALLEN_MAX).map(retrieved).collect();
+            nodes().filter(|found| !found.used).take(FALLEN_MAX).map(retrieved_json).collect();
         self.put("retrieval", json!(retrieval));
         self.put("fallen", json!(fallen));
         self.put(
             "pinned_thoughts",
             json!({
-                "user": thoughts(&pinned.about_user), "persona": thoughts(&pinned.about_self),
+                "user": thoughts_json(&pinned.about_user), "persona": thoughts_json(&pinned.about_self),
             }),
         );
         self.put("entity_alias_hits", json!(hits));
-        self.put("expectation_matches", json!(thoughts(&pinned.fulfilled)));
+        self.put("expectation_matches", json!(thoughts_json(&pinned.fulfilled)));
     }
 
     /// Notes values that were not presented as current.
@@ -193,7 +193,7 @@ impl TurnRecord {
     /// The first word came.
     pub(crate) fn first_word(&mut self, core: &RuntimeCore) {
         if self.first_token_ms.is_none() {
-            self.first_token_ms = Some(milliseconds(self.last, core.clock().now()));
+            self.first_token_ms = Some(milliseconds_between(self.last, core.clock().now()));
         }
     }
 
@@ -247,7 +247,7 @@ impl TurnRecord {
                 channel_id: turn.channel_id.clone(),
                 started_at: self.started_at,
                 finished_at: Some(self.last),
-                duration_ms: Some(milliseconds(self.started_at, self.last)),
+                duration_ms: Some(milliseconds_between(self.started_at, self.last)),
                 first_token_ms: self.first_token_ms,
                 input_tokens: self.usage.map(|usage| usage.input_tokens),
                 output_tokens: self.usage.map(|usage| usage.output_tokens),
@@ -275,7 +275,7 @@ impl TurnRecord {
     }
 }
 
-fn retrieved(found: &Candidate) -> Value {
+fn retrieved_json(found: &Candidate) -> Value {
     let rounded = |number: Option<f64>| (number.unwrap_or(0.0) * 10_000.0).round() / 10_000.0;
     json!({
         "node_id": NodeId(found.id), "type": found.type_name, "desc_snippet": cut(&found.text, SNIPPET_LENGTH),
@@ -286,7 +286,7 @@ fn retrieved(found: &Candidate) -> Value {
     })
 }
 
-fn thoughts(nodes: &[Node]) -> Vec<Value> {
+fn thoughts_json(nodes: &[Node]) -> Vec<Value> {
     nodes
         .iter()
         .map(|node| json!({"id": node.id, "description": cut(&node.description, THOUGHT_LENGTH)}))
@@ -297,6 +297,6 @@ fn cut(text: &str, length: usize) -> String {
     text.chars().take(length).collect()
 }
 
-fn milliseconds(from: Timestamp, to: Timestamp) -> i64 {
+fn milliseconds_between(from: Timestamp, to: Timestamp) -> i64 {
     i64::try_from(to.duration_since(from).as_millis()).unwrap_or(i64::MAX)
 }

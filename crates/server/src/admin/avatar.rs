@@ -73,7 +73,7 @@ pub(crate) async fn show(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
 ) -> Result<Response, Problem> {
-    let avatar = app.runtime().store().avatar(&scope.persona).await?.ok_or_else(none)?;
+    let avatar = app.runtime().store().avatar(&scope.persona).await?.ok_or_else(no_avatar)?;
     let kind = match avatar.extension.as_str() {
         "png" => "image/png",
         "gif" => "image/gif",
@@ -89,9 +89,9 @@ pub(crate) async fn remove(
     ScopeParam(scope): ScopeParam,
 ) -> Result<Json<DeletedResponse>, Problem> {
     let gone = run_detached(async move { Ok(app.runtime().personas().remove_avatar(&scope).await?) }).await?;
-    if gone { Ok(DeletedResponse::json()) } else { Err(none()) }
+    if gone { Ok(DeletedResponse::json()) } else { Err(no_avatar()) }
 }
 
-fn none() -> Problem {
+fn no_avatar() -> Problem {
     Problem::not_found("this persona has no avatar")
 }

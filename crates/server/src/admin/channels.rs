@@ -218,7 +218,7 @@ pub(crate) async fn change(
     Admin(principal): Admin,
     extract::Json(wanted): extract::Json<Value>,
 ) -> Result<(Extension<AuditObject>, Json<ChannelChangeResponse>), Problem> {
-    let changes = changes(&wanted)?;
+    let changes = wanted_changes(&wanted)?;
     let names: Map<String, Value> =
         changes.iter().map(|(_, key, value)| (key.clone(), value.clone())).collect();
     let author = ConfigAuthor::of(&principal);
@@ -236,7 +236,7 @@ pub(crate) async fn change(
 }
 
 /// For each field as asked: our key and its value.
-fn changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
+fn wanted_changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
     let channels = wanted.as_object().filter(|channels| !channels.is_empty());
     let channels = channels
         .ok_or_else(|| Problem::bad_request("send an object of channels, as {\"web\": {\"port\": 7777}}"))?;

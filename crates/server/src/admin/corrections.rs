@@ -32,7 +32,7 @@ pub(crate) async fn correct(
     if change.text.is_none() && change.pinned.is_none() {
         return Err(Problem::unprocessable("text, pinned: send one of them or both; nothing was changed"));
     }
-    visible(&app, &principal, id).await?;
+    visible_scope(&app, &principal, id).await?;
     let node = run_detached({
         let app = app.clone();
         async move {
@@ -70,7 +70,7 @@ pub(crate) async fn history(
     Query(page): Query<HistoryQuery>,
 ) -> Result<Json<NodeHistory>, Problem> {
     let limit = page_size(page.limit, LIST_LIMIT_MAX)?;
-    visible(&app, &principal, id).await?;
+    visible_scope(&app, &principal, id).await?;
     let versions = app.runtime().store().node_history(id, limit).await?.ok_or_else(no_node)?;
     Ok(Json(NodeHistory { node_id: id, versions }))
 }
@@ -90,7 +90,7 @@ pub(crate) async fn undo(
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
 ) -> Result<Json<UndoNodeResponse>, Problem> {
-    visible(&app, &principal, id).await?;
+    visible_scope(&app, &principal, id).await?;
     let undone = run_detached({
         let app = app.clone();
         async move { Ok(app.runtime().changes().undo_node(id).await?) }
@@ -135,14 +135,14 @@ pub(crate) async fn approve(
     Id(id): Id<RejectedId>,
     OptionalJson(approved): OptionalJson<ApproveRequest>,
 ) -> Result<Json<ApproveResponse>, Problem> {
-    let scope = waiting(&app, &principal, id).await?;
+    let scope = scope_of_waiting(&app, &principal, id).await?;
     let edits = Edits { text: approved.text, emotional_impact: approved.emotional_impact };
     let node = run_detached({
         let app = app.clone();
         async move { Ok(app.runtime().changes().approve_rejected(&scope, id, edits).await?) }
     })
     .await?
-    .ok_or_else(decided)?;
+    .ok_or_else(already_decided)?;
     let store = app.runtime().store();
     let written = store.node(node.id).await?.ok_or_else(no_node)?;
     let body = item(store, written.node).await?;
@@ -191,29 +191,29 @@ pub(crate) async fn dismiss(
     Admin(principal): Admin,
     Id(id): Id<RejectedId>,
 ) -> Result<Json<DismissResponse>, Problem> {
-    waiting(&app, &principal, id).await?;
+    scope_of_waiting(&app, &principal, id).await?;
     let waited = run_detached(async move { Ok(app.runtime().changes().dismiss_rejected(id).await?) }).await?;
-    if waited { Ok(Json(DismissResponse { ok: true, id })) } else { Err(decided()) }
+    if waited { Ok(Json(DismissResponse { ok: true, id })) } else { Err(already_decided()) }
 }
 
 /// Refuses a memory that is not there, or that belongs to somebody for whom the token does not speak.
-async fn visible(app: &App, principal: &Principal, id: NodeId) -> Result<Scope, Problem> {
+async fn visible_scope(app: &App, principal: &Principal, id: NodeId) -> Result<Scope, Problem> {
     let scope = app.runtime().store().scope_of_node(id).await?;
     scope.filter(|scope| principal.may_see(scope)).ok_or_else(no_node)
 }
 
 /// The memory that a refused one would be in, if it still waits.
-async fn waiting(app: &App, principal: &Principal, id: RejectedId) -> Result<Scope, Problem> {
+async fn scope_of_waiting(app: &App, principal: &Principal, id: RejectedId) -> Result<Scope, Problem> {
     let pending = app.runtime().store().rejected_memory(id).await?;
     let pending = pending.filter(|pending| principal.may_see(&pending.scope));
     let pending = pending.ok_or_else(|| Problem::not_found("rejected memory not found"))?;
-    if pending.settled { Err(decided()) } else { Ok(pending.scope) }
+    if pending.settled { Err(already_decided()) } else { Ok(pending.scope) }
 }
 
 fn no_node() -> Problem {
     Problem::not_found("memory not found")
 }
 
-fn decided() -> Problem {
+fn already_decided() -> Problem {
     Problem::conflict("this rejected memory was already approved or dismissed")
 }

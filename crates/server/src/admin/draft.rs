@@ -104,11 +104,11 @@ pub(crate) async fn extract(
     ScopeParam(scope): ScopeParam,
     extract::Json(asked): extract::Json<ExtractRequest>,
 ) -> Result<Json<ExtractResponse>, Problem> {
-    checked("user_input", asked.user_input.as_ref(), 0, TEXT_LENGTH_MAX)?;
-    checked("locale", asked.locale.as_ref(), 0, LOCALE_LENGTH_MAX)?;
-    checked("persona_display_name", asked.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
-    checked("upload_id", asked.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
-    checked("pipeline_id", asked.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
+    check_length("user_input", asked.user_input.as_ref(), 0, TEXT_LENGTH_MAX)?;
+    check_length("locale", asked.locale.as_ref(), 0, LOCALE_LENGTH_MAX)?;
+    check_length("persona_display_name", asked.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
+    check_length("upload_id", asked.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
+    check_length("pipeline_id", asked.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
     refuse_written_blocks(&app, &scope).await?;
     let mut material = Material::default();
     if matches!(asked.input_type, InputType::ImportUpload) {
@@ -128,7 +128,8 @@ pub(crate) async fn extract(
     let (persona_name, locale) = (asked.persona_display_name, asked.locale);
     let (events, thoughts) = material.texts();
     let mut draft =
-        drafted(&app, PersonaDraftInput { persona_name, locale, text, existing, events, thoughts }).await?;
+        draft_from(&app, PersonaDraftInput { persona_name, locale, text, existing, events, thoughts })
+            .await?;
     Ok(Json(ExtractResponse {
         input_type: asked.input_type,
         core_blocks: Blocks::of(&mut draft),
@@ -168,10 +169,10 @@ pub(crate) async fn bootstrap(
     ScopeParam(scope): ScopeParam,
     extract::Json(material): extract::Json<BootstrapRequest>,
 ) -> Result<Json<BootstrapResponse>, Problem> {
-    checked("upload_id", material.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
-    checked("pipeline_id", material.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
-    checked("text", material.text.as_ref(), 0, TEXT_LENGTH_MAX)?;
-    checked("persona_display_name", material.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
+    check_length("upload_id", material.upload_id.as_ref(), 1, ID_LENGTH_MAX)?;
+    check_length("pipeline_id", material.pipeline_id.as_ref(), 1, ID_LENGTH_MAX)?;
+    check_length("text", material.text.as_ref(), 0, TEXT_LENGTH_MAX)?;
+    check_length("persona_display_name", material.persona_display_name.as_ref(), 0, NAME_LENGTH_MAX)?;
     let text = material.text.unwrap_or_default();
     let has_import = material.upload_id.is_some() || material.pipeline_id.is_some();
     if text.trim().is_empty() && !has_import {
@@ -188,7 +189,7 @@ pub(crate) async fn bootstrap(
     let (events, thoughts) = known.texts();
     let (source_event_count, source_thought_count) = (events.len(), thoughts.len());
     let input = PersonaDraftInput { persona_name, text, events, thoughts, ..PersonaDraftInput::default() };
-    let mut draft = drafted(&app, input).await?;
+    let mut draft = draft_from(&app, input).await?;
     let whole = if draft.notes.is_empty() { PipelineStatus::Success } else { PipelineStatus::PartialSuccess };
     Ok(Json(BootstrapResponse {
         suggested_blocks: Blocks::of(&mut draft),
@@ -259,7 +260,7 @@ impl Material {
     }
 }
 
-async fn drafted(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {
+async fn draft_from(app: &App, input: PersonaDraftInput) -> Result<PersonaDraft, Problem> {
     app.runtime().mind().draft_persona(&input).await.map_err(|error: MindError| {
         tracing::warn!("no draft of a persona: {}", error.for_the_log());
         Problem::new(StatusCode::BAD_GATEWAY, format!("{error}; nothing was written"))
@@ -275,7 +276,7 @@ async fn refuse_written_blocks(app: &App, scope: &Scope) -> Result<(), Problem> 
     Err(Problem::conflict(detail).with_code("already_onboarded"))
 }
 
-fn checked(name: &str, text: Option<&String>, least: usize, most: usize) -> Result<(), Problem> {
+fn check_length(name: &str, text: Option<&String>, least: usize, most: usize) -> Result<(), Problem> {
     let Some(length) = text.map(|text| text.chars().count()) else { return Ok(()) };
     if (least..=most).contains(&length) {
         return Ok(());

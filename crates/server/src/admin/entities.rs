@@ -78,7 +78,7 @@ pub(crate) async fn entities(
     };
     let found = store.entity_page(&scope, last, limit + 1).await?;
     let (page, next_cursor) = page_of(found, limit, |last| Cursor(EntityPlace::from(last)).encode());
-    let entities = counted(&app, &scope, page).await?;
+    let entities = with_counts(&app, &scope, page).await?;
     Ok(Json(EntityList { entities, next_cursor }))
 }
 
@@ -96,19 +96,19 @@ pub(crate) async fn entity(
     Id(id): Id<EntityId>,
 ) -> Result<Json<EntityDetail>, Problem> {
     let entity = app.runtime().store().entity(&scope, id).await?.ok_or_else(no_entity)?;
-    one(&app, &scope, entity).await
+    entity_response(&app, &scope, entity).await
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewEntityRequest {
     canonical_name: String,
-    #[serde(default = "person")]
+    #[serde(default = "default_kind")]
     kind: EntityKind,
     description: Option<String>,
     aliases: Option<Vec<String>>,
 }
 
-fn person() -> EntityKind {
+fn default_kind() -> EntityKind {
     EntityKind::Person
 }
 
@@ -131,8 +131,8 @@ pub(crate) async fn create(
     let work = async move {
         Ok(runtime.changes().create_entity(&of, canonical_name, new.kind, description, aliases).await?)
     };
-    let created = changed(run_detached(work).await?)?;
-    one(&app, &scope, created).await
+    let created = changed_entity(run_detached(work).await?)?;
+    entity_response(&app, &scope, created).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -162,12 +162,12 @@ pub(crate) async fn edit(
     let work = async move {
         let mut entity = None;
         for change in changes {
-            entity = Some(changed(runtime.changes().change_entity(&of, id, change).await?)?);
+            entity = Some(changed_entity(runtime.changes().change_entity(&of, id, change).await?)?);
         }
         entity.ok_or_else(no_entity)
     };
     let entity = run_detached(work).await?;
-    one(&app, &scope, entity).await
+    entity_response(&app, &scope, entity).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -228,7 +228,7 @@ async fn settle(
         ));
     }
     let runtime = app.runtime().clone();
-    let work = async move { changed(runtime.changes().change_entity(&scope, id, change).await?) };
+    let work = async move { changed_entity(runtime.changes().change_entity(&scope, id, change).await?) };
     run_detached(work).await
 }
 
@@ -252,7 +252,7 @@ pub(crate) async fn undo(
         run_detached(async move { Ok(runtime.changes().undo_entity_change(&of, id).await?) }).await?;
     match outcome {
         EntityUndone::Undone { change, entities } => {
-            let entities = counted(&app, &scope, entities).await?;
+            let entities = with_counts(&app, &scope, entities).await?;
             Ok(Json(UndoEntityResponse { ok: true, undone: change, entities }))
         }
         EntityUndone::NothingToUndo => Err(Problem::conflict("this entity has no change to undo")),
@@ -263,7 +263,7 @@ pub(crate) async fn undo(
     }
 }
 
-fn changed(outcome: EntityChanged) -> Result<Entity, Problem> {
+fn changed_entity(outcome: EntityChanged) -> Result<Entity, Problem> {
     match outcome {
         EntityChanged::Changed(entities) => entities.into_iter().next().ok_or_else(no_entity),
         EntityChanged::NotThere => Err(no_entity()),
@@ -295,13 +295,13 @@ fn checked_description(text: String) -> Result<String, Problem> {
     Err(Problem::unprocessable(format!("description: at most {DESCRIPTION_LENGTH_MAX} characters")))
 }
 
-async fn one(app: &App, scope: &Scope, entity: Entity) -> Result<Json<EntityDetail>, Problem> {
-    let entity = counted(app, scope, vec![entity]).await?.into_iter().next();
+async fn entity_response(app: &App, scope: &Scope, entity: Entity) -> Result<Json<EntityDetail>, Problem> {
+    let entity = with_counts(app, scope, vec![entity]).await?.into_iter().next();
     entity.map(Json).ok_or_else(no_entity)
 }
 
 /// The entities with how often they were spoken of.
-async fn counted(app: &App, scope: &Scope, entities: Vec<Entity>) -> Result<Vec<EntityDetail>, Problem> {
+async fn with_counts(app: &App, scope: &Scope, entities: Vec<Entity>) -> Result<Vec<EntityDetail>, Problem> {
     let ids: Vec<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let mentions = app.runtime().store().entity_mentions(scope, &ids).await?;
     let described =

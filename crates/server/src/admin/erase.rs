@@ -46,7 +46,7 @@ pub(crate) struct EraseRequest {
     text: Option<String>,
     #[serde(default)]
     include_messages: bool,
-    #[serde(default = "cascade")]
+    #[serde(default = "default_mode")]
     choice: ForgetMode,
     #[serde(default)]
     dry_run: bool,
@@ -55,7 +55,7 @@ pub(crate) struct EraseRequest {
     persona_id: Option<String>,
 }
 
-fn cascade() -> ForgetMode {
+fn default_mode() -> ForgetMode {
     ForgetMode::Cascade
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn request(scope: Scope, asked: EraseRequest) -> Result<ErasureReques
     named("text", asked.text.is_some());
     let documents: Result<BTreeSet<String>, String> =
         asked.documents.unwrap_or_default().iter().map(|name| document_name(name)).collect();
-    let text = asked.text.map(|text| folded(&text)).transpose()?;
+    let text = asked.text.map(|text| fold_text(&text)).transpose()?;
     let selection = Selection {
         messages: asked.message_ids.unwrap_or_default(),
         nodes: asked.event_ids.unwrap_or_default(),
@@ -242,7 +242,7 @@ fn document_name(name: &str) -> Result<String, String> {
     parsed.map(|name| name.to_string()).map_err(|error| format!("documents: {error}; nothing was erased"))
 }
 
-fn folded(text: &str) -> Result<String, String> {
+fn fold_text(text: &str) -> Result<String, String> {
     let folded = text::fold(text.trim());
     if folded.chars().count() < TEXT_LENGTH_MIN {
         return Err(format!("text: it needs at least {TEXT_LENGTH_MIN} characters; nothing was erased"));

@@ -88,9 +88,9 @@ pub(crate) async fn export(
     let names_persona = asked.persona_id.is_some();
     let scope = app.scope(&principal, asked.persona_id, asked.user_id).await?;
     if let Some(container) = asked.format.card_container() {
-        return card(&app, &scope, container).await;
+        return export_card(&app, &scope, container).await;
     }
-    let (out, chunks) = channel();
+    let (out, chunks) = chunk_channel();
     let day = app.now().strftime("%Y-%m-%d");
     let (kind, name) = match asked.format {
         ExportFormat::Archive => ("application/zip", format!("echovessel-{day}.zip")),
@@ -114,7 +114,7 @@ pub(crate) async fn export(
     Ok(download(kind, &name, Body::from_stream(chunks)))
 }
 
-async fn card(app: &App, scope: &Scope, container: CardContainer) -> Result<Response, Problem> {
+async fn export_card(app: &App, scope: &Scope, container: CardContainer) -> Result<Response, Problem> {
     let card = app.runtime().imports().character_card(scope, container).await?;
     let (kind, extension) = match container {
         CardContainer::Json => ("application/json", "json"),
@@ -147,7 +147,7 @@ struct ChunkWriter {
     buffer: Vec<u8>,
 }
 
-fn channel() -> (ChunkWriter, impl futures_util::Stream<Item = Chunk>) {
+fn chunk_channel() -> (ChunkWriter, impl futures_util::Stream<Item = Chunk>) {
     let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
     let chunks = stream::unfold(receiver, |mut receiver| async {
         receiver.recv().await.map(|chunk| (chunk, receiver))
@@ -199,9 +199,9 @@ async fn write_talk(app: &App, scope: &Scope, format: ExportFormat, out: ChunkWr
     let (pieces, received) = mpsc::channel(CHUNKS_AHEAD);
     let began = app.now();
     let writing = tokio::task::spawn_blocking(move || match format {
-        ExportFormat::Markdown => markdown(out, &names, &blocks, received),
-        ExportFormat::SillyTavern => sillytavern(out, &names, began, received),
-        _ => chatgpt(out, &names, received),
+        ExportFormat::Markdown => write_markdown(out, &names, &blocks, received),
+        ExportFormat::SillyTavern => write_sillytavern(out, &names, began, received),
+        _ => write_chatgpt(out, &names, received),
     });
     'sessions: for id in sessions {
         let Some(session) = store.session(id).await.map_err(io::Error::other)? else { continue };
@@ -261,7 +261,12 @@ impl Names {
 
 type Pieces = mpsc::Receiver<Piece>;
 
-fn markdown(mut out: ChunkWriter, names: &Names, blocks: &CoreBlocks, mut pieces: Pieces) -> io::Result<()> {
+fn write_markdown(
+    mut out: ChunkWriter,
+    names: &Names,
+    blocks: &CoreBlocks,
+    mut pieces: Pieces,
+) -> io::Result<()> {
     writeln!(out, "# {}\n", names.persona)?;
     for (label, block) in [("persona", &blocks.persona), ("user", &blocks.user), ("style", &blocks.style)] {
         if !block.trim().is_empty() {
@@ -305,7 +310,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn sillytavern(
+fn write_sillytavern(
     out: ChunkWriter,
     names: &Names,
     began: jiff::Timestamp,
@@ -314,13 +319,13 @@ fn sillytavern(
     let mut writer = SillyTavernWriter::new(out, "echovessel", &names.persona, &names.user, began)?;
     while let Some(piece) = pieces.blocking_recv() {
         if let Piece::Message(message, versions) = piece {
-            writer.write(&exported(*message, versions, names))?;
+            writer.write(&exported_message(*message, versions, names))?;
         }
     }
     writer.finish().map(|_| ())
 }
 
-fn chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()> {
+fn write_chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()> {
     let mut writer = ChatGptWriter::new(out)?;
     while let Some(piece) = pieces.blocking_recv() {
         match piece {
@@ -330,7 +335,9 @@ fn chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()
                 let id = session.id.to_string();
                 writer.begin(&id, &title, MessageTime::Instant(session.first_message_at))?;
             }
-            Piece::Message(message, versions) => writer.write(&exported(*message, versions, names))?,
+            Piece::Message(message, versions) => {
+                writer.write(&exported_message(*message, versions, names))?
+            }
             // The form has no place for it.
             Piece::Former(_) => {}
         }
@@ -338,7 +345,7 @@ fn chatgpt(out: ChunkWriter, names: &Names, mut pieces: Pieces) -> io::Result<()
     writer.finish().map(|_| ())
 }
 
-fn exported(message: Message, versions: Vec<MessageVersion>, names: &Names) -> Exported {
+fn exported_message(message: Message, versions: Vec<MessageVersion>, names: &Names) -> Exported {
     let alternatives = versions.into_iter().enumerate().map(|(index, version)| Alternative {
         id: format!("{}#{index}", message.id),
         follows: match version.place {

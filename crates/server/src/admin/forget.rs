@@ -173,7 +173,7 @@ pub(crate) async fn dependents(
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
 ) -> Result<Json<DependentsResponse>, Problem> {
-    let found = visible(&app, &principal, id, &[NodeKind::Event, NodeKind::Intention]).await?;
+    let found = visible_node(&app, &principal, id, &[NodeKind::Event, NodeKind::Intention]).await?;
     let dependent_thoughts = found.resting_on_it.into_iter().map(DependentBody::from).collect();
     Ok(Json(DependentsResponse { event_id: id, dependent_thoughts }))
 }
@@ -183,7 +183,7 @@ pub(crate) async fn trace(
     Admin(principal): Admin,
     Id(id): Id<NodeId>,
 ) -> Result<Json<ThoughtTraceResponse>, Problem> {
-    let found = visible(&app, &principal, id, &[NodeKind::Thought, NodeKind::Expectation]).await?;
+    let found = visible_node(&app, &principal, id, &[NodeKind::Thought, NodeKind::Expectation]).await?;
     let sessions: BTreeSet<SessionId> =
         found.rests_on.iter().filter_map(|event| event.source_session_id).collect();
     Ok(Json(ThoughtTraceResponse {
@@ -239,7 +239,7 @@ async fn delete_node(
     Query(ForgetNodeQuery { choice, silence }): Query<ForgetNodeQuery>,
     kinds: &[NodeKind],
 ) -> Result<Json<NodeDeleted>, Problem> {
-    let found = visible(&app, &principal, id, kinds).await?;
+    let found = visible_node(&app, &principal, id, kinds).await?;
     let selection = Selection { nodes: [id].into(), silences: silence, ..Selection::default() };
     let taken =
         run_detached(
@@ -381,7 +381,7 @@ fn label_of(label: &str) -> Result<CoreBlockLabel, Problem> {
 }
 
 /// The node, unless it is of another kind or belongs to somebody for whom the token does not speak.
-async fn visible(
+async fn visible_node(
     app: &App,
     principal: &Principal,
     id: NodeId,

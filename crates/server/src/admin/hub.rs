@@ -63,7 +63,7 @@ impl FromRequestParts<App> for DocumentPath {
     }
 }
 
-fn missing() -> Problem {
+fn no_document() -> Problem {
     Problem::not_found("document not found")
 }
 
@@ -109,7 +109,7 @@ pub(crate) async fn read(
     DocumentPath { name, .. }: DocumentPath,
 ) -> Result<Json<DocumentText>, Problem> {
     let document = hub(&app)?.document_read(&scope, &name).await?;
-    Ok(Json(document.ok_or_else(missing)?))
+    Ok(Json(document.ok_or_else(no_document)?))
 }
 
 /// `PUT /api/hub/documents/{kind}/{filename}`: a person's own version.
@@ -139,7 +139,7 @@ pub(crate) async fn remove(
     let removed = run_detached(async move { Ok(hub.document_delete(&person(&hub, scope), &name).await?) });
     match removed.await? {
         true => Ok(OkResponse::json()),
-        false => Err(missing()),
+        false => Err(no_document()),
     }
 }
 
@@ -160,7 +160,7 @@ pub(crate) async fn versions(
 ) -> Result<Json<VersionList>, Problem> {
     let versions = hub(&app)?.document_history(&scope, &name).await?;
     if versions.is_empty() {
-        return Err(missing());
+        return Err(no_document());
     }
     let (versions, next_cursor) = paging.of(versions, |version| Reverse(version.version))?;
     Ok(Json(VersionList { versions, next_cursor }))
@@ -225,7 +225,7 @@ pub(crate) async fn rewrite_rollup(
     };
     run_detached(async move {
         check_outcome(hub.rewrite_rollup(&scope, &period).await?, &period)?;
-        hub.document_read(&scope, &name).await?.map(Json).ok_or_else(missing)
+        hub.document_read(&scope, &name).await?.map(Json).ok_or_else(no_document)
     })
     .await
 }

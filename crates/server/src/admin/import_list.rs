@@ -39,7 +39,7 @@ pub(crate) async fn save(
         let (skips, _) = app.runtime().imports().outcome(id, SKIPS_MAX).await?;
         let left_out = run.skipped.saturating_sub(skips.len() as u64);
         for skip in skips {
-            _ = write!(list, "skipped thing,1,{},{}\r\n", cell(&skip.place), cell(&skip.reason));
+            _ = write!(list, "skipped thing,1,{},{}\r\n", csv_cell(&skip.place), csv_cell(&skip.reason));
         }
         if left_out > 0 {
             _ = write!(list, "skipped thing,{left_out},,not listed\r\n");
@@ -51,7 +51,7 @@ pub(crate) async fn save(
 }
 
 /// A text as a cell. Spreadsheets would run a text that begins like a formula.
-fn cell(text: &str) -> String {
+fn csv_cell(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn cells_are_quoted_and_are_no_formulas() {
-        assert_eq!(cell("chat.json, element 3"), "\"chat.json, element 3\"");
-        assert_eq!(cell("a \"b\"\nc"), "\"a \"\"b\"\"\nc\"");
-        assert_eq!(cell("=1+1"), "\"'=1+1\"");
+        assert_eq!(csv_cell("chat.json, element 3"), "\"chat.json, element 3\"");
+        assert_eq!(csv_cell("a \"b\"\nc"), "\"a \"\"b\"\"\nc\"");
+        assert_eq!(csv_cell("=1+1"), "\"'=1+1\"");
     }
 }

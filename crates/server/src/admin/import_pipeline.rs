@@ -130,11 +130,11 @@ async fn store_upload(
 pub(crate) struct EstimateRequest {
     upload_id: String,
     /// Always `llm` at present.
-    #[serde(default = "llm")]
+    #[serde(default = "default_extractor")]
     stage: String,
 }
 
-fn llm() -> String {
+fn default_extractor() -> String {
     "llm".to_owned()
 }
 
@@ -237,10 +237,10 @@ pub(crate) async fn events(
 ) -> Result<Response, Problem> {
     let watch = watch(&app, known_id("pipeline_id", &asked.pipeline_id)?).await?;
     let headers = [(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))];
-    Ok((headers, Sse::new(frames(app, watch))).into_response())
+    Ok((headers, Sse::new(event_frames(app, watch))).into_response())
 }
 
-fn frames(app: App, watch: PipelineWatch) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+fn event_frames(app: App, watch: PipelineWatch) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     stream::unfold((app, watch), |(app, mut watch)| async move {
         let frame = tokio::select! {
             event = watch.next() => {

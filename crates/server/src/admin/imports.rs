@@ -154,15 +154,15 @@ pub(crate) async fn upload(
     Admin(_): Admin,
     request: Request,
 ) -> Result<Created<ImportDetail>, Problem> {
-    let (arrived, options) = receive(request, &app).await?;
+    let (arrived, options) = receive_form(request, &app).await?;
     let looking = app.clone();
     let upload =
         run_detached(async move { Ok(looking.runtime().imports().look_at(arrived, options).await?) }).await?;
     let report = app.runtime().imports().find(upload.id).await?;
-    Ok(Created(detail(&app, report).await?))
+    Ok(Created(import_detail(&app, report).await?))
 }
 
-async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, ReadOptions), Problem> {
+async fn receive_form(request: Request, app: &App) -> Result<(ImportUploadWriter, ReadOptions), Problem> {
     let no_form = |_| Problem::unprocessable("send multipart/form-data with each file in a field `file`");
     let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
     let (mut arrived, mut format, mut modified) = (app.runtime().imports().receive().await?, None, None);
@@ -184,7 +184,7 @@ async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Rea
                 let modified = modified.take().and_then(|at| at.parse().ok());
                 let modified = modified.and_then(|at| Timestamp::from_millisecond(at).ok());
                 arrived.begin_file(&name, modified).await.map_err(ImportError::Io)?;
-                while let Some(bytes) = chunk(&mut field).await? {
+                while let Some(bytes) = next_chunk(&mut field).await? {
                     arrived.write(&bytes).await.map_err(ImportError::Io)?;
                 }
             }
@@ -212,7 +212,7 @@ async fn receive(request: Request, app: &App) -> Result<(ImportUploadWriter, Rea
 
 async fn read_text(field: &mut Field<'_>, name: &str) -> Result<String, Problem> {
     let mut value = Vec::new();
-    while let Some(bytes) = chunk(field).await? {
+    while let Some(bytes) = next_chunk(field).await? {
         value.extend_from_slice(&bytes);
         if value.len() > FIELD_SIZE_MAX {
             return Err(Problem::unprocessable(format!("{name}: too long; nothing was saved")));
@@ -221,7 +221,7 @@ async fn read_text(field: &mut Field<'_>, name: &str) -> Result<String, Problem>
     Ok(String::from_utf8_lossy(&value).trim().to_owned())
 }
 
-async fn chunk(field: &mut Field<'_>) -> Result<Option<Bytes>, Problem> {
+async fn next_chunk(field: &mut Field<'_>) -> Result<Option<Bytes>, Problem> {
     field.chunk().await.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))
 }
 
@@ -240,7 +240,7 @@ pub(crate) async fn start(
     let starting = app.clone();
     let report =
         run_detached(async move { Ok(starting.runtime().imports().start(id, started).await?) }).await?;
-    Ok(Json(detail(&app, report).await?))
+    Ok(Json(import_detail(&app, report).await?))
 }
 
 /// `GET /api/admin/imports`: newest first.
@@ -255,7 +255,7 @@ pub(crate) async fn show(
     Id(id): Id<ImportId>,
 ) -> Result<Json<ImportDetail>, Problem> {
     let report = app.runtime().imports().find(id).await?;
-    Ok(Json(detail(&app, report).await?))
+    Ok(Json(import_detail(&app, report).await?))
 }
 
 pub(crate) async fn pause(
@@ -264,7 +264,7 @@ pub(crate) async fn pause(
     Id(id): Id<ImportId>,
 ) -> Result<Json<ImportDetail>, Problem> {
     let report = app.runtime().imports().pause(id).await?;
-    Ok(Json(detail(&app, report).await?))
+    Ok(Json(import_detail(&app, report).await?))
 }
 
 pub(crate) async fn resume(
@@ -274,7 +274,7 @@ pub(crate) async fn resume(
 ) -> Result<Json<ImportDetail>, Problem> {
     let resuming = app.clone();
     let report = run_detached(async move { Ok(resuming.runtime().imports().resume(id).await?) }).await?;
-    Ok(Json(detail(&app, report).await?))
+    Ok(Json(import_detail(&app, report).await?))
 }
 
 /// `POST /api/admin/imports/{id}/undo`: erases all of it, with receipts.
@@ -287,7 +287,7 @@ pub(crate) async fn undo(
     Ok(Json(ImportUndone { run_id: id, erased: undone.messages, receipts: undone.receipts }))
 }
 
-async fn detail(app: &App, report: ImportStatusReport) -> Result<ImportDetail, Problem> {
+async fn import_detail(app: &App, report: ImportStatusReport) -> Result<ImportDetail, Problem> {
     let import = ImportBody::of(&report);
     let (skipped, memories) = match &report.run {
         Some(run) => app.runtime().imports().outcome(run.run_id, SKIPS_MAX).await?,

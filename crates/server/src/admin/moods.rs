@@ -67,10 +67,10 @@ pub(crate) async fn history(
     let found = app.runtime().store().mood_history(&scope, since, before, limit + 1).await?;
     let (found, next) = page_of(found, limit, |shift| (shift.mood.updated_at, shift.seq));
     let next_cursor = next.map(|place| Cursor(place).encode());
-    Ok(Json(MoodHistory { since, items: found.into_iter().map(body).collect(), next_cursor }))
+    Ok(Json(MoodHistory { since, items: found.into_iter().map(shift_body).collect(), next_cursor }))
 }
 
-fn body(shift: MoodShift) -> MoodShiftBody {
+fn shift_body(shift: MoodShift) -> MoodShiftBody {
     let neutral = shift.mood.is_neutral();
     MoodShiftBody {
         at: shift.mood.updated_at,

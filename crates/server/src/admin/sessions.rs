@@ -144,7 +144,7 @@ pub(crate) async fn close(
         }
     })
     .await?;
-    accepted(session.ok_or_else(no_session)?)
+    accepted_session(session.ok_or_else(no_session)?)
 }
 
 /// `POST /api/admin/sessions/{id}/retry`: 202 when a failed session waits again.
@@ -155,7 +155,7 @@ pub(crate) async fn retry(
 ) -> Result<Accepted<SessionResponse>, Problem> {
     app.runtime().store().session(id).await?.ok_or_else(no_session)?;
     let retried = run_detached(async move { Ok(app.runtime().sessions().retry(id).await?) }).await?;
-    accepted(
+    accepted_session(
         retried
             .ok_or_else(|| Problem::conflict("this session has not failed, so there is nothing to retry"))?,
     )
@@ -165,7 +165,7 @@ fn no_session() -> Problem {
     Problem::not_found("session not found")
 }
 
-fn accepted(session: Session) -> Result<Accepted<SessionResponse>, Problem> {
+fn accepted_session(session: Session) -> Result<Accepted<SessionResponse>, Problem> {
     Ok(Accepted(SessionResponse { ok: true, session_id: session.id, status: session.status }))
 }
 

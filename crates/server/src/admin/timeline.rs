@@ -121,7 +121,7 @@ pub(crate) async fn timeline(
     let last = page.cursor.as_deref().map(Cursor::<SortKey>::read).transpose()?.map(|Cursor(place)| place);
     let before = match (&last, &page.since) {
         (Some((at, ..)), _) => Some(Timestamp::from_microsecond(*at).map_err(|_| not_a_cursor())?),
-        (None, Some(since)) => Some(moment(since)?),
+        (None, Some(since)) => Some(parse_moment(since)?),
         (None, None) => None,
     };
     let before = before.map(|at| match last {
@@ -255,7 +255,7 @@ fn timeline_entry(
 }
 
 /// A moment with its offset, or without one: then it is UTC, as the compatible interface wrote it.
-fn moment(text: &str) -> Result<Timestamp, Problem> {
+fn parse_moment(text: &str) -> Result<Timestamp, Problem> {
     let civil = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     let found = text.parse().ok().or_else(civil);
     found.ok_or_else(|| Problem::unprocessable("since: must be a time like 2026-05-02T19:04:11Z"))
@@ -268,8 +268,8 @@ mod tests {
     #[test]
     fn a_moment_may_come_without_its_offset() {
         let utc: Timestamp = "2026-05-02T19:04:11.5Z".parse().unwrap();
-        assert_eq!(moment("2026-05-02T19:04:11.5").ok(), Some(utc));
-        assert_eq!(moment("2026-05-02T21:04:11.5+02:00").ok(), Some(utc));
-        assert!(moment("yesterday").is_err());
+        assert_eq!(parse_moment("2026-05-02T19:04:11.5").ok(), Some(utc));
+        assert_eq!(parse_moment("2026-05-02T21:04:11.5+02:00").ok(), Some(utc));
+        assert!(parse_moment("yesterday").is_err());
     }
 }

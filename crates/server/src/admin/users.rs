@@ -101,7 +101,7 @@ pub(crate) async fn show(
     Admin(principal): Admin,
     Id(id): Id<PathUser>,
 ) -> Result<Json<UserBody>, Problem> {
-    visible(&principal, &id.0)?;
+    check_visible(&principal, &id.0)?;
     Ok(Json(user_body(&app, &id.0).await?))
 }
 
@@ -130,7 +130,7 @@ pub(crate) async fn edit(
     Id(id): Id<PathUser>,
     extract::Json(edit): extract::Json<UserEdit>,
 ) -> Result<Json<UserBody>, Problem> {
-    visible(&principal, &id.0)?;
+    check_visible(&principal, &id.0)?;
     let name = edit.display_name.map(|name| checked_name(&name.unwrap_or_default())).transpose()?;
     let zone = edit.timezone.map(|zone| checked_zone(&zone.unwrap_or_default())).transpose()?;
     user_body(&app, &id.0).await?;
@@ -154,7 +154,7 @@ pub(crate) async fn identities(
     Admin(principal): Admin,
     Id(id): Id<PathUser>,
 ) -> Result<Json<IdentityList>, Problem> {
-    visible(&principal, &id.0)?;
+    check_visible(&principal, &id.0)?;
     let user = user_body(&app, &id.0).await?;
     Ok(Json(IdentityList { user_id: user.id, identities: user.identities }))
 }
@@ -190,7 +190,7 @@ pub(crate) async fn bind(
     Id(id): Id<PathUser>,
     extract::Json(named): extract::Json<ExternalIdentityBody>,
 ) -> Result<Json<IdentityBound>, Problem> {
-    visible(&principal, &id.0)?;
+    check_visible(&principal, &id.0)?;
     let identity = identity(named)?;
     user_body(&app, &id.0).await?;
     let bound = run_detached({
@@ -217,7 +217,7 @@ pub(crate) async fn unbind(
     Id(id): Id<PathUser>,
     Query(named): Query<ExternalIdentityBody>,
 ) -> Result<Json<DeletedResponse>, Problem> {
-    visible(&principal, &id.0)?;
+    check_visible(&principal, &id.0)?;
     let identity = identity(named)?;
     let gone =
         run_detached(async move { Ok(app.runtime().store().unbind_identity(&id.0, &identity).await?) })
@@ -243,12 +243,12 @@ fn no_user() -> Problem {
     Problem::not_found("user not found")
 }
 
-fn visible(principal: &Principal, id: &UserId) -> Result<(), Problem> {
+fn check_visible(principal: &Principal, id: &UserId) -> Result<(), Problem> {
     if principal.user.as_ref().is_none_or(|own| own == id) { Ok(()) } else { Err(no_user()) }
 }
 
 fn may_speak_for(principal: &Principal, id: &UserId) -> Result<(), Problem> {
-    visible(principal, id).map_err(|_| Problem::forbidden("this token is bound to another user"))
+    check_visible(principal, id).map_err(|_| Problem::forbidden("this token is bound to another user"))
 }
 
 fn checked_name(name: &str) -> Result<Option<String>, Problem> {

@@ -236,7 +236,7 @@ pub(crate) async fn clone_voice(
     ScopeParam(scope): ScopeParam,
     extract::Json(request): extract::Json<VoiceCloneRequest>,
 ) -> Result<Json<VoiceCloneResponse>, Problem> {
-    let name = checked("display_name", &request.display_name, NAME_LENGTH_MAX)?;
+    let name = checked_text("display_name", &request.display_name, NAME_LENGTH_MAX)?;
     let voice_id = app.runtime().voice().clone_from_samples(&scope.persona, &name).await?;
     let preview_text = "Hello, this is how I sound. 你好，这是我的声音。".to_owned();
     Ok(Json(VoiceCloneResponse { voice_id, display_name: name, preview_text, preview_audio_url: None }))
@@ -247,7 +247,7 @@ pub(crate) async fn preview(
     Admin(_): Admin,
     extract::Json(request): extract::Json<VoicePreviewRequest>,
 ) -> Result<Response, Problem> {
-    let text = checked("text", &request.text, PREVIEW_LENGTH_MAX)?;
+    let text = checked_text("text", &request.text, PREVIEW_LENGTH_MAX)?;
     if request.voice_id.chars().count() > NAME_LENGTH_MAX {
         return Err(Problem::unprocessable(format!("voice_id: at most {NAME_LENGTH_MAX} characters")));
     }
@@ -261,13 +261,13 @@ pub(crate) async fn activate(
     ScopeParam(scope): ScopeParam,
     extract::Json(request): extract::Json<VoiceActivateRequest>,
 ) -> Result<Json<VoiceActivateResponse>, Problem> {
-    let voice_id = checked("voice_id", &request.voice_id, NAME_LENGTH_MAX)?;
+    let voice_id = checked_text("voice_id", &request.voice_id, NAME_LENGTH_MAX)?;
     let chosen = voice_id.clone();
     run_detached(async move { Ok(app.runtime().voice().choose_voice(&scope, &chosen).await?) }).await?;
     Ok(Json(VoiceActivateResponse { activated: true, voice_id }))
 }
 
-fn checked(field: &str, text: &str, length_max: usize) -> Result<String, Problem> {
+fn checked_text(field: &str, text: &str, length_max: usize) -> Result<String, Problem> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > length_max {
         return Err(Problem::unprocessable(format!("{field}: must have 1 to {length_max} characters")));

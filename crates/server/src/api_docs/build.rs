@@ -10,7 +10,7 @@ use crate::routes::{Route, Success};
 
 const COMPONENTS: &str = "/components/schemas";
 
-fn meaning(status: u16) -> &'static str {
+fn status_meaning(status: u16) -> &'static str {
     match status {
         200 => "OK",
         201 => "Created",
@@ -44,7 +44,7 @@ pub(super) fn document(routes: &[Route]) -> Value {
     let mut written = settings.for_serialize().into_generator();
     let mut paths: Map<String, Value> = Map::new();
     for route in routes {
-        let operation = operation(route, &mut read, &mut written);
+        let operation = operation_of(route, &mut read, &mut written);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             methods.insert(route.method.to_owned(), operation);
@@ -70,10 +70,10 @@ pub(super) fn document(routes: &[Route]) -> Value {
     })
 }
 
-fn operation(route: &Route, read: &mut SchemaGenerator, written: &mut SchemaGenerator) -> Value {
+fn operation_of(route: &Route, read: &mut SchemaGenerator, written: &mut SchemaGenerator) -> Value {
     let mut operation = json!({
         "operationId": operation_id(route), "summary": route.summary, "tags": [route.tag],
-        "parameters": parameters(route, read), "responses": responses(route, written),
+        "parameters": parameters_of(route, read), "responses": responses_of(route, written),
     });
     let Some(fields) = operation.as_object_mut() else { return operation };
     if !route.is_guarded() {
@@ -93,7 +93,7 @@ fn operation_id(route: &Route) -> String {
     std::iter::once(route.method.to_owned()).chain(parts).collect::<Vec<_>>().join("_")
 }
 
-fn parameters(route: &Route, read: &mut SchemaGenerator) -> Vec<Value> {
+fn parameters_of(route: &Route, read: &mut SchemaGenerator) -> Vec<Value> {
     let parts = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let in_path = |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}});
     let mut parameters: Vec<Value> = parts.map(in_path).collect();
@@ -139,13 +139,13 @@ fn without_null(mut schema: Value) -> Value {
     schema
 }
 
-fn responses(route: &Route, written: &mut SchemaGenerator) -> Map<String, Value> {
+fn responses_of(route: &Route, written: &mut SchemaGenerator) -> Map<String, Value> {
     let mut responses = Map::new();
     for Success { status, media, schema } in &route.docs.successes {
         let schema = schema.map_or_else(|| json!({}), |schema| schema(written).to_value());
         let response = responses
             .entry(status.to_string())
-            .or_insert_with(|| json!({"description": meaning(*status), "content": {}}));
+            .or_insert_with(|| json!({"description": status_meaning(*status), "content": {}}));
         response["content"][*media] = json!({"schema": schema});
     }
     let (media, schema) = if route.is_openai() {
@@ -154,7 +154,7 @@ fn responses(route: &Route, written: &mut SchemaGenerator) -> Map<String, Value>
         ("application/problem+json", written.subschema_for::<ProblemBody<'_>>())
     };
     for status in route.errors() {
-        let error = json!({"description": meaning(status), "content": {media: {"schema": schema}}});
+        let error = json!({"description": status_meaning(status), "content": {media: {"schema": schema}}});
         responses.entry(status.to_string()).or_insert(error);
     }
     responses

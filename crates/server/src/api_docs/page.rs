@@ -25,41 +25,41 @@ pub(super) fn render(document: &Value) -> String {
          programs: <a href=\"/api/openapi.json\">openapi.json</a>.</p>\n",
     );
     let mut tag = "";
-    for (path, method, operation) in operations(document) {
+    for (path, method, operation) in operations_by_tag(document) {
         let own = operation["tags"][0].as_str().unwrap_or_default();
         if own != tag {
-            write_to(&mut html, format_args!("<h2>{}</h2>\n", escaped(own)));
+            write_to(&mut html, format_args!("<h2>{}</h2>\n", escape_html(own)));
             tag = own;
         }
         write_to(
             &mut html,
             format_args!(
                 "<details><summary><span class=\"method\">{method}</span> <code>{}</code> {}</summary>\n",
-                escaped(path),
-                escaped(operation["summary"].as_str().unwrap_or_default())
+                escape_html(path),
+                escape_html(operation["summary"].as_str().unwrap_or_default())
             ),
         );
-        html.push_str(&parameters(operation));
+        html.push_str(&render_parameters(operation));
         if let Some(body) = operation.get("requestBody") {
-            write_to(&mut html, format_args!("<h3>Body</h3>{}", content(body)));
+            write_to(&mut html, format_args!("<h3>Body</h3>{}", render_content(body)));
         }
         for (status, response) in operation["responses"].as_object().into_iter().flatten() {
             let description = response["description"].as_str().unwrap_or_default();
-            write_to(&mut html, format_args!("<h3>{status} {}</h3>", escaped(description)));
+            write_to(&mut html, format_args!("<h3>{status} {}</h3>", escape_html(description)));
             if status.starts_with('2') {
-                html.push_str(&content(response));
+                html.push_str(&render_content(response));
             }
         }
         html.push_str("</details>\n");
     }
     html.push_str("<h2>types</h2>\n");
     for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
-        let name = escaped(name);
+        let name = escape_html(name);
         write_to(
             &mut html,
             format_args!(
                 "<details id=\"{name}\"><summary><code>{name}</code></summary>{}</details>\n",
-                pretty(schema)
+                render_schema(schema)
             ),
         );
     }
@@ -68,7 +68,7 @@ pub(super) fn render(document: &Value) -> String {
 }
 
 /// Operations by tag, then in the order of the document.
-fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
+fn operations_by_tag(document: &Value) -> Vec<(&str, &str, &Value)> {
     let paths = document["paths"].as_object().into_iter().flatten();
     let mut operations: Vec<(&str, &str, &Value)> = paths
         .flat_map(|(path, methods)| {
@@ -80,35 +80,35 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
     operations
 }
 
-fn parameters(operation: &Value) -> String {
+fn render_parameters(operation: &Value) -> String {
     let mut html = String::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         write_to(
             &mut html,
             format_args!(
                 "<tr><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
-                escaped(parameter["name"].as_str().unwrap_or_default()),
-                escaped(parameter["in"].as_str().unwrap_or_default()),
-                escaped(parameter["description"].as_str().unwrap_or_default())
+                escape_html(parameter["name"].as_str().unwrap_or_default()),
+                escape_html(parameter["in"].as_str().unwrap_or_default()),
+                escape_html(parameter["description"].as_str().unwrap_or_default())
             ),
         );
     }
     if html.is_empty() { html } else { format!("<table>{html}</table>") }
 }
 
-fn content(holder: &Value) -> String {
+fn render_content(holder: &Value) -> String {
     let mut html = String::new();
     for (media, content) in holder["content"].as_object().into_iter().flatten() {
         write_to(
             &mut html,
-            format_args!("<p><code>{}</code></p>{}", escaped(media), pretty(&content["schema"])),
+            format_args!("<p><code>{}</code></p>{}", escape_html(media), render_schema(&content["schema"])),
         );
     }
     html
 }
 
-fn pretty(schema: &Value) -> String {
-    format!("<pre>{}</pre>", escaped(&serde_json::to_string_pretty(schema).unwrap_or_default()))
+fn render_schema(schema: &Value) -> String {
+    format!("<pre>{}</pre>", escape_html(&serde_json::to_string_pretty(schema).unwrap_or_default()))
 }
 
 fn write_to(html: &mut String, text: std::fmt::Arguments<'_>) {
@@ -116,6 +116,6 @@ fn write_to(html: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = html.write_fmt(text);
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -83,7 +83,7 @@ pub async fn make_token(
         format!("{word}-{prefix}")
     });
     let salt = random();
-    let hash = hashed(text.clone(), salt).await?;
+    let hash = hash_secret(text.clone(), salt).await?;
     let token = NamedToken {
         name,
         prefix,
@@ -136,7 +136,7 @@ fn is_of_administration(scope: &AccessScope) -> bool {
     matches!(scope, AccessScope::Admin | AccessScope::AdminRead)
 }
 
-async fn hashed(text: String, salt: [u8; 32]) -> Result<String, StoreError> {
+async fn hash_secret(text: String, salt: [u8; 32]) -> Result<String, StoreError> {
     let failed =
         |error: &dyn std::fmt::Display| StoreError::Failed(format!("the hash was not made: {error}"));
     let work = move || {
@@ -192,7 +192,7 @@ impl NamedTokens {
         if prefix_of(text).is_none() {
             return TokenLookup::Foreign;
         }
-        let known = self.known_tokens().get(&digest(text)).cloned();
+        let known = self.known_tokens().get(&digest_of(text)).cloned();
         match known {
             Some(known) if is_fresh(&known, now) && is_valid(&known.token, now) => {
                 TokenLookup::Known(principal(&known.token))
@@ -204,7 +204,7 @@ impl NamedTokens {
     /// Proves a token: one look into the database, and one hash if it was not proven before.
     pub(crate) async fn prove(&self, text: &str, now: Timestamp) -> Result<Option<Principal>, StoreError> {
         let Some(prefix) = prefix_of(text) else { return Ok(None) };
-        let digest = digest(text);
+        let digest = digest_of(text);
         let stored = self.store.token_of(prefix).await?.filter(|token| is_valid(token, now));
         let Some(stored) = stored else {
             self.known_tokens().remove(&digest);
@@ -230,7 +230,7 @@ impl NamedTokens {
     pub(crate) fn note_use(&self, text: &str, now: Timestamp) {
         let prefix = {
             let mut all = self.known_tokens();
-            let Some(known) = all.get_mut(&digest(text)) else { return };
+            let Some(known) = all.get_mut(&digest_of(text)) else { return };
             let due = known.noted_at.is_none_or(|noted| now.duration_since(noted) >= USE_NOTED_EVERY);
             if !due {
                 return;
@@ -342,7 +342,7 @@ fn prefix_of(text: &str) -> Option<&str> {
     (fits && is_hex(prefix) && is_hex(secret)).then_some(prefix)
 }
 
-fn digest(text: &str) -> [u8; 32] {
+fn digest_of(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
 }
 

@@ -103,7 +103,7 @@ impl Tokens {
     /// Guards with the SHA-256 digest of the owner's token.
     pub fn of_digest(owner: [u8; 32], random: Random) -> Self {
         // Cookies do not know ports: two homes on one machine must not overwrite each other's.
-        let home = hex::encode(&keyed(&owner, b"cookie name")[..4]);
+        let home = hex::encode(&hmac_sha256(&owner, b"cookie name")[..4]);
         Self { owner, cookie_name: format!("echovessel_{home}"), codes: Mutex::default(), random }
     }
 
@@ -165,7 +165,7 @@ impl Tokens {
 
     /// The stored digest of a login's secret.
     pub(crate) fn login_digest(&self, secret: &str) -> String {
-        hex::encode(keyed(&self.owner, secret.as_bytes()))
+        hex::encode(hmac_sha256(&self.owner, secret.as_bytes()))
     }
 
     /// A `Set-Cookie` value that keeps a browser logged in.
@@ -220,7 +220,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// HMAC-SHA-256 as defined by RFC 2104.
-fn keyed(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
+fn hmac_sha256(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
     let mut block = [0_u8; 64];
     block[..key.len()].copy_from_slice(key);
     let mut mac = Hmac::<Sha256>::new(&block.into());
@@ -305,6 +305,6 @@ mod tests {
         let mut key = [0_u8; 32];
         key[..20].fill(0x0b);
         let expected = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
-        assert_eq!(hex::encode(keyed(&key, b"Hi There")), expected);
+        assert_eq!(hex::encode(hmac_sha256(&key, b"Hi There")), expected);
     }
 }

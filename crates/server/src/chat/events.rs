@@ -48,7 +48,7 @@ pub(crate) async fn events(
         Some(id) => broadcast.subscribe_after(id),
         None => broadcast.subscribe(),
     };
-    let ready = frame("chat.connection.ready", &json!(ConnectionReady { channel_id: CHANNEL }))
+    let ready = event_frame("chat.connection.ready", &json!(ConnectionReady { channel_id: CHANNEL }))
         .id(subscription.last_event_id());
     let going_on = app.runtime().metrics().while_it_lasts("sse_subscribers");
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
@@ -84,14 +84,14 @@ impl Subscriber {
             tokio::select! {
                 delivery = self.subscription.next() => match delivery? {
                     Delivery::Event(id, told) if self.may_see(&told) => {
-                        return Some(frame(told.name, &told.data).id(id));
+                        return Some(event_frame(told.name, &told.data).id(id));
                     }
                     Delivery::Event(..) => {}
-                    Delivery::Lagged => return Some(frame("chat.connection.lagged", &json!(Empty {}))),
+                    Delivery::Lagged => return Some(event_frame("chat.connection.lagged", &json!(Empty {}))),
                 },
                 () = &mut self.heartbeat => {
                     self.heartbeat = self.app.runtime().clock().sleep(HEARTBEAT);
-                    return Some(frame("chat.connection.heartbeat", &json!(Empty {})));
+                    return Some(event_frame("chat.connection.heartbeat", &json!(Empty {})));
                 }
                 () = self.app.shutdown.cancelled() => return None,
             }
@@ -99,7 +99,7 @@ impl Subscriber {
     }
 }
 
-fn frame(name: &'static str, data: &Value) -> Event {
+fn event_frame(name: &'static str, data: &Value) -> Event {
     // A `Value` prints as one line of JSON.
     Event::default().event(name).data(data.to_string())
 }

@@ -25,7 +25,7 @@ pub(crate) async fn receipt(
     match store.scope_of_receipt(id).await? {
         Some(scope) if principal.may_see(&scope) => {}
         Some(_) => return Err(Problem::not_found("turn not found")),
-        None => drop(visible(&app, &principal, id).await?),
+        None => drop(visible_turn(&app, &principal, id).await?),
     }
     let receipt = store.receipt(id).await?;
     let mut receipt =
@@ -62,7 +62,7 @@ pub(crate) async fn retry(
     principal: Principal,
     Id(id): Id<TurnId>,
 ) -> Result<Accepted<TurnResponse>, Problem> {
-    let turn = visible(&app, &principal, id).await?;
+    let turn = visible_turn(&app, &principal, id).await?;
     let admitted = quota::admit_turn(&app, &principal, &turn.scope.user).await?;
     let retried = run_detached(async move {
         let retried = app.runtime().turns().retry(id).await?;
@@ -80,7 +80,7 @@ pub(crate) async fn retry(
 }
 
 /// The turn, unless it belongs to somebody for whom the token does not speak.
-async fn visible(app: &App, principal: &Principal, id: TurnId) -> Result<Turn, Problem> {
+async fn visible_turn(app: &App, principal: &Principal, id: TurnId) -> Result<Turn, Problem> {
     let turn = app.runtime().store().turn(id).await?.filter(|turn| principal.may_see(&turn.scope));
     turn.ok_or_else(|| Problem::not_found("turn not found"))
 }

@@ -55,7 +55,7 @@ pub(crate) async fn sound(
     let sound = app.runtime().voice().sound_of(&message).await?;
     let sound =
         sound.ok_or_else(|| Problem::not_found("this message has no sound; POST to this path makes it"))?;
-    Ok(ranged(sound.into(), &headers))
+    Ok(respond_with_range(sound.into(), &headers))
 }
 
 /// `POST /api/chat/voice/{message_id}`: speaks a reply that was not spoken yet.
@@ -118,7 +118,7 @@ pub(crate) async fn transcribe(
 }
 
 /// The bytes that the request asks for: a player that seeks asks for one range.
-fn ranged(sound: Bytes, headers: &HeaderMap) -> Response {
+fn respond_with_range(sound: Bytes, headers: &HeaderMap) -> Response {
     let length = sound.len();
     let fixed = [(CONTENT_TYPE, WAV), (ACCEPT_RANGES, "bytes"), (CACHE_CONTROL, "no-store")];
     let asked = headers.get(RANGE).and_then(|range| range.to_str().ok()?.strip_prefix("bytes="));

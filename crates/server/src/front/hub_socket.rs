@@ -77,7 +77,7 @@ impl StandbyHubSocket {
         let listener = listen_at(path)?;
         let socket =
             Self { path: path.to_owned(), stop: CancellationToken::new(), tasks: TaskTracker::new() };
-        socket.tasks.spawn(listen(listener, front, socket.tasks.clone(), socket.stop.clone()));
+        socket.tasks.spawn(accept_connections(listener, front, socket.tasks.clone(), socket.stop.clone()));
         Ok(socket)
     }
 
@@ -91,7 +91,12 @@ impl StandbyHubSocket {
     }
 }
 
-async fn listen(listener: UnixListener, front: Arc<Front>, tasks: TaskTracker, stop: CancellationToken) {
+async fn accept_connections(
+    listener: UnixListener,
+    front: Arc<Front>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+) {
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
@@ -103,7 +108,7 @@ async fn listen(listener: UnixListener, front: Arc<Front>, tasks: TaskTracker, s
                 tasks.spawn(async move {
                     tokio::select! {
                         () = stop.cancelled() => {}
-                        () = relay(stream, &front) => {}
+                        () = relay_bytes(stream, &front) => {}
                     }
                 });
             }
@@ -116,7 +121,7 @@ async fn listen(listener: UnixListener, front: Arc<Front>, tasks: TaskTracker, s
 }
 
 /// Passes bytes both ways until one side ends or the home changes hands.
-async fn relay(stream: UnixStream, front: &Front) {
+async fn relay_bytes(stream: UnixStream, front: &Front) {
     let mut answering = front.answering.clone();
     let Ok(now) = answering.wait_for(|now| !matches!(now, Answering::Nobody)).await.map(|now| now.clone())
     else {

@@ -201,8 +201,10 @@ impl Front {
                     };
                     match sent {
                         Ok(response) => return Ok(self.end_with_holder(&url, &head, response)),
-                        Err(Undelivered::Unknown) if !is_repeatable(&head.method) => return Err(lost()),
-                        Err(_) if !body.is_kept() => return Err(lost()),
+                        Err(Undelivered::Unknown) if !is_repeatable(&head.method) => {
+                            return Err(holder_lost());
+                        }
+                        Err(_) if !body.is_kept() => return Err(holder_lost()),
                         Err(_) => rest = Some(self.clock.sleep(REST)),
                     }
                 }
@@ -215,10 +217,10 @@ impl Front {
                 }
             };
             tokio::select! {
-                changed = answering.changed() => changed.map_err(|_| nobody())?,
+                changed = answering.changed() => changed.map_err(|_| no_holder())?,
                 () = rested => {}
-                () = &mut waited => return Err(nobody()),
-                () = self.shutdown.cancelled() => return Err(nobody()),
+                () = &mut waited => return Err(no_holder()),
+                () = self.shutdown.cancelled() => return Err(no_holder()),
             }
         }
     }
@@ -294,12 +296,12 @@ fn is_repeatable(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-fn nobody() -> Problem {
+fn no_holder() -> Problem {
     let detail = "no daemon answers for this home at the moment; nothing was changed, try again";
     Problem::unavailable(detail).with_code("no_holder").with_retry_after(RETRY_SECONDS)
 }
 
-fn lost() -> Problem {
+fn holder_lost() -> Problem {
     let detail = "the daemon that answers for this home was lost meanwhile; what was asked may have been done: look before \
                   you repeat it";
     Problem::new(StatusCode::BAD_GATEWAY, detail).with_code("holder_lost").with_retry_after(RETRY_SECONDS)

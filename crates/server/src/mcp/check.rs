@@ -33,7 +33,7 @@ fn check(schema: &Value, value: &Value, path: &str, problems: &mut Vec<String>) 
             }
         }
         (Some("object"), Value::Object(object)) => check_object(schema, object, path, problems),
-        (Some(kind), _) => problems.push(format!("{path}: it must be {}", article(kind))),
+        (Some(kind), _) => problems.push(format!("{path}: it must be {}", article_for(kind))),
     }
 }
 
@@ -80,7 +80,7 @@ fn check_number(schema: &Map<String, Value>, value: &Value, path: &str, problems
     }
 }
 
-fn article(kind: &str) -> &str {
+fn article_for(kind: &str) -> &str {
     match kind {
         "string" => "a text",
         "integer" => "a whole number",

@@ -174,7 +174,7 @@ impl ServerHandler for Handler {
         let arguments = request.arguments.unwrap_or_default();
         let progress = context.meta.get_progress_token().filter(|_| tool.is_long);
         let mut running = std::pin::pin!(self.run(tool, speaker, arguments));
-        let Some(token) = progress else { return Ok(answered(tool.name, running.await).into()) };
+        let Some(token) = progress else { return Ok(tool_result(tool.name, running.await).into()) };
         let mut told = 0.0;
         loop {
             // Whoever does not want to hear of it still gets the answer.
@@ -182,7 +182,7 @@ impl ServerHandler for Handler {
             let _ = context.peer.notify_progress(step).await;
             told += 1.0;
             tokio::select! {
-                answer = &mut running => return Ok(answered(tool.name, answer).into()),
+                answer = &mut running => return Ok(tool_result(tool.name, answer).into()),
                 () = self.context.runtime.clock().sleep(PROGRESS_EVERY) => {}
             }
         }
@@ -190,7 +190,7 @@ impl ServerHandler for Handler {
 }
 
 /// One block of JSON, and the same as structured content.
-fn answered(tool: &str, answer: Result<Value, ToolError>) -> CallToolResult {
+fn tool_result(tool: &str, answer: Result<Value, ToolError>) -> CallToolResult {
     let value = match answer {
         Ok(value) => value,
         Err(ToolError::Refused(message)) => json!({"success": false, "message": message}),

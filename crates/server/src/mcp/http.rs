@@ -57,7 +57,11 @@ pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response
         Ok(bytes) => bytes,
         Err(StatusCode::PAYLOAD_TOO_LARGE) => return too_large(MESSAGE_BYTES_MAX).into_response(),
         Err(_) => {
-            return refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, "the message could not be read to its end");
+            return json_rpc_refusal(
+                StatusCode::BAD_REQUEST,
+                PARSE_ERROR,
+                "the message could not be read to its end",
+            );
         }
     };
     let is_json = head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.to_str().is_ok_and(is_json));
@@ -69,8 +73,10 @@ pub(crate) async fn answer(State(app): State<App>, request: Request) -> Response
     }
     if status == StatusCode::UNSUPPORTED_MEDIA_TYPE && is_json {
         return match serde_json::from_slice::<IgnoredAny>(&bytes) {
-            Err(error) => refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, &format!("this is no JSON: {error}")),
-            Ok(_) => refusal(
+            Err(error) => {
+                json_rpc_refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, &format!("this is no JSON: {error}"))
+            }
+            Ok(_) => json_rpc_refusal(
                 StatusCode::BAD_REQUEST,
                 INVALID_REQUEST,
                 "valid JSON, but not a message of the protocol",
@@ -85,7 +91,7 @@ fn speaks_json(response: &Response) -> bool {
 }
 
 /// An error of JSON-RPC that answers no request, because none could be read.
-fn refusal(status: StatusCode, code: i64, message: &str) -> Response {
+fn json_rpc_refusal(status: StatusCode, code: i64, message: &str) -> Response {
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     (status, Json(error)).into_response()
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 pub(super) fn of<Input: JsonSchema>() -> (Map<String, Value>, bool) {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Input>().to_value();
-    simplify(&mut schema);
+    simplify_schema(&mut schema);
     let Value::Object(mut schema) = schema else { return (Map::new(), false) };
     for key in ["$schema", "title", "description"] {
         schema.remove(key);
@@ -39,11 +39,11 @@ pub(super) fn of<Input: JsonSchema>() -> (Map<String, Value>, bool) {
     (schema, needs_instance)
 }
 
-fn simplify(schema: &mut Value) {
+fn simplify_schema(schema: &mut Value) {
     match schema {
-        Value::Array(items) => items.iter_mut().for_each(simplify),
+        Value::Array(items) => items.iter_mut().for_each(simplify_schema),
         Value::Object(object) => {
-            object.values_mut().for_each(simplify);
+            object.values_mut().for_each(simplify_schema);
             flatten_null(object);
             flatten_constants(object);
             object.remove("format");

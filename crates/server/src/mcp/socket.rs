@@ -71,7 +71,7 @@ impl HubSocket {
             clock: context.runtime.shared_clock(),
         };
         let (stop, abandon, tasks) = (socket.stop.clone(), socket.abandon.clone(), socket.tasks.clone());
-        socket.tasks.spawn(listen(listener, Arc::new(context), tasks, stop, abandon));
+        socket.tasks.spawn(accept_connections(listener, Arc::new(context), tasks, stop, abandon));
         Ok(socket)
     }
 
@@ -91,7 +91,7 @@ impl HubSocket {
     }
 }
 
-async fn listen(
+async fn accept_connections(
     listener: UnixListener,
     context: Arc<ToolContext>,
     tasks: TaskTracker,

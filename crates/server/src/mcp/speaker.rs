@@ -45,7 +45,7 @@ impl Speaker {
         let named = match arguments.get("instanceId") {
             Some(_) if field == InstanceField::Reference => None,
             Some(Value::String(named)) => Some(named.clone()),
-            _ => pushing(arguments),
+            _ => pushing_instance(arguments),
         };
         let instance = match named {
             None => self.instance.clone(),
@@ -122,6 +122,6 @@ fn take_text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<St
 }
 
 /// The instance of a push says itself who it is.
-fn pushing(arguments: &Map<String, Value>) -> Option<String> {
+fn pushing_instance(arguments: &Map<String, Value>) -> Option<String> {
     arguments.get("instance")?.get("id")?.as_str().map(str::to_owned)
 }

@@ -80,7 +80,7 @@ pub(crate) async fn complete(
     let mut content = stop.pass(&message.content);
     content.push_str(&stop.finish());
     let finish_reason = FinishReason::of(incomplete && !stop.is_over());
-    Ok(completion(head, content, finish_reason, usage))
+    Ok(completion_response(head, content, finish_reason, usage))
 }
 
 /// The program's own terminal says what it is; all others are clients of the API.
@@ -110,10 +110,10 @@ async fn answer_utility(
     }
     let mut content = stop.pass(&text);
     content.push_str(&stop.finish());
-    Ok(completion(head, content, FinishReason::Stop, usage))
+    Ok(completion_response(head, content, FinishReason::Stop, usage))
 }
 
-fn completion(
+fn completion_response(
     head: ChunkHeader,
     content: String,
     finish_reason: FinishReason,

@@ -44,7 +44,7 @@ enum ModelTag {
 
 /// Handler of `GET /v1/models`.
 pub(crate) async fn list(State(app): State<App>, _: Principal) -> Result<Json<ModelList>, Problem> {
-    Ok(Json(ModelList { object: ListTag::List, data: all(&app).await? }))
+    Ok(Json(ModelList { object: ListTag::List, data: list_all(&app).await? }))
 }
 
 pub(crate) async fn one(
@@ -54,7 +54,7 @@ pub(crate) async fn one(
 ) -> Result<Json<ModelBody>, Problem> {
     let persona = PersonaId::new(id).map_err(|_| no_model())?;
     let found = app.runtime().store().persona(&persona).await?;
-    found.map(|persona| Json(model(&app, persona))).ok_or_else(no_model)
+    found.map(|persona| Json(model_body(&app, persona))).ok_or_else(no_model)
 }
 
 pub(super) fn no_model() -> Problem {
@@ -62,12 +62,12 @@ pub(super) fn no_model() -> Problem {
         .with_code("model_not_found")
 }
 
-async fn all(app: &App) -> Result<Vec<ModelBody>, Problem> {
+async fn list_all(app: &App) -> Result<Vec<ModelBody>, Problem> {
     let personas = app.runtime().store().personas().await?;
-    Ok(personas.into_iter().map(|persona| model(app, persona)).collect())
+    Ok(personas.into_iter().map(|persona| model_body(app, persona)).collect())
 }
 
-fn model(app: &App, persona: PersonaRecord) -> ModelBody {
+fn model_body(app: &App, persona: PersonaRecord) -> ModelBody {
     ModelBody {
         id: persona.id,
         object: ModelTag::Model,

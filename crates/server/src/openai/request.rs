@@ -81,11 +81,14 @@ impl CompletionRequest {
         let asked = |list: &Option<Vec<Value>>| list.as_ref().is_some_and(|list| !list.is_empty());
         for (name, list) in [("tools", &self.tools), ("functions", &self.functions)] {
             if asked(list) {
-                return Err(unsupported(name, "a persona uses no tools; send the request without them"));
+                return Err(unsupported_parameter(
+                    name,
+                    "a persona uses no tools; send the request without them",
+                ));
             }
         }
         if self.n.is_some_and(|n| n != 1) {
-            return Err(unsupported("n", "a persona answers once"));
+            return Err(unsupported_parameter("n", "a persona answers once"));
         }
         if self.stops().len() > STOPS_MAX {
             let detail = format!("stop: at most {STOPS_MAX} texts; nothing was saved");
@@ -161,7 +164,7 @@ fn is_of_the_program(text: &str) -> bool {
         && (around("chat_history") || around("context"))
 }
 
-fn unsupported(param: &'static str, why: &str) -> Problem {
+fn unsupported_parameter(param: &'static str, why: &str) -> Problem {
     let refusal = Problem::bad_request(format!("{param}: {why}; nothing was saved"));
     refusal.with_param(param).with_code("unsupported_parameter")
 }

@@ -25,7 +25,7 @@ const WHOLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Reads the manifest of an archive; `None` if the file is no archive.
 pub fn look_at_archive(path: &Path) -> Option<ArchiveReport> {
     let mut zip = ZipArchive::new(BufReader::new(File::open(path).ok()?)).ok()?;
-    let manifest = manifest(&mut zip).ok()?;
+    let manifest = read_manifest(&mut zip).ok()?;
     let count = |table: &str| {
         let name = format!("data/{table}.jsonl");
         manifest.files.iter().find(|file| file.name == name).map_or(0, |file| file.count)
@@ -58,16 +58,16 @@ pub fn read_archive(archive: &Path, database: &Path) -> Result<ArchiveReport, St
     outcome
 }
 
-fn unusable(archive: &Path, reason: impl std::fmt::Display) -> StoreError {
+fn unusable_archive(archive: &Path, reason: impl std::fmt::Display) -> StoreError {
     StoreError::Unusable(format!("{}: {reason}; nothing was changed", archive.display()))
 }
 
 fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreError> {
-    let file = File::open(archive).map_err(|error| unusable(archive, error))?;
-    let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| unusable(archive, error))?;
-    let manifest = manifest(&mut zip).map_err(|error| unusable(archive, error))?;
+    let file = File::open(archive).map_err(|error| unusable_archive(archive, error))?;
+    let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| unusable_archive(archive, error))?;
+    let manifest = read_manifest(&mut zip).map_err(|error| unusable_archive(archive, error))?;
     if manifest.version > VERSION {
-        return Err(unusable(
+        return Err(unusable_archive(
             archive,
             format!("it is of version {}, this program reads {VERSION}", manifest.version),
         ));
@@ -76,7 +76,7 @@ fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreErro
     let written = |error: sql::Error| Failure::from(error).of_write();
     let own = migrate::recorded_version(&connection).map_err(written)?;
     if manifest.schema > own {
-        return Err(unusable(
+        return Err(unusable_archive(
             archive,
             format!("it is of schema {}, this program reads {own}", manifest.schema),
         ));
@@ -86,19 +86,19 @@ fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreErro
         ArchiveReader { connection: &connection, digests: HashMap::new(), pictures: HashMap::new() };
     let report = reader.read(&mut zip).map_err(|error| match error {
         ReadError::Database(error) => written(error),
-        ReadError::Archive(reason) => unusable(archive, reason),
+        ReadError::Archive(reason) => unusable_archive(archive, reason),
     })?;
     for file in &manifest.files {
         let found = reader.digests.get(&file.name);
         if found.is_none_or(|digest| *digest != file.sha256) {
-            return Err(unusable(archive, format!("{} is missing or damaged", file.name)));
+            return Err(unusable_archive(archive, format!("{} is missing or damaged", file.name)));
         }
     }
     let broken: u64 = connection
         .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))
         .map_err(written)?;
     if broken > 0 {
-        return Err(unusable(archive, format!("{broken} rows belong to nothing")));
+        return Err(unusable_archive(archive, format!("{broken} rows belong to nothing")));
     }
     connection.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE);").map_err(written)?;
     Ok(report)
@@ -106,7 +106,7 @@ fn read_into(archive: &Path, database: &Path) -> Result<ArchiveReport, StoreErro
 
 type Zip = ZipArchive<BufReader<File>>;
 
-fn manifest(zip: &mut Zip) -> Result<Manifest, String> {
+fn read_manifest(zip: &mut Zip) -> Result<Manifest, String> {
     let entry =
         zip.by_name(MANIFEST).map_err(|_| "it has no manifest.json: it is not an archive".to_owned())?;
     let manifest: Manifest = serde_json::from_reader(entry.take(WHOLE_BYTES_MAX))

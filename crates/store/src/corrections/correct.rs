@@ -29,8 +29,8 @@ pub(super) fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Res
             node.seq,
             microseconds(correction.at),
             node.description,
-            tags(&node.relational_tags)?,
-            to_json(&linked(connection, node.seq)?)?,
+            tags_to_json(&node.relational_tags)?,
+            to_json(&linked_entities(connection, node.seq)?)?,
         ])?;
     let at = microseconds(correction.at);
     rewrite(unit, node.seq, &correction.text, &correction.terms, &correction.relational_tags, at)?;
@@ -53,7 +53,7 @@ pub(super) fn take_back(
     let (text, old_tags, old_links): (String, Vec<String>, Vec<EntityId>) = connection
         .prepare_cached("SELECT description, relational_tags, entities FROM node_changes WHERE number = ?1")?
         .query_row([change], |row| Ok((row.get(0)?, rows::json(row, 1)?, rows::json(row, 2)?)))?;
-    let links = linked(connection, node)?;
+    let links = linked_entities(connection, node)?;
     connection
         .prepare_cached(
             "UPDATE node_changes SET undone_at = ?2, entities = ?3,
@@ -92,17 +92,17 @@ fn rewrite(
         .prepare_cached(
             "UPDATE concept_nodes SET description = ?2, terms = ?3, relational_tags = ?4 WHERE seq = ?1",
         )?
-        .execute(params![node, text, terms, tags(relational_tags)?])?;
+        .execute(params![node, text, terms, tags_to_json(relational_tags)?])?;
     connection.prepare_cached("DELETE FROM concept_node_entities WHERE node_seq = ?1")?.execute([node])?;
     hub::outdate(connection, node)?;
     Ok(())
 }
 
-fn tags(tags: &[RelationalTag]) -> Result<String> {
+fn tags_to_json(tags: &[RelationalTag]) -> Result<String> {
     to_json(&tags.iter().copied().map(RelationalTag::as_str).collect::<Vec<_>>())
 }
 
-fn linked(connection: &Connection, node: i64) -> Result<Vec<EntityId>> {
+fn linked_entities(connection: &Connection, node: i64) -> Result<Vec<EntityId>> {
     connection
         .prepare_cached("SELECT entity_id FROM concept_node_entities WHERE node_seq = ?1 ORDER BY entity_id")?
         .query_map([node], |row| rows::uuid(row, 0).map(EntityId))?

@@ -27,7 +27,7 @@ struct Corrected {
 pub(crate) fn of(connection: &Connection, id: NodeId, limit: u32) -> Result<Option<Vec<NodeVersion>>> {
     let Some(asked) = node_queries::live_node(connection, id)? else { return Ok(None) };
     let mut versions: Vec<(i64, NodeVersion)> = Vec::new();
-    for node in line(connection, asked)? {
+    for node in replacement_line(connection, asked)? {
         let seq = node.seq;
         versions.extend(versions_of(connection, node)?.into_iter().map(|version| (seq, version)));
     }
@@ -38,7 +38,7 @@ pub(crate) fn of(connection: &Connection, id: NodeId, limit: u32) -> Result<Opti
 }
 
 /// The node, those that took its place, and those whose place they took.
-fn line(connection: &Connection, asked: Node) -> Result<Vec<Node>> {
+fn replacement_line(connection: &Connection, asked: Node) -> Result<Vec<Node>> {
     let mut seen = BTreeSet::from([asked.seq]);
     let mut found = vec![asked];
     let mut newer = connection.prepare_cached(concat!(
@@ -70,13 +70,13 @@ fn line(connection: &Connection, asked: Node) -> Result<Vec<Node>> {
 
 /// The texts of a node, the newest first.
 fn versions_of(connection: &Connection, node: Node) -> Result<Vec<NodeVersion>> {
-    let written = if approved(connection, node.seq)? {
+    let written = if is_approved(connection, node.seq)? {
         (VersionKind::Approval, Author::Person)
     } else {
         (VersionKind::Written, Author::Extraction)
     };
     let replaced_at = replaced_at(connection, node.seq)?;
-    let all = corrected(connection, node.seq)?;
+    let all = corrections_of(connection, node.seq)?;
     let mut versions = Vec::new();
     let version = |text: Option<String>, at, replaced_at, change: VersionKind, by, undone| NodeVersion {
         node_id: node.id,
@@ -114,7 +114,7 @@ fn versions_of(connection: &Connection, node: Node) -> Result<Vec<NodeVersion>> 
     let mut original = version(text, node.created_at, until, written.0, written.1, false);
     original.evidence = own_evidence(connection, node.seq)?;
     versions.insert(0, original);
-    versions.extend(mentions(connection, &node)?);
+    versions.extend(merged_mentions(connection, &node)?);
     for version in &mut versions {
         if version.replaced_at == replaced_at && replaced_at.is_some() {
             version.superseded_by = node.superseded_by;
@@ -124,7 +124,7 @@ fn versions_of(connection: &Connection, node: Node) -> Result<Vec<NodeVersion>> 
     Ok(versions)
 }
 
-fn approved(connection: &Connection, node: i64) -> Result<bool> {
+fn is_approved(connection: &Connection, node: i64) -> Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM rejected_memories WHERE approved_node = ?1)")?
         .query_row([node], |row| row.get(0))
@@ -140,7 +140,7 @@ fn replaced_at(connection: &Connection, node: i64) -> Result<Option<Timestamp>> 
         .query_row([node], |row| rows::optional_time(row, 0))
 }
 
-fn corrected(connection: &Connection, node: i64) -> Result<Vec<Corrected>> {
+fn corrections_of(connection: &Connection, node: i64) -> Result<Vec<Corrected>> {
     connection
         .prepare_cached(
             "SELECT created_at, undone_at, description FROM node_changes
@@ -172,7 +172,7 @@ fn own_evidence(connection: &Connection, node: i64) -> Result<Vec<Evidence>> {
         .collect()
 }
 
-fn mentions(connection: &Connection, node: &Node) -> Result<Vec<NodeVersion>> {
+fn merged_mentions(connection: &Connection, node: &Node) -> Result<Vec<NodeVersion>> {
     let merges: Vec<(i64, String, Timestamp)> = connection
         .prepare_cached(
             "SELECT number, description, created_at FROM mention_merges WHERE node_seq = ?1 ORDER BY number",

@@ -89,7 +89,7 @@ pub(super) fn replaced(
     if !connection.prepare_cached(ANY)?.query_row([scope], |row| row.get(0))? {
         return Ok(Replaced::default());
     }
-    let (spans, mut nodes) = spans(connection, scope, &about.messages)?;
+    let (spans, mut nodes) = replaced_spans(connection, scope, &about.messages)?;
     let mut outdated = Vec::new();
     let mut citing = connection.prepare_cached(OUTDATED)?;
     let mut found = citing.query(params![scope, rows::to_json(&about.citing)?])?;
@@ -98,7 +98,7 @@ pub(super) fn replaced(
         nodes.insert(row.get(2)?);
     }
     for node in &about.nodes {
-        nodes.extend(line(connection, *node)?);
+        nodes.extend(replacement_line(connection, *node)?);
     }
     let numbers = rows::to_json(&by_word.of(connection, scope, about)?)?;
     let mut changes: BTreeMap<i64, Change> = BTreeMap::new();
@@ -110,7 +110,7 @@ pub(super) fn replaced(
     }
     let mut values = Vec::with_capacity(changes.len());
     for change in changes.into_values().rev() {
-        values.extend(completed(connection, change)?);
+        values.extend(with_current_value(connection, change)?);
     }
     let mut descriptions = Vec::new();
     let mut described = connection.prepare_cached(DESCRIBED_BEFORE)?;
@@ -150,7 +150,7 @@ fn change(row: &Row<'_>) -> Result<Change> {
 }
 
 /// The value with what is current instead. None where the line has come back to the same text.
-fn completed(connection: &Connection, change: Change) -> Result<Option<ReplacedValue>> {
+fn with_current_value(connection: &Connection, change: Change) -> Result<Option<ReplacedValue>> {
     let Change { is_correction, mut value, node, is_mistaken, newer: replaced_by, entities, .. } = change;
     let Some(first) = node_queries::live_node(connection, value.node)? else { return Ok(None) };
     let mut newer = first.superseded_by;
@@ -192,7 +192,7 @@ fn is_returned_to(value: &ReplacedValue) -> bool {
     value.words.is_nameless() && shared >= RETURNED_SHARE * former.len().min(current.len()).max(1) as f64
 }
 
-fn spans(
+fn replaced_spans(
     connection: &Connection,
     scope: i64,
     messages: &[i64],
@@ -214,7 +214,7 @@ fn spans(
 }
 
 /// Numbers of the node and of all whose place it took.
-fn line(connection: &Connection, node: NodeId) -> Result<Vec<i64>> {
+fn replacement_line(connection: &Connection, node: NodeId) -> Result<Vec<i64>> {
     connection
         .prepare_cached(
             "WITH RECURSIVE line (id, seq) AS (

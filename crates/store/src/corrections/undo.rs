@@ -66,7 +66,7 @@ pub(crate) fn undo_last(
             (ChangeKind::Correction, None)
         }
         "supersession" => {
-            let older = part(connection, &change, at)?;
+            let older = separate_mentions(connection, &change, at)?;
             (ChangeKind::Supersession, older)
         }
         _ => (ChangeKind::MentionMerge, split(unit, &asked, &change)?),
@@ -95,7 +95,7 @@ fn last_change(connection: &Connection, node: i64) -> sql::Result<Option<Change>
 }
 
 /// Both are current again; gives the older one.
-fn part(connection: &Connection, change: &Change, at: Timestamp) -> sql::Result<Option<Node>> {
+fn separate_mentions(connection: &Connection, change: &Change, at: Timestamp) -> sql::Result<Option<Node>> {
     connection
         .prepare_cached(
             "UPDATE concept_nodes SET superseded_by = NULL
@@ -148,7 +148,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
         .execute([older.seq])?;
     connection.prepare_cached("DELETE FROM mention_merges WHERE number = ?1")?.execute([merge])?;
     let node = NewNode {
-        id: NodeId(merged_id.map_or_else(|| Uuid::from_bytes(derived(older.id, merge)), Uuid::from_bytes)),
+        id: NodeId(merged_id.map_or_else(|| Uuid::from_bytes(derived_id(older.id, merge)), Uuid::from_bytes)),
         kind: merged.proposal.kind,
         terms: index_terms(&description),
         description,
@@ -173,7 +173,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
 }
 
 /// An id for a repetition that was merged before ids were kept: the same each time.
-fn derived(older: NodeId, merge: i64) -> [u8; 16] {
+fn derived_id(older: NodeId, merge: i64) -> [u8; 16] {
     let mut bytes = older.0.into_bytes();
     for (byte, part) in bytes[8..].iter_mut().zip(merge.to_be_bytes()) {
         *byte ^= part;

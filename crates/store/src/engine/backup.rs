@@ -121,9 +121,9 @@ impl HomeStore {
             let connection = open_for_reading(&newer, &options)?.into();
             let read = |error: sql::Error| Failure::from(error).of_read();
             Ok((
-                tombstones(&connection).map_err(read)?,
+                read_tombstones(&connection).map_err(read)?,
                 hub::erased_names::all_digests(&connection).map_err(read)?,
-                receipts(&connection).map_err(read)?,
+                read_receipts(&connection).map_err(read)?,
                 receipt_parts(&connection).map_err(read)?,
             ))
         })
@@ -183,7 +183,7 @@ struct Tombstone {
     user: String,
 }
 
-fn tombstones(connection: &Connection) -> sql::Result<Vec<Tombstone>> {
+fn read_tombstones(connection: &Connection) -> sql::Result<Vec<Tombstone>> {
     connection
         .prepare_cached(
             "SELECT t.kind, t.id, s.persona_id, s.user_id FROM tombstones t JOIN scopes s ON s.number = t.scope
@@ -209,7 +209,7 @@ fn receipt_parts(connection: &Connection) -> sql::Result<Vec<(Vec<u8>, i64, Stri
 
 type StoredReceipt = (Vec<u8>, String, String, i64, String);
 
-fn receipts(connection: &Connection) -> sql::Result<Vec<StoredReceipt>> {
+fn read_receipts(connection: &Connection) -> sql::Result<Vec<StoredReceipt>> {
     connection
         .prepare_cached(
             "SELECT id, persona_id, user_id, created_at, receipt FROM erasure_receipts ORDER BY created_at",

@@ -24,7 +24,7 @@ const LOG_BYTES_KEPT: u32 = 16 * 1024 * 1024;
 
 /// Opens the database for writing: creates or migrates it if need be, refuses what is not ours.
 pub(crate) fn open_for_writing(path: &Path, options: &StoreOptions) -> Result<Connection, StoreError> {
-    let is_new = inspect(path)?;
+    let is_new = create_or_inspect(path)?;
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, options)?;
     let prepared = prepare_for_writing(&connection, path, is_new);
     prepared.map(|()| connection)
@@ -136,7 +136,7 @@ fn set_overwriting(connection: &Connection, index: &str, is_later: bool) -> rusq
 
 /// Looks at the file before SQLite does, so that nothing foreign is touched. A missing file is created, readable by
 /// its owner only (SQLite gives the log and the index beside it the same mode). Says whether the database is new.
-fn inspect(path: &Path) -> Result<bool, StoreError> {
+fn create_or_inspect(path: &Path) -> Result<bool, StoreError> {
     match create(path) {
         Ok(_) => return Ok(true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -147,7 +147,7 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
     inspect_existing(path)
 }
 
-/// As [`inspect`], of a file that is there; it is only read. Says whether it is empty.
+/// As [`create_or_inspect`], of a file that is there; it is only read. Says whether it is empty.
 pub(crate) fn inspect_existing(path: &Path) -> Result<bool, StoreError> {
     let unreadable = |error| StoreError::Unusable(format!("{} can't be read: {error}", path.display()));
     let mut header = Vec::with_capacity(100);

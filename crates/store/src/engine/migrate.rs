@@ -169,16 +169,16 @@ fn digest(text: &str) -> String {
 
 /// Refuses a version, read from the file's header, that no program so far has written.
 pub(crate) fn check_version(version: i32, path: &Path, migrations: &[Migration]) -> Result<(), StoreError> {
-    let newest = newest(migrations).max(UNRELEASED.0);
-    if (0..=newest).contains(&version) { Ok(()) } else { Err(newer(version, path, migrations)) }
+    let newest = newest_version(migrations).max(UNRELEASED.0);
+    if (0..=newest).contains(&version) { Ok(()) } else { Err(newer_version_error(version, path, migrations)) }
 }
 
-fn newest(migrations: &[Migration]) -> i32 {
+fn newest_version(migrations: &[Migration]) -> i32 {
     migrations.last().map_or(0, |migration| migration.number)
 }
 
-fn newer(version: i32, path: &Path, migrations: &[Migration]) -> StoreError {
-    let newest = newest(migrations);
+fn newer_version_error(version: i32, path: &Path, migrations: &[Migration]) -> StoreError {
+    let newest = newest_version(migrations);
     StoreError::Unusable(format!(
         "{} has schema {version}, written by a newer EchoVessel; this one reads up to {newest}. Nothing was changed. \
          Install the newer version, or use the copy that was made before the upgrade ({})",
@@ -216,7 +216,11 @@ pub(crate) fn check(
             )));
         }
     }
-    if version > newest(migrations) { Err(newer(version, path, migrations)) } else { Ok(()) }
+    if version > newest_version(migrations) {
+        Err(newer_version_error(version, path, migrations))
+    } else {
+        Ok(())
+    }
 }
 
 /// True if the home is one of [`UNRELEASED`].
@@ -241,13 +245,13 @@ pub(crate) fn migrate(
     let mut found = version(connection).map_err(written)?;
     if found == 0 {
         apply(connection, whole, migrations).map_err(written)?;
-        tracing::debug!(schema = newest(migrations), "database created");
+        tracing::debug!(schema = newest_version(migrations), "database created");
         return Ok(());
     }
     if let Some(first) = migrations.first()
         && is_unreleased(connection, found).map_err(written)?
     {
-        found = adopt(connection, first).map_err(written)?;
+        found = adopt_unreleased(connection, first).map_err(written)?;
     }
     for migration in migrations.iter().filter(|migration| migration.number > found) {
         back_up(connection, &backup_path(path, migration.number))?;
@@ -267,7 +271,7 @@ pub(crate) fn migrate(
 }
 
 /// Records that a home of [`UNRELEASED`] has the schema of the first migration, which is the same; returns its number.
-fn adopt(connection: &Connection, first: &Migration) -> rusqlite::Result<i32> {
+fn adopt_unreleased(connection: &Connection, first: &Migration) -> rusqlite::Result<i32> {
     let transaction = connection.unchecked_transaction()?;
     transaction.execute("DELETE FROM schema_migrations", [])?;
     record(&transaction, first)?;

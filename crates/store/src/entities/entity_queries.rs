@@ -43,7 +43,7 @@ pub(crate) fn read(connection: &Connection, row: &Row<'_>) -> Result<Entity> {
         owner_override: row.get(4)?,
         merge_status: rows::read_enum(row, 5)?,
         merge_target: rows::optional_uuid(row, 6)?.map(EntityId),
-        aliases: aliases(connection, id)?,
+        aliases: names_of(connection, id)?,
         created_at: rows::time(row, 7)?,
         updated_at: rows::time(row, 8)?,
     };
@@ -51,7 +51,7 @@ pub(crate) fn read(connection: &Connection, row: &Row<'_>) -> Result<Entity> {
         entity.aliases.insert(0, entity.canonical_name.clone());
     }
     if let Some(target) = entity.merge_target {
-        entity.merge_target = rooted(connection, target)?.filter(|target| *target != id);
+        entity.merge_target = merge_root(connection, target)?.filter(|target| *target != id);
     }
     if !entity.owner_override {
         describe_by_parts(connection, &mut entity)?;
@@ -60,7 +60,7 @@ pub(crate) fn read(connection: &Connection, row: &Row<'_>) -> Result<Entity> {
 }
 
 /// All names of the entity and of what was merged into it, each once.
-fn aliases(connection: &Connection, id: EntityId) -> Result<Vec<String>> {
+fn names_of(connection: &Connection, id: EntityId) -> Result<Vec<String>> {
     let mut statement = connection.prepare_cached(concat!(
         parts!(),
         " SELECT a.name, a.folded FROM parts p JOIN entity_aliases a ON a.entity_id = p.id ORDER BY p.depth, a.number"
@@ -101,10 +101,10 @@ pub(crate) fn root(connection: &Connection, scope: i64, id: EntityId) -> Result<
     if kind(connection, scope, id)?.is_none() {
         return Ok(None);
     }
-    rooted(connection, id)
+    merge_root(connection, id)
 }
 
-fn rooted(connection: &Connection, id: EntityId) -> Result<Option<EntityId>> {
+fn merge_root(connection: &Connection, id: EntityId) -> Result<Option<EntityId>> {
     let mut statement = connection.prepare_cached("SELECT merged_into FROM entities WHERE id = ?1")?;
     let mut at = id;
     for _ in 0..MERGES_FOLLOWED {
@@ -169,7 +169,7 @@ pub(crate) fn entities_named(
     let mut hits: Vec<AliasHit> = Vec::new();
     for row in found {
         let (folded, named) = row?;
-        let Some(root) = rooted(connection, named)? else { continue };
+        let Some(root) = merge_root(connection, named)? else { continue };
         if hits.iter().any(|hit| hit.folded == folded && hit.entity.id == root) {
             continue;
         }
@@ -223,7 +223,7 @@ pub(crate) fn of_nodes(connection: &Connection, nodes: &[NodeId]) -> Result<Vec<
     let mut links = Vec::new();
     for node in nodes {
         for entity in statement.query_map([node.0.into_bytes()], |row| rows::uuid(row, 0))? {
-            let Some(entity) = rooted(connection, EntityId(entity?))? else { continue };
+            let Some(entity) = merge_root(connection, EntityId(entity?))? else { continue };
             if !links.contains(&(*node, entity)) {
                 links.push((*node, entity));
             }

@@ -8,7 +8,7 @@ use super::removal::{RowKey, uuid};
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, column};
 
-/// Columns for [`dependent`]: `n` is `concept_nodes`.
+/// Columns for [`read_dependent`]: `n` is `concept_nodes`.
 macro_rules! dependent_columns {
     () => {
         "n.id, n.type, n.description, n.created_at, n.source_session_id"
@@ -37,7 +37,7 @@ pub(super) fn dependents(connection: &Connection, id: NodeId) -> Result<Option<D
             dependent_columns!(),
             ", n.seq FROM concept_nodes n WHERE n.id = ?1"
         ))?
-        .query_row([id.0.into_bytes()], |row| Ok((row.get(5)?, dependent(row)?)))?;
+        .query_row([id.0.into_bytes()], |row| Ok((row.get(5)?, read_dependent(row)?)))?;
     let resting_on_it = list(
         connection,
         concat!(
@@ -77,17 +77,17 @@ pub(super) fn dependents(connection: &Connection, id: NodeId) -> Result<Option<D
         node,
         resting_on_it,
         rests_on,
-        orphaned: ids(column(connection, orphaned, seq)?),
+        orphaned: node_ids(column(connection, orphaned, seq)?),
         evidence,
-        replaced: ids(replaced),
+        replaced: node_ids(replaced),
     }))
 }
 
 fn list(connection: &Connection, statement: &str, seq: i64) -> Result<Vec<Dependent>> {
-    connection.prepare_cached(statement)?.query_map(params![seq], dependent)?.collect()
+    connection.prepare_cached(statement)?.query_map(params![seq], read_dependent)?.collect()
 }
 
-fn dependent(row: &Row<'_>) -> Result<Dependent> {
+fn read_dependent(row: &Row<'_>) -> Result<Dependent> {
     Ok(Dependent {
         id: NodeId(rows::uuid(row, 0)?),
         kind: rows::read_enum(row, 1)?,
@@ -97,6 +97,6 @@ fn dependent(row: &Row<'_>) -> Result<Dependent> {
     })
 }
 
-fn ids(keys: Vec<RowKey>) -> Vec<NodeId> {
+fn node_ids(keys: Vec<RowKey>) -> Vec<NodeId> {
     keys.into_iter().map(|key| NodeId(uuid(key))).collect()
 }

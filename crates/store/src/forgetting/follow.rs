@@ -16,7 +16,7 @@ use crate::rows::{self, column};
 pub(super) fn follow(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let sessions = session_terms(connection, going)?;
     if going.is_forgotten() {
-        reject(connection, going, &sessions)?;
+        add_rejected(connection, going, &sessions)?;
     }
     add_mentions(connection, going)?;
     let messages: Vec<i64> = going.lost_messages().into_keys().collect();
@@ -27,7 +27,7 @@ pub(super) fn follow(connection: &Connection, going: &mut RemovalSet) -> Result<
     }
     let mut to_follow: Vec<i64> = going.nodes.keys().copied().collect();
     while let Some(node) = to_follow.pop() {
-        for thought in citing(connection, node)? {
+        for thought in citing_nodes(connection, node)? {
             if goes_along(connection, going, thought)? && going.add_node(connection, thought)? {
                 to_follow.push(thought);
             }
@@ -92,7 +92,7 @@ fn goes_along(connection: &Connection, going: &RemovalSet, thought: i64) -> Resu
 }
 
 /// Rejected memories that quote what goes, or say words that only it said; and nodes that a person approved from them.
-fn reject(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms]) -> Result<()> {
+fn add_rejected(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms]) -> Result<()> {
     let gone: BTreeSet<_> = going.messages.values().map(|message| message.id).collect();
     let mut statement = connection.prepare_cached(
         "SELECT id, description, evidence, reason FROM rejected_memories WHERE session_id = ?1",
@@ -158,7 +158,7 @@ fn thoughts_on_rewritten(connection: &Connection, going: &mut RemovalSet) -> Res
     let changed: Vec<i64> = going.rewritten.keys().copied().collect();
     for node in changed {
         let Some(gone) = going.rewritten.get(&node).map(|r| r.terms_before.clone()) else { continue };
-        for thought in citing(connection, node)? {
+        for thought in citing_nodes(connection, node)? {
             let mut left = Vec::new();
             for cited in column::<i64>(
                 connection,
@@ -185,7 +185,7 @@ fn thoughts_on_rewritten(connection: &Connection, going: &mut RemovalSet) -> Res
 fn mark_unsupported(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let mut marks = Vec::new();
     for (seq, node) in &going.nodes {
-        for thought in citing(connection, *seq)? {
+        for thought in citing_nodes(connection, *seq)? {
             marks.push((thought, "node", node.id.0.into_bytes()));
         }
     }
@@ -196,7 +196,7 @@ fn mark_unsupported(connection: &Connection, going: &mut RemovalSet) -> Result<(
 }
 
 /// Nodes that depend on this one.
-fn citing(connection: &Connection, node: i64) -> Result<Vec<i64>> {
+fn citing_nodes(connection: &Connection, node: i64) -> Result<Vec<i64>> {
     column(connection, "SELECT thought_seq FROM concept_node_filling WHERE event_seq = ?1", node)
 }
 

@@ -58,7 +58,7 @@ impl MessageChanges {
         token_count: u32,
     ) -> sql::Result<()> {
         let connection = unit.connection;
-        let Some(old) = stored(unit, id)? else { return Ok(()) };
+        let Some(old) = find_message(unit, id)? else { return Ok(()) };
         unit.unindex_words(Corpus::Messages, old.seq, old.scope, &old.terms);
         vectors::remove(connection, Corpus::Messages, old.seq)?;
         connection
@@ -83,7 +83,7 @@ impl MessageChanges {
     /// Removes a message at the end.
     pub(crate) fn remove(&mut self, unit: &UnitOfWork<'_>, id: MessageId) -> sql::Result<Option<SessionId>> {
         let connection = unit.connection;
-        let Some(old) = stored(unit, id)? else { return Ok(None) };
+        let Some(old) = find_message(unit, id)? else { return Ok(None) };
         self.going.add_message(connection, old.seq)?;
         connection
             .prepare_cached(
@@ -170,7 +170,7 @@ pub(crate) fn replace_replies(
     Ok(Some((session, changes.finish(unit, at)?)))
 }
 
-fn stored(unit: &UnitOfWork<'_>, id: MessageId) -> sql::Result<Option<StoredMessage>> {
+fn find_message(unit: &UnitOfWork<'_>, id: MessageId) -> sql::Result<Option<StoredMessage>> {
     unit.connection
         .prepare_cached(
             "SELECT seq, scope, session_id, token_count, content, terms FROM recall_messages

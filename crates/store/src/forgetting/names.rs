@@ -58,7 +58,7 @@ struct Entity {
 pub(super) fn names(connection: &Connection, going: &RemovalSet) -> Result<Names> {
     let said = folded_texts(going);
     let mut names = Names { entities: going.entities.clone(), ..Names::default() };
-    for entity in entities(connection, going)? {
+    for entity in removed_entities(connection, going)? {
         if !names.entities.contains(&entity.id) {
             decide(connection, going, &said, &entity, &mut names)?;
         }
@@ -160,7 +160,7 @@ fn stands_as_written(connection: &Connection, going: &RemovalSet, name: &str) ->
     Ok(going.rewritten.values().any(|rewritten| rewritten.after.contains(name)))
 }
 
-fn entities(connection: &Connection, going: &RemovalSet) -> Result<Vec<Entity>> {
+fn removed_entities(connection: &Connection, going: &RemovalSet) -> Result<Vec<Entity>> {
     let mut entities: Vec<Entity> = connection
         .prepare_cached(
             "SELECT id, canonical_name, description, owner_override FROM entities WHERE scope = ?1",

@@ -100,7 +100,7 @@ pub(super) fn list(
              ORDER BY created_at DESC, id DESC LIMIT ?5",
         )?
         .query_map(params![scope.persona.as_str(), scope.user.as_str(), before.0, before.1, limit], |row| {
-            receipt(connection, row)
+            read_receipt(connection, row)
         })?
         .collect()
 }
@@ -108,11 +108,11 @@ pub(super) fn list(
 pub(super) fn by_id(connection: &Connection, id: ErasureId) -> Result<Option<ErasureReceipt>> {
     connection
         .prepare_cached("SELECT receipt, overwritten_at FROM erasure_receipts WHERE id = ?1")?
-        .query_row([id.0.into_bytes()], |row| receipt(connection, row))
+        .query_row([id.0.into_bytes()], |row| read_receipt(connection, row))
         .optional()
 }
 
-fn receipt(connection: &Connection, row: &Row<'_>) -> Result<ErasureReceipt> {
+fn read_receipt(connection: &Connection, row: &Row<'_>) -> Result<ErasureReceipt> {
     let mut kept: ErasureReceipt = rows::json(row, 0)?;
     add_parts(connection, &mut kept)?;
     let instances = instances_of(connection, kept.id)?;

@@ -27,7 +27,7 @@ pub(super) fn remove_rows(
 ) -> Result<()> {
     let connection = unit.connection;
     taken.sessions = going.sessions().into_iter().map(|id| SessionId(uuid(id))).collect();
-    taken.revived = revived(connection, going)?;
+    taken.revived = nodes_current_again(connection, going)?;
     count_parts(connection, going, taken)?;
     if going.is_preview {
         return preview_rows(connection, going, taken);
@@ -122,7 +122,7 @@ fn mark_node(connection: &Connection, seq: i64, id: NodeId, at: i64) -> Result<(
 
 /// Preview of [`remove_rows`], without deleting.
 fn preview_rows(connection: &Connection, going: &RemovalSet, taken: &mut ForgetSummary) -> Result<()> {
-    taken.orphaned.extend(orphaned(connection, going)?);
+    taken.orphaned.extend(nodes_with_lost_support(connection, going)?);
     taken.counts.mentions += going.mentions.len() as u64;
     taken.messages.extend(going.messages.values().map(|message| message.id));
     for node in going.nodes.values() {
@@ -133,7 +133,7 @@ fn preview_rows(connection: &Connection, going: &RemovalSet, taken: &mut ForgetS
 }
 
 /// Nodes that stay without some of the nodes that they depend on.
-fn orphaned(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
+fn nodes_with_lost_support(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
     let mut ids = BTreeSet::new();
     for (seq, ..) in going.unsupported.iter().filter(|(_, kind, _)| *kind == "node") {
         let own = column::<RowKey>(connection, "SELECT id FROM concept_nodes WHERE seq = ?1", seq)?;
@@ -263,7 +263,7 @@ pub(super) fn insert_tombstone(
 }
 
 /// Nodes that stay and that were replaced by one that goes.
-fn revived(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
+fn nodes_current_again(connection: &Connection, going: &RemovalSet) -> Result<BTreeSet<NodeId>> {
     let mut revived = BTreeSet::new();
     for node in going.nodes.values() {
         let replaced = "SELECT seq FROM concept_nodes WHERE superseded_by = ?1";
@@ -328,7 +328,7 @@ fn mark_support(connection: &Connection, going: &RemovalSet, taken: &mut ForgetS
             )?
             .execute(params![seq, kind, id])?;
     }
-    taken.orphaned.extend(orphaned(connection, going)?);
+    taken.orphaned.extend(nodes_with_lost_support(connection, going)?);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::rows::{column, saved_memories_channel};
 /// Finds the rows of the selection.
 pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection: &Selection) -> Result<()> {
     for id in &selection.messages {
-        let found = number(connection, "recall_messages", going.scope, id.0.into_bytes())?;
+        let found = row_number(connection, "recall_messages", going.scope, id.0.into_bytes())?;
         found.map_or(Ok(()), |seq| going.add_message(connection, seq))?;
     }
     for id in &selection.sessions {
@@ -22,7 +22,7 @@ pub(super) fn select(connection: &Connection, going: &mut RemovalSet, selection:
         select_saved_memories(connection, going, id.0.into_bytes())?;
     }
     for id in &selection.nodes {
-        if let Some(seq) = number(connection, "concept_nodes", going.scope, id.0.into_bytes())? {
+        if let Some(seq) = row_number(connection, "concept_nodes", going.scope, id.0.into_bytes())? {
             going.add_node(connection, seq)?;
         }
     }
@@ -77,7 +77,7 @@ pub(super) fn saying_the_same(connection: &Connection, going: &RemovalSet) -> Re
     }
     if !going.entities.is_empty() {
         let names = names_of(connection, going)?;
-        for (seq, content) in texts(connection, "recall_messages", "content", going.scope)? {
+        for (seq, content) in texts_of_scope(connection, "recall_messages", "content", going.scope)? {
             let content = fold_name(&content);
             if names.iter().any(|name| name_stands_in(&content, name)) {
                 seqs.push(seq);
@@ -90,7 +90,7 @@ pub(super) fn saying_the_same(connection: &Connection, going: &RemovalSet) -> Re
     Ok(seqs)
 }
 
-fn number(connection: &Connection, table: &str, scope: i64, id: RowKey) -> Result<Option<i64>> {
+fn row_number(connection: &Connection, table: &str, scope: i64, id: RowKey) -> Result<Option<i64>> {
     connection
         .prepare_cached(&format!("SELECT seq FROM {table} WHERE id = ?1 AND scope = ?2"))?
         .query_row(params![id, scope], |row| row.get(0))
@@ -109,7 +109,7 @@ fn nodes_about_entities(connection: &Connection, going: &mut RemovalSet) -> Resu
         }
     }
     let names = names_of(connection, going)?;
-    for (seq, description) in texts(connection, "concept_nodes", "description", going.scope)? {
+    for (seq, description) in texts_of_scope(connection, "concept_nodes", "description", going.scope)? {
         let description = fold_name(&description);
         if names.iter().any(|name| name_stands_in(&description, name)) {
             going.add_node(connection, seq)?;
@@ -133,13 +133,13 @@ fn names_of(connection: &Connection, going: &RemovalSet) -> Result<Vec<String>> 
 /// Messages, nodes, repeated mentions and refused memories that contain the text. Names are looked through with the
 /// entities.
 fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
-    for (seq, content) in texts(connection, "recall_messages", "content", going.scope)? {
+    for (seq, content) in texts_of_scope(connection, "recall_messages", "content", going.scope)? {
         if going.is_in(&content) {
             going.add_message(connection, seq)?;
         }
     }
     for column in ["description", "emotion_tags"] {
-        for (seq, text) in texts(connection, "concept_nodes", column, going.scope)? {
+        for (seq, text) in texts_of_scope(connection, "concept_nodes", column, going.scope)? {
             if going.is_in(&text) {
                 going.add_node(connection, seq)?;
             }
@@ -179,7 +179,7 @@ fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()
          JOIN recall_messages m ON m.seq = v.message_seq WHERE m.scope = ?1 AND v.speaker IS NOT NULL";
     let speakers = "SELECT seq, speaker FROM recall_messages WHERE scope = ?1 AND speaker IS NOT NULL";
     for texts in [versions, speakers_of_versions, speakers] {
-        for (seq, text) in earlier(connection, texts, going.scope)? {
+        for (seq, text) in earlier_texts(connection, texts, going.scope)? {
             if going.is_in(&text) {
                 going.add_message(connection, seq)?;
             }
@@ -188,7 +188,7 @@ fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()
     let nodes =
         "SELECT c.node_seq, c.description FROM node_changes c JOIN concept_nodes n ON n.seq = c.node_seq
          WHERE n.scope = ?1 AND c.description IS NOT NULL";
-    for (seq, description) in earlier(connection, nodes, going.scope)? {
+    for (seq, description) in earlier_texts(connection, nodes, going.scope)? {
         if going.is_in(&description) {
             going.add_node(connection, seq)?;
         }
@@ -196,12 +196,17 @@ fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()
     Ok(())
 }
 
-fn earlier(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(i64, String)>> {
+fn earlier_texts(connection: &Connection, statement: &str, scope: i64) -> Result<Vec<(i64, String)>> {
     connection.prepare_cached(statement)?.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 /// A text column of all rows of the scope, with their numbers.
-fn texts(connection: &Connection, table: &str, column: &str, scope: i64) -> Result<Vec<(i64, String)>> {
+fn texts_of_scope(
+    connection: &Connection,
+    table: &str,
+    column: &str,
+    scope: i64,
+) -> Result<Vec<(i64, String)>> {
     connection
         .prepare_cached(&format!("SELECT seq, {column} FROM {table} WHERE scope = ?1"))?
         .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?

@@ -56,7 +56,7 @@ pub(super) fn silenced(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
                  CROSS JOIN recall_messages m ON m.seq = s.message_seq
              WHERE m.scope = ?2 AND s.silenced = 1 ORDER BY s.span_start, s.span_end",
         )?
-        .query_map(params![rows::to_json(&seqs)?, scope], |row| Ok((span(row)?, row.get(3)?)))?
+        .query_map(params![rows::to_json(&seqs)?, scope], |row| Ok((read_span(row)?, row.get(3)?)))?
         .collect::<Result<_>>()?;
     found.sort_by_key(|(_, seq)| seqs.iter().position(|wanted| wanted == seq));
     Ok(found.into_iter().map(|(span, _)| span).collect())
@@ -70,7 +70,7 @@ pub(super) fn spans_of_session(connection: &Connection, session: SessionId) -> R
              FROM recall_messages m JOIN forgotten_spans s ON s.message_seq = m.seq
              WHERE m.session_id = ?1 ORDER BY s.message_seq, s.span_start, s.span_end",
         )?
-        .query_map([session.0.into_bytes()], span)?
+        .query_map([session.0.into_bytes()], read_span)?
         .collect()
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn follow_edit(connection: &Connection, message: i64, before: &str, a
             "SELECT m.id, s.span_start, s.span_end, s.silenced
              FROM forgotten_spans s JOIN recall_messages m ON m.seq = s.message_seq WHERE s.message_seq = ?1",
         )?
-        .query_map([message], |row| Ok((span(row)?, row.get(3)?)))?
+        .query_map([message], |row| Ok((read_span(row)?, row.get(3)?)))?
         .collect::<Result<_>>()?;
     connection.prepare_cached("DELETE FROM forgotten_spans WHERE message_seq = ?1")?.execute([message])?;
     for (span, is_silenced) in spans {
@@ -104,6 +104,6 @@ fn insert_span(connection: &Connection, message: i64, start: u32, end: u32, is_s
     Ok(())
 }
 
-fn span(row: &Row<'_>) -> Result<ForgottenSpan> {
+fn read_span(row: &Row<'_>) -> Result<ForgottenSpan> {
     Ok(ForgottenSpan { message_id: MessageId(rows::uuid(row, 0)?), start: row.get(1)?, end: row.get(2)? })
 }

@@ -45,7 +45,7 @@ impl LostTexts {
             sessions: losing_sessions(going),
             first_known: first_known(connection, going)?,
         };
-        for text in texts(connection, going, names, &lost.sessions)? {
+        for text in removed_texts(connection, going, names, &lost.sessions)? {
             lost.add(&text);
         }
         Ok(lost)
@@ -54,20 +54,20 @@ impl LostTexts {
     fn add(&mut self, text: &str) {
         let sentences = text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '；', '…']);
         for part in sentences.chain([text]) {
-            let words = words(part);
+            let words = folded_words(part);
             let length = words.len().min(QUOTE_LENGTH);
             // One word of a longer text does not quote it.
             if length == 0 || (length == 1 && part.len() < text.len()) {
                 continue;
             }
             self.lengths.insert(length);
-            self.quotes.extend(words.windows(length).map(digest));
+            self.quotes.extend(words.windows(length).map(digest_of_words));
         }
     }
 
     fn is_in_text(&self, text: &str) -> bool {
-        let words = words(text);
-        let is_lost = |window: &[String]| self.quotes.contains(&digest(window));
+        let words = folded_words(text);
+        let is_lost = |window: &[String]| self.quotes.contains(&digest_of_words(window));
         self.lengths.iter().any(|length| words.windows(*length).any(is_lost))
             || Uuid::parse_str(text).is_ok_and(|id| self.ids.contains(&id))
     }
@@ -82,14 +82,14 @@ impl LostTexts {
     }
 }
 
-fn digest(words: &[String]) -> u64 {
+fn digest_of_words(words: &[String]) -> u64 {
     let mut hasher = DefaultHasher::new();
     words.hash(&mut hasher);
     hasher.finish()
 }
 
 /// The words of a text, folded; a character of an unspaced script is a word.
-fn words(text: &str) -> Vec<String> {
+fn folded_words(text: &str) -> Vec<String> {
     let folded = text::fold(text);
     let mut words = Vec::new();
     let mut word = String::new();
@@ -109,7 +109,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// All that was said by what goes, and what was written from it in other words.
-fn texts(
+fn removed_texts(
     connection: &Connection,
     going: &RemovalSet,
     names: &Names,

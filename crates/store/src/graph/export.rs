@@ -27,8 +27,10 @@ pub(crate) fn whole_graph(
     })?;
     let mut edges = read::edges(connection, scope)?.into_iter();
     let mut edges = edges.try_fold(Vec::new(), |mut edges, edge| {
-        let (deleted_at, sources) =
-            (deleted_at(connection, "graph_edges", edge.id)?, sources(connection, "edge_id", edge.id)?);
+        let (deleted_at, sources) = (
+            deleted_at(connection, "graph_edges", edge.id)?,
+            export_sources(connection, "edge_id", edge.id)?,
+        );
         edges.push(ExportedEdge { edge, deleted_at, sources });
         Ok::<_, sql::Error>(edges)
     })?;
@@ -53,7 +55,7 @@ fn kept_node(connection: &Connection, node: GraphNode) -> Result<ExportedNode> {
         described_by,
         made_here,
         deleted_at: deleted_at(connection, "graph_nodes", node.id)?,
-        sources: sources(connection, "node_id", node.id)?,
+        sources: export_sources(connection, "node_id", node.id)?,
         node,
     })
 }
@@ -66,7 +68,7 @@ fn deleted_at(connection: &Connection, table: &'static str, id: Uuid) -> Result<
     Ok(found.flatten())
 }
 
-fn sources(connection: &Connection, of: &'static str, id: Uuid) -> Result<Vec<ExportedSource>> {
+fn export_sources(connection: &Connection, of: &'static str, id: Uuid) -> Result<Vec<ExportedSource>> {
     connection
         .prepare_cached(&format!(
             "SELECT memory, evidence FROM graph_sources WHERE {of} = ?1 ORDER BY number"

@@ -87,7 +87,7 @@ fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
         properties: properties(row, 9)?,
         confidence: confidence.unwrap_or(settled),
         source_instance: row.get::<Option<String>>(11)?.unwrap_or_default(),
-        source_memory_ids: memories(connection, "node_id", id)?,
+        source_memory_ids: source_memories(connection, "node_id", id)?,
         created_at: entity.created_at,
         updated_at,
         first_learned_at: rows::optional_time(row, 14)?.or(Some(entity.created_at)),
@@ -110,7 +110,7 @@ fn own_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
         properties: properties(row, 4)?,
         confidence: row.get(5)?,
         source_instance: row.get(6)?,
-        source_memory_ids: memories(connection, "node_id", id)?,
+        source_memory_ids: source_memories(connection, "node_id", id)?,
         created_at: rows::time(row, 7)?,
         updated_at: rows::time(row, 8)?,
         first_learned_at: rows::optional_time(row, 9)?,
@@ -201,9 +201,9 @@ fn read_edge(connection: &Connection, scope: i64, row: &Row<'_>) -> Result<Graph
         edge_type: row.get(3)?,
         properties: properties(row, 4)?,
         weight: row.get(5)?,
-        evidence: evidence(connection, id)?,
+        evidence: evidence_of_edge(connection, id)?,
         source_instance: row.get(6)?,
-        source_memory_ids: memories(connection, "edge_id", id)?,
+        source_memory_ids: source_memories(connection, "edge_id", id)?,
         created_at: rows::time(row, 7)?,
         updated_at: rows::time(row, 8)?,
         occurred_at: rows::optional_time(row, 9)?,
@@ -214,7 +214,7 @@ fn read_edge(connection: &Connection, scope: i64, row: &Row<'_>) -> Result<Graph
     })
 }
 
-fn evidence(connection: &Connection, edge: Uuid) -> Result<Option<String>> {
+fn evidence_of_edge(connection: &Connection, edge: Uuid) -> Result<Option<String>> {
     connection
         .prepare_cached(
             "SELECT evidence FROM graph_sources WHERE edge_id = ?1 AND evidence IS NOT NULL
@@ -224,7 +224,7 @@ fn evidence(connection: &Connection, edge: Uuid) -> Result<Option<String>> {
         .optional()
 }
 
-fn memories(connection: &Connection, of: &'static str, id: Uuid) -> Result<Vec<String>> {
+fn source_memories(connection: &Connection, of: &'static str, id: Uuid) -> Result<Vec<String>> {
     connection
         .prepare_cached(&format!(
             "SELECT memory FROM graph_sources WHERE {of} = ?1 AND memory <> '' ORDER BY number DESC"

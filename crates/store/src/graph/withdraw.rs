@@ -30,8 +30,8 @@ pub(crate) fn withdraw(
     if memory.is_empty() {
         return Ok(GraphWithdrawal::default());
     }
-    let nodes = resting(connection, RESTING_NODES, scope, memory)?;
-    let edges = resting(connection, RESTING_EDGES, scope, memory)?;
+    let nodes = rows_of_memory(connection, RESTING_NODES, scope, memory)?;
+    let edges = rows_of_memory(connection, RESTING_EDGES, scope, memory)?;
     connection.prepare_cached(FORGET_SOURCES)?.execute(params![scope, memory])?;
     let mut withdrawn = GraphWithdrawal::default();
     for edge in edges {
@@ -44,7 +44,7 @@ pub(crate) fn withdraw(
         withdrawn.edges += gone as u64;
     }
     for node in nodes {
-        undescribe(connection, node, memory)?;
+        withdraw_description(connection, node, memory)?;
         withdrawn.nodes += u64::from(withdraw_node(connection, node, at)?);
     }
     Ok(withdrawn)
@@ -126,12 +126,12 @@ pub(super) fn withdraw_some(
     Ok(())
 }
 
-fn resting(connection: &Connection, statement: &str, scope: i64, memory: &str) -> Result<Vec<RowKey>> {
+fn rows_of_memory(connection: &Connection, statement: &str, scope: i64, memory: &str) -> Result<Vec<RowKey>> {
     connection.prepare_cached(statement)?.query_map(params![scope, memory], |row| row.get(0))?.collect()
 }
 
 /// Takes a node's description, if it came from the memory. What a memory describes depends on it too.
-fn undescribe(connection: &Connection, id: RowKey, memory: &str) -> Result<()> {
+fn withdraw_description(connection: &Connection, id: RowKey, memory: &str) -> Result<()> {
     let described = connection
         .prepare_cached(
             "UPDATE graph_nodes SET description = '', described_by = NULL, embedding_model = NULL,

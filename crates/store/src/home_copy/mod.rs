@@ -270,9 +270,9 @@ impl HomeCopy<'_> {
 }
 
 fn select(table: &str, columns: &[String]) -> String {
-    format!("SELECT {} FROM \"{table}\"", quoted(columns))
+    format!("SELECT {} FROM \"{table}\"", quote_columns(columns))
 }
 
-fn quoted(columns: &[String]) -> String {
+fn quote_columns(columns: &[String]) -> String {
     columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ")
 }

@@ -81,7 +81,7 @@ pub(super) fn cut_all(connection: &Connection) -> Result<()> {
                  AND CASE WHEN EXISTS (SELECT 1 FROM hub_chunks c WHERE c.document = d.number) THEN 0
                           ELSE trim(v.content, char(9, 10, 13, 32)) <> '' END",
         )?
-        .query_map([], |row| Ok((rows::scope(row, 0)?, name(row, 2)?, row.get(4)?)))?
+        .query_map([], |row| Ok((rows::scope(row, 0)?, read_name(row, 2)?, row.get(4)?)))?
         .collect::<Result<_>>()?;
     uncut.iter().try_for_each(|(scope, name, document)| follow(connection, scope, name, *document))?;
     fill_grams(connection)
@@ -114,13 +114,13 @@ fn fill_grams(connection: &Connection) -> Result<()> {
     }
 }
 
-fn name(row: &Row<'_>, from: usize) -> Result<DocumentName> {
+fn read_name(row: &Row<'_>, from: usize) -> Result<DocumentName> {
     DocumentName::parse(row.get_ref(from)?.as_str()?, row.get_ref(from + 1)?.as_str()?)
         .map_err(|error| rows::unreadable(from + 1, error))
 }
 
 fn memory_name(row: &Row<'_>, from: usize) -> Result<DiaryName> {
-    match name(row, from)? {
+    match read_name(row, from)? {
         DocumentName::Diary(name) => Ok(name),
         DocumentName::Identity(..) => {
             let reason = hub::names::InvalidName("an identity document is no memory".to_owned());
@@ -140,11 +140,11 @@ pub(super) fn look_up(
         .query_row([scope], |row| row.get(0))
         .optional()?
         .unwrap_or(0);
-    let hits = phrases.iter().map(|phrase| hits(connection, scope, phrase, limit));
+    let hits = phrases.iter().map(|phrase| phrase_hits(connection, scope, phrase, limit));
     Ok(ChunkHits { pieces, hits: hits.collect::<Result<_>>()? })
 }
 
-fn hits(connection: &Connection, scope: i64, phrase: &Phrase, limit: u32) -> Result<PhraseHits> {
+fn phrase_hits(connection: &Connection, scope: i64, phrase: &Phrase, limit: u32) -> Result<PhraseHits> {
     let Some(query) = words::query(connection, scope, phrase) else { return Ok(words::nowhere()) };
     let newest = "SELECT rowid FROM hub_words WHERE hub_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
     let seqs: Vec<i64> = connection

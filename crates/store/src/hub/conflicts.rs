@@ -91,9 +91,11 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
         // What waits for a decision is compared with what is shown now, also after edits of that.
         let shown = match settled_at {
             None => shown_now(connection, document)?,
-            Some(_) => stored(connection, document, row.get(8)?)?,
+            Some(_) => find_version(connection, document, row.get(8)?)?,
         };
-        let (Some(kept), Some(shown)) = (stored(connection, document, row.get(7)?)?, shown) else { continue };
+        let (Some(kept), Some(shown)) = (find_version(connection, document, row.get(7)?)?, shown) else {
+            continue;
+        };
         found.push(Conflict {
             id: rows::uuid(row, 0)?,
             name,
@@ -107,7 +109,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
     Ok(found)
 }
 
-fn stored(connection: &Connection, document: i64, number: i64) -> Result<Option<Version>> {
+fn find_version(connection: &Connection, document: i64, number: i64) -> Result<Option<Version>> {
     connection
         .prepare_cached(concat!(
             "SELECT ",

@@ -74,7 +74,7 @@ pub(super) fn adopt_all(connection: &Connection) -> Result<()> {
     let mut statement = connection.prepare_cached(
         "SELECT persona_id, user_id, label, content, last_edited_by, updated_at FROM core_blocks",
     )?;
-    let blocks: Vec<Block> = statement.query_map([], block)?.collect::<Result<_>>()?;
+    let blocks: Vec<Block> = statement.query_map([], read_block)?.collect::<Result<_>>()?;
     for block in blocks {
         let name = core_block_document(block.label, &block.scope.user);
         if documents::number(connection, &block.scope, &name)?.is_none() {
@@ -99,7 +99,7 @@ struct Block {
     at: Timestamp,
 }
 
-fn block(row: &Row<'_>) -> Result<Block> {
+fn read_block(row: &Row<'_>) -> Result<Block> {
     let user: Option<String> = row.get(1)?;
     let persona = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable(0, error))?;
     // A shared block belongs to no user; any user's scope will do.

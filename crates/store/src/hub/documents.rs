@@ -73,7 +73,7 @@ pub(super) fn one(connection: &Connection, scope: &Scope, name: &DocumentName) -
     let (stale, revision, created_at) = connection
         .prepare_cached("SELECT stale, revision, created_at FROM hub_documents WHERE number = ?1")?
         .query_row([number], |row| Ok((row.get(0)?, row.get(1)?, rows::time(row, 2)?)))?;
-    let prompt_label = label(connection, scope, name)?;
+    let prompt_label = prompt_label(connection, scope, name)?;
     let document = Document { name: name.clone(), prompt_label, heads, stale, created_at, revision };
     Ok((!document.heads.is_empty()).then_some(document))
 }
@@ -184,7 +184,7 @@ pub(super) fn versions(
         .collect()
 }
 
-fn label(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<String>> {
+fn prompt_label(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<String>> {
     connection
         .prepare_cached(
             "SELECT label FROM hub_labels WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4",

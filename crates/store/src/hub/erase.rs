@@ -35,7 +35,7 @@ pub(super) fn apply(
         |line: &str| line_digest(scope, &erasure.name, line).is_some_and(|digest| digests.contains(&digest));
     let mut removed = BTreeSet::new();
     let mut is_live_changed = false;
-    for (version, is_live, content) in contents(connection, number)? {
+    for (version, is_live, content) in versions_with_text(connection, number)? {
         let (gone, kept): (Vec<&str>, Vec<&str>) = content.lines().partition(|line| is_erased(line));
         if gone.is_empty() {
             continue;
@@ -82,7 +82,7 @@ pub(super) fn apply(
 }
 
 /// Versions with a text: number, whether it is live, text.
-fn contents(connection: &Connection, document: i64) -> Result<Vec<(i64, bool, String)>> {
+fn versions_with_text(connection: &Connection, document: i64) -> Result<Vec<(i64, bool, String)>> {
     connection
         .prepare_cached(
             "SELECT number, state <> 'past', content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL",

@@ -23,7 +23,7 @@ pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubExport> 
         None => Default::default(),
     };
     Ok(HubExport {
-        documents: histories(connection, scope)?,
+        documents: export_histories(connection, scope)?,
         labels: documents::labels(connection, scope)?,
         snapshots: snapshots::list(connection, scope)?,
         instances: state::instances(connection, scope)?,
@@ -36,7 +36,7 @@ pub(super) fn read(connection: &Connection, scope: &Scope) -> Result<HubExport> 
     })
 }
 
-fn histories(connection: &Connection, scope: &Scope) -> Result<Vec<(DocumentName, DocumentHistory)>> {
+fn export_histories(connection: &Connection, scope: &Scope) -> Result<Vec<(DocumentName, DocumentHistory)>> {
     let mut found: BTreeMap<i64, (DocumentName, DocumentHistory)> = connection
         .prepare_cached(
             "SELECT number, kind, stem, stale, created_at FROM hub_documents

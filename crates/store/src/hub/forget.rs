@@ -116,7 +116,7 @@ pub(crate) fn forget(
             continue;
         }
         let gone = lines.remove(&row.number).unwrap_or_default();
-        let holds_text = act.text.is_some() && holds(connection, row.number, act)?;
+        let holds_text = act.text.is_some() && holds_forgotten_text(connection, row.number, act)?;
         let is_selected = act.is_selected(&row.name);
         if gone.is_empty() && !holds_text && !is_selected {
             continue;
@@ -249,7 +249,7 @@ fn lines_of(
     Ok(lines)
 }
 
-fn holds(connection: &Connection, document: i64, act: &HubForgetting<'_>) -> Result<bool> {
+fn holds_forgotten_text(connection: &Connection, document: i64, act: &HubForgetting<'_>) -> Result<bool> {
     let mut statement = connection
         .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL")?;
     let mut rows = statement.query([document])?;
@@ -269,7 +269,7 @@ fn take_lines(
     act: &HubForgetting<'_>,
 ) -> Result<BTreeSet<String>> {
     let mut removed = BTreeSet::new();
-    for (number, content) in contents(connection, document)? {
+    for (number, content) in version_texts(connection, document)? {
         let mut left = content.clone();
         for line in lines {
             if let Some(without) = without_line(&left, line) {
@@ -296,7 +296,7 @@ fn take_lines(
 }
 
 /// The texts of a document's versions, by number.
-fn contents(connection: &Connection, document: i64) -> Result<Vec<(i64, String)>> {
+fn version_texts(connection: &Connection, document: i64) -> Result<Vec<(i64, String)>> {
     connection
         .prepare_cached(
             "SELECT number, content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL",
@@ -334,7 +334,7 @@ pub(super) fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Resu
 /// Leaves nothing of a document but that it is gone. A roll-up is to be written again.
 pub(super) fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
     let change = restamp(connection, scope, row)?;
-    let contents = contents(connection, row.number)?;
+    let contents = version_texts(connection, row.number)?;
     let lines = contents.iter().flat_map(|(_, content)| content.lines());
     erased_lines::insert_erased_lines(connection, scope, (row.number, &row.name), lines, &change)?;
     connection.prepare_cached("DELETE FROM hub_conflicts WHERE document = ?1")?.execute([row.number])?;

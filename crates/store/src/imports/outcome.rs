@@ -36,7 +36,7 @@ pub(super) fn memories(connection: &Connection, id: ImportId) -> Result<ImportMe
             memory_counts!(),
             " FROM import_runs r JOIN sessions s ON s.import_run = r.number WHERE r.id = ?1) counted"
         ))?
-        .query_row([id.0.into_bytes()], |row| counts(row, 0))
+        .query_row([id.0.into_bytes()], |row| read_counts(row, 0))
 }
 
 pub(super) fn waiting_proposals(connection: &Connection, id: ImportId) -> Result<Vec<RejectedId>> {
@@ -72,13 +72,13 @@ pub(super) fn sessions(
             summary: row.get(1)?,
             last_error: row.get(2)?,
             characters: row.get(3)?,
-            memories: counts(row, 4)?,
+            memories: read_counts(row, 4)?,
         })
     };
     statement.query_map(params![id.0.into_bytes(), limit, from], session)?.collect()
 }
 
-fn counts(row: &Row<'_>, at: usize) -> Result<ImportMemories> {
+fn read_counts(row: &Row<'_>, at: usize) -> Result<ImportMemories> {
     Ok(ImportMemories {
         events: row.get(at)?,
         thoughts: row.get(at + 1)?,

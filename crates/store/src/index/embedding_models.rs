@@ -80,7 +80,7 @@ impl EmbeddingStore for HomeStore {
     }
 
     async fn embedding_models(&self) -> Result<Vec<EmbeddingModel>, StoreError> {
-        self.read_statement(|connection| Ok(models(connection)?)).await
+        self.read_statement(|connection| Ok(list_models(connection)?)).await
     }
 
     async fn note_embedding_model(&self, fingerprint: &str, source: Option<&str>) -> Result<(), StoreError> {
@@ -97,7 +97,7 @@ impl EmbeddingStore for HomeStore {
 
     async fn vector_coverage(&self, fingerprint: &str) -> Result<VectorCoverage, StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.read(move |connection| Ok(coverage(connection, &fingerprint)?)).await
+        self.read(move |connection| Ok(count_coverage(connection, &fingerprint)?)).await
     }
 
     async fn scopes_between_models(
@@ -122,7 +122,7 @@ impl EmbeddingStore for HomeStore {
 
 const CORPORA: [Corpus; 2] = [Corpus::Messages, Corpus::Nodes];
 
-fn models(connection: &Connection) -> Result<Vec<EmbeddingModel>> {
+fn list_models(connection: &Connection) -> Result<Vec<EmbeddingModel>> {
     // By scope, because that is how vectors are indexed.
     connection
         .prepare_cached(
@@ -139,7 +139,7 @@ fn models(connection: &Connection) -> Result<Vec<EmbeddingModel>> {
         .collect()
 }
 
-fn coverage(connection: &Connection, fingerprint: &str) -> Result<VectorCoverage> {
+fn count_coverage(connection: &Connection, fingerprint: &str) -> Result<VectorCoverage> {
     let rows: u64 = connection
         .prepare_cached("SELECT coalesce(sum(message_count + node_count), 0) FROM scopes")?
         .query_row([], |row| row.get(0))?;
@@ -174,7 +174,7 @@ fn scopes_between(connection: &Connection, fingerprint: &str, previous: &str) ->
 fn adopt(connection: &Connection, fingerprint: &str, limit: u32) -> Result<u32> {
     let Some(model) = vectors::model(connection, fingerprint)? else { return Ok(0) };
     let mut adopted = 0;
-    for other in others(connection, fingerprint)? {
+    for other in other_models(connection, fingerprint)? {
         for corpus in CORPORA {
             let Tables { rows, vectors } = vectors::tables(corpus);
             let statement = format!(
@@ -191,7 +191,7 @@ fn adopt(connection: &Connection, fingerprint: &str, limit: u32) -> Result<u32> 
 fn remove_others(connection: &Connection, fingerprint: &str, limit: u32) -> Result<u32> {
     let Some(model) = vectors::model(connection, fingerprint)? else { return Ok(0) };
     let mut removed = 0;
-    for other in others(connection, fingerprint)? {
+    for other in other_models(connection, fingerprint)? {
         for corpus in CORPORA {
             let Tables { rows, vectors } = vectors::tables(corpus);
             let statement = format!(
@@ -206,7 +206,7 @@ fn remove_others(connection: &Connection, fingerprint: &str, limit: u32) -> Resu
     Ok(u32::try_from(removed).unwrap_or(u32::MAX))
 }
 
-fn others(connection: &Connection, fingerprint: &str) -> Result<Vec<i64>> {
+fn other_models(connection: &Connection, fingerprint: &str) -> Result<Vec<i64>> {
     connection
         .prepare_cached("SELECT number FROM embedding_models WHERE fingerprint <> ?1")?
         .query_map([fingerprint], |row| row.get(0))?

@@ -91,7 +91,7 @@ pub(crate) fn after(
          WHERE v.scope = ?1 AND v.embedding_model = ?2 AND v.revision > ?3 AND r.deleted_at IS NULL
          ORDER BY v.revision LIMIT ?4"
     );
-    connection.prepare_cached(&select)?.query_map(params![scope, model, after, limit], stored)?.collect()
+    connection.prepare_cached(&select)?.query_map(params![scope, model, after, limit], read_vector)?.collect()
 }
 
 /// The greatest revision; 0 without a vector.
@@ -120,7 +120,10 @@ pub(crate) fn newest(
          ORDER BY r.seq DESC LIMIT ?4"
     );
     let before = before.unwrap_or(i64::MAX);
-    connection.prepare_cached(&select)?.query_map(params![scope, model, before, limit], stored)?.collect()
+    connection
+        .prepare_cached(&select)?
+        .query_map(params![scope, model, before, limit], read_vector)?
+        .collect()
 }
 
 /// Vectors of those of the rows that are live and have one of this model.
@@ -138,7 +141,7 @@ pub(crate) fn numbered(
          WHERE v.scope = ?2 AND v.embedding_model = ?3 AND r.deleted_at IS NULL"
     );
     let seqs = crate::rows::to_json(&seqs)?;
-    connection.prepare_cached(&select)?.query_map(params![seqs, scope, model], stored)?.collect()
+    connection.prepare_cached(&select)?.query_map(params![seqs, scope, model], read_vector)?.collect()
 }
 
 /// Numbers of live rows without a vector of this model, newest first: those with none and those of other models.
@@ -165,7 +168,7 @@ pub(crate) fn missing(
     Ok(seqs)
 }
 
-fn stored(row: &Row<'_>) -> Result<StoredVector> {
+fn read_vector(row: &Row<'_>) -> Result<StoredVector> {
     Ok(StoredVector {
         seq: row.get(0)?,
         revision: row.get(1)?,

@@ -150,7 +150,7 @@ fn of_corpus(corpus: Corpus, [of_messages, of_nodes]: [&'static str; 2]) -> &'st
 }
 
 /// The numbers that a row holds in 8 bytes each, the greatest first.
-fn unpacked(row: &Row<'_>) -> Result<Vec<i64>> {
+fn unpack_numbers(row: &Row<'_>) -> Result<Vec<i64>> {
     let (numbers, _) = row.get_ref(0)?.as_blob()?.as_chunks();
     let mut numbers: Vec<i64> = numbers.iter().copied().map(i64::from_be_bytes).collect();
     numbers.sort_unstable_by_key(|number| Reverse(*number));
@@ -191,7 +191,7 @@ pub(crate) fn rows_holding(
     let of_spans = spans.iter().map(|(_, asked)| *asked);
     let of_spans = connection.query_each(in_span, of_spans, |row| row.get(0))?;
     if let Some(packed) = packed {
-        let rows = connection.query_each(packed, all.iter().map(|(_, query)| [*query]), unpacked)?;
+        let rows = connection.query_each(packed, all.iter().map(|(_, query)| [*query]), unpack_numbers)?;
         for ((place, _), rows) in all.iter().zip(rows) {
             found[*place] = rows.concat();
         }

@@ -66,7 +66,7 @@ impl Batch for UserMessage {
         for ((UserMessage { message: new, .. }, placed), seq) in items.iter().zip(placed).zip(seqs) {
             channels::write(connection, seq, new)?;
             unit.index_words(Corpus::Messages, seq, placed.scope, &new.terms);
-            let message = stored(new, seq, placed.session.id);
+            let message = stored_message(new, seq, placed.session.id);
             let opened = placed.is_new.then_some(placed.session);
             captured.push(CapturedMessage { message, opened, ended: placed.ended, replaced: None });
         }
@@ -201,7 +201,7 @@ pub(crate) fn capture(
         session = sessions::end(connection, session, CloseTrigger::MaxLength)?;
         ended.push(session.clone());
     }
-    let message = stored(new, seq, session.id);
+    let message = stored_message(new, seq, session.id);
     let replaced = replaced.map(|(_, withdrawn)| withdrawn);
     Ok(CapturedMessage { message, opened: is_new.then_some(session), ended, replaced })
 }
@@ -278,7 +278,7 @@ fn insert_each<'a>(
         })
 }
 
-fn stored(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
+fn stored_message(new: &NewMessage, seq: i64, session_id: SessionId) -> Message {
     Message {
         id: new.id,
         seq,

@@ -134,7 +134,7 @@ pub(crate) fn numbered(
                  ON v.seq = m.seq AND v.embedding_model = m.embedding_model
              WHERE m.scope = ?2 AND m.deleted_at IS NULL"
         ))?
-        .query_map(params![rows::to_json(&seqs)?, scope], indexed)?
+        .query_map(params![rows::to_json(&seqs)?, scope], read_indexed_message)?
         .collect()
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn neighbours(
 }
 
 /// Reads [`message_columns`], the terms and the readability.
-fn indexed(row: &Row<'_>) -> sql::Result<IndexedMessage> {
+fn read_indexed_message(row: &Row<'_>) -> sql::Result<IndexedMessage> {
     Ok(IndexedMessage {
         message: rows::message(row)?,
         terms: row.get(rows::AFTER_MESSAGE)?,

@@ -90,7 +90,7 @@ pub(crate) fn before_number(
             nodes.push(node?);
         }
     }
-    Ok(newest(nodes, limit))
+    Ok(newest_first(nodes, limit))
 }
 
 /// Live events since a moment, superseded ones too, oldest first.
@@ -183,7 +183,9 @@ pub(crate) fn outlines(
     scope: i64,
     wanted: &[NodeQuery],
 ) -> Result<Vec<Vec<NodeOutline>>> {
-    newest_about(connection, scope, wanted, OUTLINE_COLUMNS, outline, |outline| (outline.pinned, outline.seq))
+    newest_about(connection, scope, wanted, OUTLINE_COLUMNS, read_outline, |outline| {
+        (outline.pinned, outline.seq)
+    })
 }
 
 fn newest_about<T>(
@@ -218,7 +220,7 @@ fn newest_about<T>(
     Ok(wanted.iter().zip(counts).map(about).collect())
 }
 
-fn outline(row: &Row<'_>) -> Result<NodeOutline> {
+fn read_outline(row: &Row<'_>) -> Result<NodeOutline> {
     Ok(NodeOutline {
         seq: row.get(0)?,
         pinned: row.get(1)?,
@@ -324,7 +326,7 @@ fn edges_of_all(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) -
          WHERE f.orphaned = 0 AND e.scope = ?2 AND e.deleted_at IS NULL AND t.deleted_at IS NULL LIMIT ?3",
     )?;
     let key = params![rows::to_json(&seqs)?, scope, i64::from(limit) + 1];
-    downwards.query_map(key, edge)?.chain(upwards.query_map(key, edge)?).collect()
+    downwards.query_map(key, read_edge)?.chain(upwards.query_map(key, read_edge)?).collect()
 }
 
 /// The edges node by node, of each the newest first, until there are enough.
@@ -346,7 +348,7 @@ fn edges_of_each(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) 
     let (mut edges, mut seen) = (Vec::new(), BTreeSet::new());
     for seq in seqs {
         let key = params![seq, scope, limit];
-        for edge in downwards.query_map(key, edge)?.chain(upwards.query_map(key, edge)?) {
+        for edge in downwards.query_map(key, read_edge)?.chain(upwards.query_map(key, read_edge)?) {
             let edge = edge?;
             if edges.len() < count(limit) && seen.insert((edge.thought_seq, edge.event_seq)) {
                 edges.push(edge);
@@ -356,11 +358,11 @@ fn edges_of_each(connection: &Connection, scope: i64, seqs: &[i64], limit: u32) 
     Ok(edges)
 }
 
-fn edge(row: &Row<'_>) -> Result<FillingEdge> {
+fn read_edge(row: &Row<'_>) -> Result<FillingEdge> {
     Ok(FillingEdge { thought_seq: row.get(0)?, event_seq: row.get(1)?, created_at: rows::time(row, 2)? })
 }
 
-fn newest(mut nodes: Vec<Node>, limit: u32) -> Vec<Node> {
+fn newest_first(mut nodes: Vec<Node>, limit: u32) -> Vec<Node> {
     nodes.sort_by_key(|node| Reverse(node.seq));
     nodes.truncate(count(limit));
     nodes

@@ -19,7 +19,7 @@ pub(crate) fn timeline(
     limit: u32,
 ) -> Result<Vec<Entry>> {
     let end = before.map_or(i64::MAX, microseconds);
-    let mut entries = nodes(connection, scope, end, limit)?;
+    let mut entries = node_entries(connection, scope, end, limit)?;
     entries.extend(named_entities(connection, scope, end, limit)?);
     let described = entity_queries::described_before(connection, scope, end, limit)?;
     entries.extend(
@@ -33,7 +33,7 @@ pub(crate) fn timeline(
     Ok(entries)
 }
 
-fn nodes(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Vec<Entry>> {
+fn node_entries(connection: &Connection, scope: i64, end: i64, limit: u32) -> Result<Vec<Entry>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         node_columns!(),

@@ -66,7 +66,7 @@ impl PersonaStore for HomeStore {
         self.read_statement(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT id, display_name, timezone FROM personas ORDER BY id")?;
-            let personas = statement.query_map([], persona)?.collect::<Result<_>>()?;
+            let personas = statement.query_map([], read_persona)?.collect::<Result<_>>()?;
             Ok(personas)
         })
         .await
@@ -93,7 +93,7 @@ impl PersonaStore for HomeStore {
             )?;
             let listed = page.query_map(params![after, limit, user.as_str()], |row| {
                 Ok(ListedPersona {
-                    record: persona(row)?,
+                    record: read_persona(row)?,
                     appearance: Appearance {
                         voice_enabled: row.get(3)?,
                         voice_id: row.get(4)?,
@@ -120,7 +120,7 @@ impl PersonaStore for HomeStore {
 
     async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError> {
         let id = id.clone();
-        self.read(move |connection| Ok(facts(connection, &id)?)).await
+        self.read(move |connection| Ok(read_facts(connection, &id)?)).await
     }
 
     async fn write_facts(
@@ -344,15 +344,15 @@ fn write_first(
 fn persona_record(connection: &Connection, id: &PersonaId) -> Result<Option<PersonaRecord>> {
     let mut statement =
         connection.prepare_cached("SELECT id, display_name, timezone FROM personas WHERE id = ?1")?;
-    statement.query_row([id.as_str()], persona).optional()
+    statement.query_row([id.as_str()], read_persona).optional()
 }
 
-fn persona(row: &Row<'_>) -> Result<PersonaRecord> {
+fn read_persona(row: &Row<'_>) -> Result<PersonaRecord> {
     let id = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable(0, error))?;
     Ok(PersonaRecord { id, display_name: row.get(1)?, timezone: row.get(2)? })
 }
 
-fn facts(connection: &Connection, id: &PersonaId) -> Result<Facts> {
+fn read_facts(connection: &Connection, id: &PersonaId) -> Result<Facts> {
     let columns = Fact::ALL.map(Fact::as_str).join(", ");
     let read = |row: &Row<'_>| {
         let mut facts = Facts::default();

@@ -51,7 +51,7 @@ impl UserStore for HomeStore {
             let mut statement = connection.prepare_cached(
                 "SELECT id, display_name, timezone, created_at FROM users WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?;
-            let users = statement.query_map(params![after, limit], |row| user(connection, row))?;
+            let users = statement.query_map(params![after, limit], |row| read_user(connection, row))?;
             Ok(users.collect::<Result<_>>()?)
         })
         .await
@@ -62,7 +62,7 @@ impl UserStore for HomeStore {
         self.read(move |connection| {
             Ok(connection
                 .prepare_cached("SELECT id, display_name, timezone, created_at FROM users WHERE id = ?1")?
-                .query_row([id.as_str()], |row| user(connection, row))
+                .query_row([id.as_str()], |row| read_user(connection, row))
                 .optional()?)
         })
         .await
@@ -129,7 +129,7 @@ impl UserStore for HomeStore {
     }
 }
 
-fn user(connection: &Connection, row: &Row<'_>) -> Result<KnownUser> {
+fn read_user(connection: &Connection, row: &Row<'_>) -> Result<KnownUser> {
     let id: String = row.get(0)?;
     let identities = connection
         .prepare_cached(

@@ -51,7 +51,7 @@ pub(super) fn rows_containing(
     let mut found = Vec::new();
     let mut read = |mut texts: Rows<'_>| -> Result<()> {
         while let Some(row) = &texts.next()? {
-            if contains(row.get_ref(1)?.as_str()?, folded) {
+            if contains_folded(row.get_ref(1)?.as_str()?, folded) {
                 found.push(row.get(0)?);
             }
         }
@@ -81,7 +81,7 @@ pub(super) fn rows_containing(
 }
 
 /// True if a text, folded, holds a folded text. Most texts are compared without folding them.
-fn contains(text: &str, folded: &str) -> bool {
+fn contains_folded(text: &str, folded: &str) -> bool {
     if !text.is_ascii() {
         return fold(text).contains(folded);
     }

@@ -27,13 +27,18 @@ pub(crate) fn commit_extraction(
     commit: &ExtractionCommit,
 ) -> Result<CommitOutcome, Failure> {
     let connection = unit.connection;
-    let session = committing(connection, commit.session_id, &commit.scope)?;
+    let session = claimed_session(connection, commit.session_id, &commit.scope)?;
     if session.extracted {
         return Ok(CommitOutcome::AlreadyCommitted);
     }
     check_is_consolidating(&session)?;
-    let origin =
-        origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
+    let origin = insert_origin(
+        connection,
+        commit.session_id,
+        &commit.scope,
+        commit.at,
+        commit.fingerprint.as_deref(),
+    )?;
     for node in &commit.nodes {
         new_nodes::insert_evidenced(unit, &origin, node)?;
     }
@@ -79,13 +84,18 @@ pub(crate) fn commit_reflection(
     commit: &ReflectionCommit,
 ) -> Result<CommitOutcome, Failure> {
     let connection = unit.connection;
-    let session = committing(connection, commit.session_id, &commit.scope)?;
+    let session = claimed_session(connection, commit.session_id, &commit.scope)?;
     if session.reflected {
         return Ok(CommitOutcome::AlreadyCommitted);
     }
     check_is_consolidating(&session)?;
-    let origin =
-        origin(connection, commit.session_id, &commit.scope, commit.at, commit.fingerprint.as_deref())?;
+    let origin = insert_origin(
+        connection,
+        commit.session_id,
+        &commit.scope,
+        commit.at,
+        commit.fingerprint.as_deref(),
+    )?;
     let mut stored = false;
     for thought in &commit.thoughts {
         stored |= new_nodes::insert_filled(unit, &origin, thought)?.is_some();
@@ -134,7 +144,7 @@ pub(crate) fn settle_rejected(
     Ok(CommitOutcome::Committed)
 }
 
-fn committing(connection: &Connection, id: SessionId, scope: &Scope) -> Result<Session, Failure> {
+fn claimed_session(connection: &Connection, id: SessionId, scope: &Scope) -> Result<Session, Failure> {
     let session = sessions::by_id(connection, id)?.filter(|session| session.scope == *scope);
     session.ok_or_else(|| Failure::Refused(format!("session {id} does not exist in this scope")))
 }
@@ -146,7 +156,7 @@ fn check_is_consolidating(session: &Session) -> Result<(), Failure> {
     Err(Failure::Refused(format!("session {} is not being consolidated; nothing was written", session.id)))
 }
 
-fn origin(
+fn insert_origin(
     connection: &Connection,
     session_id: SessionId,
     scope: &Scope,

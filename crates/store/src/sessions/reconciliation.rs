@@ -94,7 +94,7 @@ impl ReconciliationStore for HomeStore {
             for pair in pairs {
                 let (older, newer, opened_at) = pair?;
                 let said_in = |node, is_newer| {
-                    let said = evidence(connection, node)?;
+                    let said = evidence_of_node(connection, node)?;
                     Ok::<_, sql::Error>(said.into_iter().map(move |quote| (quote.message_id, is_newer)))
                 };
                 found.push(OpenPair {
@@ -133,7 +133,7 @@ fn waiting(connection: &Connection, scope: i64, session: SessionId, limit: u32) 
     for stored in found.collect::<Result<Vec<Stored>>>()? {
         let (older, older_at) = match (stored.older, stored.words) {
             (Some(older), _) => {
-                let evidence = evidence(connection, older)?;
+                let evidence = evidence_of_node(connection, older)?;
                 let node = Box::new(node_numbered(connection, older)?);
                 (OlderStatement::Node(node, evidence), said_at(connection, older)?)
             }
@@ -146,8 +146,8 @@ fn waiting(connection: &Connection, scope: i64, session: SessionId, limit: u32) 
             older_at,
             newer: Box::new(node_numbered(connection, stored.newer)?),
             newer_at: said_at(connection, stored.newer)?,
-            newer_evidence: evidence(connection, stored.newer)?,
-            newer_texts: texts(connection, stored.newer)?,
+            newer_evidence: evidence_of_node(connection, stored.newer)?,
+            newer_texts: texts_of_evidence(connection, stored.newer)?,
         });
     }
     Ok(pairs)
@@ -160,7 +160,7 @@ fn node_numbered(connection: &Connection, seq: i64) -> Result<Node> {
 }
 
 /// The words that prove a memory, the latest first.
-fn evidence(connection: &Connection, node: i64) -> Result<Vec<Evidence>> {
+fn evidence_of_node(connection: &Connection, node: i64) -> Result<Vec<Evidence>> {
     connection
         .prepare_cached(
             "SELECT e.quote, e.span_start, e.span_end, m.id
@@ -172,7 +172,7 @@ fn evidence(connection: &Connection, node: i64) -> Result<Vec<Evidence>> {
 }
 
 /// All that words which prove a memory can be in.
-fn texts(connection: &Connection, node: i64) -> Result<Vec<String>> {
+fn texts_of_evidence(connection: &Connection, node: i64) -> Result<Vec<String>> {
     connection
         .prepare_cached(
             "SELECT m.content FROM recall_messages m
@@ -338,7 +338,9 @@ fn settle(
     };
     remove(connection, pair)?;
     let Some(older) = older else { return Ok(()) };
-    let Some(change) = supersede(connection, older, newer, *is_mistaken, commit.at)? else { return Ok(()) };
+    let Some(change) = supersede_node(connection, older, newer, *is_mistaken, commit.at)? else {
+        return Ok(());
+    };
     if let Some(rest) = rest {
         let session = node_numbered(connection, older)?.source_session_id;
         if let Some(rest) = new_nodes::insert_evidenced(unit, &origin(session), rest)? {
@@ -374,7 +376,7 @@ fn count_attempt(connection: &Connection, pair: i64, session: SessionId) -> Resu
 }
 
 /// Makes the older memory a former one; gives the number of the change. Nothing ever replaces itself, not by way of others either.
-fn supersede(
+fn supersede_node(
     connection: &Connection,
     older: i64,
     newer: i64,

@@ -142,12 +142,12 @@ fn slow_cycle_state(connection: &Connection, scope: i64, since: Timestamp) -> Re
         .query_row([scope], |row| Ok((rows::time(row, 0)?, rows::json(row, 1)?)))
         .optional()?;
     let (last_at, salient_questions) = last.map_or((None, Vec::new()), |(at, asked)| (Some(at), asked));
-    let tombstones = tombstones(connection, scope)?;
+    let tombstones = count_tombstones(connection, scope)?;
     Ok(SlowCycleState { last_at, cycles, input_tokens, output_tokens, salient_questions, tombstones })
 }
 
 /// Number of erased rows of a memory. It only grows, as long as the memory exists.
-fn tombstones(connection: &Connection, scope: i64) -> Result<u64> {
+fn count_tombstones(connection: &Connection, scope: i64) -> Result<u64> {
     connection
         .prepare_cached("SELECT count(*) FROM tombstones WHERE scope = ?1")?
         .query_row([scope], |row| row.get(0))
@@ -211,7 +211,7 @@ fn write(unit: &mut UnitOfWork<'_>, commit: &SlowCycleCommit) -> Result<SlowCycl
     let numbers = commit.read.iter().map(|id| new_nodes::number(connection, scope, *id));
     // A memory that lost its words leaves no tombstone, but it is not there any more.
     let withdrawn = numbers.collect::<Result<Vec<_>>>()?.contains(&None);
-    let forgotten = withdrawn || tombstones(connection, scope)? != commit.tombstones;
+    let forgotten = withdrawn || count_tombstones(connection, scope)? != commit.tombstones;
     let (asked, told) = match forgotten {
         true => (&[][..], None),
         false => (commit.salient_questions.as_slice(), commit.transcript.as_ref()),

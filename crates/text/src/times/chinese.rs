@@ -79,7 +79,7 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
     let (mut at, mut found) = (0, Vec::new());
     while let Some(character) = folded[at..].chars().next() {
         let before = folded[..at].chars().next_back();
-        match phrase(&folded[at..], before, calendar) {
+        match time_phrase(&folded[at..], before, calendar) {
             Some((named, length)) => {
                 found.extend(named.map(|named| (at..at + length, named)));
                 at += length;
@@ -108,14 +108,14 @@ pub(super) fn names_span_ahead(folded: &str) -> bool {
 }
 
 /// The time that a text begins with, if it is one, and how many bytes it takes.
-fn phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
+fn time_phrase(text: &str, before: Option<char>, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let named = || {
         day_name(text, calendar)
-            .or_else(|| feast(text, calendar))
+            .or_else(|| feast_day(text, calendar))
             .or_else(|| in_year(text, calendar))
             .or_else(|| in_month(text, calendar))
             .or_else(|| in_week(text, calendar))
-            .or_else(|| few(text, calendar))
+            .or_else(|| vague_span(text, calendar))
     };
     let ends_a_word = before.is_some_and(|before| is_end_of_word(before, text));
     Some(ends_a_word).filter(|ends| !ends).and_then(|_| named()).or_else(|| number_phrase(text, calendar))
@@ -141,7 +141,7 @@ fn day_name(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usiz
 }
 
 /// 国庆, 清明: the latest that has begun.
-fn feast(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
+fn feast_day(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (name, month, day, days) = FEASTS.into_iter().find(|(name, ..)| text.starts_with(name))?;
     let named = || {
         let (first, _) = calendar.latest_day(month, day)?;
@@ -166,7 +166,8 @@ fn in_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
         let named = if offset.is_some() { NamedPeriod::sure } else { NamedPeriod::unsure };
         return Some((days.map(|days| named(days).within(1)), taken(rest)));
     }
-    let weekday = letter.and_then(weekday).filter(|_| !rest.starts_with("一个") && !rest.starts_with("天气"));
+    let weekday =
+        letter.and_then(weekday_of).filter(|_| !rest.starts_with("一个") && !rest.starts_with("天气"));
     let rest = if weekday.is_some() { &rest[letter.map_or(0, char::len_utf8)..] } else { rest };
     match (offset, weekday) {
         (Some(offset), Some(weekday)) => {
@@ -262,7 +263,7 @@ fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
 }
 
 /// 前几天, 几天前, 半年前, 半个月前, 两三天前.
-fn few(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
+fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     if text.starts_with("前几天") {
         return Some((calendar.days(-FEW_DAYS_MOST, -2).map(NamedPeriod::unsure), "前几天".len()));
     }
@@ -279,7 +280,7 @@ fn few(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     } else {
         // 两三, 三五: from the one to the other.
         let mut letters = text.chars();
-        let (first, second) = (digit(letters.next()?)?, digit(letters.next()?)?);
+        let (first, second) = (digit_of(letters.next()?)?, digit_of(letters.next()?)?);
         (first.min(second), first.max(second), text.len() - letters.as_str().len())
     };
     let (unit, more) = unit_after(&text[length..])?;
@@ -379,7 +380,7 @@ fn day_after(text: &str) -> Option<(i8, usize)> {
     Some((day, length + ending.len_utf8()))
 }
 
-fn weekday(letter: char) -> Option<Weekday> {
+fn weekday_of(letter: char) -> Option<Weekday> {
     let place = match letter {
         '日' | '天' => 6,
         _ => "一二三四五六".chars().position(|digit| digit == letter)?,
@@ -387,7 +388,7 @@ fn weekday(letter: char) -> Option<Weekday> {
     Weekday::from_monday_zero_offset(i8::try_from(place).ok()?).ok()
 }
 
-fn digit(letter: char) -> Option<i64> {
+fn digit_of(letter: char) -> Option<i64> {
     match letter {
         '两' => Some(2),
         _ => DIGITS.chars().position(|digit| digit == letter).and_then(|at| i64::try_from(at + 1).ok()),
@@ -401,7 +402,7 @@ pub(super) fn number(text: &str) -> Option<(i64, usize)> {
         return text[..digits].parse().ok().map(|number| (number, digits));
     }
     let first = text.chars().next()?;
-    let (tens, rest) = match digit(first) {
+    let (tens, rest) = match digit_of(first) {
         None if first == '十' => (1, &text[first.len_utf8()..]),
         None => return None,
         Some(value) => match text[first.len_utf8()..].strip_prefix('十') {
@@ -409,7 +410,7 @@ pub(super) fn number(text: &str) -> Option<(i64, usize)> {
             None => return Some((value, first.len_utf8())),
         },
     };
-    let ones = rest.chars().next().and_then(|letter| Some((digit(letter)?, letter.len_utf8())));
+    let ones = rest.chars().next().and_then(|letter| Some((digit_of(letter)?, letter.len_utf8())));
     let (ones, more) = ones.unwrap_or((0, 0));
     Some((10 * tens + ones, text.len() - rest.len() + more))
 }

@@ -10,10 +10,10 @@ const BARE_AFTERNOON_LAST: i8 = 6;
 
 /// The first time of day that a folded text names.
 pub(super) fn time_of_day(folded: &str) -> Option<Time> {
-    chinese(folded).or_else(|| english(folded))
+    chinese_time(folded).or_else(|| english_time(folded))
 }
 
-fn english(folded: &str) -> Option<Time> {
+fn english_time(folded: &str) -> Option<Time> {
     let parted = |c: char| c.is_whitespace() || is_unspaced(c);
     let words: Vec<&str> = folded
         .split(parted)
@@ -32,7 +32,7 @@ fn clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> 
     if word == "noon" {
         return at(12, 0);
     }
-    if let Some(time) = spelled(word, before, after) {
+    if let Some(time) = spelled_time(word, before, after) {
         return Some(time);
     }
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -62,7 +62,7 @@ fn clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> 
 }
 
 /// At eight, at eight o'clock, half past six, eight pm.
-fn spelled(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> {
+fn spelled_time(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> {
     let hour = i8::try_from(super::english::number(word)?).ok()?;
     let is_word = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     if !is_word || !(1..=12).contains(&hour) {
@@ -84,7 +84,7 @@ fn spelled(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time
     }
 }
 
-fn chinese(folded: &str) -> Option<Time> {
+fn chinese_time(folded: &str) -> Option<Time> {
     folded.match_indices('点').find_map(|(place, mark)| {
         let before = &folded[..place];
         let (hour, length) = number_before(before)?;

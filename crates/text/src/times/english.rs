@@ -60,15 +60,15 @@ pub(super) fn scan(folded: &str, calendar: Calendar) -> Vec<(Range<usize>, Named
 
 /// The time that a text of words begins with, and how many words it takes.
 fn phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
-    fixed(words, calendar)
-        .or_else(|| counted(words, calendar))
+    fixed_phrase(words, calendar)
+        .or_else(|| counted_phrase(words, calendar))
         .or_else(|| part_of_year(words, calendar))
         .or_else(|| beside_present(words, calendar))
         .or_else(|| calendar_date(words, calendar))
         .or_else(|| after_preposition(words, calendar))
 }
 
-fn fixed(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
     let day = |offset| calendar.day(offset).map(NamedPeriod::sure);
     Some(match words {
         ["the", "day", "before", "yesterday", ..] => (day(-2)?, 4),
@@ -87,7 +87,7 @@ fn fixed(words: &[&str], calendar: Calendar) -> Option<Found> {
 }
 
 /// Two days ago, a couple of weeks ago, a few months ago, a year ago today; in two days, three weeks from now.
-fn counted(words: &[&str], calendar: Calendar) -> Option<Found> {
+fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
     let ahead = words.first() == Some(&"in");
     let after_in = if ahead { &words[1..] } else { words };
     let (count, length) = match after_in {
@@ -97,7 +97,7 @@ fn counted(words: &[&str], calendar: Calendar) -> Option<Found> {
         [number, ..] => (Some(self::number(number)?), 1),
         [] => return None,
     };
-    let unit = unit(after_in.get(length)?)?;
+    let unit = unit_of(after_in.get(length)?)?;
     let rest = &after_in[length + 1..];
     let length = length + 1 + usize::from(ahead);
     match (ahead, count, rest) {
@@ -152,7 +152,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
     };
     let days = |name: &str, offset: i16| {
         let year = calendar.year_number(offset)?;
-        match (month_number(name), season(name)) {
+        match (month_number(name), season_named(name)) {
             (Some(month), _) => month_of(year, month),
             (None, Some(season)) => season_of(year, season),
             (None, None) => None,
@@ -185,7 +185,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
     if let Some(named) = beside_present_unit(offset, what, calendar) {
         return Some((named, 2));
     }
-    if let Some(weekday) = weekday(what) {
+    if let Some(weekday) = weekday_of(what) {
         let days = match offset {
             -1 => calendar.latest_weekday(weekday),
             0 => calendar.weekday_of_week(weekday, 0),
@@ -202,7 +202,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
         };
         return Some((NamedPeriod::sure(days?).within(MONTH_SLACK), 2));
     }
-    let days_of_year: Box<dyn Fn(i16) -> Option<Days>> = match (season(what), what) {
+    let days_of_year: Box<dyn Fn(i16) -> Option<Days>> = match (season_named(what), what) {
         (Some(season), _) => Box::new(move |year| season_of(year, season)),
         (None, "christmas") => Box::new(|year| one_day(year, 12, 25)),
         _ => return None,
@@ -298,14 +298,14 @@ fn after_preposition(words: &[&str], calendar: Calendar) -> Option<Found> {
             Some(number) => year_of(number),
             None => calendar.latest_month(month_number(name)?, true),
         },
-        ["on", name, ..] if weekday(name).is_some() => calendar.latest_weekday(weekday(name)?),
+        ["on", name, ..] if weekday_of(name).is_some() => calendar.latest_weekday(weekday_of(name)?),
         ["on" | "at", "christmas", ..] => calendar.latest_day(12, 25),
         _ => return None,
     };
     Some((NamedPeriod::unsure(days?), 2))
 }
 
-fn unit(word: &str) -> Option<Unit> {
+fn unit_of(word: &str) -> Option<Unit> {
     Some(match word.strip_suffix('s').unwrap_or(word) {
         "day" => Unit::Day,
         "week" => Unit::Week,
@@ -315,7 +315,7 @@ fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-fn season(word: &str) -> Option<Season> {
+fn season_named(word: &str) -> Option<Season> {
     Some(match word {
         "spring" => Season::Spring,
         "summer" => Season::Summer,
@@ -325,7 +325,7 @@ fn season(word: &str) -> Option<Season> {
     })
 }
 
-fn weekday(word: &str) -> Option<Weekday> {
+fn weekday_of(word: &str) -> Option<Weekday> {
     let at = WEEKDAYS.iter().position(|name| *name == word)?;
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }

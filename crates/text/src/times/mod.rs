@@ -78,7 +78,7 @@ pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Wee
     let mut found = english::scan(&folded, Calendar { today, week_start });
     found.extend(chinese::scan(&folded, Calendar { today, week_start: Weekday::Monday }));
     found.sort_by_key(|(place, _)| (place.start, place.end));
-    let found = joined(found, &folded);
+    let found = join_spans(found, &folded);
     let clock = clock::time_of_day(&folded);
     let mut phrases: Vec<TimePhrase> = found
         .into_iter()
@@ -99,7 +99,7 @@ pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Wee
 }
 
 /// Times with "to" between them are one: 5月12日到5月31日, from 3 June to 9 June.
-fn joined(found: Vec<(Range<usize>, NamedPeriod)>, folded: &str) -> Vec<(Range<usize>, NamedPeriod)> {
+fn join_spans(found: Vec<(Range<usize>, NamedPeriod)>, folded: &str) -> Vec<(Range<usize>, NamedPeriod)> {
     let mut joined: Vec<(Range<usize>, NamedPeriod)> = Vec::with_capacity(found.len());
     for (place, named) in found {
         if let Some((before, earlier)) = joined.last_mut() {

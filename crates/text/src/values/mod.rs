@@ -98,12 +98,12 @@ impl Values {
             return parsed;
         }
         let mut before = String::new();
-        for clause in clauses(&in_third_person(text)) {
+        for clause in clauses_of(&in_third_person(text)) {
             let certain = without_hedges(&clause);
             let is_hedged = certain.is_some() && !(clause.starts_with(SHOULD_BE) && before.contains("不是"));
             let said = certain.as_ref().unwrap_or(&clause);
             if is_so(said) {
-                let statement = statement(said, &before);
+                let statement = parse_statement(said, &before);
                 parsed.statements.extend(statement.map(|said| Statement { is_hedged, ..said }));
                 if !is_hedged {
                     parsed.plain.push(clause.clone());
@@ -208,12 +208,12 @@ pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
     });
     let differing = || slot(text, other).map(|slot| (slot.clause, slot.value));
     let (clause, value) = replaced.or_else(differing).filter(|(_, value)| !value.is_empty())?;
-    let beside = beside(&clause, &value);
+    let beside = words_beside(&clause, &value);
     (!beside.is_empty()).then_some(CommonValue { value, beside })
 }
 
 /// The words of a clause besides the value and the user.
-fn beside(clause: &str, value: &str) -> BTreeSet<String> {
+fn words_beside(clause: &str, value: &str) -> BTreeSet<String> {
     let rest = clause.replacen(value, " ", 1).replace("the user", " ").replace("用户", " ");
     // Content terms have none of the English ones.
     let around = AROUND.iter().filter(|word| !word.is_ascii());
@@ -221,7 +221,7 @@ fn beside(clause: &str, value: &str) -> BTreeSet<String> {
 }
 
 /// The folded clauses of all sentences.
-fn clauses(text: &str) -> Vec<String> {
+fn clauses_of(text: &str) -> Vec<String> {
     let sentences = split_sentences(text).into_iter().map(fold_name);
     let each = sentences.flat_map(|sentence| {
         let clauses =
@@ -267,7 +267,7 @@ fn in_third_person(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ").replace("我们", "用户").replace('我', "用户")
 }
 
-fn statement(clause: &str, before: &str) -> Option<Statement> {
+fn parse_statement(clause: &str, before: &str) -> Option<Statement> {
     // A clause may begin with the words in between: `叫小黑`.
     let padded = format!(" {clause}");
     let is_ascii = padded.is_ascii();
@@ -283,14 +283,14 @@ fn statement(clause: &str, before: &str) -> Option<Statement> {
                 ends.fold(after, |value, word| value.split_once(word).map_or(value, |(value, _)| value))
             }
         };
-        let value = without_article(bare(value));
-        let subject = bare(whom);
+        let value = without_article(strip_edges(value));
+        let subject = strip_edges(whom);
         let has_pronoun = PRONOUNS.contains(&subject);
         let subject = if has_pronoun || GOES_ON.contains(&subject) { "" } else { subject };
-        let is_introduction =
-            owned(subject).is_some() || subject.is_empty() && owned(before.trim_end()).is_some();
+        let is_introduction = possessive_form(subject).is_some()
+            || subject.is_empty() && possessive_form(before.trim_end()).is_some();
         let subject = match *relation {
-            NAME => owned(subject).unwrap_or_else(|| subject.to_owned()),
+            NAME => possessive_form(subject).unwrap_or_else(|| subject.to_owned()),
             _ => subject.to_owned(),
         };
         let is_known = !subject.is_empty() || !before.is_empty();
@@ -307,7 +307,7 @@ fn statement(clause: &str, before: &str) -> Option<Statement> {
 }
 
 /// `the user's cat` of `the user has a cat`, 用户的猫 of 用户养了一只猫.
-fn owned(subject: &str) -> Option<String> {
+fn possessive_form(subject: &str) -> Option<String> {
     let english = [" has a ", " has an ", " adopted a ", " got a "];
     if let Some((whom, what)) = english.iter().find_map(|verb| subject.split_once(verb)) {
         return Some(format!("{whom}'s {what}"));
@@ -329,8 +329,8 @@ fn is_same_subject(one: &Statement, other: &Statement, corrects: bool) -> bool {
         (true, false) => goes_on(other, one),
         (true, true) => {
             corrects && {
-                let words = beside(&one.before, "");
-                beside(&other.before, "").intersection(&words).next().is_some()
+                let words = words_beside(&one.before, "");
+                words_beside(&other.before, "").intersection(&words).next().is_some()
             }
         }
     }
@@ -384,7 +384,7 @@ pub(super) fn without_article(value: &str) -> &str {
 }
 
 /// Without the words around it that are no part of it.
-fn bare(text: &str) -> &str {
+fn strip_edges(text: &str) -> &str {
     let mut left = text.trim();
     loop {
         let shorter = AROUND.iter().fold(left, |left, word| {

@@ -33,10 +33,10 @@ pub(super) struct Slot {
 
 /// The first clause of a text that is the same as one of the other but for one value.
 pub(super) fn slot(text: &Values, other: &Values) -> Option<Slot> {
-    text.plain.iter().find_map(|clause| other.plain.iter().find_map(|other| differing(clause, other)))
+    text.plain.iter().find_map(|clause| other.plain.iter().find_map(|other| differing_slot(clause, other)))
 }
 
-fn differing(clause: &str, other: &str) -> Option<Slot> {
+fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
     let is_unspaced = clause.contains(is_unspaced);
     let (words, others) = (split_clause(clause, is_unspaced), split_clause(other, is_unspaced));
     let same = words.iter().zip(&others).take_while(|(one, other)| one == other).count();
@@ -77,7 +77,7 @@ fn is_of_somebody(before: &str, is: &str, of: &str) -> bool {
 }
 
 /// Each character, but Latin words and numbers whole: of 2015年 and 2016年 the years differ, not a digit.
-fn characters(text: &str) -> Vec<String> {
+fn split_characters(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for character in text.chars() {
         match found.last_mut() {
@@ -97,7 +97,7 @@ fn characters(text: &str) -> Vec<String> {
 fn split_clause(clause: &str, is_unspaced: bool) -> Vec<String> {
     if is_unspaced {
         let plain = AROUND.iter().fold(clause.to_owned(), |clause, word| clause.replace(word, ""));
-        return characters(plain.trim_start_matches("用户"));
+        return split_characters(plain.trim_start_matches("用户"));
     }
     clause.split_whitespace().filter(|word| !AROUND.contains(word)).map(str::to_owned).collect()
 }

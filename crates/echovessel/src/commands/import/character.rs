@@ -50,7 +50,7 @@ async fn draft_and_save_upload(
     match shared.json {
         true if asked.look => println!("{draft}"),
         true => {}
-        false => print!("{}", described(&draft)),
+        false => print!("{}", describe_draft(&draft)),
     }
     if asked.look {
         return Ok(false);
@@ -95,7 +95,7 @@ async fn draft_and_save_upload(
     Ok(true)
 }
 
-fn described(draft: &Value) -> String {
+fn describe_draft(draft: &Value) -> String {
     let mut text = String::new();
     let line = |text: &mut String, line: &str| _ = writeln!(text, "{line}");
     if let Some(name) = draft["name"].as_str() {

@@ -52,7 +52,7 @@ async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> an
         ImportCommand::List => list(shared, daemon).await,
         ImportCommand::Pause { run } => set_remembering(shared, daemon, *run, "pause").await,
         ImportCommand::Resume { run } => set_remembering(shared, daemon, *run, "resume").await,
-        ImportCommand::Accept { run } => accept(shared, daemon, *run).await,
+        ImportCommand::Accept { run } => accept_proposals(shared, daemon, *run).await,
         ImportCommand::Undo { run, yes } => undo(shared, daemon, *run, *yes).await,
     }
 }
@@ -77,7 +77,7 @@ async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import)
     if asked.look {
         match shared.json {
             true => println!("{}", serde_json::to_string(&look)?),
-            false => print!("{}", described(&look)),
+            false => print!("{}", describe_look(&look)),
         }
         return Ok(());
     }
@@ -94,9 +94,9 @@ async fn record(
     options: ReadOptions,
     look: &Look,
 ) -> anyhow::Result<()> {
-    let mapping = mapping(asked, look)?;
+    let mapping = mapping_of(asked, look)?;
     if !shared.json {
-        print!("{}", described(look));
+        print!("{}", describe_look(look));
     }
     if !asked.yes && !is_confirmed()? {
         bail!("nothing was imported");
@@ -110,7 +110,7 @@ async fn record(
         Err(error) => return Err(error),
     };
     bar.finish_and_clear();
-    report(shared, &recorded);
+    print_report(shared, &recorded);
     Ok(())
 }
 
@@ -124,7 +124,7 @@ async fn looked_at(inputs: Vec<Input>, options: ReadOptions) -> anyhow::Result<(
     Ok(reading.await.context("reading ended unexpectedly")??)
 }
 
-fn mapping(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
+fn mapping_of(asked: &Import, look: &Look) -> anyhow::Result<Mapping> {
     let mapping = Mapping {
         user: asked.me.iter().cloned().collect(),
         persona: asked.them.iter().cloned().collect(),
@@ -212,8 +212,8 @@ struct RecordedImport {
     is_remembering: bool,
 }
 
-fn described(look: &Look) -> String {
-    let mut text = format!("{}: {}", look.format, messages(look.messages));
+fn describe_look(look: &Look) -> String {
+    let mut text = format!("{}: {}", look.format, count_of_messages(look.messages));
     if let (Some(first), Some(last)) = (&look.first, &look.last) {
         _ = write!(text, ", {first} to {last}");
     }
@@ -224,7 +224,7 @@ fn described(look: &Look) -> String {
             Role::User => ", the user",
             Role::Other => "",
         };
-        _ = writeln!(text, "  {}: {}{role}", speaker.name, messages(speaker.messages));
+        _ = writeln!(text, "  {}: {}{role}", speaker.name, count_of_messages(speaker.messages));
     }
     if look.saved_memories > 0 {
         _ = writeln!(text, "  {} things that the program had saved about its user", look.saved_memories);
@@ -256,7 +256,7 @@ fn described(look: &Look) -> String {
     text
 }
 
-fn report(shared: &Shared, run: &RecordedImport) {
+fn print_report(shared: &Shared, run: &RecordedImport) {
     if shared.json {
         println!(
             "{}",
@@ -279,7 +279,7 @@ fn report(shared: &Shared, run: &RecordedImport) {
     if run.undated > 0 {
         println!(
             "{} without a time of their own have the one of the message before, or of their file",
-            messages(run.undated)
+            count_of_messages(run.undated)
         );
     }
     if run.proposed > 0 {
@@ -308,11 +308,11 @@ async fn list(shared: &Shared, daemon: &Daemon) -> anyhow::Result<()> {
     if runs.is_empty() {
         println!("No imports yet.");
     }
-    runs.iter().for_each(|run| println!("{}", summary(run)));
+    runs.iter().for_each(|run| println!("{}", summary_of(run)));
     Ok(())
 }
 
-fn summary(run: &Value) -> String {
+fn summary_of(run: &Value) -> String {
     let text = |key: &str| run[key].as_str().unwrap_or_default();
     let (waiting, recorded) = (&run["sessions_waiting"], run["recorded"].as_u64().unwrap_or_default());
     let state = match (text("state"), text("remembering")) {
@@ -325,20 +325,20 @@ fn summary(run: &Value) -> String {
     };
     let files: Vec<&str> = run["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let at = text("created_at").get(..19).unwrap_or_default();
-    format!("{}  {at}  {}  {state}  {}", text("run_id"), messages(recorded), files.join(", "))
+    format!("{}  {at}  {}  {state}  {}", text("run_id"), count_of_messages(recorded), files.join(", "))
 }
 
 async fn set_remembering(shared: &Shared, daemon: &Daemon, id: ImportId, act: &str) -> anyhow::Result<()> {
     let run = daemon.ask(Method::POST, &format!("/api/admin/imports/{id}/{act}"), None).await?;
     match shared.json {
         true => println!("{run}"),
-        false => println!("{}", summary(&run)),
+        false => println!("{}", summary_of(&run)),
     }
     Ok(())
 }
 
 /// Accepts what the other program had saved.
-async fn accept(shared: &Shared, daemon: &Daemon, id: ImportId) -> anyhow::Result<()> {
+async fn accept_proposals(shared: &Shared, daemon: &Daemon, id: ImportId) -> anyhow::Result<()> {
     let path = "/api/admin/memory/rejected/approve-all";
     let accepted = daemon.ask(Method::POST, path, Some(json!({"run_id": id}))).await?;
     let count = accepted["approved"].as_u64().unwrap_or_default();
@@ -354,7 +354,7 @@ async fn accept(shared: &Shared, daemon: &Daemon, id: ImportId) -> anyhow::Resul
 async fn undo(shared: &Shared, daemon: &Daemon, id: ImportId, yes: bool) -> anyhow::Result<()> {
     if !yes {
         let run = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;
-        println!("{}", summary(&run));
+        println!("{}", summary_of(&run));
         println!("its messages are erased, with every memory of them");
         if !is_confirmed()? {
             bail!("nothing was erased");
@@ -364,12 +364,12 @@ async fn undo(shared: &Shared, daemon: &Daemon, id: ImportId, yes: bool) -> anyh
     let erased = undone["erased"].as_u64().unwrap_or_default();
     match shared.json {
         true => println!("{undone}"),
-        false => println!("taken back: {}, with every memory of them", messages(erased)),
+        false => println!("taken back: {}, with every memory of them", count_of_messages(erased)),
     }
     Ok(())
 }
 
-fn messages(count: u64) -> String {
+fn count_of_messages(count: u64) -> String {
     if count == 1 { "1 message".to_owned() } else { format!("{count} messages") }
 }
 

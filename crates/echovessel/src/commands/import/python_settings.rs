@@ -194,13 +194,13 @@ fn change_of(name: &str, value: &Value, known: &[(String, Value)]) -> Option<Con
         ("channels.discord.allowed_user_ids", Value::Array(ids)) => {
             ids.iter().map(|id| id.as_integer().map(|id| id.to_string())).collect::<Option<Vec<_>>>()?.into()
         }
-        (_, value) => duration(value, unit)?,
+        (_, value) => parse_duration(value, unit)?,
     };
     config::changes_in(&json!({ key: value }), known).ok()?.pop()
 }
 
 /// The value, a number with a unit as a duration; `None` if a unit has no number.
-fn duration(value: &Value, unit: Unit) -> Option<Json> {
+fn parse_duration(value: &Value, unit: Unit) -> Option<Json> {
     let milliseconds = match unit {
         Unit::Same => return serde_json::to_value(value).ok(),
         Unit::Milliseconds => 1.0,

@@ -97,7 +97,7 @@ pub(super) async fn ensure_persona(
 /// Uploads the files; answers the id of the import.
 pub(super) async fn send(daemon: &Daemon, asked: &Import) -> anyhow::Result<String> {
     let boundary = format!("echovessel-{}", hex::encode(random_bytes()));
-    let form = form(files(asked)?, asked, &boundary);
+    let form = form_stream(list_files(asked)?, asked, &boundary);
     let kind = format!("multipart/form-data; boundary={boundary}");
     let uploaded = daemon.upload("/api/admin/imports", &kind, form).await?;
     Ok(uploaded["run_id"].as_str().context("the daemon's answer has no run_id")?.to_owned())
@@ -116,7 +116,7 @@ fn read(shown: Value) -> anyhow::Result<RecordedImport> {
 }
 
 /// Names and paths of all files, those of folders one by one.
-fn files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
+fn list_files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for path in &asked.files {
         if path.is_dir() {
@@ -130,7 +130,7 @@ fn files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
 }
 
 /// The form, read from the disk while it is sent.
-fn form(
+fn form_stream(
     files: Vec<(String, PathBuf)>,
     asked: &Import,
     boundary: &str,
@@ -153,13 +153,13 @@ fn form(
         .collect();
     let files = stream::iter(parts).flat_map(|(head, path)| {
         let end = stream::iter([Ok(b"\r\n".to_vec())]);
-        stream::iter([Ok(head.into_bytes())]).chain(content(path)).chain(end)
+        stream::iter([Ok(head.into_bytes())]).chain(file_stream(path)).chain(end)
     });
     let end = format!("--{boundary}--\r\n");
     stream::iter([Ok(options.into_bytes())]).chain(files).chain(stream::iter([Ok(end.into_bytes())]))
 }
 
-fn content(path: PathBuf) -> impl Stream<Item = io::Result<Vec<u8>>> + Send {
+fn file_stream(path: PathBuf) -> impl Stream<Item = io::Result<Vec<u8>>> + Send {
     enum Place {
         Closed(PathBuf),
         Open(File),

@@ -45,7 +45,7 @@ impl Entrance {
     ) -> anyhow::Result<(Self, Sockets)> {
         let network = listen(config, asked, owner).await?;
         let port = network.local_addr()?.port();
-        let tls = tls(config)?;
+        let tls = load_tls(config)?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{}:{port}", shown_host(&config.server.host));
         let entrance = Self {
@@ -96,7 +96,7 @@ async fn listen(config: &Config, asked: &Run, owner: &OwnerCredential) -> anyhow
 }
 
 /// The server's identity, where one is configured.
-fn tls(config: &Config) -> anyhow::Result<Option<Tls>> {
+fn load_tls(config: &Config) -> anyhow::Result<Option<Tls>> {
     let (certificates, key) = (&config.server.tls_cert, &config.server.tls_key);
     if certificates.is_empty() {
         return Ok(None);

@@ -85,10 +85,10 @@ pub(super) async fn run(
     let counted = metrics.clone();
     let identity = NewDaemon {
         id: random_uuid().to_string(),
-        address: advertised(config, &address, &entrance),
+        address: advertised_address(config, &address, &entrance),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         turns: Arc::new(move || counted.turns()),
-        access: access(&owner, secret),
+        access: shared_access(&owner, secret),
     };
     let (answering, answered_by) = watch::channel(Answering::Nobody);
     let front = FrontParts {
@@ -128,7 +128,7 @@ pub(super) async fn run(
 }
 
 /// The address at which other daemons reach this one.
-fn advertised(config: &Config, address: &ServerAddress, entrance: &Entrance) -> String {
+fn advertised_address(config: &Config, address: &ServerAddress, entrance: &Entrance) -> String {
     if !config.server.advertise.is_empty() {
         return config.server.advertise.trim_end_matches('/').to_owned();
     }
@@ -143,7 +143,7 @@ fn advertised(config: &Config, address: &ServerAddress, entrance: &Entrance) -> 
     entrance.url.clone()
 }
 
-fn access(owner: &OwnerCredential, secret: String) -> SharedAccess {
+fn shared_access(owner: &OwnerCredential, secret: String) -> SharedAccess {
     let owner_token = match owner {
         OwnerCredential::Token(token) => Some(token.clone()),
         OwnerCredential::Digest(_) => None,

@@ -125,13 +125,13 @@ fn what_is_found_anew_goes_where_it_would_say_what_was_unsaid() {
 fn quotes_speak_for_themselves_with_their_speaker() {
     let quotes = [said(Role::User, "我养了一只猫"), said(Role::Persona, "I will ask about it on Monday")];
     assert_eq!(
-        described(&quotes, &[]),
+        describe_support(&quotes, &[]),
         "用户说:「我养了一只猫」 The persona said: “I will ask about it on Monday”"
     );
-    assert_eq!(described(&[], &[]), "");
+    assert_eq!(describe_support(&[], &[]), "");
     let mentions =
         ["older", "plays chess"].map(|description| SupportingMention { description, is_left: true });
-    assert_eq!(described(&quotes, &mentions), "plays chess");
+    assert_eq!(describe_support(&quotes, &mentions), "plays chess");
 }
 
 #[test]

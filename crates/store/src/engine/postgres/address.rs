@@ -218,7 +218,7 @@ fn take_encryption(url: &str) -> (String, Encryption) {
     for parameter in parameters.split('&') {
         match parameter.split_once('=') {
             Some(("sslmode", mode)) => encryption.mode = Some(mode.to_owned()),
-            Some(("sslrootcert", path)) => encryption.roots = Some(decoded(path).into()),
+            Some(("sslrootcert", path)) => encryption.roots = Some(percent_decode(path).into()),
             Some(("host", hosts)) => others.extend(hosts.split(',').map(|host| format!("host={host}"))),
             _ => others.push(parameter.to_owned()),
         }
@@ -228,7 +228,7 @@ fn take_encryption(url: &str) -> (String, Encryption) {
 }
 
 /// The text with `%2F` and the like as the characters that they are for.
-fn decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

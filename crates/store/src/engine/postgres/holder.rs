@@ -148,18 +148,18 @@ impl Server {
 /// process numbers, number, start of the process. `None` where the system does not say.
 fn own_process() -> Option<String> {
     let number = std::process::id();
-    Some(format!("{} {number} {}", machine()?, started_at(number)?))
+    Some(format!("{} {number} {}", machine_id()?, started_at(number)?))
 }
 
 /// True if the process was one of this machine and is not there any more.
 pub(super) fn has_ended(process: &str) -> bool {
     let Some((of_machine, started)) = process.rsplit_once(' ') else { return false };
     let Some((of_machine, number)) = of_machine.rsplit_once(' ') else { return false };
-    machine().is_some_and(|machine| machine == of_machine)
+    machine_id().is_some_and(|machine| machine == of_machine)
         && number.parse().is_ok_and(|number| started_at(number).is_none_or(|now| now != started))
 }
 
-fn machine() -> Option<String> {
+fn machine_id() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
     Some(format!("{} {}", boot.trim(), namespace.display()))
@@ -186,7 +186,7 @@ mod tests {
         let own = own_process().unwrap();
         assert!(!has_ended(&own));
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let process = format!("{} {} {}", machine().unwrap(), child.id(), started_at(child.id()).unwrap());
+        let process = format!("{} {} {}", machine_id().unwrap(), child.id(), started_at(child.id()).unwrap());
         assert!(!has_ended(&process));
         child.kill().unwrap();
         child.wait().unwrap();

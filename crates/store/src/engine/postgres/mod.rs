@@ -91,7 +91,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn connect(address: &ServerAddress) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
-        let (client, driver) = runtime.block_on(reach(address))?;
+        let (client, driver) = runtime.block_on(connect_first(address))?;
         Ok(Self {
             address: address.clone(),
             runtime,
@@ -147,7 +147,7 @@ impl Server {
     /// Limits how long answers may take from now on, also after a reconnect.
     pub(crate) fn limit_answers(&self, limit: Duration) -> Result<()> {
         self.answer_limit.set(Some(limit));
-        self.execute_script(&limits(limit))
+        self.execute_script(&timeout_options(limit))
     }
 
     /// Does something that may take as long as it takes, as what reads or rewrites everything does.
@@ -159,7 +159,7 @@ impl Server {
         if let Some(limit) = limit
             && !self.is_lost()
         {
-            self.execute_script(&limits(limit))?;
+            self.execute_script(&timeout_options(limit))?;
         }
         Ok(done)
     }
@@ -175,7 +175,7 @@ impl Server {
 
     pub(crate) fn execute(&self, statement: &Statement, parameters: impl Parameters) -> Result<usize> {
         let values = owned(parameters)?;
-        let changed = self.wait(self.client.borrow().execute(statement, &borrowed(&values)))?;
+        let changed = self.wait(self.client.borrow().execute(statement, &as_parameters(&values)))?;
         usize::try_from(changed).map_err(|_| Error::OutOfRange(changed.to_string()))
     }
 
@@ -185,7 +185,7 @@ impl Server {
             left => self.statements_left.set(left.map(|left| left - 1)),
         }
         let values = owned(parameters)?;
-        let rows = self.wait(self.client.borrow().query(statement, &borrowed(&values)))?;
+        let rows = self.wait(self.client.borrow().query(statement, &as_parameters(&values)))?;
         Ok(rows.into_iter().map(ServerRow::from).collect())
     }
 
@@ -198,7 +198,7 @@ impl Server {
             return Err(Error::SecondStatement);
         }
         let client = self.client.borrow();
-        let parameters: Vec<_> = queries.iter().map(|(_, values)| borrowed(values)).collect();
+        let parameters: Vec<_> = queries.iter().map(|(_, values)| as_parameters(values)).collect();
         let asked = queries.iter().zip(&parameters).map(|((query, _), values)| client.query(query, values));
         let answers = self.wait(futures_util::future::try_join_all(asked))?;
         Ok(answers.into_iter().map(|rows| rows.into_iter().map(ServerRow::from).collect()).collect())
@@ -208,7 +208,9 @@ impl Server {
     pub(crate) fn send(&self, statement: &Statement, parameters: impl Parameters) -> Result<()> {
         let values = owned(parameters)?;
         let (client, statement) = (Arc::clone(&self.client.borrow()), statement.clone());
-        self.queue(Box::pin(async move { client.execute(&statement, &borrowed(&values)).await.map(drop) }))
+        self.queue(Box::pin(
+            async move { client.execute(&statement, &as_parameters(&values)).await.map(drop) },
+        ))
     }
 
     fn queue(&self, mut answer: SentStatement) -> Result<()> {
@@ -224,7 +226,7 @@ impl Server {
     pub(crate) fn insert_each(&self, statement: &Statement, rows: Vec<Vec<Owned>>) -> Result<Vec<i64>> {
         let last_number = self.prepare("SELECT lastval()")?;
         let client = self.client.borrow();
-        let rows: Vec<_> = rows.iter().map(|values| borrowed(values)).collect();
+        let rows: Vec<_> = rows.iter().map(|values| as_parameters(values)).collect();
         let inserted = rows.iter().map(|values| async {
             tokio::try_join!(client.execute(statement, values), client.query_one(&last_number, &[]))
         });
@@ -298,7 +300,7 @@ impl Server {
         self.statements.borrow_mut().clear();
         self.sent.take();
         self.in_transaction.set(false);
-        let (client, driver) = self.runtime.block_on(reach(&self.address))?;
+        let (client, driver) = self.runtime.block_on(connect_first(&self.address))?;
         *self.client.borrow_mut() = Arc::new(client);
         *self.driver.borrow_mut() = driver;
         if let Some(limit) = self.answer_limit.get() {
@@ -447,7 +449,7 @@ impl Server {
 }
 
 /// Connects to the first host that serves, and has a task drive the connection.
-async fn reach(address: &ServerAddress) -> Result<(Client, JoinHandle<()>)> {
+async fn connect_first(address: &ServerAddress) -> Result<(Client, JoinHandle<()>)> {
     let mut outcome = Err(Error::NotCommitted);
     for (host, limit) in address.each_host() {
         outcome = reach_host(address, &host, limit).await;
@@ -485,7 +487,7 @@ const PLANS: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET 
                      SET plan_cache_mode = force_generic_plan";
 
 /// The server's own limit is shorter than the client's, so that a slow statement is cancelled and the connection stays usable.
-fn limits(answer: Duration) -> String {
+fn timeout_options(answer: Duration) -> String {
     format!(
         "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANS}",
         (answer * 5 / 6).as_millis(),
@@ -502,6 +504,6 @@ pub(crate) fn owned(parameters: impl Parameters) -> Result<Vec<Owned>> {
     Ok(values)
 }
 
-fn borrowed(values: &[Owned]) -> Vec<&(dyn ToSql + Sync)> {
+fn as_parameters(values: &[Owned]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }

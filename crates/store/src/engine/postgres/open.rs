@@ -158,7 +158,7 @@ pub(crate) fn open_for_writing(
             return Err(address.in_use());
         }
         std::thread::park_timeout(LOOK_AGAIN);
-        connection = reconnected(connection, address)?;
+        connection = reconnect(connection, address)?;
     }
 }
 
@@ -180,10 +180,7 @@ fn first_connection(address: &ServerAddress) -> std::result::Result<Server, Stor
     Ok(first)
 }
 
-fn reconnected(
-    connection: Connection,
-    address: &ServerAddress,
-) -> std::result::Result<Connection, StoreError> {
+fn reconnect(connection: Connection, address: &ServerAddress) -> std::result::Result<Connection, StoreError> {
     match connection {
         Connection::Postgres(server) if server.is_lost() => {
             Ok(Connection::Postgres(Box::new(address.connect()?)))
@@ -205,11 +202,11 @@ fn holder_of(connection: &Connection, address: &ServerAddress) -> std::result::R
         Err(error) => Err(error),
     };
     // Its holder may be in a transaction that takes longer than the wait for the row.
-    found.map_err(|error| refused(error, address))
+    found.map_err(|error| open_error(error, address))
 }
 
 /// The error of a wait for another program, or of the server.
-fn refused(error: Error, address: &ServerAddress) -> StoreError {
+fn open_error(error: Error, address: &ServerAddress) -> StoreError {
     match error.is_lock_timeout() {
         true => address.in_use(),
         false => Failure::from(error).of_write(),
@@ -231,7 +228,7 @@ pub(crate) fn begin_home(
     if holder_of(&connection, address)? != Holder::None {
         return Err(address.in_use());
     }
-    let found = version(&connection).map_err(failed)?;
+    let found = schema_version(&connection).map_err(failed)?;
     if let (Schema::Version(_), false) = (found, replaces) {
         return Err(StoreError::Unusable(format!(
             "{address}: it holds a home already; choose an empty database. Nothing was changed"
@@ -256,7 +253,7 @@ fn begin(connection: &Connection, address: &ServerAddress) -> std::result::Resul
         .map_err(failed)?;
     let locked =
         connection.query_row("SELECT pg_advisory_xact_lock(?1) IS NULL", [MIGRATION_LOCK], |_| Ok(()));
-    locked.map_err(|error| refused(error, address))
+    locked.map_err(|error| open_error(error, address))
 }
 
 /// True if a program has the home and is alive.
@@ -286,7 +283,7 @@ pub fn home_state(address: &ServerAddress) -> std::result::Result<HomeState, Sto
 /// True if the database has no tables yet.
 pub(crate) fn is_empty(address: &ServerAddress) -> std::result::Result<bool, StoreError> {
     let connection = Connection::Postgres(Box::new(address.connect()?));
-    let found = version(&connection).map_err(|error| Failure::from(error).of_read())?;
+    let found = schema_version(&connection).map_err(|error| Failure::from(error).of_read())?;
     Ok(matches!(found, Schema::None))
 }
 
@@ -299,12 +296,14 @@ pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<S
     check_server(&connection, address)?;
     let unusable =
         |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
-    match version(&connection).map_err(failed)? {
-        Schema::Version(version) if version == newest() => check_digests(&connection, address, version)?,
+    match schema_version(&connection).map_err(failed)? {
+        Schema::Version(version) if version == newest_version() => {
+            check_digests(&connection, address, version)?
+        }
         Schema::Version(version) => {
             return unusable(format!(
                 "it has schema {version}, this program's is {}; an older one is upgraded by `echovessel run`",
-                newest()
+                newest_version()
             ));
         }
         Schema::None => return unusable("it holds no home yet; `echovessel run` creates it".to_owned()),
@@ -318,7 +317,7 @@ pub(crate) fn open_for_reading(address: &ServerAddress) -> std::result::Result<S
 
 const FOREIGN: &str = "it holds tables of another program; choose an empty database";
 
-fn newest() -> i32 {
+fn newest_version() -> i32 {
     MIGRATIONS.last().map_or(0, |migration| migration.number)
 }
 
@@ -347,10 +346,10 @@ fn check_server(connection: &Connection, address: &ServerAddress) -> std::result
 /// Looks whose database it is, and migrates it.
 fn prepare(connection: &Connection, address: &ServerAddress) -> std::result::Result<(), StoreError> {
     let failed = |error: Error| Failure::from(error).of_write();
-    let found = version(connection).map_err(failed)?;
+    let found = schema_version(connection).map_err(failed)?;
     let unusable =
         |reason: String| Err(StoreError::Unusable(format!("{address}: {reason}. Nothing was changed")));
-    let newest = newest();
+    let newest = newest_version();
     match found {
         Schema::Foreign => return unusable(FOREIGN.to_owned()),
         Schema::Version(version) if version > newest => {
@@ -397,7 +396,7 @@ impl Schema {
     }
 }
 
-fn version(connection: &Connection) -> Result<Schema> {
+fn schema_version(connection: &Connection) -> Result<Schema> {
     let tables =
         "SELECT count(*), count(*) FILTER (WHERE tablename IN ('schema_migrations', 'concept_nodes'))
                   FROM pg_tables WHERE schemaname = current_schema()";

@@ -4,7 +4,7 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
 
 use super::values::Owned;
-use super::{Server, ServerRow, borrowed, dialect, owned};
+use super::{Server, ServerRow, as_parameters, dialect, owned};
 use crate::engine::sql::{Error, Parameters, Result, ValueRef};
 
 impl Server {
@@ -17,7 +17,7 @@ impl Server {
     ) -> std::result::Result<(), E> {
         let declare = format!("DECLARE each_row NO SCROLL CURSOR FOR {}", dialect::translate(query));
         let values = owned(parameters)?;
-        self.wait(self.client.borrow().execute(&declare, &borrowed(&values)))?;
+        self.wait(self.client.borrow().execute(&declare, &as_parameters(&values)))?;
         loop {
             let rows = self.wait(self.client.borrow().query("FETCH 500 FROM each_row", &[]))?;
             if rows.is_empty() {
@@ -49,7 +49,7 @@ impl Server {
         let mut writer = Box::pin(BinaryCopyInWriter::new(sink, &types));
         produce(&mut |values| {
             let values: Vec<Owned> = values.iter().map(|value| Owned::from(*value)).collect();
-            self.wait(writer.as_mut().write(&borrowed(&values)))
+            self.wait(writer.as_mut().write(&as_parameters(&values)))
         })?;
         self.wait(writer.as_mut().finish()).map(|_| ()).map_err(failed)
     }

@@ -26,7 +26,7 @@ impl From<ValueRef<'_>> for Owned {
             ValueRef::Null => Self::Null,
             ValueRef::Integer(number) => Self::Integer(number),
             ValueRef::Real(number) => Self::Real(number),
-            ValueRef::Text(text) => Self::Text(encode(&String::from_utf8_lossy(text))),
+            ValueRef::Text(text) => Self::Text(encode_nul(&String::from_utf8_lossy(text))),
             ValueRef::Blob(bytes) => Self::Blob(bytes.to_vec()),
         }
     }
@@ -59,8 +59,8 @@ impl ToSql for Owned {
 /// Stands before what PostgreSQL's text can't hold: a noncharacter, which no text means anything by.
 const ESCAPE: char = '\u{10FFFE}';
 
-/// The text without NUL, which PostgreSQL refuses. [`decode`] gives it back.
-fn encode(text: &str) -> String {
+/// The text without NUL, which PostgreSQL refuses. [`decode_nul`] gives it back.
+fn encode_nul(text: &str) -> String {
     if !text.contains(['\0', ESCAPE]) {
         return text.to_owned();
     }
@@ -76,7 +76,7 @@ fn encode(text: &str) -> String {
 }
 
 /// Decodes a text; `nul` encodes the NUL character of its source. `None` if nothing was encoded.
-fn decode(text: &str, nul: &str) -> Option<String> {
+fn decode_nul(text: &str, nul: &str) -> Option<String> {
     if !text.contains(ESCAPE) {
         return None;
     }
@@ -102,8 +102,8 @@ impl From<Row> for ServerRow {
     fn from(row: Row) -> Self {
         let decoded = row.columns().iter().enumerate().filter_map(|(column, description)| {
             let text = match *description.type_() {
-                Type::TEXT => decode(row.try_get::<_, Option<&str>>(column).ok()??, "\0"),
-                Type::JSON => decode(row.try_get::<_, Option<JsonText<'_>>>(column).ok()??.0, "\\u0000"),
+                Type::TEXT => decode_nul(row.try_get::<_, Option<&str>>(column).ok()??, "\0"),
+                Type::JSON => decode_nul(row.try_get::<_, Option<JsonText<'_>>>(column).ok()??.0, "\\u0000"),
                 _ => None,
             };
             text.map(|text| (column, text))
@@ -118,11 +118,11 @@ impl ServerRow {
         if let Some((_, text)) = self.decoded.iter().find(|(decoded, _)| *decoded == column) {
             return Ok(ValueRef::Text(text.as_bytes()));
         }
-        value(&self.row, column)
+        value_at(&self.row, column)
     }
 }
 
-fn value(row: &Row, column: usize) -> Result<ValueRef<'_>> {
+fn value_at(row: &Row, column: usize) -> Result<ValueRef<'_>> {
     let Some(description) = row.columns().get(column) else {
         return Err(Error::OutOfRange(format!("column {column}")));
     };
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn nul_is_kept_in_text() {
         for text in ["", "安心", "a\0b", "\0\0", "\u{10FFFE}0", "\0\u{10FFFE}"] {
-            let encoded = encode(text);
+            let encoded = encode_nul(text);
             assert!(!encoded.contains('\0'), "{text:?}");
-            assert_eq!(decode(&encoded, "\0").as_deref().unwrap_or(&encoded), text);
+            assert_eq!(decode_nul(&encoded, "\0").as_deref().unwrap_or(&encoded), text);
         }
     }
 }
