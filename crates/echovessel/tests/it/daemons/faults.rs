@@ -32,6 +32,8 @@ const DAEMONS: usize = 3;
 const PAUSE: Duration = Duration::from_secs(60);
 /// The same of one that stands by.
 const STANDBY_PAUSE: Duration = Duration::from_secs(25);
+/// Time in which at least one waiting session has to become memory.
+const STANDSTILL: Duration = Duration::from_secs(120);
 /// Time for which connections are held up.
 const STALL: Duration = Duration::from_secs(5);
 
@@ -272,6 +274,20 @@ impl World {
         }
     }
 
+    /// Waits until no session waits to become memory. After hours of talk there are thousands, so only a standstill is a failure.
+    async fn all_sessions_close(&self) {
+        let waiting =
+            "SELECT COUNT(*)::TEXT FROM sessions WHERE status IN ('open', 'closing', 'consolidating')";
+        let count = || query(&self.url, waiting).unwrap()[0].parse::<u64>().unwrap();
+        let mut left = count();
+        while left > 0 {
+            left = within(STANDSTILL, &format!("fewer than {left} sessions wait"), async || {
+                Some(count()).filter(|now| *now < left)
+            })
+            .await;
+        }
+    }
+
     async fn all_machines_run(&mut self) {
         while self.machines.iter().any(|machine| machine.paused_until.is_some()) {
             pause(Duration::from_millis(200)).await;
@@ -322,6 +338,7 @@ async fn nothing_is_lost_doubled_or_answered_twice_whatever_fails() {
     assert!(acknowledged > 200, "{acknowledged} messages prove nothing");
     let failed = "SELECT encode(id, 'hex'), reason FROM turns WHERE status = 'failed'";
     assert_eq!(query(&world.url, failed).unwrap(), [""; 0], "a turn failed for good");
+    world.all_sessions_close().await;
     for (door, user, sent) in &sent {
         all_work_finishes(door, user).await;
         let history = door.history(user).await;
