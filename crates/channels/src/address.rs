@@ -12,7 +12,7 @@ pub(crate) enum AddressError {
 }
 
 /// The address, if a token may be sent to it. `ws` and `wss` become the schemes that carry them.
-pub(crate) fn checked(text: &str) -> Result<Url, AddressError> {
+pub(crate) fn check_address(text: &str) -> Result<Url, AddressError> {
     let text = match text.split_once("://") {
         Some(("ws", rest)) => format!("http://{rest}"),
         Some(("wss", rest)) => format!("https://{rest}"),
@@ -39,11 +39,11 @@ mod tests {
         for good in
             ["https://discord.com/api", "wss://gateway.discord.gg", "http://127.0.0.1:80", "ws://[::1]:5"]
         {
-            assert!(checked(good).is_ok(), "{good}");
+            assert!(check_address(good).is_ok(), "{good}");
         }
-        assert_eq!(checked("ws://gateway.example"), Err(AddressError::NotEncrypted));
-        assert_eq!(checked("http://10.0.0.1"), Err(AddressError::NotEncrypted));
-        assert!(matches!(checked("file:///x"), Err(AddressError::Malformed(_))));
-        assert!(matches!(checked("nothing"), Err(AddressError::Malformed(_))));
+        assert_eq!(check_address("ws://gateway.example"), Err(AddressError::NotEncrypted));
+        assert_eq!(check_address("http://10.0.0.1"), Err(AddressError::NotEncrypted));
+        assert!(matches!(check_address("file:///x"), Err(AddressError::Malformed(_))));
+        assert!(matches!(check_address("nothing"), Err(AddressError::Malformed(_))));
     }
 }

@@ -9,7 +9,7 @@ const REPLACEMENT: &str = "Homes no longer exchange their rows. All that came fr
      docs/book/machines.md";
 
 /// Logs it where there were peers, and removes their tokens.
-pub(crate) async fn mention(home: &Home, database: &HomeStore) -> anyhow::Result<()> {
+pub(crate) async fn log_former_peers(home: &Home, database: &HomeStore) -> anyhow::Result<()> {
     let names = database.take_former_peers().await?;
     if !names.is_empty() {
         let folder = home.folder().join("peers");

@@ -116,7 +116,7 @@ impl Home {
         self.create()?;
         let path = self.folder.join("lock");
         let mut file =
-            private(&path, false).with_context(|| format!("{} can't be opened", path.display()))?;
+            open_private(&path, false).with_context(|| format!("{} can't be opened", path.display()))?;
         if file.try_lock().is_err() {
             let mut pid = String::new();
             let read = file.read_to_string(&mut pid).is_ok();
@@ -210,7 +210,7 @@ impl Home {
     pub(crate) fn write_token(&self, token: &str) -> anyhow::Result<()> {
         let path = self.folder.join("token");
         let mut file =
-            private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
+            open_private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
         writeln!(file, "{token}")?;
         Ok(file.sync_all()?)
     }
@@ -240,7 +240,7 @@ impl Home {
     /// Says where the daemon answers. Whoever sees the file may trust that it is answering.
     pub(crate) fn write_run_file(&self, run: &RunFile) -> anyhow::Result<()> {
         let (path, fresh) = (self.run_path(), self.folder.join("run.json.new"));
-        let mut file = private(&fresh, true).context("run.json can't be written")?;
+        let mut file = open_private(&fresh, true).context("run.json can't be written")?;
         file.write_all(serde_json::to_string(run)?.as_bytes())?;
         std::fs::rename(&fresh, &path).context("run.json can't be put in its place")
     }
@@ -254,7 +254,7 @@ impl Home {
     pub(crate) fn write_login_page(&self, login: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder.join("open.html");
         let mut page =
-            private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
+            open_private(&path, true).with_context(|| format!("{} can't be written", path.display()))?;
         write!(
             page,
             "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url={login}\">"
@@ -291,7 +291,7 @@ pub(crate) fn create_private_folder(folder: &Path) -> anyhow::Result<()> {
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let fresh = path.with_extension("new");
-    let mut file = private(&fresh, true)?;
+    let mut file = open_private(&fresh, true)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     std::fs::rename(&fresh, &path)?;
@@ -302,7 +302,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Opens a file that only its owner may read, made if it is not there.
-pub(crate) fn private(path: &Path, truncate: bool) -> std::io::Result<File> {
+pub(crate) fn open_private(path: &Path, truncate: bool) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(truncate).mode(0o600);
     // A link that somebody else put here must not lead the secret elsewhere.

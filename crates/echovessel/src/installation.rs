@@ -11,7 +11,7 @@ use runtime::Runtime;
 
 use crate::config::{self, Config};
 use crate::embedding::EmbeddingSetup;
-use crate::home::{Home, private};
+use crate::home::{Home, open_private};
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
 use crate::telemetry;
 use crate::wiring::{Services, recall_settings, wire};
@@ -145,5 +145,5 @@ impl ScratchRuntime {
 /// # Errors
 /// Of the file system.
 pub fn create_private_file(path: &Path) -> std::io::Result<File> {
-    private(path, true)
+    open_private(path, true)
 }

@@ -85,7 +85,7 @@ impl Configuration for LiveConfig {
     }
 
     async fn voice_programs(&self) -> Vec<VoiceProgram> {
-        voice_setup::programs(&self.home)
+        voice_setup::voice_programs(&self.home)
     }
 
     async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {

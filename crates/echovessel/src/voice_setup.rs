@@ -144,7 +144,7 @@ fn programs_of_home(home: &Home) -> Vec<InstalledProgram> {
 }
 
 /// The programs that the page offers.
-pub(crate) fn programs(home: &Home) -> Vec<VoiceProgram> {
+pub(crate) fn voice_programs(home: &Home) -> Vec<VoiceProgram> {
     let shown = |program: InstalledProgram| VoiceProgram {
         name: program.name.to_owned(),
         speaks: program.speaks,

@@ -187,7 +187,7 @@ pub(crate) async fn wire_on(
     };
     let runtime = Runtime::new(core, optional);
     runtime.embodiment().follow(followed_hub(config, home)?, own_instance(config)?).await?;
-    crate::former_peers::mention(home, &database).await?;
+    crate::former_peers::log_former_peers(home, &database).await?;
     Ok(Services { database, ledger, hub, graph, channels, runtime, model, prices, embedding, voice_hosts })
 }
 

@@ -115,7 +115,7 @@ impl Hub {
         let packed = tokio::task::spawn_blocking(move || pack_export(&whole, now)).await;
         let packed = packed.map_err(std::io::Error::other).and_then(|packed| packed);
         let Packed { bytes, counts, sizes } = packed.map_err(|error| HubError::Mirror(error.to_string()))?;
-        if let Err(reason) = reading::fits(bytes.len(), &sizes) {
+        if let Err(reason) = reading::check_sizes(bytes.len(), &sizes) {
             return Err(HubError::Refused(format!(
                 "the archive would not be taken again, because {reason}; none was made, and everything is kept. To move \
                  house, end the program and copy the folder of its home: that holds all of it"

@@ -250,7 +250,7 @@ impl Hub {
 }
 
 /// The label and the text of a document that says something.
-pub(crate) fn labelled(document: &Document) -> Option<(String, String)> {
+pub(crate) fn label_and_text(document: &Document) -> Option<(String, String)> {
     let content = document.content()?.trim();
     (!content.is_empty()).then(|| (label_of(document), content.to_owned()))
 }

@@ -233,8 +233,9 @@ impl Hub {
         let stems = run_blocking(move || {
             let mut stems = Vec::new();
             for (kind, within, folder) in folders {
-                stems
-                    .extend(files::stems(&folder)?.into_iter().map(|stem| (kind, format!("{within}{stem}"))));
+                stems.extend(
+                    files::file_stems(&folder)?.into_iter().map(|stem| (kind, format!("{within}{stem}"))),
+                );
             }
             Ok(stems)
         })
@@ -308,7 +309,7 @@ fn differing_files(
 ) -> std::io::Result<Vec<DocumentName>> {
     let mut unlike = Vec::new();
     for (name, path, text) in files {
-        if files::differs(&path, text.as_deref())? {
+        if files::file_differs(&path, text.as_deref())? {
             unlike.push(name);
         }
     }

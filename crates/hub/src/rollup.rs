@@ -128,7 +128,7 @@ impl Hub {
         let identity = self.identity_documents(scope).await?;
         // What a lorebook says is fiction.
         let identity = identity.iter().filter(|document| !document.name.is_lore());
-        let identity = identity.filter_map(identity::labelled).collect();
+        let identity = identity.filter_map(identity::label_and_text).collect();
         let persona = self.inner().parts.personas.persona(&scope.persona).await?;
         let request = SummaryRequest {
             granularity: name.granularity(),

@@ -69,7 +69,7 @@ pub(crate) trait Step: Send {
 }
 
 /// The items of a reader in steps.
-pub(crate) fn stepped(step: impl Step + 'static) -> Reader {
+pub(crate) fn reader_of_steps(step: impl Step + 'static) -> Reader {
     Box::new(Stepped { step, pending: VecDeque::new(), is_over: false, error: None })
 }
 
@@ -136,7 +136,7 @@ const FORMATS: &[Format] = &[
 ];
 
 /// The generic format of a file whose fields were named.
-pub(crate) fn generic(context: &Context<'_>) -> Option<&'static Format> {
+pub(crate) fn generic_format(context: &Context<'_>) -> Option<&'static Format> {
     Some(match &context.head.json {
         Some(json) if json.is_array || !json.has_more_values && !json.inner.is_empty() => {
             &json_lines::JSON_FORMAT
@@ -231,7 +231,7 @@ impl std::fmt::Debug for Format {
 }
 
 /// A reader of one item.
-pub(crate) fn one(item: Item) -> Reader {
+pub(crate) fn reader_of_one(item: Item) -> Reader {
     Box::new(std::iter::once(Ok(item)))
 }
 

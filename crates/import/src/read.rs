@@ -141,7 +141,7 @@ fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<Cur
     let context = formats::Context { sources, source, head: &head, fields: &options.fields };
     let format = match &options.format {
         Some(id) => Some(formats::by_id(id)?),
-        None if !options.fields.is_empty() => formats::generic(&context),
+        None if !options.fields.is_empty() => formats::generic_format(&context),
         None => Format::detect(&context),
     };
     match format {
@@ -149,13 +149,13 @@ fn open(sources: &Sources, source: &Source, options: &ReadOptions) -> Result<Cur
             Ok(reader) => Ok(Current { format: format.id, reader }),
             Err(ImportError::Io { reason: error, .. }) if is_damage(&error) => {
                 let skip = Skip::new(source.name(), format!("it is damaged: {error}"));
-                Ok(Current { format: format.id, reader: formats::one(Item::Skip(skip)) })
+                Ok(Current { format: format.id, reader: formats::reader_of_one(Item::Skip(skip)) })
             }
             Err(error) => Err(error),
         },
         None => {
             let skip = Skip::new(source.name(), formats::reason_unread(&context));
-            Ok(Current { format: "", reader: formats::one(Item::Skip(skip)) })
+            Ok(Current { format: "", reader: formats::reader_of_one(Item::Skip(skip)) })
         }
     }
 }

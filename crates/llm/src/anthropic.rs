@@ -12,7 +12,7 @@ use crate::http::{
     self, Capabilities, ErrorBody, HttpProvider, JsonMode, LimitField, ParsedAnswer, Progress, Protocol,
     SseEvent, StreamItem,
 };
-use crate::openai::below;
+use crate::openai::join_path;
 use crate::{AnswerFormat, LlmError, Provider, ProviderSettings, Request, RetryTimer, TierModels, Usage};
 
 const VERSION: &str = "2023-06-01";
@@ -29,13 +29,13 @@ pub(crate) fn provider(
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let root = root_of(base_url);
     let key = settings.api_key.as_ref().map(key_header).transpose()?;
-    let protocol = Messages { url: below(&root, "v1/messages"), host: http::host_of(base_url), key };
+    let protocol = Messages { url: join_path(&root, "v1/messages"), host: http::host_of(base_url), key };
     Ok(Arc::new(HttpProvider::new(protocol, models, settings, pauses)?))
 }
 
 /// The address and the headers of a request for the list of models.
 pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
-    let mut url = below(&root_of(base), "v1/models");
+    let mut url = join_path(&root_of(base), "v1/models");
     url.set_query(Some("limit=1000"));
     Ok((url, request_headers(settings.api_key.as_ref().map(key_header).transpose()?)))
 }

@@ -131,7 +131,7 @@ pub fn can_chat(model: &str) -> bool {
 }
 
 async fn list_of_local(base_url: &Url) -> Option<Vec<ListedModel>> {
-    let url = openai::below(base_url, "models");
+    let url = openai::join_path(base_url, "models");
     let mut response = client(true, PROBE_TIME).ok()?.get(url).send().await.ok()?;
     if !response.status().is_success() {
         return None;

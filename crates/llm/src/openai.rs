@@ -23,7 +23,7 @@ pub(crate) fn provider(
 ) -> Result<Arc<dyn Provider>, LlmError> {
     let authorization = settings.api_key.as_ref().map(bearer_header).transpose()?;
     let protocol = ChatCompletions {
-        url: below(&base_url, "chat/completions"),
+        url: join_path(&base_url, "chat/completions"),
         host: http::host_of(&base_url),
         authorization,
     };
@@ -33,11 +33,11 @@ pub(crate) fn provider(
 /// The address and the headers of a request for the list of models.
 pub(crate) fn models_request(base: &Url, settings: &ProviderSettings) -> Result<(Url, HeaderMap), LlmError> {
     let authorization = settings.api_key.as_ref().map(bearer_header).transpose()?;
-    Ok((below(base, "models"), authorization.into_iter().map(|value| (AUTHORIZATION, value)).collect()))
+    Ok((join_path(base, "models"), authorization.into_iter().map(|value| (AUTHORIZATION, value)).collect()))
 }
 
 /// `{base}/{path}`, whether or not the base ends in a slash.
-pub(crate) fn below(base: &Url, path: &str) -> Url {
+pub(crate) fn join_path(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
     url
@@ -289,7 +289,10 @@ mod tests {
     #[test]
     fn a_path_joins_with_and_without_a_slash() {
         for base in ["http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1/"] {
-            assert_eq!(below(&Url::parse(base).unwrap(), "models").as_str(), "http://127.0.0.1:9/v1/models");
+            assert_eq!(
+                join_path(&Url::parse(base).unwrap(), "models").as_str(),
+                "http://127.0.0.1:9/v1/models"
+            );
         }
     }
 }

@@ -16,12 +16,12 @@ pub(crate) fn wall_clock(at: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// As in `2026-03-03 Tue 21:04`.
-pub(crate) fn minute(at: Timestamp, zone: &TimeZone) -> String {
+pub(crate) fn format_minute(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%Y-%m-%d %a %H:%M").to_string()
 }
 
 /// A day as in `2026-03-03`.
-pub(crate) fn day(at: Timestamp, zone: &TimeZone) -> String {
+pub(crate) fn format_day(at: Timestamp, zone: &TimeZone) -> String {
     date(at, zone).to_string()
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn after_label(label: &str, text: &str) -> String {
 }
 
 /// An authored block: the author may use lines and headings, so only its ends and marks are touched.
-pub(crate) fn authored(text: &str) -> String {
+pub(crate) fn quote_authored(text: &str) -> String {
     disarm_tokens(text.trim())
 }
 
@@ -205,7 +205,7 @@ mod tests {
         ] {
             for token in tokens.split(' ') {
                 let said = format!("a{token}b");
-                for safe in [behind_gutter(&said), one_line(&said), authored(&said)] {
+                for safe in [behind_gutter(&said), one_line(&said), quote_authored(&said)] {
                     assert!(!safe.contains(token), "{family}: {token}");
                     assert_eq!(as_written(&safe), said, "{family}");
                 }

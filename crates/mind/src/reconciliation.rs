@@ -61,9 +61,9 @@ impl<'a> ReconciliationTask<'a> {
         let zone = &self.input.zone;
         let pairs = self.input.pairs.iter().enumerate().map(|(place, pair)| PairLines {
             number: place + 1,
-            older_day: calendar::day(pair.older_at, zone),
+            older_day: calendar::format_day(pair.older_at, zone),
             older: one_line(&pair.older),
-            newer_day: calendar::day(pair.newer_at, zone),
+            newer_day: calendar::format_day(pair.newer_at, zone),
             newer: one_line(&pair.newer),
             words: one_line(&pair.words),
         });

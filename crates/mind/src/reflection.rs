@@ -81,7 +81,7 @@ impl<'a> ReflectionTask<'a> {
         };
         let events = self.input.events.iter().enumerate().map(|(index, event)| EventLine {
             handle: self.events.name(index),
-            when: when(event, &self.input.zone),
+            when: day_of_event(event, &self.input.zone),
             impact: format!("{:+}", event.emotional_impact),
             tags: event.emotion_tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>().join(", "),
             text: one_line(&event.description),
@@ -103,7 +103,7 @@ impl<'a> ReflectionTask<'a> {
                 "handle": self.events.name(index),
                 "text": event.description,
                 "impact": event.emotional_impact,
-                "when": when(event, &self.input.zone),
+                "when": day_of_event(event, &self.input.zone),
             })
         });
         json!({ "events": events.collect::<Vec<_>>() })
@@ -190,6 +190,6 @@ pub(crate) fn settled_impact(given: &Member<f64>, notes: &mut Notes) -> i8 {
 }
 
 /// The day it happened on, or else the day it was noted.
-pub(crate) fn when(event: &Node, zone: &TimeZone) -> String {
-    calendar::day(event.event_time.map_or(event.created_at, |time| time.start), zone)
+pub(crate) fn day_of_event(event: &Node, zone: &TimeZone) -> String {
+    calendar::format_day(event.event_time.map_or(event.created_at, |time| time.start), zone)
 }

@@ -18,7 +18,7 @@ use crate::extraction::event_time;
 use crate::handles::Handles;
 use crate::parsed::Parsed;
 use crate::quoted::{behind_gutter, one_line};
-use crate::reflection::{settled_impact, when};
+use crate::reflection::{day_of_event, settled_impact};
 use crate::vocabulary::Vocabulary;
 
 /// Fields that the answer of the model must have.
@@ -119,7 +119,7 @@ impl<'a> SlowCycleTask<'a> {
         };
         let event = |(index, event): (usize, &Node)| EventLine {
             handle: self.events.name(index),
-            when: when(event, &input.zone),
+            when: day_of_event(event, &input.zone),
             kind: if event.kind == NodeKind::Intention { "promise" } else { "event" },
             impact: format!("{:+}", event.emotional_impact),
             tags: event.emotion_tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>().join(", "),
@@ -160,8 +160,8 @@ impl<'a> SlowCycleTask<'a> {
                 "handle": self.events.name(index),
                 "text": event.description,
                 "impact": event.emotional_impact,
-                "when": when(event, &input.zone),
-                "due": due.map(|time| calendar::day(time.end.unwrap_or(time.start), &input.zone)),
+                "when": day_of_event(event, &input.zone),
+                "due": due.map(|time| calendar::format_day(time.end.unwrap_or(time.start), &input.zone)),
                 "unresolved": event.relational_tags.contains(&RelationalTag::Unresolved),
             })
         });

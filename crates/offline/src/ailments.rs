@@ -1,9 +1,9 @@
 //! "What is wrong with my dog?": the answer need not say "dog", it may call the dog by its name.
 
-use super::entities::{mentions, named_things};
+use super::entities::{mentions_name, named_things};
 use super::lexicon::{self, Words};
 use super::reply_inputs::ReplyInputs;
-use super::sentences::{clauses, has_part, has_phrase, seems_to_ask, sentences, words};
+use super::sentences::{clauses, has_part, has_phrase, seems_to_ask, worded_sentences, words_with_spaces};
 
 /// A question for what ails someone of the user's.
 pub(super) struct AilmentQuestion {
@@ -18,7 +18,7 @@ pub(super) struct AilmentQuestion {
 impl AilmentQuestion {
     /// The question that a text asks, if it asks what ails somebody who is family, a friend or an animal.
     pub(super) fn of(text: &str, inputs: &ReplyInputs) -> Option<Self> {
-        let spelled = words(text);
+        let spelled = words_with_spaces(text);
         let asks = has_part(text, lexicon::ASKS_AILMENT_ZH) || has_phrase(&spelled, lexicon::ASKS_AILMENT_EN);
         let subjects = if asks { subjects_in(text) } else { Vec::new() };
         if subjects.is_empty() {
@@ -29,7 +29,7 @@ impl AilmentQuestion {
         let sources: Vec<&str> = memories.chain(said).filter(|source| source.trim() != text).collect();
         let linked = sources
             .iter()
-            .flat_map(|source| sentences(source))
+            .flat_map(|source| worded_sentences(source))
             .filter(|sentence| subjects_in(sentence).iter().any(|subject| subjects.contains(subject)));
         let names = linked.flat_map(|sentence| named_things(sentence, &clauses(sentence)));
         let names: Vec<String> = names.map(|named| named.name).collect();
@@ -54,13 +54,13 @@ impl AilmentQuestion {
         }
         let about = subjects_in(source);
         about.iter().any(|subject| self.subjects.contains(subject))
-            || self.names.iter().any(|name| mentions(source, name))
+            || self.names.iter().any(|name| mentions_name(source, name))
             || (self.is_only_one && about.is_empty())
     }
 }
 
 fn subjects_in(text: &str) -> Vec<&'static str> {
-    let spelled = words(text);
+    let spelled = words_with_spaces(text);
     let chinese = [lexicon::FAMILY_ZH, lexicon::ACQUAINTANCE_ZH, lexicon::PET_ZH].into_iter();
     let english = [lexicon::FAMILY_EN, lexicon::ACQUAINTANCE_EN, lexicon::PET_EN].into_iter();
     let chinese = chinese.flat_map(Words::iter).filter(|word| text.contains(word));
@@ -77,7 +77,8 @@ fn tells_ailment(text: &str) -> bool {
         (lexicon::LOW_ZH, lexicon::LOW_EN),
         (lexicon::HEALTH_ZH, lexicon::AILMENT_EN),
     ];
-    let stating = sentences(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();
+    let stating =
+        worded_sentences(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();
     stating.iter().any(|sentence| {
         let stated = clauses(sentence);
         stated.iter().any(|clause| clause.states() && ailing.iter().any(|(zh, en)| clause.has(*zh, *en)))

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::entities::mentions;
-use super::sentences::{clauses, sentences, words};
+use super::entities::mentions_name;
+use super::sentences::{clauses, worded_sentences, words_with_spaces};
 
 /// Two things that may be one, each with its names, the one it is shown by first.
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ pub(super) fn clarification<'a>(
     let mut asked: Option<(&Doubt, bool)> = None;
     for (role, text) in messages {
         if role != "user" {
-            asked = sentences(text).into_iter().find_map(|sentence| {
+            asked = worded_sentences(text).into_iter().find_map(|sentence| {
                 let doubt = doubts.iter().find(|doubt| doubt.is_about(sentence))?;
                 let asks = clauses(sentence).iter().any(|clause| clause.asks);
                 // "Are they different people?": then yes means two.
@@ -45,7 +45,7 @@ pub(super) fn clarification<'a>(
             });
             continue;
         }
-        for sentence in sentences(text) {
+        for sentence in worded_sentences(text) {
             let states = clauses(sentence).iter().any(|clause| clause.states());
             let doubt = doubts.iter().find(|doubt| states && doubt.is_about(sentence));
             if let Some((doubt, same)) = doubt.and_then(|doubt| Some((doubt, same_or_not(sentence)?))) {
@@ -63,7 +63,7 @@ pub(super) fn clarification<'a>(
 
 impl Doubt {
     fn is_about(&self, sentence: &str) -> bool {
-        let named = |names: &[String]| names.iter().any(|name| mentions(sentence, name));
+        let named = |names: &[String]| names.iter().any(|name| mentions_name(sentence, name));
         named(&self.a) && named(&self.b)
     }
 
@@ -77,7 +77,7 @@ impl Doubt {
 fn same_or_not(sentence: &str) -> Option<bool> {
     // 是不是 asks, and denies nothing.
     let sentence = sentence.replace("是不是", "是");
-    let english = words(&sentence);
+    let english = words_with_spaces(&sentence);
     let holds = |parts: &[&str]| parts.iter().any(|part| english.contains(part));
     let part = |parts: &[&str]| parts.iter().any(|part| sentence.contains(part));
     if part(&DIFFERENT_ZH) || holds(&DIFFERENT_EN) {
@@ -90,7 +90,7 @@ fn same_or_not(sentence: &str) -> Option<bool> {
 }
 
 fn yes_or_no(text: &str) -> Option<bool> {
-    let english = words(text);
+    let english = words_with_spaces(text);
     let text = text.trim_start();
     let begins = |parts: &[&str]| parts.iter().any(|part| text.starts_with(part));
     let begins_en = |parts: &[&str]| parts.iter().any(|part| english.starts_with(part));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::entities::{Kind, named_things};
-use super::sentences::{clauses, sentences};
+use super::sentences::{clauses, worded_sentences};
 
 #[derive(Deserialize)]
 pub(super) struct DocumentLines {
@@ -29,9 +29,9 @@ struct DocumentName {
 }
 
 /// The names in all lines, each once.
-pub(super) fn names(inputs: &DocumentLines) -> DocumentNames {
+pub(super) fn names_in_lines(inputs: &DocumentLines) -> DocumentNames {
     let mut entities: Vec<DocumentName> = Vec::new();
-    for sentence in inputs.events.iter().flat_map(|line| sentences(&line.text)) {
+    for sentence in inputs.events.iter().flat_map(|line| worded_sentences(&line.text)) {
         for named in named_things(sentence, &clauses(sentence)) {
             if !entities.iter().any(|known| known.name == named.name) {
                 entities.push(DocumentName { name: named.name, kind: named.kind });

@@ -80,7 +80,7 @@ fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
         (Kind::Place, lexicon::PLACE_ZH, lexicon::PLACE_EN),
     ];
     let before = &text[..at];
-    let words_before = sentences::words(before);
+    let words_before = sentences::words_with_spaces(before);
     let last = |chinese: Words, english: Words| {
         let parts =
             chinese.iter().filter_map(|part| before.rfind(part).map(|place| place * 1000 / at.max(1)));
@@ -98,7 +98,7 @@ fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
     if let Some((_, kind)) = nearest {
         return kind;
     }
-    let words = sentences::words(clause);
+    let words = sentences::words_with_spaces(clause);
     KINDS
         .into_iter()
         .find(|(_, chinese, english)| has_part(clause, *chinese) || has_phrase(&words, *english))
@@ -277,14 +277,14 @@ fn strip_punctuation(word: &str) -> String {
 }
 
 /// True if a known name occurs: anywhere for ideographs, at word borders for letters.
-pub(super) fn mentions(sentence: &str, name: &str) -> bool {
+pub(super) fn mentions_name(sentence: &str, name: &str) -> bool {
     if name.trim().is_empty() {
         return false;
     }
     if name.chars().any(is_han) {
         return sentence.contains(name);
     }
-    sentences::words(sentence).replace("'s ", " ").contains(&sentences::words(name))
+    sentences::words_with_spaces(sentence).replace("'s ", " ").contains(&sentences::words_with_spaces(name))
 }
 
 #[cfg(test)]
@@ -357,8 +357,8 @@ mod tests {
 
     #[test]
     fn known_names_are_found_at_borders() {
-        assert!(mentions("小黑昨天又闹了", "小黑"));
-        assert!(mentions("then Tom's bowl fell", "Tom") && mentions("then tom ran", "Tom"));
-        assert!(!mentions("tomorrow", "Tom") && !mentions("anything", " "));
+        assert!(mentions_name("小黑昨天又闹了", "小黑"));
+        assert!(mentions_name("then Tom's bowl fell", "Tom") && mentions_name("then tom ran", "Tom"));
+        assert!(!mentions_name("tomorrow", "Tom") && !mentions_name("anything", " "));
     }
 }

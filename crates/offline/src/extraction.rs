@@ -15,12 +15,14 @@ use drafts::{
 };
 
 use super::clarification::{Clarification, Doubt, clarification};
-use super::entities::{Kind, NamedThing, mentions, named_things};
+use super::entities::{Kind, NamedThing, mentions_name, named_things};
 use super::lexicon;
-use super::peaks::peak;
-use super::rewrite::{continued, quoted, third_person};
+use super::peaks::heaviest_peak;
+use super::rewrite::{continue_about, quote_user, third_person};
 use super::self_statements::self_statement;
-use super::sentences::{Clause, Language, clauses, clipped, is_question, seems_to_ask, sentences, words};
+use super::sentences::{
+    Clause, Language, clauses, clip, is_question, seems_to_ask, worded_sentences, words_with_spaces,
+};
 
 /// An impact this far from zero is a peak.
 const PEAK_IMPACT: i32 = 7;
@@ -87,7 +89,7 @@ struct Mood {
 pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     let mut named: Vec<NamedThing> = Vec::new();
     for message in inputs.messages.iter().filter(|message| message.role == "user") {
-        for sentence in sentences(&message.text) {
+        for sentence in worded_sentences(&message.text) {
             named.extend(named_things(sentence, &clauses(sentence)));
         }
     }
@@ -144,7 +146,7 @@ struct RuleContext<'a> {
 impl RuleContext<'_> {
     fn events_of(&self, message: &Message) -> Vec<Event> {
         let mut events: Vec<Event> = Vec::new();
-        for sentence in sentences(&message.text) {
+        for sentence in worded_sentences(&message.text) {
             let cue = correction_cue(sentence);
             let language = Language::of(sentence).unwrap_or_default();
             if matches!(cue, Some(CorrectionCue::Denied | CorrectionCue::Retracted)) {
@@ -156,12 +158,12 @@ impl RuleContext<'_> {
                     if begins_with_pronoun(sentence) && event.evidence.len() < MOST_SENTENCES =>
                 {
                     event.description.push_str(language.choose("", " "));
-                    event.description.push_str(&continued(sentence, language));
+                    event.description.push_str(&continue_about(sentence, language));
                     self.support(event, message, sentence, finding.unwrap_or_default());
                 }
                 (Some(finding), _) => {
                     let description = if finding.asked {
-                        quoted(sentence, language, true)
+                        quote_user(sentence, language, true)
                     } else {
                         third_person(sentence, language)
                     };
@@ -180,8 +182,10 @@ impl RuleContext<'_> {
     fn finding(&self, sentence: &str) -> Option<Finding> {
         let clauses = clauses(sentence);
         let names: Vec<&str> = self.names().collect();
-        let cries =
-            clauses.iter().filter_map(|clause| peak(clause, &names)).any(|peak| peak.cries_for_help());
+        let cries = clauses
+            .iter()
+            .filter_map(|clause| heaviest_peak(clause, &names))
+            .any(|peak| peak.cries_for_help());
         if clauses.len() == 1 && !is_question(sentence) && seems_to_ask(sentence) && !cries {
             return None;
         }
@@ -193,7 +197,7 @@ impl RuleContext<'_> {
                 finding.weigh(statement.impact, statement.emotion);
                 finding.relate(statement.identity, IDENTITY_BEARING);
             }
-            if let Some(peak) = peak(clause, &names) {
+            if let Some(peak) = heaviest_peak(clause, &names) {
                 worth = true;
                 finding.asked |= !clause.states() && clauses.len() == 1 && clause.asks;
                 finding.weigh(peak.impact, Some(peak.emotion));
@@ -240,11 +244,11 @@ impl RuleContext<'_> {
     fn entities_in(&self, sentence: &str) -> Vec<String> {
         let mut found = Vec::new();
         for entity in self.entities {
-            if entity.aliases.iter().chain([&entity.name]).any(|name| mentions(sentence, name)) {
+            if entity.aliases.iter().chain([&entity.name]).any(|name| mentions_name(sentence, name)) {
                 found.push(entity.name.clone());
             }
         }
-        for named in self.named.iter().filter(|named| mentions(sentence, &named.name)) {
+        for named in self.named.iter().filter(|named| mentions_name(sentence, &named.name)) {
             if self.known_as(&named.name).is_none() && !found.contains(&named.name) {
                 found.push(named.name.clone());
             }
@@ -307,7 +311,7 @@ impl Finding {
 /// Commitments that the persona voiced: a promise with a time, and no refusal beside it.
 fn intentions_of(message: &Message) -> Vec<Event> {
     let mut found = Vec::new();
-    for sentence in sentences(&message.text) {
+    for sentence in worded_sentences(&message.text) {
         let clauses = clauses(sentence);
         let any = |zh, en| clauses.iter().any(|clause| clause.states() && clause.has(zh, en));
         let promised = any(lexicon::PROMISE_ZH, lexicon::PROMISE_EN);
@@ -333,7 +337,7 @@ fn intentions_of(message: &Message) -> Vec<Event> {
 }
 
 fn begins_with_pronoun(sentence: &str) -> bool {
-    let english = words(sentence);
+    let english = words_with_spaces(sentence);
     sentence.starts_with(['他', '她', '它', '牠'])
         || [" he ", " she ", " it ", " they ", " he's ", " she's ", " it's ", " they're "]
             .iter()
@@ -388,7 +392,7 @@ fn signal(impact: i32, language: Language) -> Option<&'static str> {
 
 fn summary(events: &[Event], language: Language) -> Option<String> {
     let told: Vec<&str> = events.iter().map(|event| event.description.as_str()).collect();
-    (!told.is_empty()).then(|| clipped(&told.join(language.choose("", " ")), LONGEST_SUMMARY))
+    (!told.is_empty()).then(|| clip(&told.join(language.choose("", " ")), LONGEST_SUMMARY))
 }
 
 fn self_check(events: &[Event], dropped: usize, language: Language) -> String {

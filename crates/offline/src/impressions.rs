@@ -1,7 +1,7 @@
 //! Impressions by rule: whom several events are about, and whether they gladden or hurt. No event is restated.
 
 use super::lexicon;
-use super::sentences::{Language, words};
+use super::sentences::{Language, words_with_spaces};
 
 /// Most events that one impression cites.
 const MOST_CITED: usize = 3;
@@ -28,7 +28,7 @@ pub(super) struct Impression {
 
 /// An impression of what the events have in common: a person or thing that several of them name, else whether they were good or
 /// bad. `None` without events.
-pub(super) fn impression(events: &[SeenEvent<'_>], language: Language) -> Option<Impression> {
+pub(super) fn shared_impression(events: &[SeenEvent<'_>], language: Language) -> Option<Impression> {
     let (description, of) = match about_someone(events, language) {
         Some(found) => found,
         None => (by_sign(events, language)?, events.to_vec()),
@@ -51,7 +51,7 @@ fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(St
     let lists = language.choose([lexicon::FAMILY_ZH, lexicon::PET_ZH], [lexicon::FAMILY_EN, lexicon::PET_EN]);
     let mentions = |event: &SeenEvent<'_>, word: &str| match language {
         Language::Chinese => event.text.contains(word),
-        Language::English => words(event.text).contains(&format!(" {word} ")),
+        Language::English => words_with_spaces(event.text).contains(&format!(" {word} ")),
     };
     let known =
         lists.into_iter().flat_map(lexicon::Words::iter).filter(|word| !word.starts_with(['我', '咱']));
@@ -111,7 +111,7 @@ mod tests {
     fn told(events: &[(&str, i64)], language: Language) -> String {
         let seen: Vec<SeenEvent<'_>> =
             events.iter().map(|(text, impact)| SeenEvent { handle: "e1", text, impact: *impact }).collect();
-        impression(&seen, language).map(|impression| impression.description).unwrap_or_default()
+        shared_impression(&seen, language).map(|impression| impression.description).unwrap_or_default()
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn answer(request: &Request) -> Result<String, LlmError> {
         "reconciliation" => to_answer(&reconciliation::reconcile(&read_inputs(request)?)),
         "reflection" => to_answer(&reflection::reflect(&read_inputs(request)?)),
         "rollup" => to_answer(&rollup::roll_up(&read_inputs(request)?)),
-        "graph" => to_answer(&document_names::names(&read_inputs(request)?)),
+        "graph" => to_answer(&document_names::names_in_lines(&read_inputs(request)?)),
         "slow_cycle" => to_answer(&slow_cycle::think(&read_inputs(request)?)),
         "proactive" => to_answer(&proactive::write_first(&read_inputs(request)?)),
         "persona_draft" => to_answer(&persona_draft::draft(&read_inputs(request)?)),

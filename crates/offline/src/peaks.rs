@@ -32,7 +32,7 @@ impl Peak {
 
 /// The heaviest thing that the clause says; of two equally heavy ones the sad one. `names` are those of
 /// people and pets known from this conversation.
-pub(super) fn peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
+pub(super) fn heaviest_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     if clause.fiction {
         return None;
     }
@@ -264,7 +264,7 @@ mod tests {
     fn impact(text: &str) -> i32 {
         clauses(text)
             .iter()
-            .filter_map(|clause| peak(clause, &["小黑", "Luna"]))
+            .filter_map(|clause| heaviest_peak(clause, &["小黑", "Luna"]))
             .map(|peak| peak.impact)
             .max_by_key(|impact| impact.abs())
             .unwrap_or(0)

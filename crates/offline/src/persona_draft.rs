@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::sentences::{Language, sentences, words};
+use super::sentences::{Language, worded_sentences, words_with_spaces};
 
 /// Characters of a draft's blocks.
 const PERSONA_BLOCK_LENGTH: usize = 2_000;
@@ -46,7 +46,8 @@ struct Blocks {
 /// Drafts a persona: statements of the writer about themselves go to the user's block, all else to the persona's.
 pub(super) fn draft(inputs: &DraftInputs) -> Draft {
     let own = |sentence: &&str| is_about_the_writer(sentence);
-    let (of_writer, of_persona): (Vec<&str>, Vec<&str>) = sentences(&inputs.text).into_iter().partition(own);
+    let (of_writer, of_persona): (Vec<&str>, Vec<&str>) =
+        worded_sentences(&inputs.text).into_iter().partition(own);
     let language = Language::of(&inputs.text).unwrap_or_default();
     let (of_style, of_persona): (Vec<&str>, Vec<&str>) =
         of_persona.into_iter().partition(|sentence| is_about_speech(sentence));
@@ -92,14 +93,14 @@ fn is_about_the_writer(sentence: &str) -> bool {
     // "你是我的朋友" speaks of the persona, though it names the writer.
     let addressed = sentence.starts_with(['你', '您']);
     let chinese = sentence.contains('我') && !addressed;
-    let words = words(sentence);
+    let words = words_with_spaces(sentence);
     let begins_with_you = ["you", "you're", "your"].iter().any(|you| words.starts_with(&format!(" {you} ")));
     chinese || (!begins_with_you && FIRST_PERSON_EN.iter().any(|word| words.contains(&format!(" {word} "))))
 }
 
 /// True if a sentence tells how the persona speaks.
 fn is_about_speech(sentence: &str) -> bool {
-    let words = words(sentence);
+    let words = words_with_spaces(sentence);
     SPEECH_ZH.iter().any(|word| sentence.contains(word))
         || SPEECH_EN.iter().any(|word| words.contains(&format!(" {word} ")))
 }

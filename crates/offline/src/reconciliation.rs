@@ -7,7 +7,7 @@ use text::{
     tells_of_the_past,
 };
 
-use super::extraction::corrections::{changes, takes_back};
+use super::extraction::corrections::{is_change_of, takes_back};
 
 #[derive(Deserialize)]
 pub(super) struct ReconciliationInputs {
@@ -60,7 +60,7 @@ fn verdict(pair: &Pair) -> &'static str {
         return "unsure";
     }
     let corrects = is_mistaken || cue == Some(CorrectionCue::Changed);
-    let is_other = changes(&pair.words, &pair.older) || contradicts(&pair.newer, &pair.older, corrects);
+    let is_other = is_change_of(&pair.words, &pair.older) || contradicts(&pair.newer, &pair.older, corrects);
     match is_other {
         true if is_mistaken => "corrects",
         true => "replaces",

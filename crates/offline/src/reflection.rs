@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::impressions::{Impression, SeenEvent, impression};
+use super::impressions::{Impression, SeenEvent, shared_impression};
 use super::sentences::Language;
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ fn thought_about(events: &[PastEvent], language: Language) -> Option<Thought> {
         .filter(|event| Language::of(&event.text).unwrap_or_default() == language)
         .map(|event| SeenEvent { handle: &event.handle, text: &event.text, impact: event.impact })
         .collect();
-    let Impression { description, impact, cited } = impression(&seen, language)?;
+    let Impression { description, impact, cited } = shared_impression(&seen, language)?;
     Some(Thought { description, subject: "user", emotional_impact: impact, filling: cited })
 }
 

@@ -6,13 +6,13 @@ use text::is_han;
 
 use super::ailments::AilmentQuestion;
 use super::lexicon;
-use super::peaks::{Peak, peak};
+use super::peaks::{Peak, heaviest_peak};
 use super::reply_inputs::{Memory, Passage, Period, ReplyInputs};
 use super::rewrite::second_person;
 use super::rollup;
 use super::self_questions::SelfQuestion;
 use super::sentences::{
-    Clause, Language, clauses, clipped, has_part, has_phrase, seems_to_ask, sentences, words,
+    Clause, Language, clauses, clip, has_part, has_phrase, seems_to_ask, worded_sentences, words_with_spaces,
 };
 use super::small_talk::{to_a_wish, to_small_talk};
 
@@ -78,14 +78,14 @@ fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
 
 /// The first lines of each period in turn: the text asks how it was as a whole.
 fn lines_of_periods(periods: &[Period]) -> Vec<String> {
-    let lines = periods.iter().map(|period| rollup::lines(&period.text).into_iter());
+    let lines = periods.iter().map(|period| rollup::bare_lines(&period.text).into_iter());
     let lines: Vec<Vec<&str>> =
         lines.map(|lines| lines.filter(|line| *line != SHORTENED).collect()).collect();
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
     let in_turn = (0..longest).flat_map(|at| lines.iter().filter_map(move |lines| lines.get(at)));
     in_turn
         .take(MOST_RESTATED)
-        .map(|line| clipped(line.trim_end_matches(['。', '.']), LONGEST_RESTATED))
+        .map(|line| clip(line.trim_end_matches(['。', '.']), LONGEST_RESTATED))
         .collect()
 }
 
@@ -126,7 +126,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
         // A thought may be here whatever was asked, so only a shared word makes it an answer.
         let recalled = !matches!(memory.kind.as_str(), "thought" | "intention");
-        (bare, second_person(&clipped(bare, LONGEST_RESTATED)), recalled, Source::Memory)
+        (bare, second_person(&clip(bare, LONGEST_RESTATED)), recalled, Source::Memory)
     });
     let passages = inputs
         .passages
@@ -233,7 +233,7 @@ fn stating_part(text: &str) -> Option<&str> {
         return Some(text.trim());
     }
     let mut end = 0;
-    let places = sentences(text).into_iter().filter_map(|sentence| {
+    let places = worded_sentences(text).into_iter().filter_map(|sentence| {
         let start = end + text[end..].find(sentence)?;
         end = start + sentence.len();
         Some(start..end)
@@ -246,7 +246,7 @@ fn stating_part(text: &str) -> Option<&str> {
 
 /// Words of a verbatim passage with its speaker and its date, so that nobody's words become another's.
 fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, language: Language) -> String {
-    let words = clipped(words, LONGEST_RESTATED);
+    let words = clip(words, LONGEST_RESTATED);
     let speaker = match passage.speaker.as_str() {
         OTHER => passage.name.as_deref().unwrap_or(language.choose("别人", "somebody")),
         _ if is_own(passage, persona_name) => language.choose("我", "I"),
@@ -264,7 +264,7 @@ fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, la
 
 /// The terms of a text: words of letters without their endings, and ideographs that carry meaning.
 fn terms(text: &str) -> Vec<String> {
-    let spelled = words(text);
+    let spelled = words_with_spaces(text);
     let spelled = spelled
         .split_whitespace()
         .map(|word| word.strip_suffix("'s").unwrap_or(word))
@@ -290,14 +290,14 @@ fn ideographs(text: &str) -> Vec<String> {
 
 /// Grief, despair and joy are met before anything is noted.
 fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
-    let heaviest = sentences(text)
+    let heaviest = worded_sentences(text)
         .into_iter()
         .flat_map(|sentence| {
             // What a question mentions is no news.
             let asks = seems_to_ask(sentence);
             let heard = |peak: &Peak| !asks || peak.cries_for_help();
             let peaks = clauses(sentence);
-            peaks.iter().filter_map(|clause| peak(clause, &[])).filter(heard).collect::<Vec<Peak>>()
+            peaks.iter().filter_map(|clause| heaviest_peak(clause, &[])).filter(heard).collect::<Vec<Peak>>()
         })
         .max_by_key(|peak| (peak.impact.abs(), peak.impact < 0))?;
     match (heaviest.emotion, heaviest.impact) {
@@ -315,7 +315,7 @@ fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
 
 /// A request that is no question in form: "tell me …".
 fn asks_for_something(text: &str) -> bool {
-    let spelled = words(text);
+    let spelled = words_with_spaces(text);
     let first_words = spelled.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
     lexicon::REQUEST_ZH.iter().any(|word| text.starts_with(word))
         || has_phrase(&format!(" {first_words} "), lexicon::REQUEST_EN)

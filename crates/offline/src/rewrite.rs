@@ -3,7 +3,7 @@
 //! Simple on purpose: a sentence that these rules cannot turn with certainty is quoted instead.
 
 use super::lexicon;
-use super::sentences::{Language, clipped, has_part};
+use super::sentences::{Language, clip, has_part};
 
 /// Most characters of a sentence that a description repeats.
 const LONGEST: usize = 300;
@@ -14,25 +14,25 @@ pub(super) fn third_person(sentence: &str, language: Language) -> String {
         Language::Chinese => third_person_zh(sentence),
         Language::English => third_person_en(sentence),
     };
-    turned.map_or_else(|| quoted(sentence, language, false), |turned| clipped(&turned, LONGEST))
+    turned.map_or_else(|| quote_user(sentence, language, false), |turned| clip(&turned, LONGEST))
 }
 
 /// A sentence about someone named before; its own subject is already in the third person.
-pub(super) fn continued(sentence: &str, language: Language) -> String {
+pub(super) fn continue_about(sentence: &str, language: Language) -> String {
     let speaks_of_user = match language {
         Language::Chinese => sentence.contains(['我', '你', '您', '咱']),
         Language::English => {
-            let words = super::sentences::words(sentence);
+            let words = super::sentences::words_with_spaces(sentence);
             super::sentences::has_phrase(&words, lexicon::FIRST_PERSON_EN)
                 || super::sentences::has_phrase(&words, lexicon::SECOND_PERSON_EN)
         }
     };
-    if speaks_of_user { third_person(sentence, language) } else { clipped(sentence, LONGEST) }
+    if speaks_of_user { third_person(sentence, language) } else { clip(sentence, LONGEST) }
 }
 
 /// The user's exact words, said to be theirs.
-pub(super) fn quoted(sentence: &str, language: Language, asked: bool) -> String {
-    let words = clipped(sentence, LONGEST);
+pub(super) fn quote_user(sentence: &str, language: Language, asked: bool) -> String {
+    let words = clip(sentence, LONGEST);
     match (language, asked) {
         (Language::Chinese, false) => format!("用户说：「{words}」"),
         (Language::Chinese, true) => format!("用户问：「{words}」"),
@@ -346,10 +346,10 @@ mod tests {
             assert_eq!(third_person(said, Language::Chinese), told);
         }
         assert_eq!(
-            continued("他超调皮,老在半夜跳到我脸上。", Language::Chinese),
+            continue_about("他超调皮,老在半夜跳到我脸上。", Language::Chinese),
             "他超调皮,老在半夜跳到用户脸上。"
         );
-        assert_eq!(continued("他超调皮。", Language::Chinese), "他超调皮。");
+        assert_eq!(continue_about("他超调皮。", Language::Chinese), "他超调皮。");
     }
 
     #[test]
@@ -385,10 +385,10 @@ mod tests {
             assert_eq!(third_person(said, Language::English), told);
         }
         assert_eq!(
-            continued("He jumps on my face at night.", Language::English),
+            continue_about("He jumps on my face at night.", Language::English),
             "He jumps on the user's face at night."
         );
-        assert_eq!(continued("He is wild.", Language::English), "He is wild.");
+        assert_eq!(continue_about("He is wild.", Language::English), "He is wild.");
     }
 
     #[test]

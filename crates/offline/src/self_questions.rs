@@ -1,8 +1,8 @@
 //! Questions of the user about themselves: what they ask for, and what tells it.
 
 use super::lexicon::Words;
-use super::self_statements::{introduces, self_statement};
-use super::sentences::{clauses, has_part, has_phrase, words};
+use super::self_statements::{self_statement, tells_name};
+use super::sentences::{clauses, has_part, has_phrase, words_with_spaces};
 
 /// A question about the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ const HOME_SAID: Words = Words::new("住|搬到|来自|家在|live in|lives in|m
 impl SelfQuestion {
     /// The question of a text, if it asks about the user as such.
     pub(super) fn of(text: &str) -> Option<SelfQuestion> {
-        let spelled = words(text);
+        let spelled = words_with_spaces(text);
         let asked = |(_, chinese, english): &(SelfQuestion, Words, Words)| {
             has_part(text, *chinese) || has_phrase(&spelled, *english)
         };
@@ -87,7 +87,7 @@ impl SelfQuestion {
         };
         match self {
             SelfQuestion::Everything => is_memory || of_user(),
-            SelfQuestion::Name => has_part(source, NAME_SAID) && of_user() || introduces(source),
+            SelfQuestion::Name => has_part(source, NAME_SAID) && of_user() || tells_name(source),
             SelfQuestion::Age => has_part(source, AGE_SAID) && of_user(),
             SelfQuestion::Work => has_part(source, WORK_SAID) && of_user(),
             SelfQuestion::Home => has_part(source, HOME_SAID) && of_user(),

@@ -42,8 +42,8 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
     let english = || {
         let parts = parts_of_their_own(&clause.words);
         let stated = parts.iter().filter_map(|part| in_english(part)).reduce(SelfStatement::with);
-        stated.or_else(|| introduces(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
-            identity: statement.identity || introduces(clause.text),
+        stated.or_else(|| tells_name(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
+            identity: statement.identity || tells_name(clause.text),
             ..statement
         })
     };
@@ -65,7 +65,7 @@ fn plan(clause: &Clause<'_>) -> Option<SelfStatement> {
 }
 
 /// True if the user says, or a memory tells, their name as people do: "I'm Mia", "The user is Mia".
-pub(super) fn introduces(text: &str) -> bool {
+pub(super) fn tells_name(text: &str) -> bool {
     const SUBJECTS: [&str; 6] = ["I'm ", "I’m ", "I am ", "The user is ", "the user is ", "i'm "];
     let stands_alone = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
     SUBJECTS.iter().any(|subject| {

@@ -7,7 +7,7 @@ use super::lexicon::{self, Words};
 pub(super) use text::Language;
 
 /// The sentences of a text that say something: with a letter or a digit.
-pub(super) fn sentences(text: &str) -> Vec<&str> {
+pub(super) fn worded_sentences(text: &str) -> Vec<&str> {
     let mut found = split_sentences(text);
     found.retain(|sentence| sentence.chars().any(char::is_alphanumeric));
     found
@@ -19,7 +19,7 @@ pub(super) struct Clause<'a> {
     pub(super) text: &'a str,
     /// Start of the clause in its sentence, in bytes.
     pub(super) start: usize,
-    /// Its words of letters in lower case, each with a space on both sides; see [`words`].
+    /// Its words of letters in lower case, each with a space on both sides; see [`words_with_spaces`].
     pub(super) words: String,
     /// It asks; what it mentions is not a fact.
     pub(super) asks: bool,
@@ -42,7 +42,7 @@ impl Clause<'_> {
 
 /// The clauses of a sentence.
 pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
-    let all_words = words(sentence);
+    let all_words = words_with_spaces(sentence);
     let question = sentence.trim_end_matches(is_at_end).len() < sentence.len()
         && sentence
             .chars()
@@ -58,7 +58,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
     let mut supposed_from_the_start = false;
     let mut clauses = Vec::new();
     for (position, (start, text)) in parts.into_iter().enumerate() {
-        let words = words(text);
+        let words = words_with_spaces(text);
         let asks_in_chinese = text.ends_with(['吗', '嗎'])
             || (text.contains('你') && has_part(text, lexicon::CHINESE_QUESTION_WORDS));
         let asks = (question && (position == last || opens_asking))
@@ -104,7 +104,9 @@ fn parts(sentence: &str) -> Vec<(usize, &str)> {
 
 /// True if a whole text asks for something: its last sentence does.
 pub(super) fn is_question(text: &str) -> bool {
-    sentences(text).last().is_some_and(|sentence| clauses(sentence).last().is_some_and(|clause| clause.asks))
+    worded_sentences(text)
+        .last()
+        .is_some_and(|sentence| clauses(sentence).last().is_some_and(|clause| clause.asks))
 }
 
 /// True if a text asks although it may bear no question mark, as people type. Looser than [`is_question`]: enough to answer
@@ -117,7 +119,7 @@ pub(super) fn seems_to_ask(text: &str) -> bool {
     let asks_in_chinese = (has_part(bare, lexicon::CHINESE_QUESTION_WORDS)
         || lexicon::CHINESE_QUESTION_ENDS.iter().any(|end| bare.ends_with(end)))
         && !has_part(bare, lexicon::CHINESE_NO_QUESTION);
-    asks_in_chinese || begins_with(&words(bare), lexicon::ENGLISH_PLAIN_QUESTIONS)
+    asks_in_chinese || begins_with(&words_with_spaces(bare), lexicon::ENGLISH_PLAIN_QUESTIONS)
 }
 
 fn is_at_end(letter: char) -> bool {
@@ -126,7 +128,7 @@ fn is_at_end(letter: char) -> bool {
 
 /// Words of letters and digits in lower case, each with a space on both sides, so that a phrase is found
 /// at word borders by plain search. Apostrophes are made straight, ideographs left out.
-pub(super) fn words(text: &str) -> String {
+pub(super) fn words_with_spaces(text: &str) -> String {
     let mut padded = String::from(" ");
     for letter in text.chars() {
         let letter = if letter == '’' { '\'' } else { letter };
@@ -146,7 +148,7 @@ pub(super) fn has_part(text: &str, parts: Words) -> bool {
     parts.iter().any(|part| text.contains(part))
 }
 
-/// True if a phrase occurs at word borders of [`words`].
+/// True if a phrase occurs at word borders of [`words_with_spaces`].
 pub(super) fn has_phrase(words: &str, phrases: Words) -> bool {
     phrases.iter().any(|phrase| words.contains(&format!(" {phrase} ")))
 }
@@ -156,7 +158,7 @@ fn begins_with(words: &str, phrases: Words) -> bool {
 }
 
 /// The first `most` characters or a few less, up to the end of a word, with an ellipsis when something is left out.
-pub(super) fn clipped(text: &str, most: usize) -> String {
+pub(super) fn clip(text: &str, most: usize) -> String {
     let Some((end, next)) = text.char_indices().nth(most) else { return text.to_owned() };
     let kept = &text[..end];
     let goes_on = |character: char| character.is_alphanumeric() && !is_unspaced(character);
@@ -174,17 +176,17 @@ mod tests {
 
     #[test]
     fn cut_text_ends_in_an_ellipsis_and_nothing_else() {
-        assert_eq!(clipped("the lamp that broke yesterday", 20), "the lamp that broke…");
-        assert_eq!(clipped("the lamp, broken", 9), "the lamp…");
-        assert_eq!(clipped("the lamp", 9), "the lamp");
-        assert_eq!(clipped("other people whom he met", 16), "other people…", "no word is cut");
-        assert_eq!(clipped("我们一起去海边", 4), "我们一起…");
+        assert_eq!(clip("the lamp that broke yesterday", 20), "the lamp that broke…");
+        assert_eq!(clip("the lamp, broken", 9), "the lamp…");
+        assert_eq!(clip("the lamp", 9), "the lamp");
+        assert_eq!(clip("other people whom he met", 16), "other people…", "no word is cut");
+        assert_eq!(clip("我们一起去海边", 4), "我们一起…");
     }
 
     #[test]
     fn marks_alone_are_no_sentence() {
-        assert_eq!(sentences("  ...  \n 。"), Vec::<&str>::new());
-        assert_eq!(sentences("Yes. ... No!"), ["Yes.", "No!"]);
+        assert_eq!(worded_sentences("  ...  \n 。"), Vec::<&str>::new());
+        assert_eq!(worded_sentences("Yes. ... No!"), ["Yes.", "No!"]);
     }
 
     #[test]

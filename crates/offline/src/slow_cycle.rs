@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::impressions::{Impression, SeenEvent, impression};
+use super::impressions::{Impression, SeenEvent, shared_impression};
 use super::lexicon;
-use super::sentences::{Language, clipped};
+use super::sentences::{Language, clip};
 
 /// Most characters of one restated event.
 const LONGEST_EVENT: usize = 140;
@@ -109,7 +109,7 @@ fn impression_of(inputs: &SlowCycleInputs) -> Option<Thought> {
     let seen: Vec<SeenEvent<'_>> = of_language
         .map(|event| SeenEvent { handle: &event.handle, text: &event.text, impact: event.impact })
         .collect();
-    let Impression { description, impact, cited } = impression(&seen, language)?;
+    let Impression { description, impact, cited } = shared_impression(&seen, language)?;
     let is_known = inputs.thoughts.iter().any(|thought| thought.contains(&description));
     (!is_known).then_some(Thought { description, subject: "user", emotional_impact: impact, filling: cited })
 }
@@ -139,7 +139,7 @@ fn description_of(entity: &KnownEntity) -> Option<Description> {
     let newest = entity.events.iter().take(MOST_MEMORIES).rev();
     let memories: Vec<String> = newest.map(|text| restate_event(text, language(text))).collect();
     let language = language(&memories.concat());
-    let text = clipped(&memories.join(language.choose("；", "; ")), LONGEST_DESCRIPTION);
+    let text = clip(&memories.join(language.choose("；", "; ")), LONGEST_DESCRIPTION);
     let known = entity.description.as_deref() == Some(text.as_str());
     (!text.is_empty() && !known).then(|| Description { entity: entity.handle.clone(), description: text })
 }
@@ -154,7 +154,7 @@ fn restate_event(text: &str, language: Language) -> String {
     if lexicon::LABELS.iter().any(|label| lower.contains(label)) {
         return language.choose("用户说起过一件沉重的事", "the user spoke of something heavy").to_owned();
     }
-    clipped(strip_ending(text), LONGEST_EVENT)
+    clip(strip_ending(text), LONGEST_EVENT)
 }
 
 fn strip_ending(text: &str) -> &str {

@@ -4,7 +4,7 @@
 use text::is_han;
 
 use super::lexicon::Words;
-use super::sentences::{Language, has_part, sentences, words};
+use super::sentences::{Language, has_part, worded_sentences, words_with_spaces};
 
 /// A part of a text between punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +210,7 @@ fn part_of(part: &str, persona_name: Option<&str>) -> Option<Part> {
             .find(|(_, chinese, english)| chinese.holds(part) || english.holds(part))
             .map(|(kind, ..)| kind)
     };
-    let spelled = words(part);
+    let spelled = words_with_spaces(part);
     let thanks = THANKS_FOR_ZH.iter().any(|word| part.starts_with(word))
         || THANKS_FOR_EN.iter().any(|phrase| spelled.starts_with(&format!(" {phrase} ")));
     let found = if part.contains(is_han) {
@@ -238,7 +238,7 @@ fn shorter_forms(part: &str, tails: Words, leads: Words, blank: &str) -> impl It
 
 /// The answer to what a persona without a language model can't do by being asked.
 pub(super) fn to_a_wish(text: &str, language: Language) -> Option<&'static str> {
-    let first = sentences(text).into_iter().next().unwrap_or_default();
+    let first = worded_sentences(text).into_iter().next().unwrap_or_default();
     if wants_forgotten(first) {
         return Some(language.choose(
             "我自己不能删掉记忆，要由你来：在「记忆」页里找到它，选「忘记」；或者用命令 echovessel memory forget。",
@@ -269,7 +269,7 @@ fn wants_forgotten(sentence: &str) -> bool {
 
 /// True if a sentence begins with one of these, or asks politely and then begins with one of them.
 fn asks_politely(sentence: &str, phrases: Words) -> bool {
-    let spelled = words(sentence);
+    let spelled = words_with_spaces(sentence);
     let rest = without_politeness(spelled.trim_start(), POLITE_EN, " ");
     phrases.iter().any(|begin| rest.starts_with(&format!("{begin} ")))
 }

@@ -35,7 +35,7 @@ const PERMISSIONS: &str =
 
 /// Every path that needs a token.
 pub fn api_paths() -> Vec<&'static str> {
-    let paths = routes::all().into_iter().filter(Route::is_guarded).map(|route| route.path);
+    let paths = routes::list_routes().into_iter().filter(Route::is_guarded).map(|route| route.path);
     paths.chain([mcp::http::PATH]).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -43,9 +43,9 @@ pub fn api_paths() -> Vec<&'static str> {
 pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     let app = App::new(parts, shutdown);
     let mut router = Router::new()
-        .route(LOGIN_PATH, get(login::log_in).head(login::look))
+        .route(LOGIN_PATH, get(login::log_in).head(login::check_link))
         .route(mcp::http::PATH, any(mcp::http::answer));
-    for route in routes::all() {
+    for route in routes::list_routes() {
         router = router.route(route.path, route.handler);
     }
     // The last layer is the first that a request meets.
@@ -69,7 +69,7 @@ async fn unknown_path(request: Request) -> Response {
     if auth::is_guarded(request.uri().path()) {
         return Problem::not_found("path not found").with_code("unknown_url").into_response();
     }
-    ui::page(request.method(), request.uri().path(), request.headers())
+    ui::serve_page(request.method(), request.uri().path(), request.headers())
 }
 
 async fn wrong_method() -> Problem {

@@ -18,7 +18,7 @@ const HASHED: &str = "assets/";
 struct WebAssets;
 
 /// A file of the page; for a path that is no file, the page itself, which knows its own places.
-pub(crate) fn page(method: &Method, path: &str, headers: &HeaderMap) -> Response {
+pub(crate) fn serve_page(method: &Method, path: &str, headers: &HeaderMap) -> Response {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not accept this method");
         return ([(ALLOW, HeaderValue::from_static("GET,HEAD"))], problem).into_response();

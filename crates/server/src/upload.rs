@@ -45,8 +45,10 @@ async fn read(
     let no_form = |_| Problem::unprocessable("send multipart/form-data with the file in the field `file`");
     let mut form = Multipart::from_request(request, app).await.map_err(no_form)?;
     let (mut file, mut text) = (None, None);
-    while let Some(field) = form.next_field().await.map_err(|error| unreadable(error.status(), size_max))? {
-        let broken = |error: MultipartError| unreadable(error.status(), size_max);
+    while let Some(field) =
+        form.next_field().await.map_err(|error| unreadable_form(error.status(), size_max))?
+    {
+        let broken = |error: MultipartError| unreadable_form(error.status(), size_max);
         match field.name() {
             Some("file") if file.is_none() => {
                 let name = field.file_name().unwrap_or_default().to_owned();
@@ -62,7 +64,7 @@ async fn read(
 }
 
 /// Why a form broke off.
-pub(crate) fn unreadable(status: StatusCode, size_max: usize) -> Problem {
+pub(crate) fn unreadable_form(status: StatusCode, size_max: usize) -> Problem {
     if status == StatusCode::PAYLOAD_TOO_LARGE {
         return too_large(size_max);
     }

@@ -9,7 +9,7 @@ use memory::ports::{ACTS_MAX, AccessStore, LOGINS_MAX, StoreError, TOKEN_ACTS_MA
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::home_store::HomeStore;
-use crate::rows::{self, microseconds, to_json, unreadable};
+use crate::rows::{self, microseconds, to_json, unreadable_column};
 
 const TOKEN_COLUMNS: &str =
     "name, prefix, hash, scopes, user_id, created_at, last_used_at, expires_at, streams_max, users_max";
@@ -268,7 +268,7 @@ fn token(row: &Row<'_>) -> Result<NamedToken> {
         prefix: row.get(1)?,
         hash: row.get(2)?,
         scopes: rows::json(row, 3)?,
-        user: user.map(UserId::new).transpose().map_err(|error| unreadable(4, error))?,
+        user: user.map(UserId::new).transpose().map_err(|error| unreadable_column(4, error))?,
         created_at: rows::time(row, 5)?,
         last_used_at: rows::optional_time(row, 6)?,
         expires_at: rows::optional_time(row, 7)?,

@@ -79,7 +79,7 @@ impl ChannelStore for HomeStore {
                      WHERE m.channel_id = ?1 AND m.external_ref = ?2 AND m.deleted_at IS NULL
                      ORDER BY m.seq LIMIT 1"
                 ))?
-                .query_row([&channel_id, &external_ref], rows::message)
+                .query_row([&channel_id, &external_ref], rows::read_message)
                 .optional()?)
         })
         .await
@@ -322,7 +322,7 @@ fn take_step(connection: &Connection, number: i64, step: &DeliveryStep) -> Resul
 fn read_outgoing(row: &Row<'_>) -> Result<OutgoingMessage> {
     Ok(OutgoingMessage {
         number: row.get(0)?,
-        message_id: MessageId(rows::uuid(row, 1)?),
+        message_id: MessageId(rows::read_uuid(row, 1)?),
         conversation: row.get(2)?,
         text: row.get(3)?,
         pieces_sent: row.get(4)?,

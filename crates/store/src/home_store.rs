@@ -119,7 +119,7 @@ impl HomeStore {
         if !self.is_on_server() {
             return Ok(Vec::new());
         }
-        self.read_statement(|connection| Ok(postgres::all_daemons(connection)?)).await
+        self.read_statement(|connection| Ok(postgres::list_daemons(connection)?)).await
     }
 
     pub async fn persona_count(&self) -> Result<u64, StoreError> {

@@ -282,7 +282,7 @@ fn due_nodes(connection: &Connection, scope: i64, query: &ProactiveQuery) -> Res
         ))?
         .query_map(
             params![scope, microseconds(query.now), microseconds(query.due_since), DUE_MAX],
-            rows::node,
+            rows::read_node,
         )?
         .collect()
 }
@@ -299,7 +299,7 @@ fn shock_nodes(connection: &Connection, scope: i64, query: &ProactiveQuery) -> R
         ))?
         .query_map(
             params![scope, microseconds(query.shock_since), query.shock_impact, SHOCKS_MAX],
-            rows::node,
+            rows::read_node,
         )?
         .collect()
 }
@@ -317,7 +317,7 @@ fn weighty_nodes(connection: &Connection, scope: i64, query: &ProactiveQuery) ->
         ))?
         .query_map(
             params![scope, query.anniversary_impact, microseconds(query.anniversary_before), WEIGHTY_MAX],
-            rows::node,
+            rows::read_node,
         )?
         .filter(|node| node.as_ref().is_ok_and(|node| node.kind == NodeKind::Event))
         .collect()
@@ -405,7 +405,9 @@ fn behind(connection: &Connection, messages: &[i64]) -> Result<BTreeMap<i64, Dec
             "SELECT d.message_seq, d.id FROM json_each(?1) j
              CROSS JOIN proactive_decisions d ON d.message_seq = j.value",
         )?
-        .query_map(params![to_json(&messages)?], |row| Ok((row.get(0)?, DecisionId(rows::uuid(row, 1)?))))?
+        .query_map(params![to_json(&messages)?], |row| {
+            Ok((row.get(0)?, DecisionId(rows::read_uuid(row, 1)?)))
+        })?
         .collect()
 }
 
@@ -414,7 +416,7 @@ fn read_decision(row: &Row<'_>) -> Result<ProactiveDecision> {
     let trigger = rows::optional_word(row, 6)?;
     let node = rows::optional_uuid(row, 10)?.map(NodeId);
     Ok(ProactiveDecision {
-        id: DecisionId(rows::uuid(row, 0)?),
+        id: DecisionId(rows::read_uuid(row, 0)?),
         scope: rows::scope(row, 1)?,
         at: rows::time(row, 3)?,
         outcome: rows::optional_word(row, 4)?,

@@ -75,19 +75,22 @@ pub(crate) fn as_stored(time: Timestamp) -> Timestamp {
 }
 
 pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp> {
-    Timestamp::from_microsecond(row.get(column)?).map_err(|error| unreadable(column, error))
+    Timestamp::from_microsecond(row.get(column)?).map_err(|error| unreadable_column(column, error))
 }
 
 pub(crate) fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
     let microseconds: Option<i64> = row.get(column)?;
-    microseconds.map(Timestamp::from_microsecond).transpose().map_err(|error| unreadable(column, error))
+    microseconds
+        .map(Timestamp::from_microsecond)
+        .transpose()
+        .map_err(|error| unreadable_column(column, error))
 }
 
 pub(crate) fn date(row: &Row<'_>, column: usize) -> Result<Date> {
-    row.get_ref(column)?.as_str()?.parse().map_err(|error| unreadable(column, error))
+    row.get_ref(column)?.as_str()?.parse().map_err(|error| unreadable_column(column, error))
 }
 
-pub(crate) fn uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
+pub(crate) fn read_uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
     row.get(column).map(Uuid::from_bytes)
 }
 
@@ -97,7 +100,8 @@ pub(crate) fn optional_uuid(row: &Row<'_>, column: usize) -> Result<Option<Uuid>
 
 pub(crate) fn read_enum<T: StoredEnum>(row: &Row<'_>, column: usize) -> Result<T> {
     let text = row.get_ref(column)?.as_str()?;
-    stored_enum(text).ok_or_else(|| unreadable(column, format!("{text:?} is not a word of this column")))
+    stored_enum(text)
+        .ok_or_else(|| unreadable_column(column, format!("{text:?} is not a word of this column")))
 }
 
 fn stored_enum<T: StoredEnum>(text: &str) -> Option<T> {
@@ -109,7 +113,7 @@ pub(crate) fn optional_word<T: StoredEnum>(row: &Row<'_>, column: usize) -> Resu
 }
 
 pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
-    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable_column(column, error))
 }
 
 /// JSON of a value that is made of text, numbers and lists, for a column.
@@ -117,7 +121,10 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::Unstorable(Box::new(error)))
 }
 
-pub(crate) fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+pub(crate) fn unreadable_column(
+    column: usize,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
     Error::Unreadable { column, reason: error.into() }
 }
 
@@ -125,11 +132,11 @@ pub(crate) fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Err
 pub(crate) fn scope(row: &Row<'_>, column: usize) -> Result<Scope> {
     let persona = PersonaId::new(row.get::<String>(column)?);
     let user = UserId::new(row.get::<String>(column + 1)?);
-    let persona = persona.map_err(|error| unreadable(column, error))?;
-    Ok(Scope::new(persona, user.map_err(|error| unreadable(column + 1, error))?))
+    let persona = persona.map_err(|error| unreadable_column(column, error))?;
+    Ok(Scope::new(persona, user.map_err(|error| unreadable_column(column + 1, error))?))
 }
 
-/// Columns for [`message`]: `m` is `recall_messages`, `s` is `scopes`.
+/// Columns for [`read_message`]: `m` is `recall_messages`, `s` is `scopes`.
 macro_rules! message_columns {
     () => {
         "m.seq, m.id, m.session_id, m.turn_id, m.channel_id, m.role, m.content, m.token_count, m.day, m.created_at, \
@@ -155,11 +162,11 @@ pub(crate) fn place_of(place: Option<(Timestamp, Uuid)>) -> (i64, [u8; 16]) {
     place.map_or((i64::MAX, [u8::MAX; 16]), |(at, id)| (microseconds(at), id.into_bytes()))
 }
 
-pub(crate) fn message(row: &Row<'_>) -> Result<Message> {
+pub(crate) fn read_message(row: &Row<'_>) -> Result<Message> {
     Ok(Message {
         seq: row.get(0)?,
-        id: MessageId(uuid(row, 1)?),
-        session_id: SessionId(uuid(row, 2)?),
+        id: MessageId(read_uuid(row, 1)?),
+        session_id: SessionId(read_uuid(row, 2)?),
         turn_id: optional_uuid(row, 3)?.map(TurnId),
         channel_id: row.get(4)?,
         role: read_enum(row, 5)?,
@@ -184,7 +191,7 @@ pub(crate) use turn_columns;
 
 pub(crate) fn turn(row: &Row<'_>) -> Result<Turn> {
     Ok(Turn {
-        id: TurnId(uuid(row, 0)?),
+        id: TurnId(read_uuid(row, 0)?),
         channel_id: row.get(1)?,
         status: read_enum(row, 2)?,
         started_at: time(row, 3)?,
@@ -216,7 +223,7 @@ pub(crate) const AFTER_SESSION: usize = 20;
 
 pub(crate) fn session(row: &Row<'_>) -> Result<Session> {
     Ok(Session {
-        id: SessionId(uuid(row, 0)?),
+        id: SessionId(read_uuid(row, 0)?),
         channel_id: row.get(1)?,
         status: read_enum(row, 2)?,
         message_count: row.get(3)?,
@@ -238,7 +245,7 @@ pub(crate) fn session(row: &Row<'_>) -> Result<Session> {
     })
 }
 
-/// Columns for [`node`]: `n` is `concept_nodes`.
+/// Columns for [`read_node`]: `n` is `concept_nodes`.
 macro_rules! node_columns {
     () => {
         "n.seq, n.id, n.type, n.description, n.emotional_impact, n.emotion_tags, n.relational_tags, n.subject, \
@@ -251,10 +258,10 @@ pub(crate) use node_columns;
 /// Number of the first column after [`node_columns`].
 pub(crate) const AFTER_NODE: usize = 17;
 
-pub(crate) fn node(row: &Row<'_>) -> Result<Node> {
+pub(crate) fn read_node(row: &Row<'_>) -> Result<Node> {
     Ok(Node {
         seq: row.get(0)?,
-        id: NodeId(uuid(row, 1)?),
+        id: NodeId(read_uuid(row, 1)?),
         kind: read_enum(row, 2)?,
         description: row.get(3)?,
         emotional_impact: row.get(4)?,
@@ -299,15 +306,15 @@ pub(crate) fn evidence(row: &Row<'_>) -> Result<Evidence> {
         quote: row.get(0)?,
         start: row.get(1)?,
         end: row.get(2)?,
-        message_id: MessageId(uuid(row, 3)?),
+        message_id: MessageId(read_uuid(row, 3)?),
     })
 }
 
 /// Reads `id, session_id, description, emotional_impact, evidence, reason, created_at, proposal`.
 pub(crate) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
     Ok(RejectedMemory {
-        id: RejectedId(uuid(row, 0)?),
-        session_id: SessionId(uuid(row, 1)?),
+        id: RejectedId(read_uuid(row, 0)?),
+        session_id: SessionId(read_uuid(row, 1)?),
         description: row.get(2)?,
         emotional_impact: row.get(3)?,
         evidence: json(row, 4)?,

@@ -118,8 +118,10 @@ impl TraceStore for HomeStore {
             )?;
             let phases = statement.query_map([session.0.into_bytes()], |row| {
                 let phase: String = row.get(0)?;
-                let phase =
-                    phase.chars().next().ok_or_else(|| rows::unreadable(0, "a phase without a name"))?;
+                let phase = phase
+                    .chars()
+                    .next()
+                    .ok_or_else(|| rows::unreadable_column(0, "a phase without a name"))?;
                 Ok(PhaseTrace { phase, detail: rows::json(row, 1)?, at: rows::time(row, 2)? })
             })?;
             Ok(phases.collect::<Result<_>>()?)
@@ -147,7 +149,7 @@ fn read_summary(row: &Row<'_>) -> Result<TurnSummary> {
     let (started_at, finished_at) = (rows::time(row, 2)?, rows::optional_time(row, 3)?);
     let duration = finished_at.map(|finished| finished.duration_since(started_at).as_millis());
     Ok(TurnSummary {
-        turn_id: TurnId(rows::uuid(row, 0)?),
+        turn_id: TurnId(rows::read_uuid(row, 0)?),
         channel_id: row.get(1)?,
         started_at,
         finished_at,

@@ -190,7 +190,9 @@ impl Gateway {
                 }
             }
         };
-        address::checked(&said).map(with_version).map_err(|error| End::Lost(format!("its address: {error}")))
+        address::check_address(&said)
+            .map(with_version)
+            .map_err(|error| End::Lost(format!("its address: {error}")))
     }
 }
 

@@ -49,7 +49,7 @@ impl Limits {
             known.buckets.insert(route.template, bucket.to_owned());
         }
         if text("x-ratelimit-remaining") == Some("0")
-            && let Some(wait) = text("x-ratelimit-reset-after").and_then(seconds)
+            && let Some(wait) = text("x-ratelimit-reset-after").and_then(parse_seconds)
         {
             known.close(route, now, wait);
         }
@@ -89,7 +89,7 @@ fn add_wait(now: Timestamp, wait: Duration) -> Timestamp {
 }
 
 /// Seconds with a fraction, as the platform writes them.
-pub(super) fn seconds(text: &str) -> Option<Duration> {
+pub(super) fn parse_seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.parse().ok()?).ok()
 }
 

@@ -191,7 +191,7 @@ impl Message {
         }
         let sender = self.author.as_ref()?.id.clone();
         let text = self.text(bot)?;
-        Some((sender, external(&self.channel_id, &self.id), text))
+        Some((sender, external_message(&self.channel_id, &self.id), text))
     }
 
     fn position(&self) -> ReceivedPosition {
@@ -260,7 +260,7 @@ fn attachment_label(kind: &str, name: &str) -> String {
     if name.is_empty() { format!("[{kind}]") } else { format!("[{kind} {name}]") }
 }
 
-pub(super) fn external(channel: &str, message: &str) -> ExternalMessage {
+pub(super) fn external_message(channel: &str, message: &str) -> ExternalMessage {
     ExternalMessage { conversation: channel.to_owned(), message: message.to_owned() }
 }
 

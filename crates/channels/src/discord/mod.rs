@@ -28,7 +28,7 @@ use crate::delivery_error::DeliveryError;
 use crate::voice_message::VoiceMessage;
 use gateway::{Gateway, Signal};
 use lanes::{Lanes, Work};
-use message::{Message, OVERLAP, PASTE_BYTES_MAX, external, number_at};
+use message::{Message, OVERLAP, PASTE_BYTES_MAX, external_message, number_at};
 use rest::{ApiError, HISTORY_PAGE, Rest};
 
 pub const DISCORD_API: &str = "https://discord.com/api/v10";
@@ -91,9 +91,10 @@ impl Discord {
         let refused =
             |key: &'static str| move |error: AddressError| DiscordError::Address(key, error.to_string());
         let base = if api_base.is_empty() { DISCORD_API } else { &api_base };
-        let base = address::checked(base).map_err(refused("api_base"))?;
+        let base = address::check_address(base).map_err(refused("api_base"))?;
         let given = Some(gateway_url.as_str()).filter(|url| !url.is_empty());
-        let gateway: Option<Url> = given.map(address::checked).transpose().map_err(refused("gateway_url"))?;
+        let gateway: Option<Url> =
+            given.map(address::check_address).transpose().map_err(refused("gateway_url"))?;
         let client = client_builder().user_agent(USER_AGENT).connect_timeout(CONNECT_WITHIN).build();
         let client = client.map_err(|error| DiscordError::Client(error.without_url().to_string()))?;
         let rest = Rest::new(client.clone(), base, token.clone(), clock.clone());
@@ -255,7 +256,7 @@ impl Discord {
                 let channel = data["channel_id"].as_str().unwrap_or_default();
                 let several = data["ids"].as_array().map(Vec::as_slice).unwrap_or_default();
                 for id in several.iter().chain([&data["id"]]).filter_map(Value::as_str) {
-                    let kind = UpdateKind::Deleted { external: external(channel, id) };
+                    let kind = UpdateKind::Deleted { external: external_message(channel, id) };
                     inbound.take(Update { position: None, kind }).await?;
                 }
                 Ok(())

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::limits::{Limits, Route, seconds};
+use super::limits::{Limits, Route, parse_seconds};
 use super::message::{Message, VOICE_MESSAGE_FLAG};
 use crate::address;
 use crate::delivery_error::DeliveryError;
@@ -187,7 +187,7 @@ impl Rest {
 
     /// A file that is attached to a message.
     pub(super) async fn file(&self, address: &str, bytes_max: usize) -> Result<Vec<u8>, DeliveryError> {
-        let address = address::checked(address).ok().filter(|address| self.is_of_platform(address));
+        let address = address::check_address(address).ok().filter(|address| self.is_of_platform(address));
         let nowhere = || DeliveryError::Permanent("the file has no address that can be used".to_owned());
         fetch(&self.client, address.ok_or_else(nowhere)?, bytes_max).await
     }
@@ -254,7 +254,8 @@ impl Rest {
         let answer = request.send().await.map_err(unreachable)?;
         let (status, now) = (answer.status(), self.clock.now());
         self.limits.learn(&call.route, answer.headers(), now);
-        let retry_after = answer.headers().get("retry-after").and_then(|value| seconds(value.to_str().ok()?));
+        let retry_after =
+            answer.headers().get("retry-after").and_then(|value| parse_seconds(value.to_str().ok()?));
         let bytes = answer.bytes().await.map_err(unreachable)?;
         if status.is_success() {
             let text = if bytes.is_empty() { b"null" } else { bytes.as_ref() };

@@ -184,7 +184,7 @@ pub(super) struct Api {
 
 impl Api {
     pub(super) fn new(base: &str, token: SecretString) -> Result<Self, TelegramError> {
-        let base = address::checked(base).map_err(|error| TelegramError::Address(error.to_string()))?;
+        let base = address::check_address(base).map_err(|error| TelegramError::Address(error.to_string()))?;
         let client = client_builder().connect_timeout(CONNECT_WITHIN).build();
         let client = client.map_err(|error| TelegramError::Client(error.without_url().to_string()))?;
         Ok(Self { client, base, token })

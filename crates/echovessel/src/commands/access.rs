@@ -6,7 +6,7 @@ use memory::ports::{AccessStore as _, Clock as _};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::token::{Database, running};
+use super::token::{Database, running_daemon};
 use crate::cli::{LoginsCommand, Shared};
 use crate::home::Home;
 use crate::system::SystemClock;
@@ -26,7 +26,7 @@ pub(crate) async fn logins(
 }
 
 async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
-    let answer = match running(home)? {
+    let answer = match running_daemon(home)? {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/logins", None).await?,
         None => {
             let (logins, now) = (Database::of(home)?.store.logins().await?, SystemClock.now());
@@ -58,7 +58,7 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
 }
 
 async fn end(shared: &Shared, home: &Home, id: Option<&str>) -> anyhow::Result<()> {
-    let ended = match running(home)? {
+    let ended = match running_daemon(home)? {
         Some(daemon) => {
             let path =
                 id.map_or("/api/admin/logins".to_owned(), |id| format!("/api/admin/logins/{}", in_path(id)));
@@ -88,7 +88,7 @@ async fn end(shared: &Shared, home: &Home, id: Option<&str>) -> anyhow::Result<(
 /// Prints every entry of the audit log as a line of JSON.
 pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
     let mut entries: Vec<Value> = Vec::new();
-    match running(home)? {
+    match running_daemon(home)? {
         Some(daemon) => {
             let mut cursor = String::new();
             loop {

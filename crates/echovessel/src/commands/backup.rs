@@ -19,7 +19,7 @@ use super::encrypted_backup;
 use crate::cli::{Backup, Shared};
 use crate::config::Config;
 use crate::database::{copy_to_file, home_database};
-use crate::home::{Home, create_private_folder, private};
+use crate::home::{Home, create_private_folder, open_private};
 use crate::system::SystemClock;
 
 /// Name of a backup up to its time.
@@ -146,7 +146,7 @@ async fn back_up_to_folder(
 ) -> anyhow::Result<(PathBuf, BackupReport)> {
     let folder = folder_of(config, home);
     create_private_folder(&folder)?;
-    let lock = private(&home.folder().join(FOLDER_LOCK), false)?;
+    let lock = open_private(&home.folder().join(FOLDER_LOCK), false)?;
     let locked = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
     let _lock = locked.await.context("waiting for another backup did not end")??;
     remove_unfinished(&folder)?;
@@ -183,7 +183,7 @@ pub(super) fn remove_leftover_backups(config: &Config, home: &Home) -> std::io::
     if !folder.exists() {
         return Ok(());
     }
-    let lock = private(&home.folder().join(FOLDER_LOCK), false)?;
+    let lock = open_private(&home.folder().join(FOLDER_LOCK), false)?;
     match lock.try_lock() {
         Ok(()) => remove_unfinished(&folder),
         Err(_) => Ok(()),

@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::memory::form;
+use super::memory::encode_query;
 use crate::cli::{ChannelCommand, Shared};
 use crate::client::Daemon;
 use crate::home::Home;
@@ -54,7 +54,7 @@ async fn unlink(
     user: &str,
     account: Option<&str>,
 ) -> anyhow::Result<Vec<String>> {
-    let path = format!("/api/admin/users/{}/identities", form(user));
+    let path = format!("/api/admin/users/{}/identities", encode_query(user));
     let known = daemon.ask(Method::GET, &path, None).await?;
     let of_channel = known["identities"].as_array().into_iter().flatten();
     let of_channel = of_channel.filter(|identity| identity["channel_id"] == channel);
@@ -65,7 +65,8 @@ async fn unlink(
         bail!("no account of {channel} is linked to {user}; `echovessel channel list` shows the channels");
     }
     for account in &accounts {
-        let path = format!("{path}?channel_id={}&external_id={}", form(channel), form(account));
+        let path =
+            format!("{path}?channel_id={}&external_id={}", encode_query(channel), encode_query(account));
         daemon.ask(Method::DELETE, &path, None).await?;
     }
     Ok(accounts)

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 
-use super::memory::{ERASE_PATH, erasure, form, has_nothing, print_erasure, print_list};
+use super::memory::{ERASE_PATH, encode_query, erasure, has_nothing, print_erasure, print_list};
 use super::recall::shorten;
 use super::run::AnyDaemon;
 use crate::cli::{Chat, Shared};
@@ -166,7 +166,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn list_memories(&self) -> anyhow::Result<()> {
-        let path = format!("/api/admin/memory/events?limit={SHOWN_MAX}&user_id={}", form(self.user));
+        let path = format!("/api/admin/memory/events?limit={SHOWN_MAX}&user_id={}", encode_query(self.user));
         let answer = self.daemon.ask(Method::GET, &path, None).await?;
         print_list(answer["items"].as_array().context("the daemon's answer has no list")?);
         Ok(())

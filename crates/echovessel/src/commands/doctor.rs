@@ -45,7 +45,7 @@ pub(crate) async fn doctor(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     });
     let config = config.unwrap_or_default();
     findings.push(check_files(home));
-    findings.push(token(home));
+    findings.push(check_token(home));
     findings.push(check_tls(&config));
     findings.push(check_embedding(&config, home).await);
     findings.push(check_model(&config, home).await);
@@ -145,7 +145,7 @@ async fn check_hub(config: &Config, home: &Home) -> Option<Finding> {
 }
 
 /// Checks that the owner's token protects the home.
-fn token(home: &Home) -> Finding {
+fn check_token(home: &Home) -> Finding {
     let what = "token";
     let given = std::env::var("ECHOVESSEL_TOKEN").ok().filter(|token| !token.trim().is_empty());
     let (from, token) = match (given, home.stored_token()) {

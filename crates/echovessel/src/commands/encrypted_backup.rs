@@ -10,7 +10,7 @@ use store::{BackupReport, HomeDatabase, put_in_place};
 
 use crate::age_file::{decrypt, encrypt, is_encrypted};
 use crate::database::copy_to_file;
-use crate::home::{Home, create_private_folder, private};
+use crate::home::{Home, create_private_folder, open_private};
 use crate::system::random_bytes;
 
 /// Folder of the plain copy, before it is encrypted and after it is decrypted. It is in the home: the database beside it says the
@@ -44,7 +44,7 @@ pub(super) async fn back_up_encrypted(
     let encrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<u64> {
         let fresh = target.with_extension("partial");
         let mut from = BufReader::new(File::open(&source)?);
-        let mut to = BufWriter::new(private(&fresh, true)?);
+        let mut to = BufWriter::new(open_private(&fresh, true)?);
         encrypt(&mut from, &mut to, &passphrase, random_bytes)?;
         let file = to.into_inner()?;
         file.sync_all()?;
@@ -79,7 +79,7 @@ impl OpenedBackup {
         let (source, target) = (file.to_owned(), copy.path.clone());
         let decrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<()> {
             let mut from = BufReader::new(File::open(source)?);
-            Ok(decrypt(&mut from, &mut BufWriter::new(private(&target, true)?), &passphrase)?)
+            Ok(decrypt(&mut from, &mut BufWriter::new(open_private(&target, true)?), &passphrase)?)
         });
         let decrypted = decrypting.await.context("the decryption did not end")?;
         decrypted.with_context(|| format!("{} can't be opened", file.display()))?;
@@ -109,7 +109,7 @@ struct PlainCopy {
 impl PlainCopy {
     /// Removes what a command that was killed left there.
     fn at(home: &Home) -> anyhow::Result<Self> {
-        let lock = private(&home.folder().join(PLAIN_COPY_LOCK), false)?;
+        let lock = open_private(&home.folder().join(PLAIN_COPY_LOCK), false)?;
         if lock.try_lock().is_err() {
             bail!(
                 "another encrypted backup or restore is under way in this home; try again when it has ended. Nothing \

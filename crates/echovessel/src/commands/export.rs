@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::memory::form;
+use super::memory::encode_query;
 use super::run::AnyDaemon;
 use crate::cli::{Export, Shared};
 use crate::client::Daemon;
@@ -34,9 +34,10 @@ pub(crate) async fn export(
 
 /// The file appears under its name when it is whole.
 async fn write(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
-    let persona = asked.persona.as_deref().map(|id| format!("&persona_id={}", form(id))).unwrap_or_default();
+    let persona =
+        asked.persona.as_deref().map(|id| format!("&persona_id={}", encode_query(id))).unwrap_or_default();
     let format = format_of(asked)?;
-    let path = format!("/api/admin/export?format={format}&user_id={}{persona}", form(&asked.user));
+    let path = format!("/api/admin/export?format={format}&user_id={}{persona}", encode_query(&asked.user));
     let part = part_of(&asked.file);
     let downloaded = daemon.download(&path, &part).await;
     if downloaded.is_err() {

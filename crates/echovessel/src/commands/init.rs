@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 
 use crate::cli::{Init, Shared};
 use crate::config::{self, Config};
-use crate::home::{Home, private};
+use crate::home::{Home, open_private};
 use crate::system::random_bytes;
 
 pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result<()> {
@@ -27,7 +27,7 @@ pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result
         config.llm.model.clone_from(model);
     }
     let text = explain_config(&config)?;
-    private(&path, true)?
+    open_private(&path, true)?
         .write_all(text.as_bytes())
         .with_context(|| format!("{} can't be written", path.display()))?;
     home.token(random_bytes)?;

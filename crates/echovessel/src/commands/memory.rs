@@ -51,7 +51,7 @@ async fn list(shared: &Shared, daemon: &Daemon, asked: &List) -> anyhow::Result<
         "documents" => ("documents".to_owned(), "documents"),
         _ => ("chat".to_owned(), "messages"),
     };
-    let user: String = form(&asked.user);
+    let user: String = encode_query(&asked.user);
     let path = match path.as_str() {
         "documents" => format!("/api/hub/documents?limit={}&user_id={user}", asked.limit),
         "chat" => format!("/api/chat/history?limit={}&user_id={user}", asked.limit),
@@ -85,8 +85,12 @@ fn list_line(row: &Value) -> String {
     let moments = [&row["event_time"]["start"], &row["said_at"], &row["created_at"]];
     let day = local_day(moments.into_iter().find(|moment| moment.is_string()).unwrap_or(&Value::Null));
     let text = ["canonical_name", "description", "content"].iter().find_map(|name| field(name));
-    let erased =
-        || format!("erased {}", counted(row["counts"]["messages"].as_u64().unwrap_or_default(), "messages"));
+    let erased = || {
+        format!(
+            "erased {}",
+            count_in_words(row["counts"]["messages"].as_u64().unwrap_or_default(), "messages")
+        )
+    };
     let text = text.map_or_else(erased, |text| shorten(text, LINE_LENGTH));
     let kind =
         ["speaker", "role", "kind", "node_type"].iter().find_map(|name| field(name)).unwrap_or_default();
@@ -106,7 +110,12 @@ fn local_day(moment: &Value) -> String {
 fn document_path(name: &str, user: &str) -> Option<String> {
     let (kind, filename) = name.split_once('/')?;
     let filename = if filename.ends_with(".md") { filename.to_owned() } else { format!("{filename}.md") };
-    Some(format!("/api/hub/documents/{}/{}?user_id={}", form(kind), form(&filename), form(user)))
+    Some(format!(
+        "/api/hub/documents/{}/{}?user_id={}",
+        encode_query(kind),
+        encode_query(&filename),
+        encode_query(user)
+    ))
 }
 
 async fn show_document(shared: &Shared, daemon: &Daemon, path: &str) -> anyhow::Result<()> {
@@ -160,7 +169,7 @@ async fn documents_named(daemon: &Daemon, user: &str, names: &[String]) -> anyho
             found.push(name.clone());
             continue;
         };
-        let path = format!("/api/hub/documents?limit=200&user_id={}", form(user));
+        let path = format!("/api/hub/documents?limit=200&user_id={}", encode_query(user));
         let mut cursor = String::new();
         loop {
             let page = daemon.ask(Method::GET, &format!("{path}{cursor}"), None).await?;
@@ -170,7 +179,7 @@ async fn documents_named(daemon: &Daemon, user: &str, names: &[String]) -> anyho
             });
             found.extend(named.filter(|name| name.starts_with(beginning)));
             let Some(next) = page["next_cursor"].as_str() else { break };
-            cursor = format!("&cursor={}", form(next));
+            cursor = format!("&cursor={}", encode_query(next));
         }
     }
     Ok(found)
@@ -266,7 +275,7 @@ pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
     let counts = receipt["counts"].as_object().context("the daemon's answer has no counts")?;
     let taken =
         counts.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
-    let taken: Vec<String> = taken.map(|(kind, count)| counted(count, kind)).collect();
+    let taken: Vec<String> = taken.map(|(kind, count)| count_in_words(count, kind)).collect();
     if taken.is_empty() {
         println!("Nothing of that is there.");
     } else {
@@ -283,11 +292,11 @@ pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
     let count = |value: &Value| value.as_array().map_or(0, Vec::len);
     let rewritten = count(&receipt["rewritten_ids"]);
     if rewritten > 0 {
-        println!("{} kept, with only what other words prove", counted(rewritten as u64, "memories"));
+        println!("{} kept, with only what other words prove", count_in_words(rewritten as u64, "memories"));
     }
     let left = count(&receipt["left"]["message_ids"]);
     if left > 0 {
-        println!("still in {}; --with-messages takes them too", counted(left as u64, "messages"));
+        println!("still in {}; --with-messages takes them too", count_in_words(left as u64, "messages"));
     }
     for missed in receipt["not_reached"].as_array().into_iter().flatten() {
         let (what, name) = (missed["what"].as_str(), missed["name"].as_str());
@@ -300,7 +309,7 @@ pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
 }
 
 /// A count with its noun, which is given in the plural.
-pub(crate) fn counted(count: u64, nouns: &str) -> String {
+pub(crate) fn count_in_words(count: u64, nouns: &str) -> String {
     let noun = match nouns.strip_suffix("ies") {
         _ if count != 1 => nouns.to_owned(),
         Some(stem) => format!("{stem}y"),
@@ -310,7 +319,7 @@ pub(crate) fn counted(count: u64, nouns: &str) -> String {
 }
 
 /// A name as it is in a query string.
-pub(super) fn form(text: &str) -> String {
+pub(super) fn encode_query(text: &str) -> String {
     let escaped = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
@@ -342,7 +351,7 @@ mod tests {
             (0, "summaries", "0 summaries"),
             (1, "rejected", "1 rejected"),
         ] {
-            assert_eq!(super::counted(count, nouns), said);
+            assert_eq!(super::count_in_words(count, nouns), said);
         }
     }
 
@@ -360,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_name_is_escaped() {
-        assert_eq!(super::form("self"), "self");
-        assert_eq!(super::form("a b&小"), "a%20b%26%E5%B0%8F");
+        assert_eq!(super::encode_query("self"), "self");
+        assert_eq!(super::encode_query("a b&小"), "a%20b%26%E5%B0%8F");
     }
 }

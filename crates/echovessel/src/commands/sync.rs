@@ -13,7 +13,7 @@ use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::memory::counted;
+use super::memory::count_in_words;
 use super::run::AnyDaemon;
 use crate::cli::{Shared, SyncCommand, SyncConnect};
 use crate::client::{Daemon, NoDaemon};
@@ -68,8 +68,8 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
          here stay as earlier versions.",
         wanted.url,
         found.instance,
-        counted(found.documents as u64, "documents"),
-        counted(here as u64, "documents")
+        count_in_words(found.documents as u64, "documents"),
+        count_in_words(here as u64, "documents")
     );
     if !shared.json {
         println!("{plan}");
@@ -107,7 +107,7 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
 
 /// Asks the hub who it is, with every check that can be made before anything is written.
 async fn check_hub(config: &Config, wanted: &SyncConnect) -> anyhow::Result<HubCheck> {
-    let (token, is_entered) = token(wanted)?;
+    let (token, is_entered) = read_token(wanted)?;
     let ca_file = wanted.ca_file.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let kept = token.clone();
     let address = http_address(&wanted.url, Arc::new(move || Some(kept.clone())), &ca_file);
@@ -137,7 +137,7 @@ async fn check_hub(config: &Config, wanted: &SyncConnect) -> anyhow::Result<HubC
 }
 
 /// The token, and whether it was entered rather than found in the environment.
-fn token(wanted: &SyncConnect) -> anyhow::Result<(SecretString, bool)> {
+fn read_token(wanted: &SyncConnect) -> anyhow::Result<(SecretString, bool)> {
     let variable = wanted.token_env.as_deref().unwrap_or(TOKEN_VARIABLE);
     let given = std::env::var(variable).ok().map(|token| token.trim().to_owned());
     if let Some(given) = given.filter(|token| !token.is_empty()) {
@@ -273,7 +273,7 @@ async fn status(shared: &Shared, config: &Config, home: &Home) -> anyhow::Result
 }
 
 /// One line: the hub, how many documents wait, the last exchange, the error.
-pub(crate) fn standing(sync: &Value) -> String {
+pub(crate) fn standing_line(sync: &Value) -> String {
     let waiting = sync["waiting"].as_u64().unwrap_or_default();
     let last = sync["last_exchange"].as_str().map_or_else(|| "never".to_owned(), str::to_owned);
     let url = text_field(sync, "url");
@@ -292,7 +292,7 @@ fn print_standing(shared: &Shared, sync: &Value) {
         println!("This home follows no hub; `echovessel sync connect` makes it an embodiment of one.");
         return;
     }
-    println!("Hub {}", standing(sync));
+    println!("Hub {}", standing_line(sync));
     for note in sync["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         println!("  not exchanged: {note}");
     }

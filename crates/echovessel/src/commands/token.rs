@@ -75,7 +75,7 @@ async fn link(shared: &Shared, home: &Home) -> anyhow::Result<()> {
 }
 
 async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<()> {
-    let answer = match running(home)? {
+    let answer = match running_daemon(home)? {
         Some(daemon) => {
             let body = json!({
                 "scopes": new.scopes, "name": new.name, "user_id": new.user, "expires_at": new.expires_at,
@@ -108,7 +108,7 @@ async fn create(shared: &Shared, home: &Home, new: NewToken) -> anyhow::Result<(
 }
 
 async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
-    let answer = match running(home)? {
+    let answer = match running_daemon(home)? {
         Some(daemon) => daemon.ask(Method::GET, "/api/admin/tokens", None).await?,
         None => {
             let tokens = Database::of(home)?.store.tokens().await?;
@@ -140,7 +140,7 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
 }
 
 async fn revoke(shared: &Shared, home: &Home, name: &str) -> anyhow::Result<()> {
-    match running(home)? {
+    match running_daemon(home)? {
         Some(daemon) => {
             daemon.ask(Method::DELETE, &format!("/api/admin/tokens/{name}"), None).await?;
         }
@@ -161,7 +161,7 @@ async fn revoke(shared: &Shared, home: &Home, name: &str) -> anyhow::Result<()> 
 }
 
 /// The daemon of this home; none if none runs.
-pub(super) fn running(home: &Home) -> anyhow::Result<Option<Daemon>> {
+pub(super) fn running_daemon(home: &Home) -> anyhow::Result<Option<Daemon>> {
     match Daemon::find(home) {
         Ok(daemon) => Ok(Some(daemon)),
         Err(error) if error.is::<NoDaemon>() => Ok(None),

@@ -27,7 +27,7 @@ const INDEX_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const FRONT_MATTER_ROOM: u64 = 64 * 1024;
 
 /// Checks the size of an archive and the sizes of its unpacked files. The error says which limit is exceeded.
-pub(super) fn fits(bytes: usize, sizes: &[u64]) -> Result<(), String> {
+pub(super) fn check_sizes(bytes: usize, sizes: &[u64]) -> Result<(), String> {
     let (unpacked, largest) = (sizes.iter().sum::<u64>(), sizes.iter().max().copied().unwrap_or(0));
     let bounds = [
         ("it has", bytes as u64, "bytes", ARCHIVE_BYTES_MAX as u64),
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn what_would_not_be_taken_is_not_made() {
         let most = (ARCHIVE_BYTES_MAX, vec![INDEX_BYTES_MAX; 6]);
-        assert_eq!(fits(most.0, &most.1), Ok(()));
-        let told = |bytes: usize, sizes: &[u64]| fits(bytes, sizes).unwrap_err();
+        assert_eq!(check_sizes(most.0, &most.1), Ok(()));
+        let told = |bytes: usize, sizes: &[u64]| check_sizes(bytes, sizes).unwrap_err();
         assert_eq!(told(most.0 + 1, &most.1), "it has 52428801 bytes, and 52428800 are taken");
         assert_eq!(told(1, &vec![1; FILES_MAX + 1]), "it holds 100001 files, and 100000 are taken");
         assert!(told(1, &[INDEX_BYTES_MAX; 7]).starts_with("its files have 469762048 bytes unpacked"));

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ports::{EdgeChange, EdgeEnd, GraphEdge, GraphWrite, NewGraphEdge};
 use super::responses::{Deleted, EdgeResponse, EdgesResponse};
 use super::service::Graph;
-use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit, time_of};
+use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, properties_fit, time_of};
 
 fn default_weight() -> f64 {
     0.5
@@ -202,7 +202,7 @@ impl Graph {
         from: EdgeEnd,
         to: EdgeEnd,
     ) -> Result<NewGraphEdge, String> {
-        fits("evidence", asked.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
+        check_length("evidence", asked.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
         properties_fit(&asked.properties)?;
         Ok(NewGraphEdge {
             id: self.ids.next(self.clock.now()),
@@ -220,7 +220,7 @@ impl Graph {
 }
 
 fn edge_change(asked: &EdgeUpdate) -> Result<EdgeChange, String> {
-    fits("evidence", asked.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
+    check_length("evidence", asked.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
     asked.properties.as_ref().map_or(Ok(()), properties_fit)?;
     Ok(EdgeChange {
         edge_type: asked.edge_type.as_deref().map(checked_type).transpose()?,
@@ -237,6 +237,6 @@ fn checked_type(edge_type: &str) -> Result<String, String> {
     if edge_type.is_empty() {
         return Err("type is blank; nothing was written".to_owned());
     }
-    fits("type", edge_type, LABEL_LENGTH_MAX)?;
+    check_length("type", edge_type, LABEL_LENGTH_MAX)?;
     Ok(edge_type.to_owned())
 }

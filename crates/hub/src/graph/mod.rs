@@ -66,7 +66,7 @@ pub fn entity_kind(node_type: &str) -> Option<EntityKind> {
 }
 
 /// A moment as clients write it: RFC 3339, or a day, which begins at midnight UTC.
-pub(crate) fn moment(text: &str) -> Option<Timestamp> {
+pub(crate) fn parse_moment(text: &str) -> Option<Timestamp> {
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Some(moment);
     }
@@ -78,14 +78,14 @@ pub(crate) fn moment(text: &str) -> Option<Timestamp> {
 pub(crate) fn time_of(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, String> {
     match text {
         None => Ok(None),
-        Some(text) => moment(text).map(Some).ok_or_else(|| {
+        Some(text) => parse_moment(text).map(Some).ok_or_else(|| {
             format!("{field}: {text:?} is not a time; write it as 2026-01-31T08:00:00Z or 2026-01-31")
         }),
     }
 }
 
 /// Refuses what is too long for its field.
-pub(crate) fn fits(field: &str, text: &str, length_max: usize) -> Result<(), String> {
+pub(crate) fn check_length(field: &str, text: &str, length_max: usize) -> Result<(), String> {
     let length = text.chars().count();
     if length > length_max {
         return Err(format!(

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ports::{GraphWrite, NewGraphNode, NodeChange, NodeDeleteOutcome, NodeUpdateOutcome};
 use super::responses::{Deleted, NodeListResponse, NodeResponse};
 use super::service::Graph;
-use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit, time_of};
+use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, properties_fit, time_of};
 
 /// Nodes in one page of a list.
 const LIST_LIMIT: usize = 100;
@@ -230,7 +230,7 @@ impl Graph {
         self.check_size(asked.embedding.as_deref())?;
         let label = checked_label(&asked.label)?;
         let description = asked.description.unwrap_or_default();
-        fits("description", &description, PROSE_LENGTH_MAX)?;
+        check_length("description", &description, PROSE_LENGTH_MAX)?;
         properties_fit(&asked.properties)?;
         Ok(NewGraphNode {
             id: self.ids.next(self.clock.now()),
@@ -246,7 +246,7 @@ impl Graph {
 
     fn node_change(&self, asked: &NodeUpdate) -> Result<NodeChange, String> {
         self.check_size(asked.embedding.as_deref())?;
-        fits("description", asked.description.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
+        check_length("description", asked.description.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)?;
         asked.properties.as_ref().map_or(Ok(()), properties_fit)?;
         Ok(NodeChange {
             node_type: asked.node_type.as_deref().map(checked_type).transpose()?,
@@ -285,7 +285,7 @@ pub(super) fn checked_label(label: &str) -> Result<String, String> {
     if label.is_empty() {
         return Err("label is blank; nothing was written".to_owned());
     }
-    fits("label", &label, LABEL_LENGTH_MAX)?;
+    check_length("label", &label, LABEL_LENGTH_MAX)?;
     Ok(label)
 }
 
@@ -294,7 +294,7 @@ fn checked_type(node_type: &str) -> Result<String, String> {
     if node_type.is_empty() {
         return Err("type is blank; nothing was written".to_owned());
     }
-    fits("type", node_type, LABEL_LENGTH_MAX)?;
+    check_length("type", node_type, LABEL_LENGTH_MAX)?;
     Ok(match node_type {
         "organization" | "organisation" => "org".to_owned(),
         other => other.to_owned(),

@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// True if a file differs from this text, or exists although there is no text.
-pub(super) fn differs(path: &Path, text: Option<&str>) -> io::Result<bool> {
+pub(super) fn file_differs(path: &Path, text: Option<&str>) -> io::Result<bool> {
     match (fs::read(path), text) {
         (Ok(present), Some(text)) => Ok(present != text.as_bytes()),
         (Ok(_), None) => Ok(true),
@@ -64,7 +64,7 @@ pub(super) fn differs(path: &Path, text: Option<&str>) -> io::Result<bool> {
 }
 
 /// Names of the Markdown files of a folder, without their ending. Partial files of a crash are removed.
-pub(super) fn stems(folder: &Path) -> io::Result<Vec<String>> {
+pub(super) fn file_stems(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use memory::Scope;
 
-use super::due::{below, pending};
+use super::due::{finer_granularity, pending_periods};
 use crate::api::memories::{Consolidation, Consolidations, MemoryConsolidate, PendingPeriod};
 use crate::error::HubError;
 use crate::memories::memory_of;
@@ -34,7 +34,7 @@ impl Hub {
         let mut periods = Vec::new();
         for granularity in TIERS {
             let due = self.due_among(&documents, scope, granularity).await?;
-            let mut untold: Vec<DiaryName> = pending(&documents, granularity).into_iter().collect();
+            let mut untold: Vec<DiaryName> = pending_periods(&documents, granularity).into_iter().collect();
             untold.sort_by_key(DiaryName::date);
             periods.extend(untold.into_iter().map(|name| PendingPeriod {
                 kind: granularity.as_str().to_owned(),
@@ -57,7 +57,7 @@ impl Hub {
             return Ok(RollupOutcome::Current);
         }
         if self.sources(scope, name).await?.is_empty() {
-            return Ok(RollupOutcome::NoSources(below(name.granularity())));
+            return Ok(RollupOutcome::NoSources(finer_granularity(name.granularity())));
         }
         Ok(self
             .write_rollup(scope, name)

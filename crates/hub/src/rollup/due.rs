@@ -14,7 +14,7 @@ use crate::ports::DocumentFilter;
 use crate::service::Hub;
 
 /// The granularity that a roll-up is made of.
-pub(super) fn below(granularity: Granularity) -> Granularity {
+pub(super) fn finer_granularity(granularity: Granularity) -> Granularity {
     match granularity {
         Granularity::Monthly => Granularity::Weekly,
         Granularity::Yearly => Granularity::Monthly,
@@ -28,7 +28,7 @@ fn rollup_above(name: &DiaryName, granularity: Granularity) -> Option<DiaryName>
 }
 
 /// The last day of a period's last week: what it tells is over after it.
-pub(super) fn ends(name: &DiaryName) -> Date {
+pub(super) fn last_sunday(name: &DiaryName) -> Date {
     let last = match name.date() {
         DiaryDate::Month(first) => first.last_of_month(),
         DiaryDate::Year(first) => first.last_of_year(),
@@ -80,8 +80,8 @@ impl Hub {
         let zone = self.zone(scope).await?;
         let today = self.now().to_zoned(zone.clone()).date();
         let mut due = Vec::new();
-        for period in pending(documents, granularity) {
-            if ends(&period) < today
+        for period in pending_periods(documents, granularity) {
+            if last_sunday(&period) < today
                 && is_lower_tier_written(documents, &period)
                 && !self.has_open_session(scope, &period, &zone).await?
             {
@@ -99,7 +99,7 @@ impl Hub {
         zone: &TimeZone,
     ) -> Result<bool, HubError> {
         let start = first_monday(period).to_zoned(zone.clone());
-        let end = ends(period).saturating_add(jiff::Span::new().days(1)).to_datetime(Time::midnight());
+        let end = last_sunday(period).saturating_add(jiff::Span::new().days(1)).to_datetime(Time::midnight());
         let end = end.to_zoned(zone.clone());
         let (Ok(start), Ok(end)) = (start, end) else { return Ok(false) };
         let store = &self.inner().parts.store;
@@ -108,7 +108,7 @@ impl Hub {
 
     /// Sources of a period's roll-up, the oldest first.
     pub(super) async fn sources(&self, scope: &Scope, period: &DiaryName) -> Result<Vec<Document>, HubError> {
-        let granularities = vec![below(period.granularity())];
+        let granularities = vec![finer_granularity(period.granularity())];
         let filter = DocumentFilter { granularities, ..DocumentFilter::default() };
         let mut sources = self.inner().parts.store.documents(scope, filter).await?;
         sources.retain(|document| {
@@ -122,7 +122,7 @@ impl Hub {
 }
 
 /// Periods that have something to tell and are unwritten or stale, over or not.
-pub(super) fn pending(documents: &[Document], granularity: Granularity) -> BTreeSet<DiaryName> {
+pub(super) fn pending_periods(documents: &[Document], granularity: Granularity) -> BTreeSet<DiaryName> {
     let of = |granularity: Granularity| {
         documents.iter().filter(move |document| {
             memory_of(&document.name).is_some_and(|name| name.granularity() == granularity)
@@ -133,7 +133,7 @@ pub(super) fn pending(documents: &[Document], granularity: Granularity) -> BTree
     let settled: BTreeSet<&DiaryName> =
         of(granularity).filter(|document| !document.stale).filter_map(|d| memory_of(&d.name)).collect();
     let stale = of(granularity).filter(|document| document.stale).filter_map(|d| memory_of(&d.name));
-    let sources = of(below(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
+    let sources = of(finer_granularity(granularity)).filter(is_there).filter_map(|d| memory_of(&d.name));
     let mut periods: BTreeSet<DiaryName> =
         sources.filter_map(|source| rollup_above(source, granularity)).collect();
     periods.extend(stale.cloned());
@@ -143,7 +143,7 @@ pub(super) fn pending(documents: &[Document], granularity: Granularity) -> BTree
 
 /// True if the tier below is complete for this period: every part of it with memories has a summary that is up to date.
 fn is_lower_tier_written(documents: &[Document], period: &DiaryName) -> bool {
-    let tier = below(period.granularity());
+    let tier = finer_granularity(period.granularity());
     if tier == Granularity::Daily {
         return true;
     }

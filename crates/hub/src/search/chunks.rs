@@ -54,7 +54,7 @@ fn cut_line(line: &str, offset: usize) -> Vec<Range<usize>> {
 }
 
 /// The text that is embedded: the date in words, then the chunk.
-pub(super) fn dated(name: &DiaryName, piece: &str) -> String {
+pub(super) fn text_to_embed(name: &DiaryName, piece: &str) -> String {
     let month = |date: jiff::civil::Date| date.strftime("%B %Y").to_string();
     let day = |date: jiff::civil::Date| date.strftime("%B %-d, %Y").to_string();
     let (label, date) = match (name.granularity(), name.date()) {

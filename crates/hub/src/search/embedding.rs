@@ -3,7 +3,7 @@
 use memory::Scope;
 use memory::ports::{Embedder, Embedding};
 
-use super::chunks::dated;
+use super::chunks::text_to_embed;
 use crate::api::memories::{Purged, Rebuilt};
 use crate::error::HubError;
 use crate::ports::{ChunkCoverage, UnembeddedChunk};
@@ -125,7 +125,7 @@ async fn embed_until_failure(
 ) -> (Vec<(i64, Embedding)>, Option<String>) {
     let mut vectors = Vec::with_capacity(waiting.len());
     for some in waiting.chunks(PIECES_AT_ONCE) {
-        let texts: Vec<String> = some.iter().map(|piece| dated(&piece.name, &piece.text)).collect();
+        let texts: Vec<String> = some.iter().map(|piece| text_to_embed(&piece.name, &piece.text)).collect();
         match embedder.embed(&texts).await {
             Ok(embeddings) if embeddings.len() == texts.len() => {
                 vectors.extend(some.iter().map(|piece| piece.number).zip(embeddings));

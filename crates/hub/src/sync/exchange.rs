@@ -18,7 +18,7 @@ use crate::service::Hub;
 use crate::version_vector::VersionVector;
 
 use super::PROTOCOL_VERSION;
-use super::outgoing::{Outgoing, erasure_item, next_push, refusal};
+use super::outgoing::{Outgoing, erasure_item, next_push, refusal_text};
 use super::receive::read_page;
 
 /// Documents on a page of a pull.
@@ -380,7 +380,7 @@ impl Hub {
         let pushed = remote.sync_push(scope, &push).await?;
         let results = pushed.results.iter().chain(&pushed.erasure_results);
         let refused: Vec<String> =
-            results.filter(|result| result.status == ItemStatus::Refused).map(refusal).collect();
+            results.filter(|result| result.status == ItemStatus::Refused).map(refusal_text).collect();
         done.sent += count.saturating_sub(refused.len());
         done.refused.extend(refused);
         // It has them now and need not send them back.

@@ -63,7 +63,7 @@ pub(super) async fn stored_versions(
 }
 
 /// Two versions put together, where nothing of either is lost by it: the bullets of a day, different sections.
-pub(super) async fn merged(
+pub(super) async fn merge_versions(
     act: &mut HubTransaction<'_>,
     name: &DocumentName,
     heads: &[Version],

@@ -150,7 +150,7 @@ pub(super) fn erasure_item(erasure: &PendingErasure) -> Erasure {
     }
 }
 
-pub(super) fn refusal(result: &ItemResult) -> String {
+pub(super) fn refusal_text(result: &ItemResult) -> String {
     let kind = result.category.as_deref().or(result.granularity.as_deref()).unwrap_or_default();
     let name = result.filename.as_deref().or(result.date.as_deref()).unwrap_or_default();
     let reason = result.reason.as_deref().unwrap_or("the hub gave no reason");

@@ -20,7 +20,7 @@ use crate::service::{Caller, Hub};
 use crate::versions::differ;
 
 use super::exchange::{ExchangeError, Exchanged};
-use super::outgoing::{next_push, refusal};
+use super::outgoing::{next_push, refusal_text};
 
 /// Id of such a hub in the list of instances.
 const PLAIN_HUB: &str = "entity-core";
@@ -100,7 +100,7 @@ impl Hub {
         let pushed = self.push_of_followed_hub(&caller, push).await?;
         let changed = |status| matches!(status, ItemStatus::Applied | ItemStatus::Conflict);
         let refused = pushed.results.iter().filter(|result| result.status == ItemStatus::Refused);
-        passed_over.extend(refused.map(refusal));
+        passed_over.extend(refused.map(refusal_text));
         Ok(pushed.results.iter().filter(|result| changed(result.status)).count())
     }
 

@@ -14,7 +14,7 @@ use crate::version_vector::{COUNTER_MAX, COUNTER_STEP_MAX, VersionVector};
 use crate::versions::{MergeOutcome, differ, merge_version, vector_as_shown};
 
 use super::items::{self, PushedItem};
-use super::merge::{self, Admission, VERSIONS_LOOKED_AT, merged, stored_versions};
+use super::merge::{self, Admission, VERSIONS_LOOKED_AT, merge_versions, stored_versions};
 use super::pull::outline_of_deletion;
 use super::token_of;
 
@@ -177,7 +177,7 @@ impl Push {
         self.base.set(&item.name, vector.clone());
         let mut merged_from = Vec::new();
         if meeting == MergeOutcome::Concurrent
-            && let Some(merged) = merged(act, &item.name, &met).await?
+            && let Some(merged) = merge_versions(act, &item.name, &met).await?
         {
             met = vec![merged];
             // The client goes on from its own text, so that its next change is compared with that.

@@ -15,7 +15,7 @@ use crate::version_vector::{COUNTER_MAX, VersionVector};
 use crate::versions::ROLL_UP_EDITOR;
 use crate::versions::{MergeOutcome, differ, merge_version};
 
-use super::merge::{self, Admission, merged};
+use super::merge::{self, Admission, merge_versions};
 
 /// A document as the hub has it.
 pub(super) struct Incoming {
@@ -213,7 +213,7 @@ async fn receive_one(
         let (met, outcome) = merge_version(heads, version.clone(), &act.hub.settings().priority);
         heads = met;
         if outcome == MergeOutcome::Concurrent
-            && let Some(merged) = merged(act, name, &heads).await?
+            && let Some(merged) = merge_versions(act, name, &heads).await?
         {
             merged_from.push(version);
             heads = vec![merged];

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::building::checked;
+use super::building::check_message;
 use crate::item::{Alternative, ExternalId, Item, Message, Skip};
 use crate::limits::{ALTERNATIVES_MAX, MESSAGE_BYTES_MAX};
 
@@ -75,7 +75,7 @@ pub(super) fn add_tree(mut nodes: HashMap<String, Node>, shown: Option<&str>, it
     let mut messages = messages.into_iter();
     for item in out {
         match item {
-            Item::Conversation(_) => items.extend(messages.next().map(checked)),
+            Item::Conversation(_) => items.extend(messages.next().map(check_message)),
             item => items.push_back(item),
         }
     }

@@ -17,7 +17,7 @@ fn bounded_id(id: &str) -> String {
 const UNNAMED: &str = "unknown";
 
 /// A message with what every format has.
-pub(super) fn message(
+pub(super) fn build_message(
     id: ExternalId,
     conversation: &str,
     (speaker, role): (&str, Role),
@@ -47,7 +47,7 @@ pub(super) fn message(
 }
 
 /// The message, or why it is skipped: it has neither text nor files, or is too long.
-pub(super) fn checked(mut message: Message) -> Item {
+pub(super) fn check_message(mut message: Message) -> Item {
     message.model = message.model.map(|model| cut(&model));
     message.place = message.place.chars().take(PLACE_CHARS_MAX).collect();
     let more = message.attachments.len().saturating_sub(ATTACHMENTS_MAX);
@@ -68,11 +68,11 @@ pub(super) fn checked(mut message: Message) -> Item {
 }
 
 /// A conversation's start, its title bounded. Most formats have no stars.
-pub(super) fn conversation(id: &str, title: Option<&str>) -> Item {
+pub(super) fn begin_conversation(id: &str, title: Option<&str>) -> Item {
     conversation_with_star(id, title, false)
 }
 
-/// As [`conversation`], for formats in which an owner marks conversations.
+/// As [`begin_conversation`], for formats in which an owner marks conversations.
 pub(super) fn conversation_with_star(id: &str, title: Option<&str>, is_starred: bool) -> Item {
     let title = title.map(|title| cut(title.trim())).filter(|title| !title.is_empty());
     Item::Conversation(Conversation { id: bounded_id(id), title, is_starred })
@@ -95,7 +95,7 @@ fn cut(name: &str) -> String {
 }
 
 /// An attachment by its file name: the part after the last separator, kind by its ending.
-pub(super) fn attachment(path: &str) -> Attachment {
+pub(super) fn attachment_of(path: &str) -> Attachment {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let name = cut(path.rsplit(['/', '\\']).next().unwrap_or_default().trim());
     Attachment { kind: kind_of(&name), name: (!name.is_empty()).then_some(name) }

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Reader, one};
+use super::{Reader, reader_of_one};
 use crate::item::{Item, Skip};
 use crate::json::refusal_of;
 
-pub(super) fn skip(name: &str, reason: String) -> Reader {
-    one(Item::Skip(Skip::new(name, reason)))
+pub(super) fn reader_of_skip(name: &str, reason: String) -> Reader {
+    reader_of_one(Item::Skip(Skip::new(name, reason)))
 }
 
 pub(super) fn parse(json: &str) -> Result<Value, String> {

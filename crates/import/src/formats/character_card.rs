@@ -5,9 +5,9 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{alphabet, engine::DecodePaddingMode};
 use serde_json::Value;
 
-use super::card_json::{parse, skip};
+use super::card_json::{parse, reader_of_skip};
 use super::listed::text_at;
-use super::{Context, Format, Reader, lorebook, one, png};
+use super::{Context, Format, Reader, lorebook, png, reader_of_one};
 use crate::card::{Card, Picture};
 use crate::error::ImportError;
 use crate::item::Item;
@@ -36,7 +36,7 @@ fn is_card(context: &Context<'_>) -> bool {
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let name = context.source.name();
     let Some(bytes) = context.source.read_whole(DOCUMENT_BYTES_MAX)? else {
-        return Ok(skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
+        return Ok(reader_of_skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
     };
     let card = if bytes.starts_with(png::SIGNATURE) {
         from_png(&bytes, name)
@@ -48,8 +48,8 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
         })
     };
     Ok(match card {
-        Ok(card) => one(Item::Card(Box::new(card))),
-        Err(reason) => skip(name, reason),
+        Ok(card) => reader_of_one(Item::Card(Box::new(card))),
+        Err(reason) => reader_of_skip(name, reason),
     })
 }
 

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::branches::{Content, Node, add_tree};
-use super::building::{attachment, conversation_with_star, message};
+use super::building::{attachment_of, build_message, conversation_with_star};
 use super::digests::stable_id;
-use super::listed::{self, Element, ListedFormat, lenient, text_at};
+use super::listed::{self, Element, ListedFormat, deserialize_lenient, text_at};
 use super::{Context, Format, statements};
 use crate::item::{Attachment, AttachmentKind, CoreBlock, CoreDraft, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
@@ -32,12 +32,12 @@ struct ChatGpt {
 #[derive(Deserialize)]
 struct Exported {
     title: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     create_time: Option<f64>,
     conversation_id: Option<String>,
     id: Option<String>,
     current_node: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     is_starred: bool,
     /// Sorted, so that a run that is cut off finds the same items in the same order.
     mapping: BTreeMap<String, ExportedNode>,
@@ -47,7 +47,7 @@ struct Exported {
 struct ExportedNode {
     message: Option<Value>,
     parent: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     children: Vec<String>,
 }
 
@@ -55,12 +55,12 @@ struct ExportedNode {
 struct ExportedMessage {
     id: Option<String>,
     author: Option<Author>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     create_time: Option<f64>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     content: Option<ExportedContent>,
     recipient: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     metadata: Metadata,
 }
 
@@ -73,7 +73,7 @@ struct Author {
 #[derive(Deserialize)]
 struct ExportedContent {
     content_type: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     parts: Vec<Value>,
     text: Option<String>,
     user_profile: Option<String>,
@@ -86,7 +86,7 @@ struct ExportedContent {
 struct Metadata {
     model_slug: Option<String>,
     is_visually_hidden_from_conversation: Option<bool>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "deserialize_lenient")]
     attachments: Vec<Value>,
     user_context_message_data: Option<Value>,
 }
@@ -194,14 +194,14 @@ impl ChatGpt {
         }
         let (text, mut attachments) = text_and_pictures(&content);
         attachments.extend(
-            exported.metadata.attachments.iter().filter_map(|file| text_at(file, "name")).map(attachment),
+            exported.metadata.attachments.iter().filter_map(|file| text_at(file, "name")).map(attachment_of),
         );
         if text.trim().is_empty() && attachments.is_empty() {
             return Content::Empty;
         }
         let id = ExternalId::Given(exported.id.unwrap_or_else(|| node_id.to_owned()));
         let time = exported.create_time.map_or(MessageTime::Unknown, MessageTime::from_seconds);
-        let mut message = message(id, conversation, (speaker, role), time, text, place);
+        let mut message = build_message(id, conversation, (speaker, role), time, text, place);
         message.attachments = attachments;
         message.model = exported.metadata.model_slug.filter(|_| role == Role::Persona);
         message.is_cleaned = element.is_cleaned;
@@ -210,7 +210,7 @@ impl ChatGpt {
 
     fn saved_memory(&mut self, text: &str, day: Option<Date>, place: &str, items: &mut VecDeque<Item>) {
         if !text.trim().is_empty() && self.instructions.insert(stable_id(&[text.trim()])) {
-            items.push_back(statements::item(text, day, "ChatGPT", place));
+            items.push_back(statements::statement_item(text, day, "ChatGPT", place));
         }
     }
 

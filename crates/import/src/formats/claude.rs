@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::branches::{Content, Node, add_tree};
-use super::building::{attachment, conversation_with_star, message};
+use super::building::{attachment_of, build_message, conversation_with_star};
 use super::digests::stable_id;
-use super::listed::{self, Element, ListedFormat, lenient, text_at};
+use super::listed::{self, Element, ListedFormat, deserialize_lenient, text_at};
 use super::openclaw::day_of;
 use super::{Context, Format, statements};
 use crate::item::{Attachment, CoreBlock, CoreDraft, Document, ExternalId, Item, Role, Skip};
@@ -44,7 +44,7 @@ struct Exported {
     uuid: Option<String>,
     name: Option<String>,
     current_leaf_message_uuid: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     is_starred: bool,
     chat_messages: Vec<Value>,
 }
@@ -53,14 +53,14 @@ struct Exported {
 struct ExportedMessage {
     uuid: String,
     text: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     content: Vec<Value>,
     sender: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     created_at: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     attachments: Vec<Value>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "deserialize_lenient")]
     files: Vec<Value>,
 }
 
@@ -148,7 +148,7 @@ fn content(
     let mut attachments: Vec<Attachment> = Vec::new();
     for (index, file) in exported.attachments.iter().chain(&exported.files).enumerate() {
         let name = text_at(file, "file_name").unwrap_or("pasted text");
-        attachments.push(attachment(name));
+        attachments.push(attachment_of(name));
         if let Some(text) = text_at(file, "extracted_content") {
             items.push_back(Item::Document(Document {
                 id: format!("{}#{index}", exported.uuid),
@@ -165,7 +165,7 @@ fn content(
     }
     let time = exported.created_at.as_deref().map_or(MessageTime::Unknown, MessageTime::parse);
     let mut message =
-        message(ExternalId::Given(exported.uuid), conversation, (speaker, role), time, text, place);
+        build_message(ExternalId::Given(exported.uuid), conversation, (speaker, role), time, text, place);
     message.attachments = attachments;
     message.is_cleaned = element.is_cleaned;
     Content::Talk(Box::new(message))
@@ -201,5 +201,5 @@ fn add_memory(memory: &Value, element: &Element<'_>, items: &mut VecDeque<Item>)
         .into_iter()
         .chain(projects.filter_map(|(_, text)| text.as_str()));
     let statements = texts.flat_map(statements::of_markdown);
-    items.extend(statements.map(|text| statements::item(&text, None, "Claude", &element.place)));
+    items.extend(statements.map(|text| statements::statement_item(&text, None, "Claude", &element.place)));
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use super::dates::{DateOrder, OrderEvidence, WrittenTime};
 use super::records::{Columns, RecordItems};
-use super::{Context, Format, Reader, Step, one, stepped};
+use super::{Context, Format, Reader, Step, reader_of_one, reader_of_steps};
 use crate::csv::{CsvRecord, CsvRecords, separator_of};
 use crate::error::ImportError;
 use crate::head::Head;
@@ -73,11 +73,11 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let Some((separator, columns)) = columns(context) else {
         let columns = header(context).unwrap_or_default().join(", ");
         let reason = format!("its first line names no column of a text and of a speaker or time: {columns}");
-        return Ok(one(Item::Skip(Skip::new(context.source.name(), reason))));
+        return Ok(reader_of_one(Item::Skip(Skip::new(context.source.name(), reason))));
     };
     let open = || Ok(CsvRecords::new(context.source.open_text()?, separator, RECORD_BYTES_MAX));
     let order = date_order(open()?, &columns).map_err(ImportError::io(context.source.name()))?;
-    Ok(stepped(CsvTable {
+    Ok(reader_of_steps(CsvTable {
         records: open()?,
         columns,
         name: context.source.name().to_owned(),

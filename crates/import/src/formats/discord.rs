@@ -5,10 +5,10 @@ use std::io;
 
 use serde_json::Value;
 
-use super::building::{attachment, checked, conversation, message};
+use super::building::{attachment_of, begin_conversation, build_message, check_message};
 use super::listed::{self, Element, ListedFormat, id_at, text_at};
 use super::ordering::oldest_first;
-use super::{Context, Format, Reader, Step, stepped};
+use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::csv::{CsvRecord, CsvRecords};
 use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
@@ -58,7 +58,7 @@ impl ListedFormat for Exporter {
         if !std::mem::replace(&mut self.has_begun, true) {
             let title =
                 self.guild.as_deref().map_or_else(|| name.clone(), |guild| format!("{guild} / {name}"));
-            items.push_back(conversation(&id, Some(&title)));
+            items.push_back(begin_conversation(&id, Some(&title)));
         }
         items.push_back(match element.parse::<Value>() {
             Ok(value) => exported_item(&id, &value, element),
@@ -100,9 +100,10 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
             list("embeds").map(embedded_text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
         }
     };
-    let mut message = message(ExternalId::Given(id), conversation, (speaker, Role::Other), time, text, place);
+    let mut message =
+        build_message(ExternalId::Given(id), conversation, (speaker, Role::Other), time, text, place);
     message.attachments =
-        list("attachments").filter_map(|file| text_at(file, "fileName")).map(attachment).collect();
+        list("attachments").filter_map(|file| text_at(file, "fileName")).map(attachment_of).collect();
     message.attachments.extend(list("stickers").map(|sticker| Attachment {
         kind: AttachmentKind::Sticker,
         name: text_at(sticker, "name").map(str::to_owned),
@@ -116,7 +117,7 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
         message.attachments.extend(names);
     }
     message.is_cleaned = element.is_cleaned;
-    checked(message)
+    check_message(message)
 }
 
 /// Title, description and fields of an embed, as lines.
@@ -157,7 +158,7 @@ fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
         return oldest_first(|| listed::open(context, package.clone()));
     }
     oldest_first(|| {
-        Ok(stepped(PackageCsv {
+        Ok(reader_of_steps(PackageCsv {
             records: CsvRecords::new(context.source.open_text()?, b',', ELEMENT_BYTES_MAX),
             name: context.source.name().to_owned(),
             package: package.clone(),
@@ -202,7 +203,7 @@ impl Package {
         items: &mut VecDeque<Item>,
     ) {
         if !std::mem::replace(&mut self.has_begun, true) {
-            items.push_back(conversation(&self.id, self.title.as_deref()));
+            items.push_back(begin_conversation(&self.id, self.title.as_deref()));
         }
         if id.is_empty() {
             items.push_back(Item::Skip(Skip::new(place, "it has no id")));
@@ -216,10 +217,11 @@ impl Package {
             time => time,
         };
         let id = ExternalId::Given(id.to_owned());
-        let mut message = message(id, &self.id, (&self.speaker, Role::User), time, text.to_owned(), place);
-        message.attachments = files.split_whitespace().map(attachment).collect();
+        let mut message =
+            build_message(id, &self.id, (&self.speaker, Role::User), time, text.to_owned(), place);
+        message.attachments = files.split_whitespace().map(attachment_of).collect();
         message.is_cleaned = is_cleaned;
-        items.push_back(checked(message));
+        items.push_back(check_message(message));
     }
 }
 

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use super::csv_table;
 use super::openclaw::day_of;
 use super::transcript::is_utf16;
-use super::{Context, Format, Reader, one};
+use super::{Context, Format, Reader, reader_of_one};
 use crate::error::ImportError;
 use crate::item::{Document, Item, Skip};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -43,13 +43,13 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let source = context.source;
     let Some(bytes) = source.read_text(DOCUMENT_BYTES_MAX)? else {
         let reason = format!("it is longer than {DOCUMENT_BYTES_MAX} bytes");
-        return Ok(one(Item::Skip(Skip::new(source.name(), reason))));
+        return Ok(reader_of_one(Item::Skip(Skip::new(source.name(), reason))));
     };
     let (text, is_cleaned) = clean_text(bytes);
     if text.trim().is_empty() {
-        return Ok(one(Item::Skip(Skip::new(source.name(), "the file is empty"))));
+        return Ok(reader_of_one(Item::Skip(Skip::new(source.name(), "the file is empty"))));
     }
-    Ok(one(Item::Document(Document {
+    Ok(reader_of_one(Item::Document(Document {
         id: source.name().to_owned(),
         name: source.name().to_owned(),
         day: day_of(source.stem()).or_else(|| first_day(&text)),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::building::{attachment, checked, conversation, message};
+use super::building::{attachment_of, begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
 use super::listed::{self, Element, ListedFormat, text_at};
 use super::ordering::oldest_first;
@@ -69,7 +69,7 @@ impl ListedFormat for Facebook {
         };
         let chat = self.thread.clone().unwrap_or_else(|| stable_id(&["facebook", &self.title]));
         if !std::mem::replace(&mut self.has_begun, true) {
-            items.push_back(conversation(&chat, Some(&self.title)));
+            items.push_back(begin_conversation(&chat, Some(&self.title)));
         }
         if value.get("is_unsent") == Some(&Value::Bool(true))
             || value.get("isUnsent") == Some(&Value::Bool(true))
@@ -90,11 +90,11 @@ impl ListedFormat for Facebook {
         let time = ["timestamp_ms", "timestamp"].iter().find_map(|key| value.get(*key)?.as_i64());
         let time = time.map_or(MessageTime::Unknown, MessageTime::from_millis);
         let id = self.ids.next_id(&chat, &speaker, time, &text);
-        let mut message = message(id, &chat, (&speaker, Role::Other), time, text, element.place);
+        let mut message = build_message(id, &chat, (&speaker, Role::Other), time, text, element.place);
         for (list, kind) in FILE_LISTS {
             let files = value.get(list).and_then(Value::as_array).into_iter().flatten();
             message.attachments.extend(files.filter_map(|file| text_at(file, "uri")).map(|path| {
-                let file = attachment(path);
+                let file = attachment_of(path);
                 Attachment { kind: kind.unwrap_or(file.kind), ..file }
             }));
         }
@@ -102,7 +102,7 @@ impl ListedFormat for Facebook {
             message.attachments.push(Attachment { kind: AttachmentKind::Sticker, name: None });
         }
         message.is_cleaned = element.is_cleaned;
-        items.push_back(checked(message));
+        items.push_back(check_message(message));
     }
 }
 

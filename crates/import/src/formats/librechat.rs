@@ -6,10 +6,10 @@ use std::io;
 use serde_json::Value;
 
 use super::branches::{Content, Node, add_tree};
-use super::building::{attachment, conversation, message};
+use super::building::{attachment_of, begin_conversation, build_message};
 use super::digests::stable_id;
 use super::listed::text_at;
-use super::{Context, Format, Step, stepped};
+use super::{Context, Format, Step, reader_of_steps};
 use crate::item::{ExternalId, Item, Role, Skip};
 use crate::json::{EnteredValue, JsonReader, Raw};
 use crate::limits::{ELEMENT_BYTES_MAX, MESSAGE_BYTES_MAX};
@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
     detect: is_librechat,
     open: |context| {
         let json = JsonReader::new(context.source.open_text()?);
-        Ok(stepped(LibreChat {
+        Ok(reader_of_steps(LibreChat {
             json,
             name: context.source.name().to_owned(),
             fields: HashMap::new(),
@@ -74,7 +74,7 @@ impl Step for LibreChat {
         let title = self.fields.get("title").map(String::as_str);
         let id = self.fields.get("conversationId").cloned();
         let id = id.unwrap_or_else(|| stable_id(&["librechat", &self.name]));
-        items.push_back(conversation(&id, title));
+        items.push_back(begin_conversation(&id, title));
         let mut tree = Tree { conversation: &id, file: &self.name, nodes: HashMap::new(), newest: None };
         let mut ids: Vec<Option<String>> = Vec::new();
         for (parent, fields) in self.said.drain(..) {
@@ -187,14 +187,14 @@ impl Tree<'_> {
             .and_then(Value::as_array)
             .into_iter()
             .flatten()
-            .map(|file| attachment(text_at(file, "filename").unwrap_or("file")))
+            .map(|file| attachment_of(text_at(file, "filename").unwrap_or("file")))
             .collect();
         if text.trim().is_empty() && files.is_empty() {
             return Content::NoTalk(Skip::new(place, "it has no text"));
         }
         let id = ExternalId::Given(own.to_owned());
         let time = MessageTime::parse(created_at);
-        let mut message = message(id, self.conversation, (speaker, role), time, text, place);
+        let mut message = build_message(id, self.conversation, (speaker, role), time, text, place);
         message.model = text_at(value, "model").filter(|_| !is_user).map(str::to_owned);
         message.attachments = files;
         Content::Talk(Box::new(message))

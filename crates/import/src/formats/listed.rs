@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize as _, Deserializer};
 use serde_json::Value;
 
-use super::{Context, Reader, Step, stepped};
+use super::{Context, Reader, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Item, Skip};
 use crate::json::{EnteredValue, JsonReader, Raw, refusal_of, without_lone_surrogates};
@@ -57,7 +57,7 @@ impl Element<'_> {
 }
 
 /// A field whose value has another form than expected counts as missing: one odd value does not cost a conversation.
-pub(super) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+pub(super) fn deserialize_lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     let value = Value::deserialize(deserializer)?;
@@ -72,7 +72,7 @@ pub(super) fn open(
     context: &Context<'_>,
     format: impl ListedFormat + 'static,
 ) -> Result<Reader, ImportError> {
-    Ok(stepped(Listed {
+    Ok(reader_of_steps(Listed {
         json: JsonReader::new(context.source.open_text()?),
         source: context.source.clone(),
         format,
@@ -88,7 +88,7 @@ pub(super) fn open_lines(
     format: impl ListedFormat + 'static,
 ) -> Result<Reader, ImportError> {
     let lines = Lines::new(context.source.open_text()?, ELEMENT_BYTES_MAX);
-    Ok(stepped(ListedLines { lines, name: context.source.name().to_owned(), format }))
+    Ok(reader_of_steps(ListedLines { lines, name: context.source.name().to_owned(), format }))
 }
 
 struct ListedLines<F> {

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::card_json::{parse, skip};
+use super::card_json::{parse, reader_of_skip};
 use super::listed::{id_at, text_at};
-use super::{Context, Format, Reader, one};
+use super::{Context, Format, Reader, reader_of_one};
 use crate::card::{LoreEntry, Lorebook};
 use crate::error::ImportError;
 use crate::item::Item;
@@ -59,15 +59,15 @@ fn detect(context: &Context<'_>) -> bool {
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let name = context.source.name();
     let Some(bytes) = context.source.read_text(DOCUMENT_BYTES_MAX)? else {
-        return Ok(skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
+        return Ok(reader_of_skip(name, format!("it is longer than {DOCUMENT_BYTES_MAX} bytes")));
     };
     let book = parse(&clean_text(bytes).0).and_then(|json| {
         let book = json.get("data").filter(|_| json.get("entries").is_none()).unwrap_or(&json);
         read(book, context.source.stem(), name)
     });
     Ok(match book {
-        Ok(book) => one(Item::Lorebook(book)),
-        Err(reason) => skip(name, reason),
+        Ok(book) => reader_of_one(Item::Lorebook(book)),
+        Err(reason) => reader_of_skip(name, reason),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use super::{Context, Format, Reader, one, statements};
+use super::{Context, Format, Reader, reader_of_one, statements};
 use crate::error::ImportError;
 use crate::item::{CoreBlock, CoreDraft, Document, Item, Skip};
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -45,7 +45,7 @@ fn home<'a>(context: &Context<'a>) -> Option<&'a str> {
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let source = context.source;
-    let skip = |reason: String| Ok(one(Item::Skip(Skip::new(source.name(), reason))));
+    let skip = |reason: String| Ok(reader_of_one(Item::Skip(Skip::new(source.name(), reason))));
     let Some(bytes) = source.read_text(DOCUMENT_BYTES_MAX)? else {
         return skip(format!("it is longer than {DOCUMENT_BYTES_MAX} bytes"));
     };
@@ -58,8 +58,9 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     if own_name == "MEMORY.md" {
         let statements = statements::of_markdown(&text);
         let place = source.name().to_owned();
-        let items =
-            statements.into_iter().map(move |text| Ok(statements::item(&text, None, "OpenClaw", &place)));
+        let items = statements
+            .into_iter()
+            .map(move |text| Ok(statements::statement_item(&text, None, "OpenClaw", &place)));
         return Ok(Box::new(items));
     }
     let block = match own_name {
@@ -72,9 +73,14 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     };
     let place = source.name().to_owned();
     if let Some(block) = block {
-        return Ok(one(Item::CoreDraft(CoreDraft { block, title: own_name.to_owned(), text, place })));
+        return Ok(reader_of_one(Item::CoreDraft(CoreDraft {
+            block,
+            title: own_name.to_owned(),
+            text,
+            place,
+        })));
     }
-    Ok(one(Item::Document(Document {
+    Ok(reader_of_one(Item::Document(Document {
         id: own_name.to_owned(),
         name: own_name.to_owned(),
         day: day_of(source.stem()),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::building::{checked, conversation, message};
+use super::building::{begin_conversation, build_message, check_message};
 use super::digests::stable_id;
 use super::listed::{self, Element, ListedFormat, id_at, text_at};
 use super::{Context, Format};
@@ -55,7 +55,7 @@ fn is_heartbeat(role: Role, text: &str) -> bool {
 
 impl Session {
     fn begin(&mut self, id: String, items: &mut VecDeque<Item>) {
-        items.push_back(conversation(&id, None));
+        items.push_back(begin_conversation(&id, None));
         self.id = Some(id);
     }
 
@@ -95,9 +95,9 @@ impl Session {
         }
         let session = self.id.clone().unwrap_or_default();
         let id = id_at(entry, "id").unwrap_or_else(|| stable_id(&[&time.to_string(), &text]));
-        let mut message = message(ExternalId::Given(id), &session, (speaker, role), time, text, place);
+        let mut message = build_message(ExternalId::Given(id), &session, (speaker, role), time, text, place);
         message.model = text_at(said, "model").map(str::to_owned).filter(|_| role == Role::Persona);
         message.is_cleaned = element.is_cleaned;
-        items.push_back(checked(message));
+        items.push_back(check_message(message));
     }
 }

@@ -6,11 +6,11 @@ use std::io;
 
 use jiff::civil::Date;
 
-use super::building::{checked, conversation, message};
+use super::building::{begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
 use super::openclaw::day_of;
 use super::transcript::heading_day;
-use super::{Context, Format, Reader, Step, stepped};
+use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Item, Role};
 use crate::limits::LINE_BYTES_MAX;
@@ -28,7 +28,7 @@ const PARAGRAPH_CHARS_MAX: usize = 4_000;
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let source = context.source;
-    Ok(stepped(OwnWords {
+    Ok(reader_of_steps(OwnWords {
         lines: Lines::new(source.open_text()?, LINE_BYTES_MAX),
         name: source.name().to_owned(),
         conversation: None,
@@ -103,16 +103,17 @@ impl OwnWords {
                 Some(id) => id.clone(),
                 None => {
                     let id = stable_id(&[WRITER, piece]);
-                    items.push_back(conversation(&id, Some(&self.name)));
+                    items.push_back(begin_conversation(&id, Some(&self.name)));
                     self.conversation = Some(id.clone());
                     id
                 }
             };
             let external = self.ids.next_id(&id, WRITER, time, piece);
             let place = format!("{}, line {line}", self.name);
-            let mut written = message(external, &id, (WRITER, Role::User), time, piece.to_owned(), place);
+            let mut written =
+                build_message(external, &id, (WRITER, Role::User), time, piece.to_owned(), place);
             written.is_cleaned = is_cleaned;
-            items.push_back(checked(written));
+            items.push_back(check_message(written));
         }
     }
 }

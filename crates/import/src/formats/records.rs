@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-use super::building::{checked, conversation, message, role_of};
+use super::building::{begin_conversation, build_message, check_message, role_of};
 use super::dates::{DateOrder, WrittenTime};
 use super::digests::{DigestIds, stable_id};
 use super::wechat::is_notice;
@@ -263,22 +263,22 @@ impl RecordItems {
             }
         };
         if self.current.as_ref() != Some(&id) {
-            items.push_back(conversation(&id, None));
+            items.push_back(begin_conversation(&id, None));
             self.current = Some(id.clone());
         }
         let external = match record.id {
             Some(own) => ExternalId::Given(own),
             None => self.ids.next_id(&id, &speaker, time, &record.text),
         };
-        let mut message = message(external, &id, (&speaker, role), time, record.text, place);
+        let mut message = build_message(external, &id, (&speaker, role), time, record.text, place);
         message.model = record.model;
         message.is_cleaned = is_cleaned;
-        items.push_back(checked(message));
+        items.push_back(check_message(message));
     }
 
     /// Starts a conversation for records that name none.
     pub(super) fn begin(&mut self, id: String, title: Option<&str>, items: &mut VecDeque<Item>) {
-        items.push_back(conversation(&id, title));
+        items.push_back(begin_conversation(&id, title));
         self.current = Some(id.clone());
         self.unnamed = Some(id);
     }

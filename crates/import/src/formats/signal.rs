@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::building::{attachment, checked, conversation, message};
+use super::building::{attachment_of, begin_conversation, build_message, check_message};
 use super::listed::{self, Element, ListedFormat, id_at, text_at};
 use super::{Context, Format};
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
@@ -53,7 +53,7 @@ impl ListedFormat for Signal {
         };
         let id = id_at(&value, "conversationId").unwrap_or_default();
         if self.begun.as_ref() != Some(&id) {
-            items.push_back(conversation(&id, Some(&self.title)));
+            items.push_back(begin_conversation(&id, Some(&self.title)));
             self.begun = Some(id.clone());
         }
         let speaker = match role {
@@ -70,10 +70,11 @@ impl ListedFormat for Signal {
             .unwrap_or_else(|| format!("{}-{time}", speaker.as_deref().unwrap_or_default()));
         let text = text_at(&value, "body").unwrap_or_default().to_owned();
         let speaker = speaker.unwrap_or_default();
-        let mut message = message(ExternalId::Given(external), &id, (&speaker, role), time, text, place);
+        let mut message =
+            build_message(ExternalId::Given(external), &id, (&speaker, role), time, text, place);
         message.attachments = attachments(&value);
         message.is_cleaned = element.is_cleaned;
-        items.push_back(checked(message));
+        items.push_back(check_message(message));
     }
 }
 
@@ -86,7 +87,7 @@ fn attachments(value: &Value) -> Vec<Attachment> {
             Some("audio") => AttachmentKind::Audio,
             _ => AttachmentKind::File,
         };
-        Attachment { kind, name: text_at(file, "fileName").and_then(|name| attachment(name).name) }
+        Attachment { kind, name: text_at(file, "fileName").and_then(|name| attachment_of(name).name) }
     });
     let sticker = value.get("sticker").filter(|sticker| sticker.is_object());
     let sticker = sticker.map(|sticker| Attachment {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use jiff::civil::DateTime;
 use serde_json::Value;
 
-use super::building::{attachment, checked, conversation, message};
+use super::building::{attachment_of, begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
 use super::listed::{self, Element, ListedFormat, text_at};
 use super::{Context, Format};
@@ -72,7 +72,7 @@ impl Chat {
     }
 
     fn begin(&mut self, id: String, items: &mut VecDeque<Item>) {
-        items.push_back(conversation(&id, Some(&self.character_name)));
+        items.push_back(begin_conversation(&id, Some(&self.character_name)));
         self.conversation = Some(id);
     }
 
@@ -108,12 +108,12 @@ impl Chat {
         let own_space = self.id_space.clone().filter(|_| time != MessageTime::Unknown);
         let id_space = own_space.clone().unwrap_or_else(|| conversation.clone());
         let id = self.ids.next_id(&id_space, speaker, time, &text);
-        let mut message = message(id, &conversation, (speaker, role), time, text, place);
+        let mut message = build_message(id, &conversation, (speaker, role), time, text, place);
         message.id_space = own_space;
         message.model = text_at(extra, "model").map(str::to_owned);
         message.is_cleaned = is_cleaned;
         let files = ["image", "file", "video", "audio"].iter().filter_map(|key| text_at(extra, key));
-        message.attachments.extend(files.map(attachment));
+        message.attachments.extend(files.map(attachment_of));
         let swipes = value.get("swipes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let shown_index =
             value.get("swipe_id").and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
@@ -141,7 +141,7 @@ impl Chat {
                 model: info.and_then(|info| text_at(info.get("extra")?, "model")).map(str::to_owned),
             });
         }
-        items.push_back(checked(message));
+        items.push_back(check_message(message));
     }
 
     fn resolved(&self, text: &str, character: &str) -> String {

@@ -47,7 +47,7 @@ pub(super) fn of_numbered(text: &str) -> Vec<(Option<Date>, String)> {
 }
 
 /// A statement that a program had saved, as an item.
-pub(super) fn item(text: &str, day: Option<Date>, source: &str, place: &str) -> Item {
+pub(super) fn statement_item(text: &str, day: Option<Date>, source: &str, place: &str) -> Item {
     Item::SavedMemory(SavedMemory {
         text: text.trim().to_owned(),
         day,

@@ -5,9 +5,9 @@ use std::io;
 
 use serde_json::Value;
 
-use super::building::{attachment, checked, conversation, message};
+use super::building::{attachment_of, begin_conversation, build_message, check_message};
 use super::listed::{id_at, text_at};
-use super::{Context, Format, Reader, Step, stepped};
+use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::head::Head;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
@@ -36,7 +36,7 @@ fn is_telegram(head: &Head) -> bool {
 }
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
-    Ok(stepped(Telegram {
+    Ok(reader_of_steps(Telegram {
         json: JsonReader::new(context.source.open_text()?),
         name: context.source.name().to_owned(),
         stack: vec![Level::Start],
@@ -174,7 +174,7 @@ impl Telegram {
         let place = format!("{}, message {}", self.name, self.number);
         let id = self.chat.id.clone().or_else(|| self.chat.name.clone()).unwrap_or_default();
         if !std::mem::replace(&mut self.chat.has_begun, true) {
-            items.push_back(conversation(&id, self.chat.name.as_deref()));
+            items.push_back(begin_conversation(&id, self.chat.name.as_deref()));
         }
         let bytes = match self.json.raw(ELEMENT_BYTES_MAX)? {
             Raw::Whole(bytes) => bytes,
@@ -210,10 +210,11 @@ impl Telegram {
             .or_else(|| text_at(value, "date").map(MessageTime::parse))
             .unwrap_or(MessageTime::Unknown);
         let text = flat_text(value.get("text"));
-        let mut message = message(ExternalId::Given(id), conversation, (speaker, role), time, text, place);
+        let mut message =
+            build_message(ExternalId::Given(id), conversation, (speaker, role), time, text, place);
         message.attachments = attachments(value);
         message.is_cleaned = is_cleaned;
-        checked(message)
+        check_message(message)
     }
 }
 
@@ -240,7 +241,7 @@ fn attachments(value: &Value) -> Vec<Attachment> {
         let Some(path) = text_at(value, key) else { continue };
         // Not exported files have a sentence in parentheses instead of a path.
         let name = text_at(value, "file_name").or_else(|| Some(path).filter(|path| !path.starts_with('(')));
-        let mut file = name.map_or(Attachment { kind: default, name: None }, attachment);
+        let mut file = name.map_or(Attachment { kind: default, name: None }, attachment_of);
         file.kind = if key == "photo" { default } else { kind.unwrap_or(file.kind) };
         if file.kind == AttachmentKind::Sticker {
             file.name = text_at(value, "sticker_emoji").map(str::to_owned).or(file.name);

@@ -6,11 +6,11 @@ use std::io;
 
 use jiff::civil::Date;
 
-use super::building::{checked, conversation, message, role_of, speaker_name};
+use super::building::{begin_conversation, build_message, check_message, role_of, speaker_name};
 use super::dates::{DateOrder, OrderEvidence, WrittenTime};
 use super::digests::{DigestIds, stable_id};
 use super::messengers::{self, LineTime, MessengerLine};
-use super::{Context, Format, Reader, Step, stepped};
+use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Item, Role, Skip};
 use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
@@ -67,7 +67,7 @@ pub(super) fn is_utf16(bytes: &[u8]) -> bool {
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let order = date_order(Lines::new(context.source.open_text()?, LINE_BYTES_MAX))
         .map_err(ImportError::io(context.source.name()))?;
-    Ok(stepped(Transcript {
+    Ok(reader_of_steps(Transcript {
         order,
         lines: Lines::new(context.source.open_text()?, LINE_BYTES_MAX),
         name: context.source.name().to_owned(),
@@ -232,16 +232,16 @@ impl Transcript {
             Some(id) => id.clone(),
             None => {
                 let id = stable_id(&[&open.speaker, &open.time.to_string(), &text]);
-                items.push_back(conversation(&id, None));
+                items.push_back(begin_conversation(&id, None));
                 self.conversation = Some(id.clone());
                 id
             }
         };
         let external = self.ids.next_id(&id, &open.speaker, open.time, &text);
         let role = role_of(&open.speaker).unwrap_or(Role::Other);
-        let mut message = message(external, &id, (&open.speaker, role), open.time, text, open.place);
+        let mut message = build_message(external, &id, (&open.speaker, role), open.time, text, open.place);
         message.is_cleaned = open.is_cleaned;
-        items.push_back(checked(message));
+        items.push_back(check_message(message));
     }
 }
 

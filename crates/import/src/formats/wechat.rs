@@ -5,10 +5,10 @@ use std::io;
 
 use serde_json::Value;
 
-use super::building::{checked, conversation, message};
+use super::building::{begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
 use super::listed::{self, Element, ListedFormat, id_at, text_at};
-use super::{Context, Format, Reader, Step, stepped};
+use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::csv::{CsvRecord, CsvRecords};
 use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
@@ -193,7 +193,7 @@ impl WeChat {
         let chat = record.chat.or_else(|| self.chat.clone());
         let (id, name) = chat.unwrap_or_else(|| (stable_id(&["wechat", &self.file]), self.file.clone()));
         if self.begun.as_ref() != Some(&id) {
-            items.push_back(conversation(&id, Some(&name)));
+            items.push_back(begin_conversation(&id, Some(&name)));
             self.begun = Some(id.clone());
         }
         let role = if record.is_own { Role::User } else { Role::Other };
@@ -205,11 +205,11 @@ impl WeChat {
         let is_markup =
             record.text.trim_start().starts_with("<?xml") || record.text.trim_start().starts_with("<msg");
         let text = if is_markup { String::new() } else { record.text };
-        let mut message = message(external, &id, (&record.speaker, role), record.time, text, place);
+        let mut message = build_message(external, &id, (&record.speaker, role), record.time, text, place);
         let kind = record.attachment.or(is_markup.then_some(AttachmentKind::File));
         message.attachments.extend(kind.map(|kind| Attachment { kind, name: None }));
         message.is_cleaned = is_cleaned;
-        items.push_back(checked(message));
+        items.push_back(check_message(message));
     }
 }
 
@@ -242,7 +242,7 @@ fn attachment_kind(kind: &str) -> Option<AttachmentKind> {
 }
 
 fn open_csv(context: &Context<'_>) -> Result<Reader, ImportError> {
-    Ok(stepped(WeChatCsv {
+    Ok(reader_of_steps(WeChatCsv {
         records: CsvRecords::new(context.source.open_text()?, b',', ELEMENT_BYTES_MAX),
         name: context.source.name().to_owned(),
         header: None,

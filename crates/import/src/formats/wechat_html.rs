@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader};
 
-use super::building::{attachment, checked, conversation, message};
+use super::building::{attachment_of, begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
-use super::{Context, Format, Reader, Step, stepped};
+use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, Item, Role, Skip};
 use crate::limits::MESSAGE_BYTES_MAX;
@@ -31,7 +31,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
         text.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>")).map(|(title, _)| title);
     let title = title.map(|title| unescape_html(title.trim())).filter(|title| !title.is_empty());
     let title = title.unwrap_or_else(|| context.source.stem().to_owned());
-    Ok(stepped(Page {
+    Ok(reader_of_steps(Page {
         reader: BufReader::new(context.source.open_text()?),
         name: context.source.name().to_owned(),
         id: stable_id(&["memotrace", &title]),
@@ -64,7 +64,7 @@ impl Step for Page {
             Object::TooLong => None,
         };
         if self.number == 0 {
-            items.push_back(conversation(&self.id, Some(&self.title)));
+            items.push_back(begin_conversation(&self.id, Some(&self.title)));
         }
         self.number += 1;
         let place = format!("{}, message {}", self.name, self.number);
@@ -156,10 +156,10 @@ impl Page {
         let shown = attachment.as_ref().map(ToString::to_string).unwrap_or_default();
         let id = self.ids.next_id(&self.id, &speaker, time, &format!("{text}{shown}"));
         let role = if is_own { Role::User } else { Role::Other };
-        let mut message = message(id, &self.id, (&speaker, role), time, text, place);
+        let mut message = build_message(id, &self.id, (&speaker, role), time, text, place);
         message.attachments.extend(attachment);
         message.is_cleaned = is_cleaned;
-        Some(checked(message))
+        Some(check_message(message))
     }
 }
 
@@ -172,7 +172,7 @@ fn content(
 ) -> (String, Option<Attachment>) {
     let field = |key: &str| fields.get(key).map(|value| unescape_html(value)).unwrap_or_default();
     let named = |kind: AttachmentKind, path: &str| {
-        let name = attachment(path).name;
+        let name = attachment_of(path).name;
         Some(Attachment { kind, name })
     };
     match (kind, sub_kind) {

@@ -6,10 +6,10 @@ mod placeholders;
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 
-use super::building::{checked, conversation, is_invisible_mark, message, speaker_name};
+use super::building::{begin_conversation, build_message, check_message, is_invisible_mark, speaker_name};
 use super::dates::{DateOrder, OrderEvidence};
 use super::digests::{DigestIds, stable_id};
-use super::{Context, Format, Reader, Step, stepped};
+use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Item, Message, Role, Skip};
 use crate::limits::{LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
@@ -47,7 +47,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     } else {
         stable_id(&[survey.first_line.as_deref().unwrap_or_default()])
     };
-    Ok(stepped(Chat {
+    Ok(reader_of_steps(Chat {
         lines: Lines::new(context.source.open_text()?, LINE_BYTES_MAX),
         name: context.source.name().to_owned(),
         order: survey.evidence.order(),
@@ -122,7 +122,7 @@ enum Pending {
 impl Step for Chat {
     fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         if !std::mem::replace(&mut self.has_begun, true) {
-            items.push_back(conversation(&self.id, self.title.as_deref()));
+            items.push_back(begin_conversation(&self.id, self.title.as_deref()));
         }
         match self.lines.next_line()? {
             None => {
@@ -219,9 +219,9 @@ impl Chat {
         if attachment.is_none() && placeholders::is_notice(&text) {
             return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
         }
-        let mut message: Message = message(id, &self.id, (speaker, Role::Other), time, text, place);
+        let mut message: Message = build_message(id, &self.id, (speaker, Role::Other), time, text, place);
         message.attachments.extend(attachment);
         message.is_cleaned = is_cleaned;
-        checked(message)
+        check_message(message)
     }
 }

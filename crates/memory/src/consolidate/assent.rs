@@ -1,7 +1,7 @@
 //! Laundering: a question of the persona is not the user's fact. A bare yes proves only what it answers, so the question
 //! becomes evidence beside it, and the event may say no more than the question did.
 
-use super::merge::negations;
+use super::merge::count_negations;
 use crate::messages::{Message, Role};
 use crate::nodes::Evidence;
 use crate::text::{self, asks, is_bare_denial, is_bare_reply, offers_choice, split_sentences};
@@ -50,7 +50,7 @@ fn question_of(description: &str, reply: &Evidence, messages: &[Message]) -> Res
     if offers_choice(question) {
         return Err("the question offered a choice, and a yes or no does not choose".to_owned());
     }
-    if is_bare_denial(&reply.quote) && negations(description) == 0 {
+    if is_bare_denial(&reply.quote) && count_negations(description) == 0 {
         return Err("the answer was no, but the description says yes".to_owned());
     }
     if answered_share(description, question) < ANSWERED_SHARE_MIN {

@@ -219,7 +219,8 @@ fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Me
     if event.event_time.is_some() && !found.is_empty() && !found.iter().any(is_read) {
         return None;
     }
-    let committing = || found.iter().map(|evidence| evidence.quote.as_str()).filter(|quote| commits(quote));
+    let committing =
+        || found.iter().map(|evidence| evidence.quote.as_str()).filter(|quote| is_commitment(quote));
     if committing().next().is_none() {
         return Some("an intention needs words of commitment that the persona has voiced".to_owned());
     }
@@ -231,7 +232,7 @@ fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Me
 }
 
 /// True if a sentence of the text commits: in words of commitment, without a hedge, and not as a question.
-pub(super) fn commits(text: &str) -> bool {
+pub(super) fn is_commitment(text: &str) -> bool {
     split_sentences(text).iter().any(|sentence| {
         COMMITMENT.occur_as_words(sentence)
             && !HEDGE.occur_as_words(sentence)

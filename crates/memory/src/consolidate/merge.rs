@@ -34,7 +34,7 @@ pub fn says_the_same(newer: &Mention<'_>, older: &Mention<'_>, cosine: f32) -> b
         && newer.entities == older.entities
         && newer.emotional_impact.signum() == older.emotional_impact.signum()
         && newer.event_time.is_none_or(|time| older.event_time.is_none_or(|other| time.start == other.start))
-        && negations(newer.description) == negations(older.description)
+        && count_negations(newer.description) == count_negations(older.description)
         && numbers_in(newer.description) == numbers_in(older.description)
         && words_of(newer.description).is_subset(&words_of(older.description))
         && shared_words(newer.description, older.description) >= MERGE_SHARED_WORDS_MIN
@@ -55,7 +55,7 @@ fn numbers_in(text: &str) -> BTreeSet<&str> {
     text.split(|c: char| !c.is_numeric()).filter(|part| !part.is_empty()).collect()
 }
 
-pub(super) fn negations(text: &str) -> usize {
+pub(super) fn count_negations(text: &str) -> usize {
     let lower = text.to_lowercase();
     let words = ["not", "no", "never", "without", "cannot"];
     let latin = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');

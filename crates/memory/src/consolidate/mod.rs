@@ -251,7 +251,7 @@ impl Consolidator<'_> {
                 worth => worth,
             };
             trivial = worth == GateDecision::Trivial;
-            let noted = self.note_phase(session.id, 'a', trace::gate(worth));
+            let noted = self.note_phase(session.id, 'a', trace::gate_json(worth));
             if trivial {
                 noted.await;
                 self.store.commit_extraction(self.trivial_commit(session)).await?;
@@ -321,7 +321,7 @@ impl Consolidator<'_> {
         let Some(closed) = self.store.finish_session(session.id, self.clock.now()).await? else {
             return Ok(None);
         };
-        let (detail, events) = (trace::closed(trivial, closed.closed_at), closed.extracted_events);
+        let (detail, events) = (trace::closed_json(trivial, closed.closed_at), closed.extracted_events);
         (self.formed)(ConsolidationEvent::Closed { session: Box::new(closed), events, thoughts });
         Ok(Some(detail))
     }

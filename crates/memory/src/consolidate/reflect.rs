@@ -76,8 +76,8 @@ impl Consolidator<'_> {
         // What decided is noted while what it led to is done: the two share their flush to the disk.
         let noted = async {
             join!(
-                self.note_phase(session.id, 'c', trace::shock(&fresh)),
-                self.note_phase(session.id, 'd', trace::timer(is_timer_due(now, last), runs.len())),
+                self.note_phase(session.id, 'c', trace::shock_json(&fresh)),
+                self.note_phase(session.id, 'd', trace::timer_json(is_timer_due(now, last), runs.len())),
             )
         };
         let thought = self.think(session, parties, decision, &events);

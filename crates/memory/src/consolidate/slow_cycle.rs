@@ -244,7 +244,7 @@ impl Consolidator<'_> {
             })
             .collect();
         let transcript =
-            self.settings.trace.then(|| trace::transcript(&session.scope, input, &sifted, &nodes));
+            self.settings.trace.then(|| trace::transcript_json(&session.scope, input, &sifted, &nodes));
         let CheckedCycle { descriptions, salient_questions, notes, .. } = sifted;
         let dropped = notes.len();
         let commit = SlowCycleCommit {
@@ -328,7 +328,9 @@ impl Consolidator<'_> {
             return Ok(false);
         }
         let Some(found) = self.store.node(node.id).await? else { return Ok(false) };
-        for evidence in found.evidence.iter().filter(|evidence| super::evidence::commits(&evidence.quote)) {
+        for evidence in
+            found.evidence.iter().filter(|evidence| super::evidence::is_commitment(&evidence.quote))
+        {
             let message = self.store.message(evidence.message_id).await?;
             if message.is_some_and(|message| message.role == crate::messages::Role::Persona) {
                 return Ok(true);

@@ -12,7 +12,7 @@ use crate::nodes::{Node, NodeKind, RejectedMemory};
 use crate::ports::{Extraction, ExtractionCommit, SlowCycleInput};
 use crate::scope::Scope;
 
-pub(super) fn gate(worth: GateDecision) -> Value {
+pub(super) fn gate_json(worth: GateDecision) -> Value {
     let reason = match worth {
         GateDecision::Trivial => "short, and nothing in it speaks for more",
         GateDecision::LongEnough => "long enough",
@@ -92,12 +92,12 @@ fn rejected_json(rejected: &RejectedMemory) -> Value {
     json!({"id": rejected.id, "description": rejected.description, "reason": rejected.reason})
 }
 
-pub(super) fn shock(fresh: &[&Node]) -> Value {
+pub(super) fn shock_json(fresh: &[&Node]) -> Value {
     let shock = fresh.iter().find(|event| event.emotional_impact.unsigned_abs() >= super::SHOCK_IMPACT);
     json!({"shock_event_id": shock.map(|event| event.id)})
 }
 
-pub(super) fn timer(timer_due: bool, reflections_last_24h: usize) -> Value {
+pub(super) fn timer_json(timer_due: bool, reflections_last_24h: usize) -> Value {
     json!({"timer_due": timer_due, "reflections_last_24h": reflections_last_24h})
 }
 
@@ -128,7 +128,7 @@ pub(super) fn reflection(
     })
 }
 
-pub(super) fn closed(trivial: bool, at: Option<Timestamp>) -> Value {
+pub(super) fn closed_json(trivial: bool, at: Option<Timestamp>) -> Value {
     let close_trigger = if trivial { "trivial" } else { "extracted" };
     json!({"status": "closed", "extracted_at": at, "close_trigger": close_trigger})
 }
@@ -174,7 +174,7 @@ pub(super) fn slow_cycle_ran(
 }
 
 /// Input and answer of a cycle, for the trace.
-pub(super) fn transcript(
+pub(super) fn transcript_json(
     scope: &Scope,
     input: &SlowCycleInput,
     sifted: &CheckedCycle,

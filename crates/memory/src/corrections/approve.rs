@@ -1,6 +1,6 @@
 //! A person decides about what the checks refused: the approval is the memory's evidence.
 
-use super::correct::checked;
+use super::correct::check_text;
 use super::{Approval, CorrectError, Corrector};
 use crate::consolidate::quote_of;
 use crate::identifiers::{NodeId, RejectedId};
@@ -53,7 +53,7 @@ impl Corrector<'_> {
             return Ok(None);
         };
         let memory = pending.memory;
-        let text = checked(edits.text.as_deref().unwrap_or(&memory.description))?.to_owned();
+        let text = check_text(edits.text.as_deref().unwrap_or(&memory.description))?.to_owned();
         let emotional_impact = approved_impact(edits.emotional_impact, memory.emotional_impact)?;
         let at = self.clock.now();
         let evidence = self.evidence_of(&memory).await?;

@@ -41,7 +41,7 @@ impl Corrector<'_> {
     /// Gives a memory the text that a person wrote. It keeps its id, so that whatever depends on it still does; its old
     /// text stays in its history. The same text again changes nothing. None if there is no such memory.
     pub async fn correct(&self, id: NodeId, text: &str) -> Result<Option<Node>, CorrectError> {
-        let text = checked(text)?;
+        let text = check_text(text)?;
         let Some(scope) = self.store.scope_of_node(id).await? else { return Ok(None) };
         let Some(found) = self.store.node(id).await? else { return Ok(None) };
         if found.node.description == text {
@@ -78,7 +78,7 @@ impl Corrector<'_> {
 }
 
 /// Refuses what can't be a memory's text; gives it without blank ends.
-pub(super) fn checked(text: &str) -> Result<&str, CorrectError> {
+pub(super) fn check_text(text: &str) -> Result<&str, CorrectError> {
     let text = text.trim();
     let length = text.chars().count();
     if text.is_empty() {
@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn what_cant_be_a_text_is_refused() {
-        assert_eq!(checked(" \n"), Err(CorrectError::Empty));
+        assert_eq!(check_text(" \n"), Err(CorrectError::Empty));
         let length = DESCRIPTION_LENGTH_MAX + 1;
-        assert_eq!(checked(&"长".repeat(length)), Err(CorrectError::TooLong { length }));
-        assert_eq!(checked(" 用户养了狗 "), Ok("用户养了狗"));
+        assert_eq!(check_text(&"长".repeat(length)), Err(CorrectError::TooLong { length }));
+        assert_eq!(check_text(" 用户养了狗 "), Ok("用户养了狗"));
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub(super) struct CandidateSources {
 }
 
 /// Looks up what leads from a query to nodes.
-pub(super) async fn leads(
+pub(super) async fn find_leads(
     store: &dyn Store,
     index: &VectorIndex,
     scope: &Scope,
@@ -83,7 +83,7 @@ pub(super) async fn leads(
     Ok(CandidateSources { words, vectors, near })
 }
 
-/// [`leads`] of each of these queries, to the nearest alone: what they share is looked up once, and the vectors are gone
+/// [`find_leads`] of each of these queries, to the nearest alone: what they share is looked up once, and the vectors are gone
 /// through once.
 pub(super) async fn leads_of_each(
     store: &dyn Store,
@@ -117,7 +117,7 @@ pub(super) struct QueryContext {
 }
 
 /// Looks the surroundings of a query up. `occasions` are the days of those that it speaks of.
-pub(super) async fn surroundings(
+pub(super) async fn find_surroundings(
     store: &dyn Store,
     settings: &RecallSettings,
     request: &RecallRequest,
@@ -158,7 +158,7 @@ async fn search_vectors(
 }
 
 /// Nodes whose vectors are near, searched for again.
-pub(super) fn nearest(loaded: &LoadedVectors, query: &Query, wanted: usize) -> HashSet<i64> {
+pub(super) fn nearest_nodes(loaded: &LoadedVectors, query: &Query, wanted: usize) -> HashSet<i64> {
     let vectors: Vec<&[f32]> = query.vectors().collect();
     loaded.nearest_to_each(&vectors, wanted).into_iter().flatten().collect()
 }

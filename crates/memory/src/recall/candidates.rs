@@ -13,13 +13,13 @@ use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::RecallRequest;
-use super::candidate_sources::{Breadth, CandidateSources, NamedEntities, QueryContext, nearest};
+use super::candidate_sources::{Breadth, CandidateSources, NamedEntities, QueryContext, nearest_nodes};
 use super::expectations::is_overdue;
 use super::graph::walk;
 use super::node_candidate::NodeCandidate;
 use super::query::Query;
 use super::score::{PATH_WAIVER, ScoreInputs, score_node, text_vector_relevance, vector_relevance};
-use super::select::{Scored, undecided};
+use super::select::{Scored, undecided_nodes};
 use super::settings::RecallSettings;
 use super::word_search::{WordBound, WordHits};
 use super::words::WeighedTerms;
@@ -125,7 +125,7 @@ impl Fetch<'_> {
             if !self.forget_deleted(missing.copied().collect()).await? {
                 break;
             }
-            let nearest = |loaded| nearest(loaded, self.query, self.breadth.vectors);
+            let nearest = |loaded| nearest_nodes(loaded, self.query, self.breadth.vectors);
             near = self.vectors.as_ref().map(nearest).unwrap_or_default();
         }
         Ok(edges.unwrap_or_default())
@@ -285,7 +285,7 @@ impl Fetch<'_> {
                 let known = ScoreInputs { vector: *node.nearness.end(), ..node.known };
                 (&**node, score_node(&node.indexed.node, known, self.request.now, self.settings))
             });
-            let seqs = undecided(at_most.collect(), self.settings);
+            let seqs = undecided_nodes(at_most.collect(), self.settings);
             if seqs.is_empty() {
                 break;
             }

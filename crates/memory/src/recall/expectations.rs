@@ -30,7 +30,7 @@ pub(super) fn is_overdue(node: &Node, now: Timestamp) -> bool {
 }
 
 /// Those of these pending expectations that the message fulfils. A message that only asks fulfils nothing.
-pub(super) async fn fulfilled(
+pub(super) async fn fulfilled_by(
     store: &dyn Store,
     request: &RecallRequest,
     query: &Query,

@@ -139,7 +139,7 @@ fn nearest_messages(loaded: &LoadedVectors, question: &MessageQuery) -> Vec<i64>
 
 /// Fetches the messages that words and vectors lead to, and the surroundings of those that `worths`, by
 /// number, puts first. How much is fetched does not grow with the log. Nothing of `window` is among it.
-pub(super) async fn gather(
+pub(super) async fn gather_messages(
     store: &dyn Store,
     index: &VectorIndex,
     scope: &Scope,

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use super::message_neighbours::{MessageNeighbours, gather};
+use super::message_neighbours::{MessageNeighbours, gather_messages};
 use super::message_pool::{BM25_B, BM25_K1};
 use super::query::Query;
 use super::score::vector_relevance;
@@ -97,7 +97,7 @@ pub async fn rank_messages(
         let ranking = Ranking::new(found, query, statistics);
         found.messages.keys().map(|&seq| (ranking.worth_alone(seq, weights), seq)).collect()
     };
-    let (found, statistics) = gather(store, index, scope, query, window, weights, worths).await?;
+    let (found, statistics) = gather_messages(store, index, scope, query, window, weights, worths).await?;
     Ok(Ranking::new(&found, query, &statistics).rank(weights, limit))
 }
 

@@ -140,8 +140,8 @@ pub async fn recall(
     };
     let nodes = async {
         let found = try_join!(
-            candidate_sources::leads(store, index, &request.scope, &query),
-            candidate_sources::surroundings(store, settings, &request, &query, &occasions),
+            candidate_sources::find_leads(store, index, &request.scope, &query),
+            candidate_sources::find_surroundings(store, settings, &request, &query, &occasions),
         )?;
         candidates::fetch_nodes(store, settings, &request, &query, Breadth::RECALL, found).await
     };
@@ -193,7 +193,7 @@ pub(crate) async fn recall_nodes(
     let queries = join_all(requests.iter().map(query)).await;
     let surroundings = requests.iter().zip(&queries).map(async |(request, query)| {
         let occasions = occasions::days_of_occasions(store, request).await?;
-        candidate_sources::surroundings(store, settings, request, query, &occasions).await
+        candidate_sources::find_surroundings(store, settings, request, query, &occasions).await
     });
     let (leads, surroundings) = try_join!(
         candidate_sources::leads_of_each(store, index, &scope, &queries),

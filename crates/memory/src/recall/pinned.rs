@@ -7,7 +7,7 @@ use futures_util::try_join;
 use jiff::Timestamp;
 
 use super::RecallRequest;
-use super::expectations::fulfilled;
+use super::expectations::fulfilled_by;
 use super::graph::decay;
 use super::query::Query;
 use crate::nodes::{IMPACT_MAX, Node, NodeKind, Subject};
@@ -84,7 +84,7 @@ pub(super) async fn fetch_pinned(
     let rows: HashMap<i64, Node> = rows.into_iter().map(|row| (row.node.seq, row.node)).collect();
     let nodes = |seqs: &[i64]| seqs.iter().filter_map(|seq| rows.get(seq).cloned()).collect::<Vec<_>>();
     let [about_user, about_self, intentions, mut expectations, events] = chosen.map(|seqs| nodes(&seqs));
-    let fulfilled = fulfilled(store, request, query, &expectations).await?;
+    let fulfilled = fulfilled_by(store, request, query, &expectations).await?;
     expectations.retain(|node| !fulfilled.iter().any(|known| known.id == node.id));
     Ok(Pinned {
         events,

@@ -75,7 +75,10 @@ pub(super) fn select(
 
 /// Numbers of the nodes whose exact vectors [`select`] needs before it can choose; none when it can. The scores given
 /// are the greatest that each node can have: what `select` looks at then is exact, so nothing behind it can be better.
-pub(super) fn undecided(mut at_most: Vec<(&NodeCandidate, Score)>, settings: &RecallSettings) -> Vec<i64> {
+pub(super) fn undecided_nodes(
+    mut at_most: Vec<(&NodeCandidate, Score)>,
+    settings: &RecallSettings,
+) -> Vec<i64> {
     at_most.retain(|(_, score)| score.enters(settings.min_relevance));
     at_most.sort_by(|a, b| compare_ranks((a.0, &a.1), (b.0, &b.1)));
     let fates = choose_nodes(at_most.iter().map(|(candidate, score)| (*candidate, score)), settings);

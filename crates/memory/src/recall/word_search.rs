@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use futures_util::try_join;
 
-use super::words::{IndexedText, PART_CREDIT, WeighedTerms, WordStatistics, credit, share};
+use super::words::{IndexedText, PART_CREDIT, WeighedTerms, WordStatistics, credit_of, matched_share};
 use crate::ports::{Corpus, Phrase, PhraseHits, RowSelection, Store, StoreError};
 use crate::scope::Scope;
 use crate::text::QueryTerm;
@@ -183,7 +183,7 @@ impl WordBound<'_> {
         let text = OnceCell::new();
         self.best(seq, |term, possible| match (term.whole | term.parts) & possible {
             0 => 0.0,
-            _ => credit(text.get_or_init(|| IndexedText::new(terms)).occurrences(term.term)),
+            _ => credit_of(text.get_or_init(|| IndexedText::new(terms)).occurrences(term.term)),
         })
     }
 
@@ -191,7 +191,7 @@ impl WordBound<'_> {
     fn best(&self, seq: i64, credit: impl Fn(&BoundTerm<'_>, u128) -> f64) -> f64 {
         let possible = self.listed.possible(seq) | NOT_LOOKED_UP;
         let of_sentence = |terms: &Vec<BoundTerm<'_>>| {
-            share(terms.iter().map(|term| (term.information, credit(term, possible))))
+            matched_share(terms.iter().map(|term| (term.information, credit(term, possible))))
         };
         self.sentences.iter().map(of_sentence).fold(0.0, f64::max)
     }

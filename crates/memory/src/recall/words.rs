@@ -64,7 +64,9 @@ pub(super) struct WeighedTerms<'a>(pub(super) Vec<(&'a QueryTerm, f64)>);
 impl WeighedTerms<'_> {
     /// W of a text; see [`WordStatistics::relevance`].
     pub(super) fn relevance(&self, text: &IndexedText<'_>) -> f64 {
-        share(self.0.iter().map(|(term, information)| (*information, credit(text.occurrences(term)))))
+        matched_share(
+            self.0.iter().map(|(term, information)| (*information, credit_of(text.occurrences(term)))),
+        )
     }
 
     /// The phrases of the terms, each once.
@@ -101,15 +103,15 @@ impl CountedTerms {
         let count = |place: &usize| counts.get(*place).copied().unwrap_or_default();
         let of_term = |term: &CountedTerm| {
             let whole = term.whole.as_ref().map_or(0, count);
-            (term.information, credit(Occurrences::from_counts(whole, term.parts.iter().map(count))))
+            (term.information, credit_of(Occurrences::from_counts(whole, term.parts.iter().map(count))))
         };
-        share(self.0.iter().map(of_term))
+        matched_share(self.0.iter().map(of_term))
     }
 }
 
 /// Share of the question that a row matches, from 0 to 1: matched information by all information, to the power of
 /// [`SHARE_EXPONENT`]. Each term comes with its information and its credit.
-pub(super) fn share(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
+pub(super) fn matched_share(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut matched, mut asked) = (0.0, 0.0);
     for (information, credit) in terms {
         asked += information;
@@ -118,7 +120,7 @@ pub(super) fn share(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
     if asked > 0.0 && matched > 0.0 { (matched / asked).powf(SHARE_EXPONENT) } else { 0.0 }
 }
 
-pub(super) fn credit(found: Occurrences) -> f64 {
+pub(super) fn credit_of(found: Occurrences) -> f64 {
     let saturated = |count: usize| 1.0 - (1.0 - SINGLE_OCCURRENCE) / count as f64;
     match found {
         Occurrences::Whole(count) => saturated(count),

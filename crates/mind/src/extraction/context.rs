@@ -65,13 +65,13 @@ impl ExtractionContext {
         let messages = input.messages.iter().enumerate().map(|(index, message)| MessageLine {
             handle: question.messages.name(index),
             speaker: speaker_label(message),
-            when: calendar::minute(message.created_at, zone),
+            when: calendar::format_minute(message.created_at, zone),
             text: behind_gutter(&message.content),
         });
         let known_nodes = input.known_nodes.iter().enumerate().map(|(index, node)| {
             let time = match node.event_time {
-                Some(time) => format!(" · {}", calendar::day(time.start, zone)),
-                None => format!(" · noted {}", calendar::day(node.created_at, zone)),
+                Some(time) => format!(" · {}", calendar::format_day(time.start, zone)),
+                None => format!(" · noted {}", calendar::format_day(node.created_at, zone)),
             };
             NodeLine { handle: question.nodes.name(index), text: one_line(&node.description) + &time }
         });

@@ -3,7 +3,7 @@
 use memory::nodes::{DESCRIPTION_LENGTH_MAX, NodeKind, Proposal, RejectedQuote, RelationalTag, Subject};
 use memory::ports::{ProposedEvent, ProposedQuote, RefusedEvent};
 
-use super::read::names;
+use super::read::read_names;
 use super::{ExtractionTask, event_time};
 use crate::answer::{Impact, Member, Notes, snippet};
 use crate::contract::{
@@ -94,7 +94,7 @@ impl ExtractionTask<'_> {
         }
         let Proposal { kind, subject, emotion_tags, relational_tags, event_time, .. } =
             self.proposal(event, notes);
-        let mut entities = names(&event.entities, "entities", notes);
+        let mut entities = read_names(&event.entities, "entities", notes);
         entities.truncate(EVENT_ENTITIES_MAX);
         ProposedEvent {
             kind,

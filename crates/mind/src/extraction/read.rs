@@ -78,7 +78,7 @@ fn read_entities(named: &List<EntityAnswer>, notes: &mut Notes) -> Vec<Mentioned
                 snippet(canonical_name)
             ));
         }
-        let mut aliases = names(&entity.aliases, "aliases", notes);
+        let mut aliases = read_names(&entity.aliases, "aliases", notes);
         aliases.retain(|alias| alias != canonical_name);
         aliases.truncate(ALIASES_MAX);
         found.push(MentionedEntity {
@@ -117,7 +117,7 @@ fn read_mood(answer: &Member<MoodAnswer>, notes: &mut Notes) -> Option<MoodSigna
 }
 
 /// Distinct usable names of a list.
-pub(super) fn names(list: &List<String>, name: &str, notes: &mut Notes) -> Vec<String> {
+pub(super) fn read_names(list: &List<String>, name: &str, notes: &mut Notes) -> Vec<String> {
     let mut distinct: Vec<String> = Vec::new();
     for name in list.texts(name, notes) {
         if is_name(name) && !distinct.iter().any(|known| known == name) {

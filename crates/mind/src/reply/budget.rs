@@ -147,7 +147,7 @@ pub(super) fn cut(sections: &mut Sections, excess: u64) -> bool {
 }
 
 /// Sections that lost items, as `title: lost of all`.
-pub(super) fn losses(before: &Sections, after: &Sections) -> Vec<String> {
+pub(super) fn lost_sections(before: &Sections, after: &Sections) -> Vec<String> {
     let losses = Name::ALL.into_iter().filter_map(|name| {
         let (all, kept) = (before.items(name).len(), after.items(name).len());
         (kept < all).then(|| format!("{}: {} of {all} left out", name.title(), all - kept))

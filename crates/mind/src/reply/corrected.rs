@@ -17,7 +17,7 @@ pub(super) const DENIED: &str = " (they have just said that this is wrong)";
 const LENGTH_MAX: usize = 240;
 
 /// The line with a note, if the message with this text says what is no longer so, or what is in doubt.
-pub(super) fn noted(
+pub(super) fn with_note(
     line: String,
     message: MessageId,
     text: &str,
@@ -49,7 +49,7 @@ pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
 }
 
 /// Questions that the persona may ask once.
-pub(super) fn questions(input: &ReplyInput) -> Vec<String> {
+pub(super) fn open_questions(input: &ReplyInput) -> Vec<String> {
     let open = input.corrected.doubts.iter().filter(|doubt| doubt.may_be_asked);
     open.map(|doubt| {
         format!("\"{}\" or \"{}\"", quote_text(&doubt.older_text), quote_text(&doubt.newer_text))
@@ -62,7 +62,7 @@ fn uncertain_note(other: &str) -> String {
 }
 
 fn note(value: &ReplacedValue, zone: &TimeZone) -> String {
-    let (day, current) = (calendar::day(value.until, zone), quote_text(&value.current_text));
+    let (day, current) = (calendar::format_day(value.until, zone), quote_text(&value.current_text));
     match value.mistaken {
         true => format!(" (wrong, corrected on {day}: {current})"),
         false => format!(" (no longer so since {day}: {current})"),
@@ -70,10 +70,11 @@ fn note(value: &ReplacedValue, zone: &TimeZone) -> String {
 }
 
 /// The lines of the section that tells what is no longer so.
-pub(super) fn lines(input: &ReplyInput) -> Vec<String> {
+pub(super) fn corrected_lines(input: &ReplyInput) -> Vec<String> {
     let zone = &input.user_zone;
     let replaced = input.corrected.values().into_iter().map(|value| {
-        let (until, since) = (calendar::day(value.until, zone), calendar::day(value.since, zone));
+        let (until, since) =
+            (calendar::format_day(value.until, zone), calendar::format_day(value.since, zone));
         let (former, current) = (quote_text(&value.text), quote_text(&value.current_text));
         match value.mistaken {
             true => format!("never so, corrected on {until}: \"{former}\"; so it is: \"{current}\""),
@@ -81,7 +82,7 @@ pub(super) fn lines(input: &ReplyInput) -> Vec<String> {
         }
     });
     let fresh = input.corrected.fresh.iter().map(|fresh| {
-        let (at, words) = (calendar::minute(fresh.at, zone), quote_text(&fresh.text));
+        let (at, words) = (calendar::format_minute(fresh.at, zone), quote_text(&fresh.text));
         format!(
             "on {at} they said \"{words}\": what you remember of it may be out of date, and these words count"
         )
@@ -90,9 +91,9 @@ pub(super) fn lines(input: &ReplyInput) -> Vec<String> {
 }
 
 /// A former value with its last day, in its own language.
-pub(super) fn dated(value: &ReplacedValue, zone: &TimeZone) -> String {
+pub(super) fn value_with_day(value: &ReplacedValue, zone: &TimeZone) -> String {
     let text = value.text.trim_end_matches(['.', '。']);
-    let until = calendar::day(value.until, zone);
+    let until = calendar::format_day(value.until, zone);
     match (text.contains(is_han), value.mistaken) {
         (true, true) => format!("{text}（记错了，{until} 更正）"),
         (true, false) => format!("{text}（到 {until} 为止）"),

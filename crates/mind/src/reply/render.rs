@@ -13,7 +13,7 @@ use super::input::{PersonaFacts, ReplyInput};
 use super::sections::{Item, ItemForm, Name, Sections};
 use crate::calendar;
 use crate::prompts::{PromptError, PromptName, Prompts, digest};
-use crate::quoted::{authored, behind_gutter, one_line};
+use crate::quoted::{behind_gutter, one_line, quote_authored};
 
 /// A user without a name, or the owner's placeholder.
 const NAMELESS: [&str; 2] = ["", "self"];
@@ -66,7 +66,7 @@ pub fn render(
     Ok(RenderedReply {
         inputs: data(input, &kept_nodes, &kept_passages, &period_values(&sections)),
         prompt_hash: prompt_hash(prompts, &system, &user),
-        cut: budget::losses(&all, &sections).into_iter().chain(shortened).collect(),
+        cut: budget::lost_sections(&all, &sections).into_iter().chain(shortened).collect(),
         kept_nodes,
         kept_passages,
         kept_conversation: u32::try_from(sections.items(Name::Conversation).len()).unwrap_or(u32::MAX),
@@ -80,9 +80,9 @@ fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
     let shown = |name| sections.items(name).iter().map(|item| item.shown.clone());
     SystemContext {
         persona_name: one_line(&input.persona_name),
-        persona_block: authored(&input.core_blocks.persona),
-        user_block: authored(&input.core_blocks.user),
-        style_block: authored(&input.core_blocks.style),
+        persona_block: quote_authored(&input.core_blocks.persona),
+        user_block: quote_authored(&input.core_blocks.user),
+        style_block: quote_authored(&input.core_blocks.style),
         documents: labelled_texts(sections, Name::Documents),
         // The most important one is nearest to the conversation.
         lore: labelled_texts(sections, Name::Lore).into_iter().rev().collect(),
@@ -125,7 +125,7 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
         events: lines(Name::Events),
         event_groups: event_groups(input, sections),
         passages: passages.collect(),
-        corrected: corrected::lines(input),
+        corrected: corrected::corrected_lines(input),
         promises: lines(Name::Promises),
         expectations: lines(Name::Expectations),
         nothing_found: input.nothing_found,
@@ -249,15 +249,15 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
     };
     let recalled = input.recalled.iter().filter(|node| nodes.contains(&node.id)).filter(is_current);
     let former = corrected.former.iter().map(|value| {
-        let description = corrected::dated(value, zone);
-        json!({ "description": description, "kind": "event", "when": calendar::day(value.since, zone) })
+        let description = corrected::value_with_day(value, zone);
+        json!({ "description": description, "kind": "event", "when": calendar::format_day(value.since, zone) })
     });
     let memories = recalled.map(|node| {
         let at = node.event_time.map_or(node.created_at, |time| time.start);
         json!({
             "description": node.description,
             "kind": node.kind.as_str(),
-            "when": calendar::day(at, zone),
+            "when": calendar::format_day(at, zone),
         })
     });
     let lines = input.passages.iter().flat_map(|passage| &passage.lines);
@@ -269,7 +269,7 @@ fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &
                 Role::Persona => "persona",
                 Role::Other => "other",
             };
-            json!({ "speaker": speaker, "name": line.name, "text": line.text, "date": calendar::day(line.at, zone) })
+            json!({ "speaker": speaker, "name": line.name, "text": line.text, "date": calendar::format_day(line.at, zone) })
         });
     let said_before = |message: &&Message| {
         message.role == Role::User

@@ -171,7 +171,8 @@ impl Sections {
             Item::new(ItemForm::Pair(PairLine { a: with_aliases(entity), b: with_aliases(other) }))
         };
         self.extend(Name::Uncertain, input.uncertain.iter().map(pair));
-        let questions = corrected::questions(input).into_iter().map(|line| Item::new(ItemForm::Line(line)));
+        let questions =
+            corrected::open_questions(input).into_iter().map(|line| Item::new(ItemForm::Line(line)));
         self.extend(Name::Uncertain, questions);
     }
 
@@ -229,7 +230,7 @@ impl Sections {
             let bucket = DayBucket::of(message.created_at, input.now, zone);
             Item::new(ItemForm::Dated(
                 bucket,
-                corrected::noted(
+                corrected::with_note(
                     said_earlier(message),
                     message.id,
                     &message.content,
@@ -278,9 +279,12 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
     let zone = &input.user_zone;
     let lines = passage.lines.iter();
     let shown = lines.clone().map(|line| {
-        let label =
-            format!("[{}] {}", calendar::minute(line.at, zone), label(line.speaker, line.name.as_deref()));
-        corrected::noted(after_label(&label, &line.text), line.message_id, &line.text, line.at, input)
+        let label = format!(
+            "[{}] {}",
+            calendar::format_minute(line.at, zone),
+            label(line.speaker, line.name.as_deref())
+        );
+        corrected::with_note(after_label(&label, &line.text), line.message_id, &line.text, line.at, input)
     });
     let messages = lines.clone().map(|line| line.message_id).collect();
     Item { messages, ..Item::new(ItemForm::Lines(shown.collect())) }

@@ -5,8 +5,8 @@ use text::{CorrectionCue, content_terms, correction_cue, denied_value, names_tim
 use super::drafts::Event;
 use super::{Finding, Message, RuleContext};
 use crate::lexicon;
-use crate::rewrite::quoted;
-use crate::sentences::{Clause, Language, clauses, has_part, has_phrase, words};
+use crate::rewrite::quote_user;
+use crate::sentences::{Clause, Language, clauses, has_part, has_phrase, words_with_spaces};
 
 /// Longest message, in characters, that only takes back the one before it, as "no, forget that".
 const RETRACTION_LENGTH_MAX: usize = 30;
@@ -32,13 +32,13 @@ pub(crate) fn takes_back(sentence: &str, older: &str) -> bool {
 
 /// True if a sentence tells of a move or a new job of the user where this memory tells of their home or work, or denies a
 /// value that it has. Only an explicit change replaces anything.
-pub(crate) fn changes(sentence: &str, older: &str) -> bool {
-    let english = words(sentence);
+pub(crate) fn is_change_of(sentence: &str, older: &str) -> bool {
+    let english = words_with_spaces(sentence);
     let about_others = has_part(sentence, lexicon::FAMILY_ZH) || has_part(sentence, lexicon::ACQUAINTANCE_ZH);
     let own = (sentence.contains('我') && !about_others) || has_phrase(&english, lexicon::Words::I);
     let of_user = older.starts_with("用户") && !older.starts_with("用户的")
         || older.to_lowercase().starts_with("the user ");
-    let older_words = words(older);
+    let older_words = words_with_spaces(older);
     let fields = [
         (lexicon::MOVED_ZH, lexicon::MOVED_EN, lexicon::HOME_ZH, lexicon::HOME_EN),
         (lexicon::NEW_JOB_ZH, lexicon::NEW_JOB_EN, lexicon::JOB_ZH, lexicon::JOB_EN),
@@ -59,7 +59,7 @@ impl RuleContext<'_> {
         let meant =
             self.nodes.iter().filter(|node| takes_back(sentence, &node.text)).map(|node| node.handle.clone());
         let meant: Vec<String> = if names_time_ahead(sentence) { Vec::new() } else { meant.collect() };
-        let mut event = Event::of_user("event", quoted(sentence, language, false));
+        let mut event = Event::of_user("event", quote_user(sentence, language, false));
         let mut finding = Finding::default();
         finding.relate(true, "correction");
         self.support(&mut event, message, sentence, finding);
@@ -69,7 +69,7 @@ impl RuleContext<'_> {
 
     /// Older memories that a sentence changes.
     pub(super) fn superseded_by(&self, sentence: &str) -> Vec<String> {
-        let nodes = self.nodes.iter().filter(|node| changes(sentence, &node.text));
+        let nodes = self.nodes.iter().filter(|node| is_change_of(sentence, &node.text));
         nodes.map(|node| node.handle.clone()).collect()
     }
 }

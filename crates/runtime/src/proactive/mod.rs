@@ -166,7 +166,7 @@ async fn look_at(
         None => store.last_decision(scope).await?,
     };
     let (now, settings) = (core.clock().now(), core.settings());
-    let view = store.proactive_view(scope, triggers::query(now, &settings.proactive)).await?;
+    let view = store.proactive_view(scope, triggers::view_query(now, &settings.proactive)).await?;
     if view.last_user_message.is_none() {
         return Ok(last);
     }
@@ -240,7 +240,7 @@ async fn retain_unused(
     }
     let keys: Vec<String> = occasions.iter().map(|occasion| occasion.reference.key.clone()).collect();
     let uses = store.trigger_uses(scope, &keys).await?;
-    Ok(triggers::unused(occasions, &uses, now))
+    Ok(triggers::retain_unused(occasions, &uses, now))
 }
 
 /// True if two decisions that sent nothing say the same. One that was asked of a model is always a new one.
@@ -270,7 +270,7 @@ impl Proactive {
     ) -> Result<Option<ProactiveGate>, StoreError> {
         let settings = self.core.settings();
         let view: ProactiveView =
-            store.proactive_view(scope, triggers::query(now, &settings.proactive)).await?;
+            store.proactive_view(scope, triggers::view_query(now, &settings.proactive)).await?;
         let zone = self.core.zone_of(&scope.user).await?;
         let is_talking = self.is_talking(&scope.user);
         let moment = Moment { now, zone: &zone, settings: &settings.proactive, view: &view, is_talking };

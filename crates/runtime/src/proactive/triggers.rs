@@ -40,7 +40,7 @@ pub(super) struct Occasion {
 }
 
 /// The query for a scope's view.
-pub(super) fn query(now: Timestamp, settings: &ProactiveSettings) -> ProactiveQuery {
+pub(super) fn view_query(now: Timestamp, settings: &ProactiveSettings) -> ProactiveQuery {
     let before = |duration| now.checked_sub(duration).unwrap_or(Timestamp::MIN);
     ProactiveQuery {
         now,
@@ -70,7 +70,7 @@ pub(super) fn occasions(
 }
 
 /// Leaves out what was used, and what failed too often or just now.
-pub(super) fn unused(occasions: Vec<Occasion>, uses: &[TriggerUse], now: Timestamp) -> Vec<Occasion> {
+pub(super) fn retain_unused(occasions: Vec<Occasion>, uses: &[TriggerUse], now: Timestamp) -> Vec<Occasion> {
     let may_be_used = |occasion: &Occasion| {
         let Some(tried) = uses.iter().find(|tried| tried.key == occasion.reference.key) else { return true };
         if tried.is_used {

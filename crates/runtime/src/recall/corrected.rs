@@ -14,7 +14,11 @@ pub(crate) fn without_former_signal(mut mood: Mood, corrected: &mut Corrected) -
 }
 
 /// Texts that are checked for values that are no longer current: documents, core blocks and the mood's signal.
-pub(crate) fn texts(shared: &PromptDocuments, core_blocks: &CoreBlocks, mood: Option<&Mood>) -> Vec<String> {
+pub(crate) fn texts_to_check(
+    shared: &PromptDocuments,
+    core_blocks: &CoreBlocks,
+    mood: Option<&Mood>,
+) -> Vec<String> {
     let written = shared.documents.iter().chain(&shared.periods).map(|(_, text)| text);
     let related = shared.related.iter().map(|memory| &memory.excerpt);
     let blocks = [&core_blocks.persona, &core_blocks.user, &core_blocks.style];

@@ -122,7 +122,7 @@ impl Recall {
             self.shared_self.for_prompt(&scope, &text, said, now, &zone).map(Ok),
         )?;
         let corrected = &mut recalled.corrected;
-        let mut texts = corrected::texts(&documents, &core_blocks, mood.as_ref());
+        let mut texts = corrected::texts_to_check(&documents, &core_blocks, mood.as_ref());
         texts.extend(said.iter().map(|message| message.content.clone()));
         corrected.look_for(self.core.store(), &scope, texts).await?;
         corrected.note_window(said, now);

@@ -13,7 +13,7 @@ use crate::turns::turn_event::TurnEvent;
 
 /// The reply to a burst that is a command: until when nothing is written that was not asked for. None for words, and where the
 /// wish is not kept.
-pub(crate) async fn to(
+pub(crate) async fn reply_to_command(
     core: &RuntimeCore,
     scope: &Scope,
     burst: &[Message],
@@ -32,7 +32,7 @@ pub(crate) async fn to(
 }
 
 /// Tells everybody who listens; returns the text.
-pub(crate) fn publish(core: &RuntimeCore, turn: &ReadyTurn, text: String) -> String {
+pub(crate) fn publish_line(core: &RuntimeCore, turn: &ReadyTurn, text: String) -> String {
     let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
     core.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: text.clone() });
     turn.notify_channel(TurnEvent::Delta(text.clone()));

@@ -102,7 +102,9 @@ async fn answer(turns: &Arc<Turns>, turn: &ReadyTurn, record: &mut TurnRecord) -
         speech
     });
     let spoken = match prepared.own_line.clone() {
-        Some(text) => StreamedReply { text: own_line::publish(core, turn, text), ..StreamedReply::default() },
+        Some(text) => {
+            StreamedReply { text: own_line::publish_line(core, turn, text), ..StreamedReply::default() }
+        }
         None => generate_reply(turns, turn, &prepared.prompt, interrupted, record, speech.as_mut()).await?,
     };
     core.metrics().turn_phase("speak", began.elapsed());
@@ -158,7 +160,7 @@ async fn prepare(
     seen.extend(burst.iter().map(|message| message.seq).filter(|seq| !window.iter().any(|m| m.seq == *seq)));
     // A reply that shall be replaced was never said.
     window.retain(|message| message.role == Role::User || message.turn_id != Some(turn.turn_id));
-    let own_line = own_line::to(core, scope, &burst, &zone).await?;
+    let own_line = own_line::reply_to_command(core, scope, &burst, &zone).await?;
     let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };

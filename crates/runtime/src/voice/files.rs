@@ -38,7 +38,8 @@ impl VoiceFiles {
     pub(crate) async fn sound_of(&self, message: &Message) -> io::Result<Option<Vec<u8>>> {
         let spoken = digest(&message.content);
         let found =
-            files(&self.of(message.id), |name| name.starts_with(&spoken) || name == RECORDING).await?;
+            matching_files(&self.of(message.id), |name| name.starts_with(&spoken) || name == RECORDING)
+                .await?;
         match found.first() {
             Some(path) => tokio::fs::read(path).await.map(Some),
             None => Ok(None),
@@ -58,7 +59,8 @@ impl VoiceFiles {
     pub(crate) async fn keep_spoken(&self, message: &Message, voice: &str, wav: &[u8]) -> io::Result<()> {
         let path = self.spoken_path(message, voice);
         self.write(&path, wav).await?;
-        for earlier in files(&self.of(message.id), |name| name != RECORDING && name.ends_with(".wav")).await?
+        for earlier in
+            matching_files(&self.of(message.id), |name| name != RECORDING && name.ends_with(".wav")).await?
         {
             if earlier != path {
                 tokio::fs::remove_file(earlier).await?;
@@ -130,7 +132,7 @@ impl VoiceFiles {
 
     /// The messages that have sound.
     pub(crate) async fn messages(&self) -> io::Result<BTreeSet<MessageId>> {
-        let folders = files(&self.folder.join(MESSAGES), |_| true).await?;
+        let folders = matching_files(&self.folder.join(MESSAGES), |_| true).await?;
         let names = folders.iter().filter_map(|folder| folder.file_name()?.to_str());
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
@@ -138,7 +140,7 @@ impl VoiceFiles {
     /// Deletes what a crash left: half-written files, and recordings that were never sent or were being listened to.
     pub(crate) async fn clean(&self) -> io::Result<()> {
         for message in self.messages().await? {
-            for unfinished in files(&self.of(message), |name| name.ends_with(".part")).await? {
+            for unfinished in matching_files(&self.of(message), |name| name.ends_with(".part")).await? {
                 tokio::fs::remove_file(unfinished).await?;
             }
         }
@@ -190,7 +192,7 @@ async fn remove_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Files of a folder whose names match, sorted; none if the folder does not exist.
-pub(crate) async fn files(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+pub(crate) async fn matching_files(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut entries = match tokio::fs::read_dir(folder).await {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,

@@ -70,7 +70,7 @@ impl From<ChannelStatus> for Channel {
 }
 
 /// State of the channels of this version.
-pub(super) async fn all(app: &App) -> Result<Vec<Channel>, Problem> {
+pub(super) async fn list_channels(app: &App) -> Result<Vec<Channel>, Problem> {
     let connected = match app.runtime().channels() {
         Some(channels) => channels.statuses().await?,
         None => Vec::new(),
@@ -101,7 +101,7 @@ pub(super) async fn all(app: &App) -> Result<Vec<Channel>, Problem> {
 }
 
 pub(crate) async fn list(State(app): State<App>, Admin(_): Admin) -> Result<Json<Vec<Channel>>, Problem> {
-    all(&app).await.map(Json)
+    list_channels(&app).await.map(Json)
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
@@ -245,7 +245,10 @@ fn wanted_changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Proble
         match channel.as_str() {
             "web" | "discord" | "telegram" => {}
             "imessage" => {
-                return Err(not_implemented::problem(&format!("channel {channel}"), "use the web UI"));
+                return Err(not_implemented::not_implemented(
+                    &format!("channel {channel}"),
+                    "use the web UI",
+                ));
             }
             _ => {
                 return Err(Problem::bad_request(format!(

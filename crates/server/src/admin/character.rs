@@ -8,7 +8,7 @@ use memory::identifiers::{ImportId, MessageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::imports::yes;
+use super::imports::on_by_default;
 use super::persona::{Blocks, checked_block, checked_name};
 use crate::auth::Admin;
 use crate::extract::{self, Id, ScopeParam, run_detached};
@@ -42,7 +42,7 @@ pub(crate) struct CharacterRequest {
     #[serde(default)]
     replace: bool,
     /// True if a user that is not there is made.
-    #[serde(default = "yes")]
+    #[serde(default = "on_by_default")]
     create_user: bool,
     /// Number of the greeting, from 1, that becomes the persona's message.
     greeting: Option<usize>,

@@ -8,7 +8,7 @@ use memory::identifiers::{ImportId, NodeId, RejectedId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::nodes::{NodeBody, item};
+use super::nodes::{NodeBody, item_of};
 use crate::auth::{Admin, Principal};
 use crate::extract::{self, Id, LIST_LIMIT_MAX, OptionalJson, Query, page_size, run_detached};
 use crate::problem::Problem;
@@ -48,7 +48,7 @@ pub(crate) async fn correct(
         }
     })
     .await?;
-    Ok(Json(item(app.runtime().store(), node).await?))
+    Ok(Json(item_of(app.runtime().store(), node).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -100,13 +100,13 @@ pub(crate) async fn undo(
     let undone = undone.ok_or_else(nothing)?;
     let store = app.runtime().store();
     let restored = match undone.restored {
-        Some(node) => Some(item(store, node).await?),
+        Some(node) => Some(item_of(store, node).await?),
         None => None,
     };
     Ok(Json(UndoNodeResponse {
         ok: true,
         undone: undone.kind,
-        node: item(store, undone.node).await?,
+        node: item_of(store, undone.node).await?,
         restored,
     }))
 }
@@ -145,7 +145,7 @@ pub(crate) async fn approve(
     .ok_or_else(already_decided)?;
     let store = app.runtime().store();
     let written = store.node(node.id).await?.ok_or_else(no_node)?;
-    let body = item(store, written.node).await?;
+    let body = item_of(store, written.node).await?;
     Ok(Json(ApproveResponse { ok: true, id, node_id: node.id, node: body }))
 }
 

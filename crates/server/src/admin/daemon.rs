@@ -135,7 +135,7 @@ pub(crate) async fn state(
         onboarding_required: own_blocks == 0,
         session_idle_seconds: app.runtime().settings().session.idle.as_secs(),
         memory_counts: MemoryCounts { core_blocks, messages, events, thoughts },
-        channels: channels::all(&app).await?,
+        channels: channels::list_channels(&app).await?,
         llm: models.llm,
         embedding: models.embedding,
     }))

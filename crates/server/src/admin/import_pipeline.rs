@@ -263,7 +263,7 @@ async fn watch(app: &App, id: ImportId) -> Result<PipelineWatch, Problem> {
 
 /// Waits for the end of an import that onboarding reads from, and starts it if that was not done. Which it is, and how it
 /// ended: `success` or `partial_success`.
-pub(super) async fn finished(
+pub(super) async fn await_end(
     app: &App,
     scope: &Scope,
     upload_id: Option<&str>,

@@ -21,7 +21,7 @@ use crate::extract::{self, Id, run_detached};
 use crate::problem::Problem;
 use crate::respond::Created;
 use crate::state::App;
-use crate::upload::unreadable;
+use crate::upload::unreadable_form;
 
 /// The path of uploads, which allows a larger body.
 pub(crate) const PATH: &str = "/api/admin/imports";
@@ -129,14 +129,14 @@ pub(crate) struct ImportStartRequest {
     #[serde(default)]
     mapping: Mapping,
     /// True if memory is made of the messages.
-    #[serde(default = "yes")]
+    #[serde(default = "on_by_default")]
     remember: bool,
     /// True if a user that is not there is made.
-    #[serde(default = "yes")]
+    #[serde(default = "on_by_default")]
     create_user: bool,
 }
 
-pub(super) fn yes() -> bool {
+pub(super) fn on_by_default() -> bool {
     true
 }
 
@@ -169,7 +169,7 @@ async fn receive_form(request: Request, app: &App) -> Result<(ImportUploadWriter
     let mut named = Vec::new();
     loop {
         let next = form.next_field().await;
-        let Some(mut field) = next.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))? else {
+        let Some(mut field) = next.map_err(|error| unreadable_form(error.status(), UPLOAD_SIZE_MAX))? else {
             break;
         };
         match field.name() {
@@ -222,7 +222,7 @@ async fn read_text(field: &mut Field<'_>, name: &str) -> Result<String, Problem>
 }
 
 async fn next_chunk(field: &mut Field<'_>) -> Result<Option<Bytes>, Problem> {
-    field.chunk().await.map_err(|error| unreadable(error.status(), UPLOAD_SIZE_MAX))
+    field.chunk().await.map_err(|error| unreadable_form(error.status(), UPLOAD_SIZE_MAX))
 }
 
 pub(crate) async fn start(

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::auth::Admin;
 use crate::routes;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| build::document(&routes::all()));
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| build::document(&routes::list_routes()));
 static PAGE: LazyLock<String> = LazyLock::new(|| page::render(&DOCUMENT));
 
 /// The OpenAPI 3.1 document.

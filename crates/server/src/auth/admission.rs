@@ -107,7 +107,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
             "too many connections; only the owner is answered. Nothing was changed, try again in a moment";
         return Err(Problem::unavailable(detail).with_retry_after(ROOM_RETRY_SECONDS));
     }
-    let bearer = tokens::bearer(request.headers());
+    let bearer = tokens::bearer_token(request.headers());
     let Some(principal) = identity.principal else {
         if is_guarded(path) {
             app.runtime().metrics().refused("token");
@@ -138,7 +138,7 @@ async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Res
     let RequestHead { headers, address, .. } = head;
     let now = app.now();
     let is_owner = app.parts.tokens.is_owners(headers);
-    let bearer = tokens::bearer(headers);
+    let bearer = tokens::bearer_token(headers);
     let look = match bearer {
         Some(bearer) if !is_owner => app.named.look(bearer, now),
         _ => TokenLookup::Foreign,

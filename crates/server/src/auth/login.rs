@@ -63,7 +63,7 @@ pub(crate) async fn log_in(
 }
 
 /// `HEAD /login`: a look does not use the link up.
-pub(crate) async fn look() -> StatusCode {
+pub(crate) async fn check_link() -> StatusCode {
     StatusCode::OK
 }
 

@@ -39,7 +39,7 @@ pub(super) async fn identify(app: &App, head: RequestHead<'_>) -> Result<Identit
         None => Some(Principal::owner()),
         Some(prefix) => {
             let token = app.parts.access.token_of(prefix).await?;
-            token.filter(|token| named::is_valid(token, now)).map(|token| named::principal(&token))
+            token.filter(|token| named::is_valid(token, now)).map(|token| named::principal_of(&token))
         }
     };
     let Some(right) = right else { return Ok(Identity::default()) };

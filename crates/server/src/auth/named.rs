@@ -195,7 +195,7 @@ impl NamedTokens {
         let known = self.known_tokens().get(&digest_of(text)).cloned();
         match known {
             Some(known) if is_fresh(&known, now) && is_valid(&known.token, now) => {
-                TokenLookup::Known(principal(&known.token))
+                TokenLookup::Known(principal_of(&known.token))
             }
             _ => TokenLookup::Unproven(text.to_owned()),
         }
@@ -217,7 +217,7 @@ impl NamedTokens {
         }
         let noted_at = before.and_then(|before| before.noted_at).max(stored.last_used_at);
         let known = KnownToken { token: Arc::new(stored), looked_at: now, noted_at };
-        let principal = principal(&known.token);
+        let principal = principal_of(&known.token);
         let mut all = self.known_tokens();
         if all.len() >= KNOWN_MAX {
             all.clear();
@@ -320,7 +320,7 @@ fn is_fresh(known: &KnownToken, now: Timestamp) -> bool {
     !age.is_negative() && age < BELIEVED_FOR
 }
 
-pub(super) fn principal(token: &NamedToken) -> Principal {
+pub(super) fn principal_of(token: &NamedToken) -> Principal {
     Principal {
         name: token.name.clone(),
         may_admin: token.scopes.iter().any(is_of_administration),

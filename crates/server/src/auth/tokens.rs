@@ -188,7 +188,7 @@ impl Tokens {
     /// True if these headers hold the owner's token.
     pub(crate) fn is_owners(&self, headers: &HeaderMap) -> bool {
         // Digests have one length, so the comparison tells nothing of the token's.
-        bearer(headers).is_some_and(|token| Sha256::digest(token).as_slice().ct_eq(&self.owner).into())
+        bearer_token(headers).is_some_and(|token| Sha256::digest(token).as_slice().ct_eq(&self.owner).into())
     }
 
     /// The login's id and secret, as the cookie holds them. A request with a token has no login, also if the token is wrong.
@@ -214,7 +214,7 @@ impl Tokens {
 }
 
 /// The token of an `Authorization: Bearer` header.
-pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }

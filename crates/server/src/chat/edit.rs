@@ -39,7 +39,7 @@ pub(crate) async fn edit(
     Id(id): Id<MessageId>,
     extract::Json(words): extract::Json<EditMessageRequest>,
 ) -> Result<Json<EditMessageResponse>, Problem> {
-    let message = visible(&app, &principal, id).await?;
+    let message = visible_message(&app, &principal, id).await?;
     if message.role != Role::User {
         return Err(Problem::forbidden("only user messages can be edited; to change a reply, regenerate it"));
     }
@@ -86,7 +86,7 @@ pub(crate) async fn regenerate(
         }
         (Some(turn), None) => Some((turn, scope_of_turn(&app, &principal, turn).await?)),
         (None, Some(id)) => {
-            let message = visible(&app, &principal, id).await?;
+            let message = visible_message(&app, &principal, id).await?;
             let alone = || Problem::conflict("this message is not a reply, so it can't be regenerated");
             Some((message.turn_id.ok_or_else(alone)?, message.scope))
         }
@@ -125,7 +125,11 @@ pub(crate) async fn stop(
     }
 }
 
-pub(super) async fn visible(app: &App, principal: &Principal, id: MessageId) -> Result<Message, Problem> {
+pub(super) async fn visible_message(
+    app: &App,
+    principal: &Principal,
+    id: MessageId,
+) -> Result<Message, Problem> {
     let message = app.runtime().store().message(id).await?;
     message.filter(|message| principal.may_see(&message.scope)).ok_or_else(no_message)
 }

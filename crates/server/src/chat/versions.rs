@@ -8,7 +8,7 @@ use memory::messages::{MessageVersion, Role, VersionPlace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::edit::visible;
+use super::edit::visible_message;
 use crate::auth::Principal;
 use crate::extract::Id;
 use crate::problem::Problem;
@@ -45,7 +45,7 @@ pub(crate) async fn list(
     principal: Principal,
     Id(id): Id<MessageId>,
 ) -> Result<Json<MessageVersionList>, Problem> {
-    let message = visible(&app, &principal, id).await?;
+    let message = visible_message(&app, &principal, id).await?;
     let mut versions = app.runtime().store().message_versions(message.session_id).await?;
     let versions = versions.remove(&id).unwrap_or_default().into_iter().map(MessageVersionBody::from);
     Ok(Json(MessageVersionList { versions: versions.collect() }))

@@ -21,7 +21,7 @@ use super::delivery::Carrier;
 use super::passed_on::Sender;
 use super::{Answering, Front};
 use crate::home_socket::{SocketError, listen_at};
-use crate::mcp::{ToolContext, answer_program, greeting};
+use crate::mcp::{ToolContext, answer_program, greeting_line};
 
 /// Path at which the holder takes what comes over the socket of another daemon.
 pub(super) const PATH: &str = "/daemon/hub";
@@ -50,7 +50,7 @@ pub async fn join_elsewhere(
     let secret = HeaderValue::try_from(secret).map_err(io::Error::other)?;
     let carrier = Carrier::new(secret).map_err(io::Error::other)?;
     let (mut ours, theirs) = tokio::io::duplex(PIPE_BYTES);
-    ours.write_all(&greeting(instance)?).await?;
+    ours.write_all(&greeting_line(instance)?).await?;
     let answer = send(&carrier, url, Body::from_stream(ReaderStream::new(theirs))).await;
     let answer = answer.filter(|answer| answer.status().is_success());
     let refused = || io::Error::other("the daemon that holds the home does not answer");

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Errors in the arguments; empty if there are none.
-pub(super) fn problems(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Vec<String> {
+pub(super) fn argument_errors(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Vec<String> {
     let mut problems = Vec::new();
     check_object(schema, arguments, "", &mut problems);
     problems
@@ -101,7 +101,7 @@ mod tests {
         let (Value::Object(schema), Value::Object(arguments)) = (schema, arguments) else {
             return Vec::new();
         };
-        problems(&schema, &arguments)
+        argument_errors(&schema, &arguments)
     }
 
     #[test]

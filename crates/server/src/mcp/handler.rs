@@ -98,7 +98,7 @@ impl Handler {
             let mut arguments: Map<String, Value> =
                 arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
             tool.by_listed_names(&mut arguments);
-            let problems = check::problems(&tool.schema, &arguments);
+            let problems = check::argument_errors(&tool.schema, &arguments);
             if !problems.is_empty() {
                 return Err(ToolError::Invalid(problems.join("; ")));
             }
@@ -153,7 +153,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let described = tools::all().iter().map(Tool::described).collect();
+        let described = tools::list_tools().iter().map(Tool::described).collect();
         Ok(ListToolsResult::with_all_items(described))
     }
 
@@ -162,7 +162,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = tools::all().iter().find(|tool| tool.name == request.name) else {
+        let Some(tool) = tools::list_tools().iter().find(|tool| tool.name == request.name) else {
             return Ok(error_result(format!("MCP error -32602: Tool {} not found", request.name)).into());
         };
         let Some(speaker) = self.speaker(&context) else {

@@ -17,7 +17,7 @@ mod socket;
 pub use context::ToolContext;
 pub use handler::serve_stream;
 pub use socket::{HubSocket, join};
-pub(crate) use socket::{answer_program, greeting};
+pub(crate) use socket::{answer_program, greeting_line};
 pub use speaker::Speaker;
 pub use tools::names_that_may_be_repeated;
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// The schema of a tool's input, with what every tool takes beside its own; and whether the input needs `instanceId`,
 /// which the connection says where a call does not.
-pub(super) fn of<Input: JsonSchema>() -> (Map<String, Value>, bool) {
+pub(super) fn input_schema<Input: JsonSchema>() -> (Map<String, Value>, bool) {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Input>().to_value();
     simplify_schema(&mut schema);
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_schema_is_plain() {
-        let (schema, needs_instance) = of::<Example>();
+        let (schema, needs_instance) = input_schema::<Example>();
         assert!(needs_instance);
         let schema = Value::Object(schema);
         let categories = json!(["self", "user", "relationship", "custom"]);

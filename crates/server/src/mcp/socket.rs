@@ -36,12 +36,12 @@ struct Greeting {
 pub async fn join(path: &Path, instance: Option<&InstanceId>) -> std::io::Result<UnixStream> {
     let address = HomeSocket::find(path)?;
     let mut stream = UnixStream::connect(address.path()).await?;
-    stream.write_all(&greeting(instance)?).await?;
+    stream.write_all(&greeting_line(instance)?).await?;
     Ok(stream)
 }
 
 /// The line with which a program says who is speaking.
-pub(crate) fn greeting(instance: Option<&InstanceId>) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn greeting_line(instance: Option<&InstanceId>) -> serde_json::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(&Greeting { instance: instance.cloned() })?;
     line.push(b'\n');
     Ok(line)

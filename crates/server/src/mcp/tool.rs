@@ -116,7 +116,7 @@ where
         });
         called
     };
-    let (schema, requires_instance) = schema::of::<Input>();
+    let (schema, requires_instance) = schema::input_schema::<Input>();
     let has_instance =
         schema.get("properties").is_some_and(|properties| properties.get("instanceId").is_some());
     let instance = match (has_instance, requires_instance, effect) {

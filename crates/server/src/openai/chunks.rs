@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-use super::reply_parts::{AssistantRole, FinishReason, UsageBody, interrupted, no_reply};
+use super::reply_parts::{AssistantRole, FinishReason, UsageBody, interrupted_reply, no_reply};
 use super::stop::StopFilter;
 
 /// Fields that all chunks of a reply share.
@@ -138,7 +138,7 @@ impl ChunkStream {
                 self.end();
             }
             None => {
-                self.push(&interrupted().as_openai());
+                self.push(&interrupted_reply().as_openai());
                 self.end();
             }
         }

@@ -16,7 +16,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::CHANNEL;
 use super::chunks::{self, ChunkHeader};
 use super::models::no_model;
-use super::reply_parts::{AssistantRole, FinishReason, UsageBody, interrupted, no_reply};
+use super::reply_parts::{AssistantRole, FinishReason, UsageBody, interrupted_reply, no_reply};
 use super::request::CompletionRequest;
 use super::stop::StopFilter;
 use crate::auth::{Principal, quota};
@@ -148,7 +148,7 @@ async fn first_word(events: &mut UnboundedReceiver<TurnEvent>) -> Result<TurnEve
             Some(TurnEvent::Failed { reason, retryable }) => return Err(no_reply(reason, retryable)),
             Some(TurnEvent::Withdrawn { reason }) => return Err(no_reply(reason, false)),
             Some(word) => return Ok(word),
-            None => return Err(interrupted()),
+            None => return Err(interrupted_reply()),
         }
     }
 }
@@ -164,7 +164,7 @@ async fn complete_reply(
             Some(TurnEvent::Failed { reason, retryable }) => return Err(no_reply(reason, retryable)),
             Some(TurnEvent::Withdrawn { reason }) => return Err(no_reply(reason, false)),
             Some(TurnEvent::Started | TurnEvent::Delta(_)) => {}
-            None => return Err(interrupted()),
+            None => return Err(interrupted_reply()),
         }
     }
 }

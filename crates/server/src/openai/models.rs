@@ -47,7 +47,7 @@ pub(crate) async fn list(State(app): State<App>, _: Principal) -> Result<Json<Mo
     Ok(Json(ModelList { object: ListTag::List, data: list_all(&app).await? }))
 }
 
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(app): State<App>,
     _: Principal,
     Id(id): Id<String>,

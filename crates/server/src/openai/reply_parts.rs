@@ -59,6 +59,6 @@ pub(super) fn no_reply(reason: String, retryable: bool) -> Problem {
     Problem::new(status, reason).with_code("no_reply")
 }
 
-pub(super) fn interrupted() -> Problem {
+pub(super) fn interrupted_reply() -> Problem {
     Problem::unavailable("EchoVessel is stopping; the message is saved and is answered after the next start")
 }

@@ -51,7 +51,7 @@ pub(super) fn routes() -> Vec<Route> {
         .takes_file()
         .fails_with(&[500, 502]),
         openai.get("/v1/models", "List personas as models", models::list),
-        openai.get("/v1/models/{id}", "Get a persona as a model", models::one),
+        openai.get("/v1/models/{id}", "Get a persona as a model", models::show),
         openai
             .post(
                 completions::PATH,

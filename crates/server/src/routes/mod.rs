@@ -15,7 +15,7 @@ pub(crate) use docs::Success;
 pub(crate) use route::Route;
 
 /// All routes in the order of the documentation page. `/login` and `/mcp`, which no API client calls, are in the router.
-pub(crate) fn all() -> Vec<Route> {
+pub(crate) fn list_routes() -> Vec<Route> {
     [chat::routes(), persona::routes(), memory::routes(), work::routes(), hub::routes(), program::routes()]
         .into_iter()
         .flatten()

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use zip::ZipArchive;
 
 use super::tables::{FILLED_BY_TRIGGERS, TABLES, Table};
-use super::values::{Cell, columns};
+use super::values::{Cell, list_columns};
 use super::{FORMAT, MANIFEST, Manifest, VERSION};
 use crate::engine::connection::open_for_writing;
 use crate::engine::failure::Failure;
@@ -170,7 +170,7 @@ impl ArchiveReader<'_> {
         if FILLED_BY_TRIGGERS.contains(&table.name) {
             self.connection.execute(&format!("DELETE FROM \"{}\"", table.name), [])?;
         }
-        let columns = columns(self.connection, table.name)?;
+        let columns = list_columns(self.connection, table.name)?;
         let mut lines = BufReader::new(entry);
         let (mut digest, mut count, mut line) = (Sha256::new(), 0_u64, Vec::new());
         loop {

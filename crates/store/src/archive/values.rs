@@ -48,7 +48,7 @@ const TIMES: [&str; 6] =
     ["at", "event_time_start", "event_time_end", "valid_until", "muted_until", "last_sync"];
 const ID_BYTES: usize = 16;
 
-pub(super) fn columns(connection: &Connection, table: &str) -> Result<Vec<Column>> {
+pub(super) fn list_columns(connection: &Connection, table: &str) -> Result<Vec<Column>> {
     let columns = schema::columns(connection, table)?.into_iter().map(|(name, declared)| {
         let kind = match declared.as_str() {
             "INTEGER" if name.ends_with("_at") || TIMES.contains(&name.as_str()) => Kind::Time,

@@ -9,7 +9,7 @@ use zip::ZipWriter;
 use zip::write::{SimpleFileOptions, StreamWriter};
 
 use super::tables::{TABLES, Table};
-use super::values::{Column, columns};
+use super::values::{Column, list_columns};
 use super::{FORMAT, MANIFEST, Manifest, ManifestFile, VERSION};
 use crate::engine::failure::Failure;
 use crate::engine::migrate;
@@ -123,7 +123,7 @@ impl<W: Write> Archive<'_, W> {
 
     fn rows(&mut self, table: &Table) -> Result<(), WriteError> {
         let (connection, persona) = (self.connection, self.persona);
-        let columns: Vec<Column> = columns(connection, table.name)?
+        let columns: Vec<Column> = list_columns(connection, table.name)?
             .into_iter()
             .filter(|column| !table.without.contains(&column.name.as_str()))
             .collect();
@@ -154,7 +154,7 @@ impl<W: Write> Archive<'_, W> {
     fn pictures(&mut self) -> Result<(), WriteError> {
         let Some(table) = TABLES.iter().find(|table| table.name == "persona_avatars") else { return Ok(()) };
         let (connection, persona) = (self.connection, self.persona);
-        let columns = columns(connection, table.name)?;
+        let columns = list_columns(connection, table.name)?;
         let mut pictures = Vec::new();
         each_row(connection, table, &columns, persona, |row| {
             pictures.push((picture_name(row, &columns)?, row.get::<Vec<u8>>(place_of(&columns, "image"))?));

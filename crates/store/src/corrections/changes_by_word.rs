@@ -131,7 +131,7 @@ fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<ChangeWords>> {
         let (former, newer): (String, Option<String>) = (row.get(1)?, row.get(4)?);
         let entities: Option<String> = row.get(2)?;
         let entities: Option<Vec<_>> = entities.map(|_| rows::json(row, 2)).transpose()?;
-        let names = names(connection, row.get(3)?, entities.as_deref())?;
+        let names = names_of_node(connection, row.get(3)?, entities.as_deref())?;
         let names = names.iter().map(String::as_str);
         let (words, _) = ValueWords::of_both(&former, newer.as_deref().unwrap_or_default(), names);
         let session = rows::optional_uuid(row, 5)?.map(SessionId);
@@ -141,7 +141,7 @@ fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<ChangeWords>> {
 }
 
 /// The names of the entities that a text was about.
-pub(super) fn names(
+pub(super) fn names_of_node(
     connection: &Connection,
     node: i64,
     entities: Option<&[EntityId]>,

@@ -65,7 +65,7 @@ pub(super) fn take_back(
     rewrite(unit, node, &text, &index_terms(&text), &old_tags, microseconds(at))?;
     let id = connection
         .prepare_cached("SELECT id FROM concept_nodes WHERE seq = ?1")?
-        .query_row([node], |row| rows::uuid(row, 0).map(NodeId))?;
+        .query_row([node], |row| rows::read_uuid(row, 0).map(NodeId))?;
     link_all(connection, id, &old_links)?;
     Ok(())
 }
@@ -82,7 +82,7 @@ fn rewrite(
     let connection = unit.connection;
     let (scope, old_terms, id): (i64, String, uuid::Uuid) = connection
         .prepare_cached("SELECT scope, terms, id FROM concept_nodes WHERE seq = ?1")?
-        .query_row([node], |row| Ok((row.get(0)?, row.get(1)?, rows::uuid(row, 2)?)))?;
+        .query_row([node], |row| Ok((row.get(0)?, row.get(1)?, rows::read_uuid(row, 2)?)))?;
     // The graph's facts of the old text go; those of the new one are extracted later.
     graph::withdraw(connection, scope, &id.to_string(), at)?;
     unit.unindex_words(Corpus::Nodes, node, scope, &old_terms);
@@ -105,7 +105,7 @@ fn tags_to_json(tags: &[RelationalTag]) -> Result<String> {
 fn linked_entities(connection: &Connection, node: i64) -> Result<Vec<EntityId>> {
     connection
         .prepare_cached("SELECT entity_id FROM concept_node_entities WHERE node_seq = ?1 ORDER BY entity_id")?
-        .query_map([node], |row| rows::uuid(row, 0).map(EntityId))?
+        .query_map([node], |row| rows::read_uuid(row, 0).map(EntityId))?
         .collect()
 }
 
@@ -115,7 +115,7 @@ pub(super) fn link_all(connection: &Connection, node: NodeId, links: &[EntityId]
         .prepare_cached("SELECT scope FROM concept_nodes WHERE id = ?1")?
         .query_row([node.0.into_bytes()], |row| row.get(0))?;
     for entity in links {
-        entities::link(connection, scope, node, *entity)?;
+        entities::link_entity(connection, scope, node, *entity)?;
     }
     Ok(())
 }

@@ -54,9 +54,9 @@ fn replacement_line(connection: &Connection, asked: Node) -> Result<Vec<Node>> {
     let mut at = 0;
     while let Some(node) = found.get(at).cloned() {
         let mut next: Vec<Node> =
-            older.query_map([node.id.0.into_bytes()], rows::node)?.collect::<Result<_>>()?;
+            older.query_map([node.id.0.into_bytes()], rows::read_node)?.collect::<Result<_>>()?;
         if let Some(by) = node.superseded_by {
-            next.extend(newer.query_map([by.0.into_bytes()], rows::node)?.collect::<Result<Vec<_>>>()?);
+            next.extend(newer.query_map([by.0.into_bytes()], rows::read_node)?.collect::<Result<Vec<_>>>()?);
         }
         for node in next {
             if found.len() < LINE_MAX && seen.insert(node.seq) {
@@ -189,7 +189,7 @@ fn merged_mentions(connection: &Connection, node: &Node) -> Result<Vec<NodeVersi
             replaced_at: None,
             superseded_by: None,
             undone: false,
-            evidence: undo::quotes(connection, number)?,
+            evidence: undo::quotes_of_merge(connection, number)?,
         })
     };
     merges.into_iter().map(mention).collect()

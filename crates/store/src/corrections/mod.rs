@@ -65,7 +65,7 @@ impl CorrectionStore for HomeStore {
     async fn replaced(&self, scope: &Scope, about: &ReplacedQuery) -> Result<Replaced, StoreError> {
         let (about, by_word) = (about.clone(), Arc::clone(&self.changes_by_word));
         self.read_scope(scope, move |connection, scope| {
-            Ok(replaced::replaced(connection, scope, &about, &by_word)?)
+            Ok(replaced::find_replaced(connection, scope, &about, &by_word)?)
         })
         .await
     }

@@ -7,7 +7,7 @@ use memory::identifiers::{EntityId, NodeId, SessionId};
 use memory::nodes::{Node, RelationalTag};
 use memory::text::content_terms;
 
-use super::changes_by_word::{ChangesByWord, names};
+use super::changes_by_word::{ChangesByWord, names_of_node};
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::nodes::node_queries;
 use crate::rows;
@@ -80,7 +80,7 @@ struct Change {
     entities: Option<Vec<EntityId>>,
 }
 
-pub(super) fn replaced(
+pub(super) fn find_replaced(
     connection: &Connection,
     scope: i64,
     about: &ReplacedQuery,
@@ -94,7 +94,7 @@ pub(super) fn replaced(
     let mut citing = connection.prepare_cached(OUTDATED)?;
     let mut found = citing.query(params![scope, rows::to_json(&about.citing)?])?;
     while let Some(row) = &found.next()? {
-        outdated.push((row.get(0)?, NodeId(rows::uuid(row, 1)?)));
+        outdated.push((row.get(0)?, NodeId(rows::read_uuid(row, 1)?)));
         nodes.insert(row.get(2)?);
     }
     for node in &about.nodes {
@@ -123,7 +123,7 @@ pub(super) fn replaced(
 }
 
 fn change(row: &Row<'_>) -> Result<Change> {
-    let node = NodeId(rows::uuid(row, 4)?);
+    let node = NodeId(rows::read_uuid(row, 4)?);
     let entities: Option<String> = row.get(8)?;
     let value = ReplacedValue {
         node,
@@ -178,7 +178,7 @@ fn with_current_value(connection: &Connection, change: Change) -> Result<Option<
     }
     value.current = current.id;
     value.current_text = current.description;
-    let names = names(connection, node, entities.as_deref())?;
+    let names = names_of_node(connection, node, entities.as_deref())?;
     let names = names.iter().map(String::as_str);
     (value.words, value.current_words) = ValueWords::of_both(&value.text, &value.current_text, names);
     let is_current = value.text == value.current_text || steps > 1 && is_returned_to(&value);
@@ -207,7 +207,7 @@ fn replaced_spans(
             message: row.get(0)?,
             start: row.get(1)?,
             end: row.get(2)?,
-            node: NodeId(rows::uuid(row, 3)?),
+            node: NodeId(rows::read_uuid(row, 3)?),
         });
     }
     Ok((spans, nodes))

@@ -127,7 +127,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
         )?
         .query_row([merge], |row| {
             let merged: Option<String> = row.get(5)?;
-            let session = SessionId(rows::uuid(row, 1)?);
+            let session = SessionId(rows::read_uuid(row, 1)?);
             let description: String = row.get(3)?;
             let id: Option<[u8; 16]> = row.get(4)?;
             Ok((row.get::<i64>(0)?, session, rows::time(row, 2)?, description, id, merged))
@@ -136,7 +136,7 @@ fn split(unit: &mut UnitOfWork<'_>, older: &Node, change: &Change) -> Result<Opt
         Some(text) => serde_json::from_str(&text).map_err(|error| Failure::Refused(error.to_string()))?,
         None => MergedMention::of(&NewNode::of(older)),
     };
-    let evidence = quotes(connection, merge)?;
+    let evidence = quotes_of_merge(connection, merge)?;
     connection
         .prepare_cached(
             "DELETE FROM node_evidence WHERE node_seq = ?1 AND (message_seq, span_start, span_end) IN
@@ -182,13 +182,13 @@ fn derived_id(older: NodeId, merge: i64) -> [u8; 16] {
 }
 
 /// The words of a repetition, as the messages have them.
-pub(crate) fn quotes(connection: &Connection, merge: i64) -> sql::Result<Vec<Evidence>> {
+pub(crate) fn quotes_of_merge(connection: &Connection, merge: i64) -> sql::Result<Vec<Evidence>> {
     let evidence = |row: &Row<'_>| {
         Ok(Evidence {
             quote: row.get(0)?,
             start: row.get(1)?,
             end: row.get(2)?,
-            message_id: MessageId(rows::uuid(row, 3)?),
+            message_id: MessageId(rows::read_uuid(row, 3)?),
         })
     };
     connection
@@ -208,7 +208,7 @@ fn by_number(connection: &Connection, seq: i64) -> sql::Result<Option<Node>> {
             node_columns!(),
             " FROM concept_nodes n WHERE n.seq = ?1 AND n.deleted_at IS NULL"
         ))?
-        .query_row([seq], rows::node)
+        .query_row([seq], rows::read_node)
         .optional()
 }
 

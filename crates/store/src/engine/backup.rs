@@ -92,7 +92,7 @@ pub fn examine_backup(path: &Path) -> Result<BackupReport, StoreError> {
     let connection = open_for_reading(path, &StoreOptions::default())?;
     migrate::check(&connection, path, migrate::MIGRATIONS)?;
     let read = |error: rusqlite::Error| Failure::from(error).of_read();
-    let complaints = check::complaints(&connection).map_err(read)?;
+    let complaints = check::integrity_errors(&connection).map_err(read)?;
     if let Some(first) = complaints.first() {
         return Err(StoreError::Unusable(format!("{} is damaged: {first}", path.display())));
     }
@@ -190,7 +190,7 @@ fn read_tombstones(connection: &Connection) -> sql::Result<Vec<Tombstone>> {
              ORDER BY t.forgotten_at",
         )?
         .query_map([], |row| {
-            Ok(Tombstone { kind: row.get(0)?, id: rows::uuid(row, 1)?, persona: row.get(2)?, user: row.get(3)? })
+            Ok(Tombstone { kind: row.get(0)?, id: rows::read_uuid(row, 1)?, persona: row.get(2)?, user: row.get(3)? })
         })?
         .collect()
 }

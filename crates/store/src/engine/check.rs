@@ -96,7 +96,7 @@ fn orphan_vectors(rows: &str, vectors: &str) -> String {
 }
 
 /// Messages of SQLite's own integrity check; reads the whole file.
-pub(crate) fn complaints(connection: &Connection) -> Result<Vec<String>> {
+pub(crate) fn integrity_errors(connection: &Connection) -> Result<Vec<String>> {
     connection
         .prepare(&format!("PRAGMA integrity_check({COMPLAINTS_MAX})"))?
         .query_map([], |row| row.get::<_, String>(0))?
@@ -107,7 +107,7 @@ pub(crate) fn complaints(connection: &Connection) -> Result<Vec<String>> {
 fn run(connection: &Connection) -> Result<Check> {
     // All counts from one snapshot.
     let snapshot = connection.unchecked_transaction()?;
-    let complaints = complaints(&snapshot)?;
+    let complaints = integrity_errors(&snapshot)?;
     let count = |statement: &str| snapshot.query_row(statement, [], |row| row.get::<_, u64>(0));
     let mut found = Check {
         complaints,

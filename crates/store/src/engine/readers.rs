@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::engine::failure::Failure;
 use crate::engine::queue::{Queue, Slot};
 use crate::engine::sql::Connection;
-use crate::engine::writer::{closed, no_thread};
+use crate::engine::writer::{closed_error, no_thread};
 
 type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
 
@@ -69,8 +69,8 @@ impl Readers {
 
     async fn submit(&self, work: Work, has_transaction: bool) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.queue.push(Job { work, has_transaction, reply }).map_err(|_| closed())?;
-        answer.await.unwrap_or_else(|_| Err(closed()))
+        self.queue.push(Job { work, has_transaction, reply }).map_err(|_| closed_error())?;
+        answer.await.unwrap_or_else(|_| Err(closed_error()))
     }
 
     pub(crate) fn stop(&self) {

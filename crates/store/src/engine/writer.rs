@@ -207,8 +207,8 @@ impl Writer {
 
     async fn submit(&self, work: Work) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.queue.push(Command { work, reply }).map_err(|_| closed())?;
-        answer.await.unwrap_or_else(|_| Err(closed()))
+        self.queue.push(Command { work, reply }).map_err(|_| closed_error())?;
+        answer.await.unwrap_or_else(|_| Err(closed_error()))
     }
 
     pub(crate) fn commits(&self) -> u64 {
@@ -223,7 +223,7 @@ impl Writer {
     pub(crate) async fn finished(&self) -> Result<(), StoreError> {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner).take();
         match finished {
-            Some(finished) => finished.await.unwrap_or_else(|_| Err(closed())),
+            Some(finished) => finished.await.unwrap_or_else(|_| Err(closed_error())),
             None => Ok(()),
         }
     }
@@ -244,7 +244,7 @@ where
     (Box::new(work), result)
 }
 
-pub(crate) fn closed() -> StoreError {
+pub(crate) fn closed_error() -> StoreError {
     StoreError::Failed("the store is closed".to_owned())
 }
 

@@ -132,8 +132,8 @@ impl Work<'_> {
 
     fn separate(&self, id: EntityId, other: EntityId) -> Result<EntityChanged> {
         let roots = [
-            entity_queries::root(self.connection, self.scope, id)?,
-            entity_queries::root(self.connection, self.scope, other)?,
+            entity_queries::merged_into(self.connection, self.scope, id)?,
+            entity_queries::merged_into(self.connection, self.scope, other)?,
         ];
         let [Some(first), Some(second)] = roots else { return Ok(EntityChanged::NotThere) };
         let joined = first == second;
@@ -293,7 +293,7 @@ struct KeptChange {
 
 /// Undoes the last change in which the entity took part.
 pub(crate) fn undo(connection: &Connection, scope: i64, id: EntityId) -> Result<EntityUndone, Failure> {
-    if entity_queries::kind(connection, scope, id)?.is_none() {
+    if entity_queries::kind_of(connection, scope, id)?.is_none() {
         return Ok(EntityUndone::NotThere);
     }
     let Some(kept) = last_change(connection, id)? else { return Ok(EntityUndone::NothingToUndo) };
@@ -319,7 +319,7 @@ fn last_change(connection: &Connection, id: EntityId) -> Result<Option<KeptChang
     let read = |row: &Row<'_>| {
         Ok(KeptChange {
             number: row.get(0)?,
-            entity: EntityId(rows::uuid(row, 1)?),
+            entity: EntityId(rows::read_uuid(row, 1)?),
             other: rows::optional_uuid(row, 2)?.map(EntityId),
             change: row.get(3)?,
             before: rows::json(row, 4)?,

@@ -34,7 +34,7 @@ pub(crate) use parts;
 
 /// Reads [`entity_columns`] and fetches what was merged into the entity.
 pub(crate) fn read(connection: &Connection, row: &Row<'_>) -> Result<Entity> {
-    let id = EntityId(rows::uuid(row, 0)?);
+    let id = EntityId(rows::read_uuid(row, 0)?);
     let mut entity = Entity {
         id,
         canonical_name: row.get(1)?,
@@ -97,8 +97,8 @@ fn describe_by_parts(connection: &Connection, entity: &mut Entity) -> Result<()>
 }
 
 /// The entity that this one is part of, or itself; none if it is not in the scope.
-pub(crate) fn root(connection: &Connection, scope: i64, id: EntityId) -> Result<Option<EntityId>> {
-    if kind(connection, scope, id)?.is_none() {
+pub(crate) fn merged_into(connection: &Connection, scope: i64, id: EntityId) -> Result<Option<EntityId>> {
+    if kind_of(connection, scope, id)?.is_none() {
         return Ok(None);
     }
     merge_root(connection, id)
@@ -121,7 +121,7 @@ fn merge_root(connection: &Connection, id: EntityId) -> Result<Option<EntityId>>
 }
 
 /// The kind of the entity, merged or not; none if it is not in the scope.
-pub(crate) fn kind(connection: &Connection, scope: i64, id: EntityId) -> Result<Option<EntityKind>> {
+pub(crate) fn kind_of(connection: &Connection, scope: i64, id: EntityId) -> Result<Option<EntityKind>> {
     connection
         .prepare_cached("SELECT kind FROM entities WHERE id = ?1 AND scope = ?2")?
         .query_row(params![id.0.into_bytes(), scope], |row| rows::read_enum(row, 0))
@@ -164,8 +164,9 @@ pub(crate) fn entities_named(
              CROSS JOIN entity_aliases a ON a.scope = ?1 AND a.folded = j.atom
          ORDER BY j.key, a.number",
     )?;
-    let found = statement
-        .query_map(params![scope, names], |row| Ok((row.get::<String>(0)?, EntityId(rows::uuid(row, 1)?))))?;
+    let found = statement.query_map(params![scope, names], |row| {
+        Ok((row.get::<String>(0)?, EntityId(rows::read_uuid(row, 1)?)))
+    })?;
     let mut hits: Vec<AliasHit> = Vec::new();
     for row in found {
         let (folded, named) = row?;
@@ -192,7 +193,7 @@ pub(crate) fn last_changed(connection: &Connection, scope: i64, limit: u32) -> R
 }
 
 /// Those whose identity is open first, then the last changed first; with `below`, those that come after it.
-pub(crate) fn page(
+pub(crate) fn page_of_entities(
     connection: &Connection,
     scope: i64,
     below: Option<EntityPlace>,
@@ -222,7 +223,7 @@ pub(crate) fn of_nodes(connection: &Connection, nodes: &[NodeId]) -> Result<Vec<
     )?;
     let mut links = Vec::new();
     for node in nodes {
-        for entity in statement.query_map([node.0.into_bytes()], |row| rows::uuid(row, 0))? {
+        for entity in statement.query_map([node.0.into_bytes()], |row| rows::read_uuid(row, 0))? {
             let Some(entity) = merge_root(connection, EntityId(entity?))? else { continue };
             if !links.contains(&(*node, entity)) {
                 links.push((*node, entity));
@@ -233,7 +234,11 @@ pub(crate) fn of_nodes(connection: &Connection, nodes: &[NodeId]) -> Result<Vec<
 }
 
 /// Number of times each was spoken of.
-pub(crate) fn mentions(connection: &Connection, scope: i64, ids: &[EntityId]) -> Result<Vec<EntityMentions>> {
+pub(crate) fn count_mentions(
+    connection: &Connection,
+    scope: i64,
+    ids: &[EntityId],
+) -> Result<Vec<EntityMentions>> {
     let mut statement = connection.prepare_cached(concat!(
         parts!(),
         " SELECT count(*) FILTER (WHERE n.type = 'event'), max(n.created_at)
@@ -243,7 +248,7 @@ pub(crate) fn mentions(connection: &Connection, scope: i64, ids: &[EntityId]) ->
     ))?;
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
-        if kind(connection, scope, *id)?.is_some() {
+        if kind_of(connection, scope, *id)?.is_some() {
             found.push(statement.query_row([id.0.into_bytes()], |row| {
                 Ok(EntityMentions {
                     entity_id: *id,

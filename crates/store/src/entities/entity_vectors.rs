@@ -65,19 +65,19 @@ pub(crate) fn vectors_of_scope(
     )?;
     let read = |row: &Row<'_>| {
         let vector = vectors::from_bytes(row.get_ref(2)?.as_blob()?);
-        Ok((EntityId(rows::uuid(row, 0)?), Embedding { vector, readability: row.get(1)? }))
+        Ok((EntityId(rows::read_uuid(row, 0)?), Embedding { vector, readability: row.get(1)? }))
     };
     let mut found = Vec::new();
     for row in statement.query_map(params![scope, model], read)? {
         let (id, embedding) = row?;
-        let root = entity_queries::root(connection, scope, id)?;
+        let root = entity_queries::merged_into(connection, scope, id)?;
         found.extend(root.map(|entity_id| EntityVector { entity_id, embedding }));
     }
     Ok(found)
 }
 
 /// Entities without a vector of this model: those with none and those of other models.
-pub(crate) fn missing(
+pub(crate) fn entities_without_vector(
     connection: &Connection,
     fingerprint: &str,
     limit: u32,
@@ -90,7 +90,7 @@ pub(crate) fn missing(
     for model in others {
         let rows = statement.query_map(params![model, limit], |row| {
             Ok(UnembeddedEntity {
-                id: EntityId(rows::uuid(row, 0)?),
+                id: EntityId(rows::read_uuid(row, 0)?),
                 canonical_name: row.get(1)?,
                 description: row.get(2)?,
             })

@@ -44,7 +44,7 @@ impl EntityStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<Entity>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
-            Ok(entity_queries::page(connection, scope, below, limit)?)
+            Ok(entity_queries::page_of_entities(connection, scope, below, limit)?)
         })
         .await
     }
@@ -66,7 +66,7 @@ impl EntityStore for HomeStore {
     ) -> Result<Vec<EntityMentions>, StoreError> {
         let ids = ids.to_vec();
         self.read_scope(scope, move |connection, scope| {
-            Ok(entity_queries::mentions(connection, scope, &ids)?)
+            Ok(entity_queries::count_mentions(connection, scope, &ids)?)
         })
         .await
     }
@@ -156,7 +156,10 @@ impl EntityStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<UnembeddedEntity>, StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.read(move |connection| Ok(entity_vectors::missing(connection, &fingerprint, limit)?)).await
+        self.read(move |connection| {
+            Ok(entity_vectors::entities_without_vector(connection, &fingerprint, limit)?)
+        })
+        .await
     }
 
     async fn put_entity_vectors(
@@ -181,7 +184,7 @@ pub(crate) fn insert(
     // The newer of two uncertain ones becomes part of the older: so one that is as good as known is uncertain at first.
     let known = match entity.doubt {
         Some(IdentityDoubt::Perhaps(other) | IdentityDoubt::Same(other)) => {
-            entity_queries::root(connection, scope, other)?
+            entity_queries::merged_into(connection, scope, other)?
         }
         None => None,
     };
@@ -246,8 +249,8 @@ pub(crate) fn add_alias(
     folded: &str,
     at: Timestamp,
 ) -> Result<()> {
-    let Some(kind) = entity_queries::kind(connection, scope, entity)? else { return Ok(()) };
-    let root = entity_queries::root(connection, scope, entity)?;
+    let Some(kind) = entity_queries::kind_of(connection, scope, entity)? else { return Ok(()) };
+    let root = entity_queries::merged_into(connection, scope, entity)?;
     if folded.is_empty() || entity_queries::who_goes_by(connection, scope, folded, kind, root)?.is_some() {
         return Ok(());
     }
@@ -274,7 +277,7 @@ pub(crate) fn add_alias(
 }
 
 /// Records that the node is about the entity, if both are there.
-pub(crate) fn link(connection: &Connection, scope: i64, node: NodeId, entity: EntityId) -> Result<()> {
+pub(crate) fn link_entity(connection: &Connection, scope: i64, node: NodeId, entity: EntityId) -> Result<()> {
     let Some(node) = new_nodes::number(connection, scope, node)? else { return Ok(()) };
     connection
         .prepare_cached(

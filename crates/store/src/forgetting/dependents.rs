@@ -4,7 +4,7 @@ use memory::Scope;
 use memory::forget::{Dependent, Dependents, ForgetTarget};
 use memory::identifiers::{NodeId, SessionId};
 
-use super::removal::{RowKey, uuid};
+use super::removal::{RowKey, uuid_of_key};
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, column};
 
@@ -89,7 +89,7 @@ fn list(connection: &Connection, statement: &str, seq: i64) -> Result<Vec<Depend
 
 fn read_dependent(row: &Row<'_>) -> Result<Dependent> {
     Ok(Dependent {
-        id: NodeId(rows::uuid(row, 0)?),
+        id: NodeId(rows::read_uuid(row, 0)?),
         kind: rows::read_enum(row, 1)?,
         description: row.get(2)?,
         created_at: rows::time(row, 3)?,
@@ -98,5 +98,5 @@ fn read_dependent(row: &Row<'_>) -> Result<Dependent> {
 }
 
 fn node_ids(keys: Vec<RowKey>) -> Vec<NodeId> {
-    keys.into_iter().map(|key| NodeId(uuid(key))).collect()
+    keys.into_iter().map(|key| NodeId(uuid_of_key(key))).collect()
 }

@@ -7,9 +7,9 @@ use memory::identifiers::NodeId;
 use memory::nodes::RejectedQuote;
 use memory::text::index_terms;
 
-use super::removal::{RemovalSet, Rewritten, RowKey, uuid};
+use super::removal::{RemovalSet, Rewritten, RowKey, uuid_of_key};
 use crate::engine::sql::{Connection, Result};
-use crate::forgetting::support::{self, SessionTerms, StoredSupport, SupportOutcome, borrowed};
+use crate::forgetting::support::{self, SessionTerms, StoredSupport, SupportOutcome, as_strs};
 use crate::rows::{self, column};
 
 /// Adds what depends on the set until nothing more does.
@@ -142,7 +142,7 @@ fn check(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTer
     going.unsupported.extend(marks);
     if let Verdict::Rewrite(after) = verdict {
         let rewritten = Rewritten {
-            id: NodeId(uuid(node.id)),
+            id: NodeId(uuid_of_key(node.id)),
             terms_after: index_terms(&after),
             before: node.description,
             terms_before: node.terms,
@@ -173,7 +173,7 @@ fn thoughts_on_rewritten(connection: &Connection, going: &mut RemovalSet) -> Res
             let description: String = connection
                 .prepare_cached("SELECT description FROM concept_nodes WHERE seq = ?1")?
                 .query_row([thought], |row| row.get(0))?;
-            if holds_lost_words(&description, &[&gone], &borrowed(&left)) {
+            if holds_lost_words(&description, &[&gone], &as_strs(&left)) {
                 going.add_node(connection, thought)?;
             }
         }

@@ -159,7 +159,7 @@ pub(crate) fn replace_replies(
         .prepare_cached(
             "SELECT id FROM recall_messages WHERE turn_id = ?1 AND role = 'persona' AND deleted_at IS NULL",
         )?
-        .query_map([turn.0.into_bytes()], |row| rows::uuid(row, 0).map(MessageId))?
+        .query_map([turn.0.into_bytes()], |row| rows::read_uuid(row, 0).map(MessageId))?
         .collect::<Result<_, _>>()?;
     let mut changes = MessageChanges::new(scope);
     let mut replaced = None;

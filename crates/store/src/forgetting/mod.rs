@@ -39,7 +39,7 @@ use crate::hub::{self, HubForgetting};
 use crate::people::core_blocks;
 use crate::rows::{column, microseconds};
 use crate::scopes;
-use removal::{RemovalSet, RowKey, uuid};
+use removal::{RemovalSet, RowKey, uuid_of_key};
 use traces::LostTexts;
 
 pub(crate) use traces::clear_traces_quoting;
@@ -92,7 +92,7 @@ impl ForgetStore for HomeStore {
     async fn silenced_spans(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<ForgottenSpan>, StoreError> {
         let seqs = seqs.to_vec();
         self.read_scope_statement(scope, move |connection, scope| {
-            Ok(spans::silenced(connection, scope, &seqs)?)
+            Ok(spans::silenced_spans(connection, scope, &seqs)?)
         })
         .await
     }
@@ -133,7 +133,7 @@ impl ForgetStore for HomeStore {
             return Ok(UnreachedCopies { files: Vec::new(), server: Some(address.to_string()) });
         }
         let path = self.path.clone();
-        let files = blocking(move || overwrite::copies(&path)).await?;
+        let files = blocking(move || overwrite::list_copies(&path)).await?;
         Ok(UnreachedCopies { files, server: None })
     }
 
@@ -206,7 +206,7 @@ fn forget(unit: &mut UnitOfWork<'_>, act: &ForgetRequest, is_preview: bool) -> R
     for seq in saying_the_same.into_iter().filter(|seq| !going.messages.contains_key(seq)) {
         let id = "SELECT id FROM recall_messages WHERE seq = ?1";
         let ids = column::<RowKey>(connection, id, seq)?;
-        taken.left_messages.extend(ids.into_iter().map(|id| MessageId(uuid(id))));
+        taken.left_messages.extend(ids.into_iter().map(|id| MessageId(uuid_of_key(id))));
     }
     taken.left_core_blocks = remains::left_core_blocks(connection, &going)?;
     let instances = remove(unit, &act.scope, &going, microseconds(act.at), &mut taken)?;
@@ -233,8 +233,8 @@ fn remove(
 ) -> Result<Vec<String>, Failure> {
     let connection = unit.connection;
     let names = match going.reason {
-        LossReason::Forgotten => names::names(connection, going)?,
-        LossReason::Edited => names::withdrawn(connection, going)?,
+        LossReason::Forgotten => names::names_to_forget(connection, going)?,
+        LossReason::Edited => names::names_to_withdraw(connection, going)?,
     };
     let lost = LostTexts::read(connection, going, &names)?;
     if going.is_forgotten() {

@@ -24,7 +24,7 @@ pub(super) struct Names {
 }
 
 /// Entities that only withdrawn nodes were about and that no person has described.
-pub(super) fn withdrawn(connection: &Connection, going: &RemovalSet) -> Result<Names> {
+pub(super) fn names_to_withdraw(connection: &Connection, going: &RemovalSet) -> Result<Names> {
     let mut names = Names::default();
     let mut linked = BTreeSet::new();
     for node in going.nodes.keys() {
@@ -55,7 +55,7 @@ struct Entity {
 }
 
 /// Decides for every entity of the scope what is forgotten with the set.
-pub(super) fn names(connection: &Connection, going: &RemovalSet) -> Result<Names> {
+pub(super) fn names_to_forget(connection: &Connection, going: &RemovalSet) -> Result<Names> {
     let said = folded_texts(going);
     let mut names = Names { entities: going.entities.clone(), ..Names::default() };
     for entity in removed_entities(connection, going)? {

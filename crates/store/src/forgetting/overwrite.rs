@@ -86,7 +86,7 @@ fn note(connection: &Connection, whole: bool, at: Timestamp) -> Result<()> {
 }
 
 /// Other databases beside this one, and in folders beside it that hold backups: by what is in them, not by their names.
-pub(super) fn copies(path: &Path) -> std::result::Result<Vec<String>, StoreError> {
+pub(super) fn list_copies(path: &Path) -> std::result::Result<Vec<String>, StoreError> {
     let Some(folder) = path.parent() else { return Ok(Vec::new()) };
     let unreadable =
         |error| StoreError::Failed(format!("the folder of the database can't be listed: {error}"));

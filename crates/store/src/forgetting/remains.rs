@@ -9,7 +9,7 @@ use memory::ledger::ReplyReceipt;
 use memory::nodes::NodeKind;
 use uuid::Uuid;
 
-use super::removal::{RemovalSet, RowKey, uuid};
+use super::removal::{RemovalSet, RowKey, uuid_of_key};
 use super::remove::insert_tombstone;
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::graph;
@@ -192,7 +192,7 @@ pub(super) fn clear_turns(
         if messages.is_empty() || messages.iter().flatten().any(is_kept) {
             continue;
         }
-        taken.turns.insert(TurnId(uuid(turn)));
+        taken.turns.insert(TurnId(uuid_of_key(turn)));
         if !going.is_preview {
             delete.execute([turn])?;
             insert_tombstone(connection, going.scope, "turn", turn, at)?;

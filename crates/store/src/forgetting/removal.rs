@@ -152,7 +152,7 @@ impl RemovalSet {
             )?
             .query_row([seq, self.scope], |row| {
                 Ok(RemovedMessage {
-                    id: MessageId(rows::uuid(row, 0)?),
+                    id: MessageId(rows::read_uuid(row, 0)?),
                     session: row.get(1)?,
                     turn: row.get(2)?,
                     content: row.get(3)?,
@@ -176,7 +176,7 @@ impl RemovalSet {
             )?
             .query_row(params![seq, self.scope, self.is_forgotten()], |row| {
                 Ok(RemovedNode {
-                    id: NodeId(rows::uuid(row, 0)?),
+                    id: NodeId(rows::read_uuid(row, 0)?),
                     kind: rows::read_enum(row, 1)?,
                     session: row.get(2)?,
                     description: row.get(3)?,
@@ -191,6 +191,6 @@ impl RemovalSet {
     }
 }
 
-pub(super) fn uuid(key: RowKey) -> Uuid {
+pub(super) fn uuid_of_key(key: RowKey) -> Uuid {
     Uuid::from_bytes(key)
 }

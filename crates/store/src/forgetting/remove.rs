@@ -8,7 +8,7 @@ use memory::identifiers::{EntityId, NodeId, RejectedId, SessionId};
 use memory::ports::Corpus;
 
 use super::names::Names;
-use super::removal::{RemovalSet, RowKey, uuid};
+use super::removal::{RemovalSet, RowKey, uuid_of_key};
 use super::spans;
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::engine::writer::UnitOfWork;
@@ -26,7 +26,7 @@ pub(super) fn remove_rows(
     taken: &mut ForgetSummary,
 ) -> Result<()> {
     let connection = unit.connection;
-    taken.sessions = going.sessions().into_iter().map(|id| SessionId(uuid(id))).collect();
+    taken.sessions = going.sessions().into_iter().map(|id| SessionId(uuid_of_key(id))).collect();
     taken.revived = nodes_current_again(connection, going)?;
     count_parts(connection, going, taken)?;
     if going.is_preview {
@@ -34,7 +34,7 @@ pub(super) fn remove_rows(
     }
     mark_support(connection, going, taken)?;
     if going.is_forgotten() {
-        spans::mark(connection, going)?;
+        spans::mark_spans(connection, going)?;
     } else {
         remove_support(connection, going)?;
     }
@@ -61,7 +61,7 @@ pub(super) fn remove_rows(
     }
     for id in &going.rejected {
         connection.prepare_cached("DELETE FROM rejected_memories WHERE id = ?1")?.execute([id])?;
-        taken.rejected.insert(RejectedId(uuid(*id)));
+        taken.rejected.insert(RejectedId(uuid_of_key(*id)));
         bury(connection, going, "rejected", *id, at)?;
     }
     scopes::uncount(connection, going.scope, going.messages.len(), live)
@@ -128,7 +128,7 @@ fn preview_rows(connection: &Connection, going: &RemovalSet, taken: &mut ForgetS
     for node in going.nodes.values() {
         taken.add_node(node.kind, node.id);
     }
-    taken.rejected.extend(going.rejected.iter().map(|id| RejectedId(uuid(*id))));
+    taken.rejected.extend(going.rejected.iter().map(|id| RejectedId(uuid_of_key(*id))));
     Ok(())
 }
 
@@ -137,7 +137,7 @@ fn nodes_with_lost_support(connection: &Connection, going: &RemovalSet) -> Resul
     let mut ids = BTreeSet::new();
     for (seq, ..) in going.unsupported.iter().filter(|(_, kind, _)| *kind == "node") {
         let own = column::<RowKey>(connection, "SELECT id FROM concept_nodes WHERE seq = ?1", seq)?;
-        ids.extend(own.into_iter().map(|id| NodeId(uuid(id))));
+        ids.extend(own.into_iter().map(|id| NodeId(uuid_of_key(id))));
     }
     Ok(ids)
 }
@@ -196,7 +196,7 @@ pub(super) fn remove_names(
             )?
             .execute([id])?;
         connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
-        taken.entities.insert(EntityId(uuid(*id)));
+        taken.entities.insert(EntityId(uuid_of_key(*id)));
         bury(connection, going, "entity", *id, at)?;
     }
     for number in &names.aliases {
@@ -208,13 +208,13 @@ pub(super) fn remove_names(
         connection
             .prepare_cached("UPDATE entities SET canonical_name = ?2 WHERE id = ?1")?
             .execute(params![id, name])?;
-        entity_vectors::clear(connection, EntityId(uuid(*id)))?;
+        entity_vectors::clear(connection, EntityId(uuid_of_key(*id)))?;
     }
     for id in &names.undescribed {
         connection
             .prepare_cached("UPDATE entities SET description = NULL, described_at = NULL WHERE id = ?1")?
             .execute([id])?;
-        entity_vectors::clear(connection, EntityId(uuid(*id)))?;
+        entity_vectors::clear(connection, EntityId(uuid_of_key(*id)))?;
         taken.counts.descriptions += 1;
     }
     Ok(())
@@ -270,7 +270,9 @@ fn nodes_current_again(connection: &Connection, going: &RemovalSet) -> Result<BT
         for seq in column::<i64>(connection, replaced, node.id.0.into_bytes())? {
             if !going.nodes.contains_key(&seq) {
                 let id = "SELECT id FROM concept_nodes WHERE seq = ?1";
-                revived.extend(column::<RowKey>(connection, id, seq)?.into_iter().map(|id| NodeId(uuid(id))));
+                revived.extend(
+                    column::<RowKey>(connection, id, seq)?.into_iter().map(|id| NodeId(uuid_of_key(id))),
+                );
             }
         }
     }

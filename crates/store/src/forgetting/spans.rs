@@ -8,7 +8,7 @@ use crate::engine::sql::{Connection, Result, Row, params};
 use crate::rows;
 
 /// Marks what the nodes that go rested on in messages that stay.
-pub(super) fn mark(connection: &Connection, going: &RemovalSet) -> Result<()> {
+pub(super) fn mark_spans(connection: &Connection, going: &RemovalSet) -> Result<()> {
     let mut resting = connection
         .prepare_cached("SELECT message_seq, span_start, span_end FROM node_evidence WHERE node_seq = ?1")?;
     for node in going.nodes.keys() {
@@ -48,7 +48,11 @@ fn silence_replies(connection: &Connection, message: i64, start: u32, end: u32) 
 }
 
 /// Of these messages, the places of words that are not to be brought up again, in the order of the messages.
-pub(super) fn silenced(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<ForgottenSpan>> {
+pub(super) fn silenced_spans(
+    connection: &Connection,
+    scope: i64,
+    seqs: &[i64],
+) -> Result<Vec<ForgottenSpan>> {
     let mut found: Vec<(ForgottenSpan, i64)> = connection
         .prepare_cached(
             "SELECT m.id, s.span_start, s.span_end, s.message_seq
@@ -105,5 +109,9 @@ fn insert_span(connection: &Connection, message: i64, start: u32, end: u32, is_s
 }
 
 fn read_span(row: &Row<'_>) -> Result<ForgottenSpan> {
-    Ok(ForgottenSpan { message_id: MessageId(rows::uuid(row, 0)?), start: row.get(1)?, end: row.get(2)? })
+    Ok(ForgottenSpan {
+        message_id: MessageId(rows::read_uuid(row, 0)?),
+        start: row.get(1)?,
+        end: row.get(2)?,
+    })
 }

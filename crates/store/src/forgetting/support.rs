@@ -40,7 +40,7 @@ impl SessionTerms {
     }
 
     pub(crate) fn loses_words_of(&self, text: &str) -> bool {
-        holds_lost_words(text, &borrowed(&self.gone), &borrowed(&self.left))
+        holds_lost_words(text, &as_strs(&self.gone), &as_strs(&self.left))
     }
 }
 
@@ -204,8 +204,8 @@ impl StoredSupport {
             word_of_person: self.word_of_person,
             cites: self.cites,
             is_reduced: self.is_reduced,
-            gone: own.map(|terms| borrowed(&terms.gone)).unwrap_or_default(),
-            left: own.map_or_else(|| borrowed(&untouched), |terms| borrowed(&terms.left)),
+            gone: own.map(|terms| as_strs(&terms.gone)).unwrap_or_default(),
+            left: own.map_or_else(|| as_strs(&untouched), |terms| as_strs(&terms.left)),
         };
         // Without quotes of its own a node has nothing that its mentions could be weighed by.
         let gone = self.mentions.iter().filter(|m| !self.quotes.is_empty() && !mention_is_left(m));
@@ -262,6 +262,6 @@ pub(crate) fn recount_mentions(connection: &Connection, seq: i64) -> Result<()> 
 }
 
 /// The texts as the rules of [`memory::forget`] take them.
-pub(crate) fn borrowed(texts: &[String]) -> Vec<&str> {
+pub(crate) fn as_strs(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }

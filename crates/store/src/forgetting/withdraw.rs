@@ -7,7 +7,7 @@ use memory::forget::{ForgetSummary, LossReason, ThoughtPolicy, Withdrawal};
 use memory::identifiers::{MessageId, NodeId, SessionId};
 
 use super::follow;
-use super::removal::{ChangedMessage, RemovalSet, uuid};
+use super::removal::{ChangedMessage, RemovalSet, uuid_of_key};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension, Result};
 use crate::engine::writer::UnitOfWork;
@@ -52,7 +52,7 @@ pub(super) fn withdraw(
     let mut kept_ids = Vec::with_capacity(kept.len());
     for seq in kept {
         let id = column::<[u8; 16]>(connection, "SELECT id FROM concept_nodes WHERE seq = ?1", seq)?;
-        kept_ids.extend(id.into_iter().map(|id| NodeId(uuid(id))));
+        kept_ids.extend(id.into_iter().map(|id| NodeId(uuid_of_key(id))));
     }
     Ok(Withdrawal {
         nodes: going.nodes.iter().map(|(seq, node)| (node.id, *seq)).collect(),

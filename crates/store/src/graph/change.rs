@@ -11,10 +11,10 @@ use uuid::Uuid;
 use super::{read, withdraw, write};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::entities::{entity_changes, entity_queries, entity_vectors};
-use crate::rows::{microseconds, to_json, uuid};
+use crate::rows::{microseconds, read_uuid, to_json};
 
 /// Changes a node that is there.
-pub(super) fn node(
+pub(super) fn change_node(
     connection: &Connection,
     scope: i64,
     id: Uuid,
@@ -108,7 +108,7 @@ fn change_own(
             "SELECT id FROM graph_nodes
              WHERE scope = ?1 AND type = ?2 AND folded = ?3 AND id <> ?4 AND deleted_at IS NULL",
         )?
-        .query_row(params![scope, node_type, folded, id], |row| uuid(row, 0))
+        .query_row(params![scope, node_type, folded, id], |row| read_uuid(row, 0))
         .optional()?;
     if let Some(taken) = taken {
         let other = read::node(connection, scope, taken)?;
@@ -169,7 +169,7 @@ pub(super) fn delete_node(
 }
 
 /// Changes an edge that is there.
-pub(super) fn edge(
+pub(super) fn change_edge(
     connection: &Connection,
     scope: i64,
     id: Uuid,

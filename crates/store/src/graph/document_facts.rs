@@ -44,7 +44,7 @@ pub(crate) fn mark_unread(connection: &Connection, document: i64, name: &DiaryNa
     Ok(())
 }
 
-pub(super) fn unread(
+pub(super) fn next_unread_document(
     connection: &Connection,
     passed_over: &[i64],
     by_rules: bool,
@@ -69,7 +69,7 @@ fn document_as_unread(
         )?
         .query_row([number], |row| {
             let name = DocumentName::parse(row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?)
-                .map_err(|error| rows::unreadable(3, error))?;
+                .map_err(|error| rows::unreadable_column(3, error))?;
             Ok((rows::scope(row, 0)?, name, row.get::<Option<String>>(4)?, row.get(5)?))
         })
         .optional()?;
@@ -154,7 +154,7 @@ fn entities_in(
         "SELECT entity_id, folded FROM entity_aliases WHERE scope = ?1 ORDER BY entity_id, number",
     )?;
     let mut found: Vec<Uuid> = Vec::new();
-    for name in names.query_map([scope], |row| Ok((rows::uuid(row, 0)?, row.get::<String>(1)?)))? {
+    for name in names.query_map([scope], |row| Ok((rows::read_uuid(row, 0)?, row.get::<String>(1)?)))? {
         let (id, name) = name?;
         let is_named = || folded.iter().any(|text| name_stands_in(text, &name));
         if found.len() < ENTITIES_MAX && !found.contains(&id) && is_named() {

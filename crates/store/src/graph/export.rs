@@ -183,7 +183,7 @@ fn known_node(connection: &Connection, scope: i64, kept: &ExportedNode, id: Uuid
         .prepare_cached(
             "SELECT id FROM graph_nodes WHERE scope = ?1 AND type = ?2 AND folded = ?3 AND deleted_at IS NULL",
         )?
-        .query_row(params![scope, node.node_type, folded], |row| rows::uuid(row, 0))
+        .query_row(params![scope, node.node_type, folded], |row| rows::read_uuid(row, 0))
         .optional()
 }
 

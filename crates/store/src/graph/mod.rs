@@ -73,7 +73,7 @@ impl GraphStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<UnreadSession>, StoreError> {
         let passed_over = passed_over.to_vec();
-        self.read(move |connection| Ok(relations::unread(connection, &passed_over, limit)?)).await
+        self.read(move |connection| Ok(relations::unread_sessions(connection, &passed_over, limit)?)).await
     }
 
     async fn commit_facts(
@@ -91,7 +91,10 @@ impl GraphStore for HomeStore {
         by_rules: bool,
     ) -> Result<Option<UnreadDocument>, StoreError> {
         let passed_over = passed_over.to_vec();
-        self.read(move |connection| Ok(document_facts::unread(connection, &passed_over, by_rules)?)).await
+        self.read(move |connection| {
+            Ok(document_facts::next_unread_document(connection, &passed_over, by_rules)?)
+        })
+        .await
     }
 
     async fn commit_document_facts(
@@ -114,7 +117,7 @@ impl GraphStore for HomeStore {
     ) -> Result<NodeUpdateOutcome, StoreError> {
         let scope = scope.clone();
         self.write(move |unit| match scopes::number(unit.connection, &scope)? {
-            Some(scope) => Ok(change::node(unit.connection, scope, id, &change, at)?),
+            Some(scope) => Ok(change::change_node(unit.connection, scope, id, &change, at)?),
             None => Ok(NodeUpdateOutcome::NotThere),
         })
         .await
@@ -144,7 +147,7 @@ impl GraphStore for HomeStore {
     ) -> Result<Option<GraphEdge>, StoreError> {
         let scope = scope.clone();
         self.write(move |unit| match scopes::number(unit.connection, &scope)? {
-            Some(scope) => Ok(change::edge(unit.connection, scope, id, &change, at)?),
+            Some(scope) => Ok(change::change_edge(unit.connection, scope, id, &change, at)?),
             None => Ok(None),
         })
         .await
@@ -211,7 +214,7 @@ impl GraphStore for HomeStore {
     ) -> Result<Vec<UnembeddedNode>, StoreError> {
         let fingerprint = fingerprint.to_owned();
         self.read_scope(scope, move |connection, scope| {
-            Ok(vectors::missing(connection, scope, &fingerprint, limit)?)
+            Ok(vectors::nodes_without_vector(connection, scope, &fingerprint, limit)?)
         })
         .await
     }

@@ -50,7 +50,7 @@ pub(super) fn nodes(connection: &Connection, scope: i64) -> Result<Vec<GraphNode
 
 /// A node by its id; under the id of an entity that was merged away, the one that it is part of.
 pub(super) fn node(connection: &Connection, scope: i64, id: Uuid) -> Result<Option<GraphNode>> {
-    if let Some(root) = entity_queries::root(connection, scope, EntityId(id))? {
+    if let Some(root) = entity_queries::merged_into(connection, scope, EntityId(id))? {
         return connection
             .prepare_cached(concat!(
                 "SELECT ",
@@ -100,7 +100,7 @@ fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
 }
 
 fn own_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
-    let id = rows::uuid(row, 0)?;
+    let id = rows::read_uuid(row, 0)?;
     Ok(GraphNode {
         id,
         node_type: row.get(1)?,
@@ -189,10 +189,10 @@ pub(super) fn edge(connection: &Connection, scope: i64, id: Uuid) -> Result<Opti
 }
 
 fn read_edge(connection: &Connection, scope: i64, row: &Row<'_>) -> Result<GraphEdge> {
-    let id = rows::uuid(row, 0)?;
+    let id = rows::read_uuid(row, 0)?;
     let end = |column| -> Result<Uuid> {
-        let id = rows::uuid(row, column)?;
-        Ok(entity_queries::root(connection, scope, EntityId(id))?.map_or(id, |root| root.0))
+        let id = rows::read_uuid(row, column)?;
+        Ok(entity_queries::merged_into(connection, scope, EntityId(id))?.map_or(id, |root| root.0))
     };
     Ok(GraphEdge {
         id,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{scopes, write};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
-use crate::rows::{self, microseconds, uuid};
+use crate::rows::{self, microseconds, read_uuid};
 
 /// From the few events that wait to their sessions, never the other way round.
 const UNREAD_SESSIONS: &str = "
@@ -19,7 +19,7 @@ const UNREAD_EVENTS: &str = "
     SELECT n.seq, n.id, n.description FROM concept_nodes n CROSS JOIN graph_unread u ON u.node_seq = n.seq
     WHERE n.source_session_id = ?1 ORDER BY n.seq";
 /// The oldest sessions with unread events, without those that are to be passed over.
-pub(super) fn unread(
+pub(super) fn unread_sessions(
     connection: &Connection,
     passed_over: &[SessionId],
     limit: u32,
@@ -30,7 +30,7 @@ pub(super) fn unread(
     while found.len() < limit as usize
         && let Some(row) = &sessions.next()?
     {
-        let session = SessionId(uuid(row, 0)?);
+        let session = SessionId(read_uuid(row, 0)?);
         if !passed_over.contains(&session) {
             found.extend(session_as_unread(connection, session)?);
         }
@@ -53,7 +53,9 @@ fn session_as_unread(connection: &Connection, session: SessionId) -> Result<Opti
     let Some((scope, persona, user)) = head else { return Ok(None) };
     let unread: Vec<(i64, NodeId, String)> = connection
         .prepare_cached(UNREAD_EVENTS)?
-        .query_map([session.0.into_bytes()], |row| Ok((row.get(0)?, NodeId(uuid(row, 1)?), row.get(2)?)))?
+        .query_map([session.0.into_bytes()], |row| {
+            Ok((row.get(0)?, NodeId(read_uuid(row, 1)?), row.get(2)?))
+        })?
         .collect::<Result<_>>()?;
     let (mut events, mut entities) = (Vec::with_capacity(unread.len()), Vec::new());
     for (seq, node, description) in unread {
@@ -80,7 +82,7 @@ fn entities_of(connection: &Connection, node: i64) -> Result<Vec<KnownEntity>> {
             "SELECT e.id FROM concept_node_entities l JOIN entities e ON e.id = l.entity_id
              WHERE l.node_seq = ?1 ORDER BY e.created_at, e.id",
         )?
-        .query_map([node], |row| uuid(row, 0))?
+        .query_map([node], |row| read_uuid(row, 0))?
         .collect::<Result<_>>()?;
     found.into_iter().filter_map(|id| known_entity(connection, id).transpose()).collect()
 }

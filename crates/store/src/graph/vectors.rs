@@ -25,7 +25,7 @@ pub(super) fn vectors_of_scope(
     )?;
     let own = statement.query_map(params![scope, model], |row| {
         let vector = vectors::from_bytes(row.get_ref(2)?.as_blob()?);
-        Ok((rows::uuid(row, 0)?, Embedding { vector, readability: row.get(1)? }))
+        Ok((rows::read_uuid(row, 0)?, Embedding { vector, readability: row.get(1)? }))
     })?;
     for vector in own {
         found.push(vector?);
@@ -34,7 +34,7 @@ pub(super) fn vectors_of_scope(
 }
 
 /// Nodes that are no entities and have no vector of this model.
-pub(super) fn missing(
+pub(super) fn nodes_without_vector(
     connection: &Connection,
     scope: i64,
     fingerprint: &str,
@@ -49,7 +49,7 @@ pub(super) fn missing(
              LIMIT ?3",
         )?
         .query_map(params![scope, model, limit], |row| {
-            Ok(UnembeddedNode { id: rows::uuid(row, 0)?, label: row.get(1)?, description: row.get(2)? })
+            Ok(UnembeddedNode { id: rows::read_uuid(row, 0)?, label: row.get(1)?, description: row.get(2)? })
         })?
         .collect()
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::read;
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::entities::{self, entity_changes, entity_queries};
-use crate::rows::{microseconds, to_json, uuid};
+use crate::rows::{microseconds, read_uuid, to_json};
 
 /// A write under way.
 struct Work<'a> {
@@ -114,7 +114,7 @@ impl Work<'_> {
                 "SELECT id FROM graph_nodes WHERE scope = ?1 AND type = ?2 AND folded = ?3
                  ORDER BY deleted_at IS NOT NULL, deleted_at DESC LIMIT 1",
             )?
-            .query_row(params![self.scope, node.node_type, folded], |row| uuid(row, 0))
+            .query_row(params![self.scope, node.node_type, folded], |row| read_uuid(row, 0))
             .optional()?;
         if let Some(id) = known {
             let came_back = self.revive(id)?;
@@ -176,7 +176,7 @@ impl Work<'_> {
             .prepare_cached(
                 "SELECT id FROM graph_nodes WHERE scope = ?1 AND folded = ?2 AND deleted_at IS NULL",
             )?
-            .query_map(params![self.scope, label], |row| uuid(row, 0))?
+            .query_map(params![self.scope, label], |row| read_uuid(row, 0))?
             .collect::<Result<_>>()?;
         let hits = entity_queries::entities_named(self.connection, self.scope, &[label])?;
         ids.extend(hits.into_iter().map(|hit| hit.entity.id.0));
@@ -199,7 +199,7 @@ impl Work<'_> {
                  WHERE scope = ?1 AND from_id = ?2 AND to_id = ?3 AND type = ?4 AND deleted_at IS NULL",
             )?
             .query_row(params![self.scope, ends[0], ends[1], edge.edge_type], |row| {
-                Ok((uuid(row, 0)?, read::properties(row, 1)?))
+                Ok((read_uuid(row, 0)?, read::properties(row, 1)?))
             })
             .optional()?;
         let is_new = known.is_none();

@@ -116,7 +116,7 @@ fn fill_grams(connection: &Connection) -> Result<()> {
 
 fn read_name(row: &Row<'_>, from: usize) -> Result<DocumentName> {
     DocumentName::parse(row.get_ref(from)?.as_str()?, row.get_ref(from + 1)?.as_str()?)
-        .map_err(|error| rows::unreadable(from + 1, error))
+        .map_err(|error| rows::unreadable_column(from + 1, error))
 }
 
 fn memory_name(row: &Row<'_>, from: usize) -> Result<DiaryName> {
@@ -124,7 +124,7 @@ fn memory_name(row: &Row<'_>, from: usize) -> Result<DiaryName> {
         DocumentName::Diary(name) => Ok(name),
         DocumentName::Identity(..) => {
             let reason = hub::names::InvalidName("an identity document is no memory".to_owned());
-            Err(rows::unreadable(from, reason))
+            Err(rows::unreadable_column(from, reason))
         }
     }
 }
@@ -216,7 +216,7 @@ pub(super) fn vectors(
         .collect()
 }
 
-pub(super) fn unread(
+pub(super) fn chunks_without_vector(
     connection: &Connection,
     scope: &Scope,
     fingerprint: &str,
@@ -318,7 +318,7 @@ const NAMES: &str = "
     WHERE d.persona_id = ?1 AND d.user_id = ?2 AND d.kind IN ('daily', 'weekly', 'monthly', 'yearly', 'significant')
         AND v.document = d.number AND v.state = 'shown' AND v.content IS NOT NULL";
 
-pub(super) fn names(connection: &Connection, scope: &Scope) -> Result<Vec<DiaryName>> {
+pub(super) fn diary_names(connection: &Connection, scope: &Scope) -> Result<Vec<DiaryName>> {
     connection
         .prepare_cached(NAMES)?
         .query_map([scope.persona.as_str(), scope.user.as_str()], |row| memory_name(row, 0))?

@@ -85,7 +85,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
     let mut found = Vec::new();
     while let Some(row) = &rows.next()? {
         let name = DocumentName::parse(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)
-            .map_err(|error| rows::unreadable(5, error))?;
+            .map_err(|error| rows::unreadable_column(5, error))?;
         let document: i64 = row.get(6)?;
         let settled_at = rows::optional_time(row, 2)?;
         // What waits for a decision is compared with what is shown now, also after edits of that.
@@ -97,7 +97,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, only_open: bool) -> R
             continue;
         };
         found.push(Conflict {
-            id: rows::uuid(row, 0)?,
+            id: rows::read_uuid(row, 0)?,
             name,
             kept,
             shown,

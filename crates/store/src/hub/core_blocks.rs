@@ -21,7 +21,7 @@ pub(crate) fn follow_core_block(
     at: Timestamp,
 ) -> Result<()> {
     let name = core_block_document(label, &scope.user);
-    let document = documents::one(connection, scope, &name)?;
+    let document = documents::read_document(connection, scope, &name)?;
     if document.as_ref().is_some_and(|document| document.content() == Some(text)) {
         return Ok(());
     }
@@ -101,11 +101,11 @@ struct Block {
 
 fn read_block(row: &Row<'_>) -> Result<Block> {
     let user: Option<String> = row.get(1)?;
-    let persona = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable(0, error))?;
+    let persona = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable_column(0, error))?;
     // A shared block belongs to no user; any user's scope will do.
     let user = UserId::new(user.unwrap_or_else(|| "self".to_owned()));
     Ok(Block {
-        scope: Scope::new(persona, user.map_err(|error| rows::unreadable(1, error))?),
+        scope: Scope::new(persona, user.map_err(|error| rows::unreadable_column(1, error))?),
         label: rows::read_enum(row, 2)?,
         content: row.get(3)?,
         edited_by: row.get(4)?,

@@ -24,8 +24,8 @@ pub(super) fn events(connection: &Connection, limit: u32) -> Result<Vec<DiaryEve
         .query_map([limit], |row| {
             Ok(DiaryEvent {
                 scope: rows::scope(row, 0)?,
-                node: NodeId(rows::uuid(row, 2)?),
-                session: SessionId(rows::uuid(row, 3)?),
+                node: NodeId(rows::read_uuid(row, 2)?),
+                session: SessionId(rows::read_uuid(row, 3)?),
                 at: rows::time(row, 4)?,
                 description: row.get(5)?,
             })
@@ -45,8 +45,8 @@ pub(super) fn outdated(connection: &Connection, limit: u32) -> Result<Vec<Outdat
         )?
         .query_map([limit], |row| {
             let document = DocumentName::parse(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)
-                .map_err(|error| rows::unreadable(5, error))?;
-            let (node, session) = (NodeId(rows::uuid(row, 2)?), SessionId(rows::uuid(row, 3)?));
+                .map_err(|error| rows::unreadable_column(5, error))?;
+            let (node, session) = (NodeId(rows::read_uuid(row, 2)?), SessionId(rows::read_uuid(row, 3)?));
             let line = DiaryLine { document, node, session, line: row.get(6)? };
             let replaced_at = rows::optional_time(row, 8)?;
             let description = with_end(row.get(7)?, replaced_at);

@@ -58,7 +58,11 @@ pub(super) fn number(connection: &Connection, scope: &Scope, name: &DocumentName
     found.optional()
 }
 
-pub(super) fn one(connection: &Connection, scope: &Scope, name: &DocumentName) -> Result<Option<Document>> {
+pub(super) fn read_document(
+    connection: &Connection,
+    scope: &Scope,
+    name: &DocumentName,
+) -> Result<Option<Document>> {
     let Some(number) = number(connection, scope, name)? else {
         return erased_names::document(connection, scope, name);
     };
@@ -107,7 +111,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, filter: &DocumentFilt
             continue;
         }
         let name = DocumentName::parse(kind, row.get_ref(1)?.as_str()?)
-            .map_err(|error| rows::unreadable(1, error))?;
+            .map_err(|error| rows::unreadable_column(1, error))?;
         let document = Document {
             prompt_label: labels.get(&name).cloned(),
             name,
@@ -146,7 +150,7 @@ pub(super) fn outlines(connection: &Connection, scope: &Scope, from: i64) -> Res
             continue;
         }
         let name = DocumentName::parse(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?)
-            .map_err(|error| rows::unreadable(2, error))?;
+            .map_err(|error| rows::unreadable_column(2, error))?;
         let outline = DocumentOutline {
             name,
             revision: row.get(3)?,
@@ -160,7 +164,7 @@ pub(super) fn outlines(connection: &Connection, scope: &Scope, from: i64) -> Res
     }
     // Which of several versions say the same is seen in their texts alone.
     for (_, outline) in found.iter_mut().filter(|(_, outline)| outline.heads > 1) {
-        if let Some(document) = one(connection, scope, &outline.name)? {
+        if let Some(document) = read_document(connection, scope, &outline.name)? {
             outline.as_shown = vector_as_shown(&document.heads);
         }
     }
@@ -218,7 +222,7 @@ pub(super) fn labels(connection: &Connection, scope: &Scope) -> Result<Vec<(Docu
         )?
         .query_map([scope.persona.as_str(), scope.user.as_str()], |row| {
             let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?)
-                .map_err(|error| rows::unreadable(1, error))?;
+                .map_err(|error| rows::unreadable_column(1, error))?;
             Ok((name, row.get(2)?))
         })?
         .collect()

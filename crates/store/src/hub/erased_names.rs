@@ -44,7 +44,7 @@ pub(crate) fn documents_with(
     )?;
     let named = |row: &Row<'_>| {
         let name = DocumentName::parse(row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
-        Ok((rows::scope(row, 0)?, name.map_err(|error| rows::unreadable(3, error))?))
+        Ok((rows::scope(row, 0)?, name.map_err(|error| rows::unreadable_column(3, error))?))
     };
     let named: Vec<(Scope, DocumentName)> = statement.query_map([], named)?.collect::<Result<_>>()?;
     Ok(named.into_iter().filter(|(scope, name)| digests.contains(&digest(scope, name))).collect())
@@ -192,7 +192,7 @@ pub(super) fn untold(connection: &Connection, scope: &Scope, instance: &Instance
         )?
         .query_map([scope.persona.as_str(), scope.user.as_str(), instance.as_str()], |row| {
             let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
-            name.map_err(|error| rows::unreadable(1, error))
+            name.map_err(|error| rows::unreadable_column(1, error))
         })?
         .collect::<Result<_>>()?;
     let deletions = names.iter().map(|name| document(connection, scope, name));

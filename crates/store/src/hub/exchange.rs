@@ -88,7 +88,7 @@ pub(super) fn pending_erasures(
         let line = ErasedLine { digest: row.get(2)?, author: instance_id(row, 3)?, counter: row.get(4)? };
         if line.author.is_part_of(instance) && line.counter > position.erased.get(&line.author) {
             let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
-            lines.entry(name.map_err(|error| rows::unreadable(1, error))?).or_default().push(line);
+            lines.entry(name.map_err(|error| rows::unreadable_column(1, error))?).or_default().push(line);
         }
     }
     let in_documents =
@@ -126,6 +126,6 @@ pub(super) fn events_erased_elsewhere(connection: &Connection, scope: &Scope) ->
             "SELECT l.node_id FROM hub_lines l JOIN hub_documents d ON d.number = l.document
              WHERE l.line = '' AND d.persona_id = ?1 AND d.user_id = ?2",
         )?
-        .query_map([scope.persona.as_str(), scope.user.as_str()], |row| Ok(NodeId(rows::uuid(row, 0)?)))?
+        .query_map([scope.persona.as_str(), scope.user.as_str()], |row| Ok(NodeId(rows::read_uuid(row, 0)?)))?
         .collect()
 }

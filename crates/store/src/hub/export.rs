@@ -44,7 +44,7 @@ fn export_histories(connection: &Connection, scope: &Scope) -> Result<Vec<(Docum
         )?
         .query_map([scope.persona.as_str(), scope.user.as_str()], |row| {
             let name = DocumentName::parse(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?)
-                .map_err(|error| rows::unreadable(2, error))?;
+                .map_err(|error| rows::unreadable_column(2, error))?;
             let history = DocumentHistory {
                 stale: row.get(3)?,
                 created_at: rows::time(row, 4)?,
@@ -75,7 +75,7 @@ fn export_histories(connection: &Connection, scope: &Scope) -> Result<Vec<(Docum
         history.versions = versions.query_map([number], kept)?.collect::<Result<_>>()?;
         let conflict = |row: &Row<'_>| {
             Ok(ExportedConflict {
-                id: rows::uuid(row, 0)?,
+                id: rows::read_uuid(row, 0)?,
                 kept: row.get(1)?,
                 shown: row.get(2)?,
                 opened_at: rows::time(row, 3)?,

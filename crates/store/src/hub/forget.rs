@@ -219,7 +219,7 @@ fn rows_of(connection: &Connection, scope: &Scope) -> Result<Vec<Row>> {
         )?
         .query_map([scope.persona.as_str(), scope.user.as_str()], |row| {
             let name = DocumentName::parse(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
-            Ok(Row { number: row.get(0)?, name: name.map_err(|error| rows::unreadable(2, error))? })
+            Ok(Row { number: row.get(0)?, name: name.map_err(|error| rows::unreadable_column(2, error))? })
         })?
         .collect()
 }

@@ -60,7 +60,7 @@ impl HubStore for HomeStore {
             return Ok((state, Vec::new()));
         }
         self.read(move |connection| {
-            let documents = names.iter().map(|name| documents::one(connection, &scope, name));
+            let documents = names.iter().map(|name| documents::read_document(connection, &scope, name));
             Ok((state::read(connection, &scope)?, documents.collect::<sql::Result<_>>()?))
         })
         .await
@@ -78,7 +78,7 @@ impl HubStore for HomeStore {
 
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError> {
         let (scope, name) = (scope.clone(), name.clone());
-        self.read(move |connection| Ok(documents::one(connection, &scope, &name)?)).await
+        self.read(move |connection| Ok(documents::read_document(connection, &scope, &name)?)).await
     }
 
     async fn shown_texts(
@@ -277,7 +277,10 @@ impl HubStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<UnembeddedChunk>, StoreError> {
         let (scope, fingerprint) = (scope.clone(), fingerprint.to_owned());
-        self.read(move |connection| Ok(chunks::unread(connection, &scope, &fingerprint, after, limit)?)).await
+        self.read(move |connection| {
+            Ok(chunks::chunks_without_vector(connection, &scope, &fingerprint, after, limit)?)
+        })
+        .await
     }
 
     async fn put_chunk_vectors(
@@ -306,7 +309,7 @@ impl HubStore for HomeStore {
 
     async fn memory_names(&self, scope: &Scope) -> Result<Vec<DiaryName>, StoreError> {
         let scope = scope.clone();
-        self.read_statement(move |connection| Ok(chunks::names(connection, &scope)?)).await
+        self.read_statement(move |connection| Ok(chunks::diary_names(connection, &scope)?)).await
     }
 
     async fn memories_with_grams(

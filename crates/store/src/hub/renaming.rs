@@ -28,7 +28,8 @@ pub(super) fn rename_days(
     let (old, new) = (format!("[via:{from}]"), format!("[via:{to}]"));
     let mut renamed = Vec::new();
     for (number, scope, stem) in days {
-        let before = DocumentName::parse("daily", &stem).map_err(|error| rows::unreadable(3, error))?;
+        let before =
+            DocumentName::parse("daily", &stem).map_err(|error| rows::unreadable_column(3, error))?;
         let DocumentName::Diary(DiaryName::Daily(day, _)) = &before else { continue };
         let after = DocumentName::Diary(DiaryName::Daily(*day, to.clone()));
         for (table, column) in [("hub_versions", "content"), ("hub_lines", "line")] {

@@ -90,7 +90,7 @@ fn read_shown_text(row: &Row<'_>) -> Result<ShownText> {
 
 fn document_name(row: &Row<'_>) -> Result<DocumentName> {
     let name = DocumentName::parse(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
-    name.map_err(|error| rows::unreadable(1, error))
+    name.map_err(|error| rows::unreadable_column(1, error))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<Snapsho
         )?
         .query_map([scope.persona.as_str(), scope.user.as_str()], |row| {
             let name = DocumentName::parse(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?)
-                .map_err(|error| rows::unreadable(2, error))?;
+                .map_err(|error| rows::unreadable_column(2, error))?;
             Ok(Snapshot {
                 id: row.get(0)?,
                 name,

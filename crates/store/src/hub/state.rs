@@ -187,5 +187,5 @@ pub(super) fn scopes(connection: &Connection) -> Result<Vec<Scope>> {
 
 pub(super) fn instance_id(row: &Row<'_>, column: usize) -> Result<InstanceId> {
     let text: String = row.get(column)?;
-    text.parse().map_err(|error: hub::names::InvalidName| rows::unreadable(column, error))
+    text.parse().map_err(|error: hub::names::InvalidName| rows::unreadable_column(column, error))
 }

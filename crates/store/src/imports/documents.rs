@@ -38,7 +38,7 @@ pub(super) fn begin(
 }
 
 /// Names of the documents that a run wrote.
-pub(super) fn names(connection: &Connection, run: ImportId) -> Result<Vec<String>> {
+pub(super) fn document_names(connection: &Connection, run: ImportId) -> Result<Vec<String>> {
     let names = "SELECT d.name FROM import_runs r JOIN import_documents d ON d.run = r.number
          WHERE r.id = ?1 ORDER BY d.name";
     rows::column(connection, names, run.0.into_bytes())

@@ -85,7 +85,7 @@ impl ImportStore for HomeStore {
     }
 
     async fn import_documents(&self, id: ImportId) -> Result<Vec<String>, StoreError> {
-        self.read(move |connection| Ok(documents::names(connection, id)?)).await
+        self.read(move |connection| Ok(documents::document_names(connection, id)?)).await
     }
 
     async fn finish_import(&self, id: ImportId, at: Timestamp) -> Result<Option<ImportRun>, StoreError> {
@@ -181,7 +181,8 @@ impl ImportStore for HomeStore {
                 "SELECT c.id FROM import_runs r JOIN sessions c ON c.import_run = r.number
                  WHERE r.id = ?1 ORDER BY c.first_message_at, c.id",
             )?;
-            let found = statement.query_map([id.0.into_bytes()], |row| Ok(SessionId(rows::uuid(row, 0)?)))?;
+            let found =
+                statement.query_map([id.0.into_bytes()], |row| Ok(SessionId(rows::read_uuid(row, 0)?)))?;
             Ok(found.collect::<Result<_>>()?)
         })
         .await
@@ -211,7 +212,7 @@ impl ImportStore for HomeStore {
 
 fn run(row: &Row<'_>) -> Result<ImportRun> {
     Ok(ImportRun {
-        run_id: ImportId(rows::uuid(row, 0)?),
+        run_id: ImportId(rows::read_uuid(row, 0)?),
         scope: rows::scope(row, 1)?,
         files: rows::json(row, 3)?,
         status: rows::read_enum(row, 4)?,

@@ -47,7 +47,7 @@ pub(super) fn waiting_proposals(connection: &Connection, id: ImportId) -> Result
         saved_memories_channel!(),
         " AND j.settled_at IS NULL ORDER BY c.first_message_at, j.id",
     ))?;
-    let proposal = |row: &Row<'_>| Ok(RejectedId(rows::uuid(row, 0)?));
+    let proposal = |row: &Row<'_>| Ok(RejectedId(rows::read_uuid(row, 0)?));
     statement.query_map([id.0.into_bytes()], proposal)?.collect()
 }
 
@@ -103,5 +103,5 @@ pub(super) fn nodes(
              AND n.superseded_by IS NULL
          ORDER BY n.seq DESC LIMIT ?3"
     ))?;
-    statement.query_map(params![id.0.into_bytes(), rows::to_json(&kinds)?, limit], rows::node)?.collect()
+    statement.query_map(params![id.0.into_bytes(), rows::to_json(&kinds)?, limit], rows::read_node)?.collect()
 }

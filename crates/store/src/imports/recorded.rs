@@ -104,7 +104,7 @@ pub(super) fn message_by_seq(connection: &Connection, seq: i64) -> Result<Option
              WHERE m.seq = ?1 AND m.deleted_at IS NULL"
         ))?
         .query_row([seq], |row| {
-            Ok(RecordedMessage { seq, message: rows::message(row)?, run: row.get(rows::AFTER_MESSAGE)? })
+            Ok(RecordedMessage { seq, message: rows::read_message(row)?, run: row.get(rows::AFTER_MESSAGE)? })
         })
         .optional()
 }

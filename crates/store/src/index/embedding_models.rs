@@ -50,8 +50,8 @@ impl EmbeddingStore for HomeStore {
                 node_columns!(),
                 " FROM concept_nodes n WHERE n.seq = ?1"
             ))?;
-            let seqs = vectors::missing(connection, Corpus::Nodes, &fingerprint, limit)?;
-            let nodes = seqs.into_iter().map(|seq| statement.query_row([seq], rows::node));
+            let seqs = vectors::rows_without_vector(connection, Corpus::Nodes, &fingerprint, limit)?;
+            let nodes = seqs.into_iter().map(|seq| statement.query_row([seq], rows::read_node));
             Ok(nodes.collect::<Result<_>>()?)
         })
         .await

@@ -145,7 +145,7 @@ pub(crate) fn numbered(
 }
 
 /// Numbers of live rows without a vector of this model, newest first: those with none and those of other models.
-pub(crate) fn missing(
+pub(crate) fn rows_without_vector(
     connection: &Connection,
     corpus: Corpus,
     fingerprint: &str,

@@ -65,7 +65,7 @@ pub(crate) fn by_id(connection: &Connection, id: MessageId) -> sql::Result<Optio
             " FROM recall_messages m JOIN scopes s ON s.number = m.scope
              WHERE m.id = ?1 AND m.deleted_at IS NULL"
         ))?
-        .query_row([id.0.into_bytes()], rows::message)
+        .query_row([id.0.into_bytes()], rows::read_message)
         .optional()
 }
 
@@ -77,7 +77,7 @@ fn messages_of_session(connection: &Connection, id: SessionId) -> sql::Result<Ve
             " FROM recall_messages m JOIN scopes s ON s.number = m.scope
              WHERE m.session_id = ?1 AND m.deleted_at IS NULL ORDER BY m.seq"
         ))?
-        .query_map([id.0.into_bytes()], rows::message)?
+        .query_map([id.0.into_bytes()], rows::read_message)?
         .collect()
 }
 
@@ -103,7 +103,7 @@ fn before_number(
              WHERE m.scope = ?1 AND (m.placed_at, m.seq) < (?2, ?3) AND m.deleted_at IS NULL
              ORDER BY m.placed_at DESC, m.seq DESC LIMIT ?4"
         ))?
-        .query_map(params![scope, place.0, place.1, limit], rows::message)?
+        .query_map(params![scope, place.0, place.1, limit], rows::read_message)?
         .collect()
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn neighbours(
 /// Reads [`message_columns`], the terms and the readability.
 fn read_indexed_message(row: &Row<'_>) -> sql::Result<IndexedMessage> {
     Ok(IndexedMessage {
-        message: rows::message(row)?,
+        message: rows::read_message(row)?,
         terms: row.get(rows::AFTER_MESSAGE)?,
         readability: row.get(rows::AFTER_MESSAGE + 1)?,
     })
@@ -198,6 +198,6 @@ pub(crate) fn without_vector(
         message_columns!(),
         " FROM recall_messages m JOIN scopes s ON s.number = m.scope WHERE m.seq = ?1"
     ))?;
-    let seqs = vectors::missing(connection, Corpus::Messages, fingerprint, limit)?;
-    seqs.into_iter().map(|seq| statement.query_row([seq], rows::message)).collect()
+    let seqs = vectors::rows_without_vector(connection, Corpus::Messages, fingerprint, limit)?;
+    seqs.into_iter().map(|seq| statement.query_row([seq], rows::read_message)).collect()
 }

@@ -150,7 +150,7 @@ fn messages_of_turn(connection: &Connection, id: TurnId) -> sql::Result<Vec<Mess
             " FROM recall_messages m JOIN scopes s ON s.number = m.scope
              WHERE m.turn_id = ?1 AND m.deleted_at IS NULL ORDER BY m.seq"
         ))?
-        .query_map([id.0.into_bytes()], rows::message)?
+        .query_map([id.0.into_bytes()], rows::read_message)?
         .collect()
 }
 

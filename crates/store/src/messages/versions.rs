@@ -31,7 +31,7 @@ pub(super) fn in_session(
             replaced_at: rows::time(row, 5)?,
             place: VersionPlace::Alternative,
         };
-        let message = MessageId(rows::uuid(row, 6)?);
+        let message = MessageId(rows::read_uuid(row, 6)?);
         Ok(NumberedVersion { number: row.get(7)?, follows: row.get(8)?, message, version })
     };
     let mut by_message: BTreeMap<MessageId, Vec<MessageVersion>> = BTreeMap::new();

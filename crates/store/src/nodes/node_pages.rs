@@ -74,7 +74,9 @@ pub(super) fn add_evidence_and_filling(
              CROSS JOIN concept_nodes n ON n.seq = f.event_seq
          WHERE f.orphaned = 0 AND n.deleted_at IS NULL ORDER BY f.thought_seq, f.event_seq",
     )?;
-    for cited in filling.query_map(params![seqs], |row| Ok((row.get(0)?, NodeId(rows::uuid(row, 1)?))))? {
+    for cited in
+        filling.query_map(params![seqs], |row| Ok((row.get(0)?, NodeId(rows::read_uuid(row, 1)?))))?
+    {
         let (seq, id) = cited?;
         origins.entry(seq).or_default().filling.push(id);
     }
@@ -99,7 +101,7 @@ pub(crate) fn page(connection: &Connection, scope: i64, query: &NodePageQuery) -
     let NodePageQuery { kind, subject, below, skip, limit } = *query;
     let (kind, below) = (kind.as_str(), below.unwrap_or(i64::MAX));
     let read = |statement, parameters: &[&dyn ToSql]| -> Result<Vec<Node>> {
-        connection.prepare_cached(statement)?.query_map(parameters, rows::node)?.collect()
+        connection.prepare_cached(statement)?.query_map(parameters, rows::read_node)?.collect()
     };
     let count = |statement, parameters: &[&dyn ToSql]| -> Result<u64> {
         connection.prepare_cached(statement)?.query_row(parameters, |row| row.get(0))

@@ -29,7 +29,7 @@ pub(crate) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Res
     ))?;
     let indexed = |row: &Row<'_>| {
         Ok(IndexedNode {
-            node: rows::node(row)?,
+            node: rows::read_node(row)?,
             terms: row.get(rows::AFTER_NODE)?,
             readability: row.get(rows::AFTER_NODE + 1)?,
         })
@@ -58,7 +58,7 @@ pub(crate) fn live_node(connection: &Connection, id: NodeId) -> Result<Option<No
             node_columns!(),
             " FROM concept_nodes n WHERE n.id = ?1 AND n.deleted_at IS NULL"
         ))?
-        .query_row([id.0.into_bytes()], rows::node)
+        .query_row([id.0.into_bytes()], rows::read_node)
         .optional()
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn before_number(
     let mut nodes = Vec::new();
     for kind in kinds {
         let before = before.unwrap_or(i64::MAX);
-        for node in statement.query_map(params![scope, kind.as_str(), before, limit], rows::node)? {
+        for node in statement.query_map(params![scope, kind.as_str(), before, limit], rows::read_node)? {
             nodes.push(node?);
         }
     }
@@ -107,7 +107,7 @@ pub(crate) fn events_since(
          WHERE n.scope = ?1 AND n.created_at >= ?2 AND n.type = 'event' AND n.deleted_at IS NULL
          ORDER BY n.created_at DESC, n.seq DESC LIMIT ?3"
     ))?;
-    let newest_first = statement.query_map(params![scope, microseconds(since), limit], rows::node)?;
+    let newest_first = statement.query_map(params![scope, microseconds(since), limit], rows::read_node)?;
     let mut events: Vec<Node> = newest_first.collect::<Result<_>>()?;
     events.reverse();
     Ok(events)
@@ -142,7 +142,7 @@ const OUTLINE_COLUMNS: &str =
 pub(crate) fn about(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<Node>> {
     let wanted = std::slice::from_ref(wanted);
     let place = |node: &Node| (node.pinned, node.seq);
-    let mut found = newest_about(connection, scope, wanted, node_columns!(), rows::node, place)?;
+    let mut found = newest_about(connection, scope, wanted, node_columns!(), rows::read_node, place)?;
     Ok(found.pop().unwrap_or_default())
 }
 

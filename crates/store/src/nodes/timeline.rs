@@ -42,7 +42,7 @@ fn node_entries(connection: &Connection, scope: i64, end: i64, limit: u32) -> Re
          ORDER BY n.created_at DESC, n.seq DESC LIMIT ?3"
     ))?;
     let entry = |node: memory::nodes::Node| (node.created_at, TimelineItem::Node(Box::new(node)));
-    statement.query_map(params![scope, end, limit], |row| rows::node(row).map(entry))?.collect()
+    statement.query_map(params![scope, end, limit], |row| rows::read_node(row).map(entry))?.collect()
 }
 
 /// Entities whose identity is settled.

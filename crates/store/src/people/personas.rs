@@ -348,7 +348,7 @@ fn persona_record(connection: &Connection, id: &PersonaId) -> Result<Option<Pers
 }
 
 fn read_persona(row: &Row<'_>) -> Result<PersonaRecord> {
-    let id = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable(0, error))?;
+    let id = PersonaId::new(row.get::<String>(0)?).map_err(|error| rows::unreadable_column(0, error))?;
     Ok(PersonaRecord { id, display_name: row.get(1)?, timezone: row.get(2)? })
 }
 

@@ -7,7 +7,7 @@ use memory::ports::{BindOutcome, ExternalIdentity, KnownUser, StoreError, UserRe
 
 use crate::engine::sql::{self, Connection, OptionalExtension, Result, Row, params};
 use crate::home_store::HomeStore;
-use crate::rows::{self, microseconds, unreadable};
+use crate::rows::{self, microseconds, unreadable_column};
 
 #[async_trait]
 impl UserStore for HomeStore {
@@ -138,7 +138,7 @@ fn read_user(connection: &Connection, row: &Row<'_>) -> Result<KnownUser> {
         .query_map([&id], |row| Ok(ExternalIdentity { channel_id: row.get(0)?, external_id: row.get(1)? }))?
         .collect::<Result<_>>()?;
     Ok(KnownUser {
-        id: UserId::new(id).map_err(|error| unreadable(0, error))?,
+        id: UserId::new(id).map_err(|error| unreadable_column(0, error))?,
         display_name: row.get(1)?,
         timezone: row.get(2)?,
         created_at: rows::time(row, 3)?,
@@ -150,7 +150,7 @@ fn owner_of(connection: &Connection, identity: &ExternalIdentity) -> Result<Opti
     connection
         .prepare_cached("SELECT user_id FROM external_identities WHERE channel_id = ?1 AND external_id = ?2")?
         .query_row([&identity.channel_id, &identity.external_id], |row| {
-            UserId::new(row.get::<String>(0)?).map_err(|error| unreadable(0, error))
+            UserId::new(row.get::<String>(0)?).map_err(|error| unreadable_column(0, error))
         })
         .optional()
 }

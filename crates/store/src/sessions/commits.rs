@@ -52,7 +52,7 @@ pub(crate) fn commit_extraction(
         entities::add_alias(connection, origin.scope, *entity, name, folded, commit.at)?;
     }
     for (node, entity) in &commit.links {
-        entities::link(connection, origin.scope, *node, *entity)?;
+        entities::link_entity(connection, origin.scope, *node, *entity)?;
     }
     for settled in &commit.identities {
         settle_identity(connection, origin.scope, settled, commit.at)?;

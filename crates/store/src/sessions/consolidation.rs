@@ -117,7 +117,7 @@ impl ConsolidationStore for HomeStore {
                  WHERE m.session_id = ?1 ORDER BY m.seq, e.span_start, n.seq",
             )?;
             let remembered = statement.query_map([id.0.into_bytes()], |row| {
-                let (node_id, description) = (NodeId(rows::uuid(row, 4)?), row.get(5)?);
+                let (node_id, description) = (NodeId(rows::read_uuid(row, 4)?), row.get(5)?);
                 Ok(UsedQuote { node_id, description, evidence: rows::evidence(row)? })
             })?;
             Ok(remembered.collect::<Result<_>>()?)

@@ -156,7 +156,7 @@ fn waiting(connection: &Connection, scope: i64, session: SessionId, limit: u32) 
 fn node_numbered(connection: &Connection, seq: i64) -> Result<Node> {
     connection
         .prepare_cached(concat!("SELECT ", node_columns!(), " FROM concept_nodes n WHERE n.seq = ?1"))?
-        .query_row([seq], rows::node)
+        .query_row([seq], rows::read_node)
 }
 
 /// The words that prove a memory, the latest first.
@@ -213,7 +213,7 @@ impl Position {
     }
 
     fn time(self) -> Result<Timestamp> {
-        Timestamp::from_microsecond(self.at).map_err(|error| rows::unreadable(0, error))
+        Timestamp::from_microsecond(self.at).map_err(|error| rows::unreadable_column(0, error))
     }
 }
 

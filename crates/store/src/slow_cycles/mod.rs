@@ -102,7 +102,7 @@ impl SlowCycleStore for HomeStore {
             let mut statement = connection.prepare_cached(TRANSCRIPTS)?;
             let heads = statement.query_map(params![scope, at, id, limit], |row| {
                 Ok(TranscriptSummary {
-                    id: CycleId(rows::uuid(row, 0)?),
+                    id: CycleId(rows::read_uuid(row, 0)?),
                     at: rows::time(row, 1)?,
                     size: row.get(2)?,
                 })
@@ -172,7 +172,7 @@ fn to_reflect_on(
     ))?;
     let newest_first = statement
         .query_map(params![scope, microseconds(since), cycles_max, limit], |row| {
-            Ok(ReflectionCandidate { node: rows::node(row)?, cycles: row.get(rows::AFTER_NODE)? })
+            Ok(ReflectionCandidate { node: rows::read_node(row)?, cycles: row.get(rows::AFTER_NODE)? })
         })?;
     let mut found: Vec<ReflectionCandidate> = newest_first.collect::<Result<_>>()?;
     found.reverse();
@@ -192,7 +192,7 @@ fn to_describe(
             if found.iter().any(|known| known.id == id) {
                 continue;
             }
-            let spoken_of = entity_queries::mentions(connection, scope, &[id])?;
+            let spoken_of = entity_queries::count_mentions(connection, scope, &[id])?;
             if spoken_of.iter().any(|mentions| mentions.events >= u64::from(linked_min)) {
                 let entity = entity_queries::by_id(connection, scope, id)?;
                 found.extend(entity.filter(|entity| !entity.owner_override));

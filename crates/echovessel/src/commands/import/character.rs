@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{SKIPS_SHOWN, is_confirmed, upload};
 use crate::cli::{Import, Shared};
 use crate::client::Daemon;
-use crate::commands::memory::counted;
+use crate::commands::memory::count_in_words;
 use crate::commands::run::AnyDaemon;
 use crate::config::Config;
 use crate::home::Home;
@@ -87,7 +87,7 @@ async fn draft_and_save_upload(
         println!("what did not fit into a block is in {}", document.as_str().unwrap_or_default());
     }
     if let Some(entries) = saved["lore_entries"].as_u64().filter(|entries| *entries > 0) {
-        println!("documents in custom/lore: {}", counted(entries, "lorebook entries"));
+        println!("documents in custom/lore: {}", count_in_words(entries, "lorebook entries"));
     }
     if saved["greeting_id"].is_string() {
         println!("greeting {} is its first message", asked.greeting.unwrap_or_default());
@@ -127,7 +127,7 @@ fn describe_draft(draft: &Value) -> String {
     }
     for book in list("lorebooks") {
         let name = book["name"].as_str().unwrap_or_default();
-        let entries = counted(book["entries"].as_u64().unwrap_or_default(), "entries");
+        let entries = count_in_words(book["entries"].as_u64().unwrap_or_default(), "entries");
         line(
             &mut text,
             &format!("\nthe lorebook {name} ({entries}): each is used while one of its keys is named"),

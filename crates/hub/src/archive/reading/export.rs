@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::super::{Archived, ArchivedGraph, ArchivedState, GRAPH, HISTORY, STATE};
 use crate::documents::CONTENT_BYTES_MAX;
 use crate::export::{DocumentHistory, ExportedEdge, ExportedNode, ExportedSource, HubExport, VersionState};
-use crate::graph::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, fits, properties_fit};
+use crate::graph::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, properties_fit};
 use crate::mirror::MirroredText;
 use crate::names::DocumentName;
 use crate::ports::Snapshot;
@@ -100,10 +100,10 @@ fn check_shown(
 fn check_graph(graph: &ArchivedGraph) -> Result<(), String> {
     let mut nodes = BTreeSet::new();
     for ExportedNode { node, sources, .. } in &graph.nodes {
-        fits("label", &node.label, LABEL_LENGTH_MAX)?;
-        fits("type", &node.node_type, LABEL_LENGTH_MAX)?;
-        fits("description", &node.description, PROSE_LENGTH_MAX)?;
-        node.aliases.iter().try_for_each(|alias| fits("alias", alias, LABEL_LENGTH_MAX))?;
+        check_length("label", &node.label, LABEL_LENGTH_MAX)?;
+        check_length("type", &node.node_type, LABEL_LENGTH_MAX)?;
+        check_length("description", &node.description, PROSE_LENGTH_MAX)?;
+        node.aliases.iter().try_for_each(|alias| check_length("alias", alias, LABEL_LENGTH_MAX))?;
         properties_fit(&node.properties)?;
         check_sources(sources)?;
         if !(0.0..=1.0).contains(&node.confidence) || node.label.trim().is_empty() || !nodes.insert(node.id) {
@@ -112,7 +112,7 @@ fn check_graph(graph: &ArchivedGraph) -> Result<(), String> {
     }
     let mut edges = BTreeSet::new();
     for ExportedEdge { edge, sources, .. } in &graph.edges {
-        fits("type", &edge.edge_type, LABEL_LENGTH_MAX)?;
+        check_length("type", &edge.edge_type, LABEL_LENGTH_MAX)?;
         properties_fit(&edge.properties)?;
         check_sources(sources)?;
         let joins = nodes.contains(&edge.from_id) && nodes.contains(&edge.to_id);
@@ -125,8 +125,8 @@ fn check_graph(graph: &ArchivedGraph) -> Result<(), String> {
 
 fn check_sources(sources: &[ExportedSource]) -> Result<(), String> {
     sources.iter().try_for_each(|source| {
-        fits("memory", &source.memory, LABEL_LENGTH_MAX)?;
-        fits("evidence", source.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)
+        check_length("memory", &source.memory, LABEL_LENGTH_MAX)?;
+        check_length("evidence", source.evidence.as_deref().unwrap_or_default(), PROSE_LENGTH_MAX)
     })
 }
 

@@ -1,6 +1,6 @@
 //! Placeholders of files and deleted messages, in the languages that write them differently.
 
-use crate::formats::building::{attachment, is_invisible_mark};
+use crate::formats::building::{attachment_of, is_invisible_mark};
 use crate::item::{Attachment, AttachmentKind};
 
 /// Texts of messages whose file was left out, in lower case without angle brackets and dots.
@@ -103,7 +103,7 @@ fn file_of(line: &str) -> Option<Attachment> {
         && let Some((_, name)) = inner.split_once(": ")
         && is_file_name(name.trim())
     {
-        return Some(attachment(name.trim()));
+        return Some(attachment_of(name.trim()));
     }
     // `IMG-20240105-WA0001.jpg (file attached)`, with any words.
     if let Some((name, words)) = shown.rsplit_once(" (")
@@ -111,7 +111,7 @@ fn file_of(line: &str) -> Option<Attachment> {
         && is_file_name(name)
         && (is_phone_name(name) || line.starts_with(is_invisible_mark) || words.contains("attached"))
     {
-        return Some(attachment(name));
+        return Some(attachment_of(name));
     }
     let folded = folded(shown);
     if let Some((_, kind)) = OMITTED.iter().find(|(words, _)| folded == *words) {

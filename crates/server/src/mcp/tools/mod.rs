@@ -34,13 +34,13 @@ static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
 });
 
 /// All tools, in the order in which they are listed.
-pub(super) fn all() -> &'static [Tool] {
+pub(super) fn list_tools() -> &'static [Tool] {
     &ALL
 }
 
 /// Names of the tools that may be called again when it is not known whether a call was answered.
 pub fn names_that_may_be_repeated() -> Vec<&'static str> {
-    all().iter().filter(|tool| tool.effect.may_be_repeated()).map(|tool| tool.name).collect()
+    list_tools().iter().filter(|tool| tool.effect.may_be_repeated()).map(|tool| tool.name).collect()
 }
 
 /// A tool of the hub's documents: the door's method of the same name.

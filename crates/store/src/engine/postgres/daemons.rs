@@ -174,7 +174,7 @@ pub(crate) fn drain(connection: &Connection, id: &str) -> Result<()> {
 }
 
 /// The daemons of the home, in the order in which they started. Dead ones are listed for a day.
-pub(crate) fn all(connection: &Connection) -> Result<Vec<DaemonEntry>> {
+pub(crate) fn list_daemons(connection: &Connection) -> Result<Vec<DaemonEntry>> {
     let mut all = connection.prepare_cached(
         "SELECT d.id, d.address, d.version, d.state, w.program IS NOT NULL, d.turns_per_minute,
              CAST(extract(epoch FROM d.started_at) * 1000000 AS BIGINT),

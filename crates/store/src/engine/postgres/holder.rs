@@ -26,7 +26,7 @@ pub(super) enum Holder {
 }
 
 /// Reads the row and locks it until the transaction ends. The table must be there.
-pub(super) fn holder(connection: &Connection) -> Result<Holder> {
+pub(super) fn lock_holder(connection: &Connection) -> Result<Holder> {
     let row: Option<(bool, i64, Option<String>)> = connection
         .query_row(
             "SELECT seen_at > clock_timestamp() - make_interval(secs => ?1),
@@ -45,7 +45,7 @@ pub(super) fn holder(connection: &Connection) -> Result<Holder> {
 }
 
 /// Takes the home for this program, in a transaction that has found that nobody holds it. Returns the program's id.
-pub(super) fn take(connection: &Connection, daemon: Option<&NewDaemon>) -> Result<String> {
+pub(super) fn take_home(connection: &Connection, daemon: Option<&NewDaemon>) -> Result<String> {
     // Its former holder did not let it go.
     connection.execute(
         "UPDATE daemons SET state = 'dead' WHERE id IN (SELECT CAST(program AS TEXT) FROM writer)",

@@ -33,7 +33,7 @@ use crate::engine::sql::values::FromSql as _;
 
 pub use address::ServerAddress;
 pub use daemons::{DaemonEntry, DaemonState, HomeState, NewDaemon, SharedAccess};
-pub(crate) use daemons::{all as all_daemons, drain};
+pub(crate) use daemons::{drain, list_daemons};
 pub(crate) use erased_words::{clear_erased_words, note_cleared};
 pub(crate) use holder::PresenceNotes;
 pub use open::home_state;
@@ -174,7 +174,7 @@ impl Server {
     }
 
     pub(crate) fn execute(&self, statement: &Statement, parameters: impl Parameters) -> Result<usize> {
-        let values = owned(parameters)?;
+        let values = own_values(parameters)?;
         let changed = self.wait(self.client.borrow().execute(statement, &as_parameters(&values)))?;
         usize::try_from(changed).map_err(|_| Error::OutOfRange(changed.to_string()))
     }
@@ -184,7 +184,7 @@ impl Server {
             Some(0) => return Err(Error::SecondStatement),
             left => self.statements_left.set(left.map(|left| left - 1)),
         }
-        let values = owned(parameters)?;
+        let values = own_values(parameters)?;
         let rows = self.wait(self.client.borrow().query(statement, &as_parameters(&values)))?;
         Ok(rows.into_iter().map(ServerRow::from).collect())
     }
@@ -206,7 +206,7 @@ impl Server {
 
     /// Sends a statement without waiting for its answer. The next [`wait`](Self::wait) does.
     pub(crate) fn send(&self, statement: &Statement, parameters: impl Parameters) -> Result<()> {
-        let values = owned(parameters)?;
+        let values = own_values(parameters)?;
         let (client, statement) = (Arc::clone(&self.client.borrow()), statement.clone());
         self.queue(Box::pin(
             async move { client.execute(&statement, &as_parameters(&values)).await.map(drop) },
@@ -495,7 +495,7 @@ fn timeout_options(answer: Duration) -> String {
     )
 }
 
-pub(crate) fn owned(parameters: impl Parameters) -> Result<Vec<Owned>> {
+pub(crate) fn own_values(parameters: impl Parameters) -> Result<Vec<Owned>> {
     let mut values = Vec::new();
     parameters.each(|value| {
         values.push(Owned::from(value));

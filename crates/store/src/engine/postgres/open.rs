@@ -5,7 +5,7 @@ use std::time::Duration;
 use memory::ports::StoreError;
 
 use super::daemons::{self, HomeState, NewDaemon};
-use super::holder::{Holder, holder, take};
+use super::holder::{Holder, lock_holder, take_home};
 use super::{Server, ServerAddress};
 use crate::engine::failure::Failure;
 use crate::engine::migrate::Migration;
@@ -135,9 +135,9 @@ pub(crate) fn open_for_writing(
         begin(&connection, address)?;
         let found = holder_of(&connection, address)?;
         let taken = match found {
-            Holder::None => {
-                Some(prepare(&connection, address).and_then(|()| take(&connection, daemon).map_err(failed)))
-            }
+            Holder::None => Some(
+                prepare(&connection, address).and_then(|()| take_home(&connection, daemon).map_err(failed)),
+            ),
             Holder::Program { .. } => None,
         };
         let end = if matches!(taken, Some(Ok(_))) { "COMMIT" } else { "ROLLBACK" };
@@ -197,7 +197,7 @@ fn not_a_server() -> StoreError {
 fn holder_of(connection: &Connection, address: &ServerAddress) -> std::result::Result<Holder, StoreError> {
     let has_table = "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'writer')";
     let found = match connection.query_row(has_table, [], |row| row.get(0)) {
-        Ok(true) => holder(connection),
+        Ok(true) => lock_holder(connection),
         Ok(false) => Ok(Holder::None),
         Err(error) => Err(error),
     };

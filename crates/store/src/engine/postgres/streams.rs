@@ -4,7 +4,7 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
 
 use super::values::Owned;
-use super::{Server, ServerRow, as_parameters, dialect, owned};
+use super::{Server, ServerRow, as_parameters, dialect, own_values};
 use crate::engine::sql::{Error, Parameters, Result, ValueRef};
 
 impl Server {
@@ -16,7 +16,7 @@ impl Server {
         mut each: impl FnMut(&ServerRow) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let declare = format!("DECLARE each_row NO SCROLL CURSOR FOR {}", dialect::translate(query));
-        let values = owned(parameters)?;
+        let values = own_values(parameters)?;
         self.wait(self.client.borrow().execute(&declare, &as_parameters(&values)))?;
         loop {
             let rows = self.wait(self.client.borrow().query("FETCH 500 FROM each_row", &[]))?;
