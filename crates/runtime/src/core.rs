@@ -18,8 +18,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::events::bodies::SettingsUpdated;
 use crate::events::broadcast::Broadcast;
-use crate::events::server_event::ServerEvent;
+use crate::events::server_event::{EventData, WireEvent};
 use crate::forget_epochs::ForgetEpochs;
 use crate::metrics::Metrics;
 use crate::settings::RuntimeSettings;
@@ -142,11 +143,8 @@ impl RuntimeCore {
         &self.parts.broadcast
     }
 
-    pub(crate) fn publish(&self, scope: &Scope, event: ServerEvent) {
-        let compatible = event.legacy_event();
-        for event in std::iter::once(event).chain(compatible) {
-            self.parts.broadcast.publish(event.into_wire(scope.clone()));
-        }
+    pub(crate) fn publish<E: EventData>(&self, scope: &Scope, event: E) {
+        self.parts.broadcast.publish(WireEvent::new(scope.clone(), &event));
     }
 
     /// Tells the watchers of the scope, and those who see everything, that keys of the configuration have new values.
@@ -159,7 +157,8 @@ impl RuntimeCore {
         // What is told must not depend on whether the switch can be read.
         let appearance = self.store().appearance(&scope.persona).await.unwrap_or_default();
         let voice_enabled = appearance.voice_enabled;
-        self.publish(scope, ServerEvent::SettingsUpdated { updated_fields, restart_required, voice_enabled });
+        let event = SettingsUpdated::of_configuration(updated_fields, restart_required, voice_enabled);
+        self.publish(scope, event);
     }
 
     /// Stores the persona and the user of the scope, unless they are there.

@@ -49,9 +49,9 @@ pub use channels::{
     ChannelReceipt, ChannelStatus, ExternalMessage, FetchError, LinkCode, OutboundChannels, VoiceNote,
 };
 pub use core::{RuntimeCore, RuntimeParts};
-pub use events::bodies::{AccessCreated, AccessKind, ConnectionReady, Empty, EventStream, SettingsUpdated};
+pub use events::bodies::{AccessCreated, AccessKind, SettingsUpdated, TurnFailed};
 pub use events::broadcast::{Broadcast, Delivery, Subscription};
-pub use events::server_event::{ServerEvent, WireEvent};
+pub use events::server_event::{EventData, ServerEvents, WireEvent};
 pub use hub_work::embodiment::{Embodiment, FollowedHub, HubStanding, HubState};
 pub use imports::{
     ImportError, ImportParts, ImportRecorder, ImportRequest, ImportState, ImportStatusReport, ImportUpload,

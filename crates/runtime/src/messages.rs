@@ -10,7 +10,7 @@ use memory::ports::CapturedMessage;
 
 use crate::changes::Changes;
 use crate::core::RuntimeCore;
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::{ReplyDone, SessionBoundary};
 
 /// Stores messages, and publishes the sessions that they begin or end.
 pub struct Messages {
@@ -71,32 +71,13 @@ impl Messages {
 
     /// Shows a message that the persona sent without being asked.
     pub(crate) fn publish_unasked(&self, message: &Message) {
-        self.core.publish(
-            &message.scope,
-            ServerEvent::Done {
-                message_id: message.id,
-                turn_id: None,
-                channel_id: message.channel_id.clone(),
-                content: message.content.clone(),
-                in_reply_to: None,
-                incomplete: false,
-            },
-        );
+        self.core.publish(&message.scope, ReplyDone::new(message, None, false));
     }
 
     /// Tells of the sessions that a captured message began or ended, and wakes who works with what was written.
     pub(crate) async fn publish_captured(&self, scope: &Scope, captured: &CapturedMessage) {
         if let Some(session) = &captured.opened {
-            self.core.publish(
-                scope,
-                ServerEvent::SessionBoundary {
-                    channel_id: session.channel_id.clone(),
-                    closed: None,
-                    opened: Some(session.id),
-                    at: session.first_message_at,
-                    formed: None,
-                },
-            );
+            self.core.publish(scope, SessionBoundary::opened(session));
         }
         if !captured.ended.is_empty() {
             self.core.session_ended.notify_one();

@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::changes::Changes;
 use crate::core::RuntimeCore;
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::SettingsUpdated;
 use crate::hub_work::shared_self::SharedSelf;
 
 /// Creates and edits personas.
@@ -170,9 +170,7 @@ impl Personas {
 
     async fn publish_appearance(&self, scope: &Scope, display_name: String) -> Result<(), StoreError> {
         let appearance = self.core.store().appearance(&scope.persona).await?;
-        let (voice_enabled, has_avatar) = (appearance.voice_enabled, appearance.has_avatar);
-        let event = ServerEvent::AppearanceChanged { voice_enabled, has_avatar, display_name };
-        self.core.publish(scope, event);
+        self.core.publish(scope, SettingsUpdated::of_appearance(&appearance, display_name));
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use memory::ports::StoreError;
 use memory::{Scope, UserId};
 
 use crate::core::RuntimeCore;
-use crate::events::server_event::ServerEvent;
+use crate::events::memory_bodies::WorkFailed;
 
 /// State of spending against its caps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl RuntimeCore {
         if told != Some(spending.resumes_at) {
             tracing::warn!("{reason}");
             let scope = Scope::new(self.settings().persona.clone(), UserId::owner());
-            self.publish(&scope, ServerEvent::WorkPaused { reason, resumes_at: spending.resumes_at });
+            self.publish(&scope, WorkFailed::paused(reason, spending.resumes_at));
         }
         false
     }

@@ -18,6 +18,7 @@ mod chat;
 mod openai;
 pub mod mcp;
 mod admin;
+mod legacy;
 mod api_docs;
 mod ui;
 mod tls;

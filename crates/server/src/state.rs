@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use memory::ports::{AccessStore, ArchiveStore};
 use memory::{PersonaId, Scope, UserId};
 use runtime::{AccessCreated, Runtime, WireEvent};
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::limits::Limits;
@@ -172,8 +171,7 @@ impl App {
     /// Tells those who administer that there is a new login or token.
     pub(crate) fn announce_access(&self, access: AccessCreated) {
         let scope = Scope::new(self.runtime().settings().persona.clone(), UserId::owner());
-        let event = WireEvent::new(scope, AccessCreated::NAME, json!(access));
-        self.runtime().broadcast().publish(event);
+        self.runtime().broadcast().publish(WireEvent::new(scope, &access));
     }
 
     /// The memory that a request means. Refuses a user whom the token may not speak for, and a persona that does not

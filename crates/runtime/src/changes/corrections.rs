@@ -15,7 +15,8 @@ use memory::ports::{CommitOutcome, Corpus, MessageEdit, MessageEditResult, Repla
 use memory::text;
 
 use crate::changes::Changes;
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::{MessageDeleted, MessageEdited};
+use crate::events::memory_bodies::{MemoryForgotten, NodeUpdated};
 
 impl Changes {
     /// Gives a memory the text that a person wrote. None if there is no such memory.
@@ -56,16 +57,7 @@ impl Changes {
                 (ChangeKind::MentionMerge, Some(session_id)) => {
                     let (node, at) = (Box::new(NewNode::of(restored)), restored.created_at);
                     let said_at = self.session_end(session_id).await?.unwrap_or(at);
-                    core.publish(
-                        &scope,
-                        ServerEvent::Formed(ConsolidationEvent::Event {
-                            scope: scope.clone(),
-                            session_id,
-                            node,
-                            said_at,
-                            at,
-                        }),
-                    );
+                    core.publish_formed(ConsolidationEvent::Event { scope, session_id, node, said_at, at });
                 }
                 _ => self.publish_node(restored, "undo").await?,
             }
@@ -93,7 +85,7 @@ impl Changes {
                 said_at: self.session_end(session_id).await?.unwrap_or(at),
                 at,
             };
-            core.publish(scope, ServerEvent::Formed(formed));
+            core.publish_formed(formed);
             core.written.notify_one();
         }
         Ok(approved)
@@ -126,10 +118,7 @@ impl Changes {
         let edited = core.forget_epochs.run_exclusive(core.store().edit_message(edit)).await?;
         if let Some(MessageEditResult { message, withdrawn }) = &edited {
             core.index().forget(&message.scope, Corpus::Messages, &[message.seq]);
-            core.publish(
-                &message.scope,
-                ServerEvent::MessageEdited { message: Box::new(message.clone()), at },
-            );
+            core.publish(&message.scope, MessageEdited::new(message.clone(), at));
             self.publish_withdrawn(message, withdrawn).await;
             core.written.notify_one();
         }
@@ -148,7 +137,7 @@ impl Changes {
 
     async fn publish_node(&self, node: &Node, change: &'static str) -> Result<(), StoreError> {
         if let Some(scope) = self.core.store().scope_of_node(node.id).await? {
-            self.core.publish(&scope, ServerEvent::NodeUpdated { node: Box::new(node.clone()), change });
+            self.core.publish(&scope, NodeUpdated::new(node.clone(), change));
         }
         Ok(())
     }
@@ -156,11 +145,8 @@ impl Changes {
     /// Tells what went with the old words of a message, and takes it out of memory.
     pub(crate) async fn publish_withdrawn(&self, message: &Message, withdrawn: &Withdrawal) {
         for (id, _) in &withdrawn.messages {
-            let (turn_id, channel_id) = (message.turn_id, message.channel_id.clone());
-            self.core.publish(
-                &message.scope,
-                ServerEvent::MessageDeleted { message_id: *id, turn_id, channel_id },
-            );
+            let (turn_id, source_channel_id) = (message.turn_id, message.channel_id.clone());
+            self.core.publish(&message.scope, MessageDeleted { message_id: *id, turn_id, source_channel_id });
         }
         let edited = if message.role == Role::User { vec![message.id] } else { Vec::new() };
         self.publish_lost_support(&message.scope, edited, withdrawn).await;
@@ -169,14 +155,14 @@ impl Changes {
     /// Tells of messages that an import changed, and takes out of memory what depended on their words.
     pub(crate) async fn publish_replaced(&self, scope: &Scope, replaced: ReplacedMessages) {
         let at = self.core.clock().now();
-        for (message_id, channel_id) in replaced.removed {
-            self.core.publish(scope, ServerEvent::MessageDeleted { message_id, turn_id: None, channel_id });
+        for (message_id, source_channel_id) in replaced.removed {
+            self.core.publish(scope, MessageDeleted { message_id, turn_id: None, source_channel_id });
         }
         let mut edited = Vec::with_capacity(replaced.reworded.len());
         for message in replaced.reworded {
             self.core.index().forget(scope, Corpus::Messages, &[message.seq]);
             edited.push(message.id);
-            self.core.publish(scope, ServerEvent::MessageEdited { message: Box::new(message), at });
+            self.core.publish(scope, MessageEdited::new(message, at));
         }
         self.publish_lost_support(scope, edited, &replaced.withdrawn).await;
     }
@@ -194,7 +180,7 @@ impl Changes {
         if !withdrawn.nodes.is_empty() {
             let node_ids = withdrawn.nodes.iter().map(|(id, _)| *id).collect();
             let entity_ids = withdrawn.entities.clone();
-            self.core.publish(scope, ServerEvent::Withdrawn { node_ids, entity_ids, message_ids: edited });
+            self.core.publish(scope, MemoryForgotten::of_edit(node_ids, entity_ids, edited));
         }
         for (id, _) in &withdrawn.rewritten {
             // It is committed; whoever is not told reads it at the next look.

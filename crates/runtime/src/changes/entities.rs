@@ -9,7 +9,7 @@ use memory::identifiers::EntityId;
 use memory::ports::{AuthoredEntity, StoreError};
 
 use crate::changes::Changes;
-use crate::events::server_event::ServerEvent;
+use crate::events::memory_bodies::EntityDescribed;
 
 impl Changes {
     /// Writes an entity that a person adds, and notifies subscribers. A description that is not blank is the owner's.
@@ -53,7 +53,7 @@ impl Changes {
             self.core.written.notify_one();
             entities.iter().take(settled).for_each(|entity| self.publish_settled(scope, entity));
             for entity in entities.iter().filter(|_| describes) {
-                self.core.publish(scope, ServerEvent::EntityDescribed { entity: Box::new(entity.clone()) });
+                self.core.publish(scope, EntityDescribed::new(entity.clone()));
             }
         }
         Ok(outcome)
@@ -66,12 +66,7 @@ impl Changes {
             self.core.written.notify_one();
             for entity in entities {
                 match *change {
-                    "describe" => {
-                        self.core.publish(
-                            scope,
-                            ServerEvent::EntityDescribed { entity: Box::new(entity.clone()) },
-                        );
-                    }
+                    "describe" => self.core.publish(scope, EntityDescribed::new(entity.clone())),
                     "merge" => self.publish_settled(scope, entity),
                     _ => {}
                 }
@@ -84,7 +79,7 @@ impl Changes {
         if entity.merge_status != MergeStatus::Uncertain {
             let formed =
                 ConsolidationEvent::Entity { scope: scope.clone(), entity: Box::new(entity.clone()) };
-            self.core.publish(scope, ServerEvent::Formed(formed));
+            self.core.publish_formed(formed);
         }
     }
 }

@@ -9,7 +9,7 @@ use memory::ports::StoreError;
 use memory::{PersonaId, Scope};
 
 use crate::changes::Changes;
-use crate::events::server_event::ServerEvent;
+use crate::events::memory_bodies::MemoryForgotten;
 
 impl Changes {
     /// The scope of a row; none if it does not exist.
@@ -103,7 +103,7 @@ impl Changes {
             self.shared_self.forget_files_of(persona).await;
             self.voice.forget_sound_of(persona).await;
             for scope in core.broadcast().withdraw_persona(persona) {
-                core.publish(&scope, ServerEvent::Forgotten { receipt: None, taken: Box::default() });
+                core.publish(&scope, MemoryForgotten::of_removal(None, ForgetSummary::default()));
             }
             counts
         };
@@ -139,7 +139,7 @@ impl Changes {
     fn publish_forgotten(&self, scope: &Scope, receipt: Option<ErasureId>, taken: &ForgetSummary) {
         self.core.broadcast().withdraw(scope);
         if !taken.is_empty() {
-            self.core.publish(scope, ServerEvent::Forgotten { receipt, taken: Box::new(taken.clone()) });
+            self.core.publish(scope, MemoryForgotten::of_removal(receipt, taken.clone()));
         }
         // Rewritten nodes wait for their vectors.
         self.core.written.notify_one();

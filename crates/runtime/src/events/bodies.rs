@@ -3,100 +3,17 @@
 use jiff::Timestamp;
 use memory::identifiers::{ImportId, MessageId, SessionId, TurnId};
 use memory::messages::Message;
-use memory::ports::ImportRun;
-use memory::{PersonaId, UserId};
+use memory::mood::Mood;
+use memory::ports::{Appearance, ImportRun};
+use memory::sessions::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::events::memory_bodies::{
-    ConflictOpened, EntityConfirmed, EntityDescribed, EventCreated, MemoryForgotten, NodeUpdated,
-    ThoughtCreated, WorkFailed,
-};
 use crate::imports::registry::{ImportState, ImportStatusReport};
-
-/// The data of each event of the stream, by the event's name.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "names the events in the API document")]
-pub struct EventStream {
-    #[serde(rename = "chat.message.user_appended")]
-    user_appended: Scoped<UserAppended>,
-    #[serde(rename = "chat.message.typing_started")]
-    typing_started: Scoped<TypingStarted>,
-    #[serde(rename = "chat.message.token")]
-    token: Scoped<Token>,
-    #[serde(rename = "chat.message.done")]
-    done: Scoped<ReplyDone>,
-    #[serde(rename = "chat.message.voice_sentence")]
-    voice_sentence: Scoped<VoiceSentence>,
-    #[serde(rename = "chat.message.voice_ready")]
-    voice_ready: Scoped<VoiceReady>,
-    #[serde(rename = "chat.message.failed")]
-    failed: Scoped<TurnFailed>,
-    #[serde(rename = "chat.message.error")]
-    error: Scoped<TurnError>,
-    #[serde(rename = "chat.message.edited")]
-    edited: Scoped<MessageEdited>,
-    #[serde(rename = "chat.message.deleted")]
-    deleted: Scoped<MessageDeleted>,
-    #[serde(rename = "chat.mood.update")]
-    mood: Scoped<MoodUpdate>,
-    #[serde(rename = "chat.session.boundary")]
-    boundary: Scoped<SessionBoundary>,
-    #[serde(rename = "chat.settings.updated")]
-    settings: Scoped<SettingsUpdated>,
-    #[serde(rename = "memory.event.created")]
-    event: Scoped<EventCreated>,
-    #[serde(rename = "memory.thought.created")]
-    thought: Scoped<ThoughtCreated>,
-    #[serde(rename = "memory.entity.confirmed")]
-    entity: Scoped<EntityConfirmed>,
-    #[serde(rename = "memory.entity.description_updated")]
-    entity_described: Scoped<EntityDescribed>,
-    #[serde(rename = "memory.node.updated")]
-    node: Scoped<NodeUpdated>,
-    #[serde(rename = "memory.forgotten")]
-    forgotten: Scoped<MemoryForgotten>,
-    #[serde(rename = "work.failed")]
-    work_failed: Scoped<WorkFailed>,
-    #[serde(rename = "import.progress")]
-    import: Scoped<ImportProgress>,
-    #[serde(rename = "sync.conflict")]
-    conflict: Scoped<ConflictOpened>,
-    #[serde(rename = "access.created")]
-    access: Scoped<AccessCreated>,
-    #[serde(rename = "chat.connection.ready")]
-    ready: ConnectionReady,
-    #[serde(rename = "chat.connection.heartbeat")]
-    heartbeat: Empty,
-    #[serde(rename = "chat.connection.lagged")]
-    lagged: Empty,
-}
-
-/// Fields of every event about a scope.
-#[derive(JsonSchema)]
-#[schemars(inline)]
-#[expect(dead_code, reason = "`WireEvent::new` adds these fields")]
-struct Scoped<T> {
-    persona_id: PersonaId,
-    user_id: UserId,
-    #[serde(flatten)]
-    data: T,
-}
-
-/// First event of a connection.
-#[derive(Serialize, JsonSchema)]
-pub struct ConnectionReady {
-    /// Channel of messages sent by this client.
-    pub channel_id: &'static str,
-}
-
-/// An event without data.
-#[derive(Serialize, JsonSchema)]
-pub struct Empty {}
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct ImportProgress {
+pub(crate) struct ImportProgress {
     run_id: ImportId,
     state: ImportState,
     /// Everything that there is to read; `null` once the files are gone.
@@ -143,19 +60,6 @@ pub(crate) struct UserAppended {
     pub(crate) external_ref: Option<String>,
 }
 
-impl UserAppended {
-    pub(crate) fn new(
-        message_id: MessageId,
-        turn_id: TurnId,
-        source_channel_id: String,
-        content: String,
-        received_at: Timestamp,
-        external_ref: Option<String>,
-    ) -> Self {
-        Self { message_id, turn_id, source_channel_id, content, received_at, external_ref }
-    }
-}
-
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct TypingStarted {
@@ -163,6 +67,12 @@ pub(crate) struct TypingStarted {
     pub(crate) message_id: TurnId,
     pub(crate) turn_id: TurnId,
     pub(crate) source_channel_id: String,
+}
+
+impl TypingStarted {
+    pub(crate) fn new(turn_id: TurnId, source_channel_id: String) -> Self {
+        Self { message_id: turn_id, turn_id, source_channel_id }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -173,6 +83,12 @@ pub(crate) struct Token {
     pub(crate) turn_id: TurnId,
     pub(crate) source_channel_id: String,
     pub(crate) delta: String,
+}
+
+impl Token {
+    pub(crate) fn new(turn_id: TurnId, source_channel_id: String, delta: String) -> Self {
+        Self { message_id: turn_id, turn_id, source_channel_id, delta }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -196,26 +112,23 @@ pub(crate) struct ReplyDone {
 
 impl ReplyDone {
     /// One bubble keeps one id from typing to done, as clients expect; the stored row has its own.
-    pub(crate) fn new(
-        stored_message_id: MessageId,
-        turn_id: Option<TurnId>,
-        source_channel_id: String,
-        content: String,
-        in_reply_to: Option<String>,
-        incomplete: bool,
-    ) -> Self {
+    pub(crate) fn new(message: &Message, in_reply_to: Option<String>, incomplete: bool) -> Self {
         Self {
-            message_id: turn_id.unwrap_or(TurnId(stored_message_id.0)),
-            stored_message_id,
-            turn_id,
-            in_reply_to_turn_id: turn_id,
+            message_id: bubble_id(message),
+            stored_message_id: message.id,
+            turn_id: message.turn_id,
+            in_reply_to_turn_id: message.turn_id,
             in_reply_to,
-            source_channel_id,
-            content,
+            source_channel_id: message.channel_id.clone(),
+            content: message.content.clone(),
             delivery: "text",
             incomplete,
         }
     }
+}
+
+fn bubble_id(message: &Message) -> TurnId {
+    message.turn_id.unwrap_or(TurnId(message.id.0))
 }
 
 /// A sentence of a reply that is still being written can be heard.
@@ -262,18 +175,13 @@ pub(crate) struct VoiceReady {
 }
 
 impl VoiceReady {
-    pub(crate) fn new(
-        message_id: MessageId,
-        turn_id: Option<TurnId>,
-        channel_id: String,
-        duration_seconds: f64,
-    ) -> Self {
+    pub(crate) fn new(message: &Message, duration_seconds: f64) -> Self {
         Self {
-            message_id: turn_id.unwrap_or(TurnId(message_id.0)),
-            stored_message_id: message_id,
-            turn_id,
-            source_channel_id: channel_id,
-            url: format!("/api/chat/voice/{message_id}.mp3"),
+            message_id: bubble_id(message),
+            stored_message_id: message.id,
+            turn_id: message.turn_id,
+            source_channel_id: message.channel_id.clone(),
+            url: format!("/api/chat/voice/{}.mp3", message.id),
             duration_seconds,
             // It was spoken just now.
             cached: false,
@@ -281,43 +189,15 @@ impl VoiceReady {
     }
 }
 
+/// A turn ended without a reply.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(crate) struct TurnFailed {
+pub struct TurnFailed {
     pub(crate) turn_id: TurnId,
     pub(crate) source_channel_id: String,
     pub(crate) reason: String,
     pub(crate) retryable: bool,
     pub(crate) user_message_ids: Vec<MessageId>,
-}
-
-impl TurnFailed {
-    pub(crate) fn new(
-        turn_id: TurnId,
-        source_channel_id: String,
-        reason: String,
-        retryable: bool,
-        user_message_ids: Vec<MessageId>,
-    ) -> Self {
-        Self { turn_id, source_channel_id, reason, retryable, user_message_ids }
-    }
-}
-
-/// The same as `chat.message.failed` for clients of the legacy API.
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct TurnError {
-    pub(crate) message_id: TurnId,
-    pub(crate) turn_id: TurnId,
-    pub(crate) source_channel_id: String,
-    pub(crate) error: String,
-}
-
-impl TurnError {
-    /// The message has the id of the bubble that typing began.
-    pub(crate) fn new(turn_id: TurnId, source_channel_id: String, error: String) -> Self {
-        Self { message_id: turn_id, turn_id, source_channel_id, error }
-    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -363,6 +243,24 @@ pub(crate) struct MoodUpdate {
     pub(crate) updated_at: Timestamp,
 }
 
+impl MoodUpdate {
+    pub(crate) fn new(mood: Mood) -> Self {
+        let summary = match &mood.last_user_signal {
+            Some(signal) => format!("{} · {}/10 · {signal}", mood.mood, mood.energy),
+            None => format!("{} · {}/10", mood.mood, mood.energy),
+        };
+        Self {
+            source_channel_id: None,
+            turn_id: None,
+            mood_summary: summary,
+            mood: mood.mood,
+            energy: mood.energy,
+            last_user_signal: mood.last_user_signal,
+            updated_at: mood.updated_at,
+        }
+    }
+}
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct SessionBoundary {
@@ -379,23 +277,28 @@ pub(crate) struct SessionBoundary {
 }
 
 impl SessionBoundary {
-    /// `formed` counts the events and thoughts of a session that was consolidated.
-    pub(crate) fn new(
-        source_channel_id: String,
-        closed_session_id: Option<SessionId>,
-        new_session_id: Option<SessionId>,
-        at: Timestamp,
-        formed: Option<(u32, u32)>,
-    ) -> Self {
-        let (events_count, thoughts_count) = formed.unzip();
+    pub(crate) fn opened(session: &Session) -> Self {
         Self {
-            source_channel_id,
+            source_channel_id: session.channel_id.clone(),
             turn_id: None,
-            closed_session_id,
-            new_session_id,
-            at,
-            events_count,
-            thoughts_count,
+            closed_session_id: None,
+            new_session_id: Some(session.id),
+            at: session.first_message_at,
+            events_count: None,
+            thoughts_count: None,
+        }
+    }
+
+    /// The session is consolidated, with this number of events and thoughts.
+    pub(crate) fn closed(session: &Session, events: u32, thoughts: u32) -> Self {
+        Self {
+            source_channel_id: session.channel_id.clone(),
+            turn_id: None,
+            closed_session_id: Some(session.id),
+            new_session_id: None,
+            at: session.closed_at.unwrap_or(session.last_message_at),
+            events_count: Some(events),
+            thoughts_count: Some(thoughts),
         }
     }
 }
@@ -421,11 +324,6 @@ pub enum AccessKind {
     Login,
     /// A token with a name.
     Token,
-}
-
-impl AccessCreated {
-    /// Name of the event.
-    pub const NAME: &'static str = "access.created";
 }
 
 /// Settings changed: keys of the configuration, or name, voice and avatar of a persona.
@@ -456,10 +354,10 @@ pub struct SettingsUpdated {
 }
 
 impl SettingsUpdated {
-    pub(crate) fn of_appearance(voice_enabled: bool, has_avatar: bool, display_name: String) -> Self {
+    pub(crate) fn of_appearance(appearance: &Appearance, display_name: String) -> Self {
         Self {
-            voice_enabled,
-            has_avatar: Some(has_avatar),
+            voice_enabled: appearance.voice_enabled,
+            has_avatar: Some(appearance.has_avatar),
             display_name: Some(display_name),
             ..Self::default()
         }

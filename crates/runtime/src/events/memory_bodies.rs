@@ -1,9 +1,11 @@
 //! Data of the server events about memory and background work.
 
 use jiff::Timestamp;
-use memory::entities::{EntityKind, MergeStatus};
+use memory::entities::{Entity, EntityKind, MergeStatus};
+use memory::forget::ForgetSummary;
 use memory::identifiers::{EntityId, ErasureId, MessageId, NodeId, SessionId, TurnId};
-use memory::nodes::{NodeKind, RelationalTag, Subject};
+use memory::nodes::{NewNode, Node, NodeKind, RelationalTag, Subject};
+use memory::sessions::Session;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,6 +21,25 @@ pub(crate) struct EventCreated {
     /// Time at which the conversation ended in which it was said.
     pub(crate) said_at: Timestamp,
     pub(crate) created_at: Timestamp,
+}
+
+impl EventCreated {
+    pub(crate) fn new(
+        session_id: SessionId,
+        node: NewNode,
+        said_at: Timestamp,
+        created_at: Timestamp,
+    ) -> Self {
+        Self {
+            event_id: node.id,
+            kind: node.kind,
+            description: node.description,
+            emotional_impact: node.emotional_impact,
+            session_id,
+            said_at,
+            created_at,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -38,6 +59,27 @@ pub(crate) struct ThoughtCreated {
     pub(crate) created_at: Timestamp,
 }
 
+impl ThoughtCreated {
+    pub(crate) fn new(
+        source: &'static str,
+        session_id: Option<SessionId>,
+        node: NewNode,
+        created_at: Timestamp,
+    ) -> Self {
+        Self {
+            thought_id: node.id,
+            kind: node.kind,
+            subject: node.subject,
+            description: node.description,
+            emotional_impact: node.emotional_impact,
+            source,
+            session_id,
+            filling_event_ids: node.filling,
+            created_at,
+        }
+    }
+}
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct EntityConfirmed {
@@ -46,6 +88,18 @@ pub(crate) struct EntityConfirmed {
     pub(crate) kind: EntityKind,
     pub(crate) merge_status: MergeStatus,
     pub(crate) created_at: Timestamp,
+}
+
+impl EntityConfirmed {
+    pub(crate) fn new(entity: Entity) -> Self {
+        Self {
+            entity_id: entity.id,
+            canonical_name: entity.canonical_name,
+            kind: entity.kind,
+            merge_status: entity.merge_status,
+            created_at: entity.created_at,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -58,6 +112,19 @@ pub(crate) struct EntityDescribed {
     /// Either `owner` or `slow_tick`.
     pub(crate) source: &'static str,
     pub(crate) updated_at: Timestamp,
+}
+
+impl EntityDescribed {
+    pub(crate) fn new(entity: Entity) -> Self {
+        Self {
+            entity_id: entity.id,
+            canonical_name: entity.canonical_name,
+            kind: entity.kind,
+            description: entity.description,
+            source: if entity.owner_override { "owner" } else { "slow_tick" },
+            updated_at: entity.updated_at,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -75,6 +142,23 @@ pub(crate) struct NodeUpdated {
     pub(crate) session_id: Option<SessionId>,
     /// `correction`, `pin`, `unpin`, `undo` or `withdrawal`.
     pub(crate) change: &'static str,
+}
+
+impl NodeUpdated {
+    pub(crate) fn new(node: Node, change: &'static str) -> Self {
+        Self {
+            node_id: node.id,
+            kind: node.kind,
+            subject: node.subject,
+            description: node.description,
+            emotional_impact: node.emotional_impact,
+            relational_tags: node.relational_tags,
+            pinned: node.pinned,
+            superseded_by: node.superseded_by,
+            session_id: node.source_session_id,
+            change,
+        }
+    }
 }
 
 /// Ids of what was deleted, or of what an edited message no longer supports. With `all`, everything was deleted.
@@ -123,6 +207,25 @@ impl MemoryForgotten {
             ..Self::default()
         }
     }
+
+    /// Everything was forgotten if `removed` is empty.
+    pub(crate) fn of_removal(receipt: Option<ErasureId>, removed: ForgetSummary) -> Self {
+        Self {
+            all: removed.is_empty(),
+            message_ids: removed.messages.into_iter().collect(),
+            entity_ids: removed.entities.into_iter().collect(),
+            node_ids: None,
+            edited_message_ids: None,
+            receipt_id: Some(receipt),
+            event_ids: Some(removed.events.into_iter().collect()),
+            thought_ids: Some(removed.thoughts.into_iter().collect()),
+            intention_ids: Some(removed.intentions.into_iter().collect()),
+            expectation_ids: Some(removed.expectations.into_iter().collect()),
+            shortened_session_ids: Some(removed.sessions.into_iter().collect()),
+            turn_ids: Some(removed.turns.into_iter().collect()),
+            rewritten_ids: Some(removed.rewritten.into_iter().collect()),
+        }
+    }
 }
 
 /// Work in the background failed or is paused.
@@ -142,6 +245,17 @@ pub(crate) struct WorkFailed {
 }
 
 impl WorkFailed {
+    /// The session gave up.
+    pub(crate) fn session(session: Session) -> Self {
+        Self {
+            kind: "session",
+            session_id: Some(session.id),
+            reason: session.last_error,
+            attempts: Some(session.attempts),
+            resumes_at: None,
+        }
+    }
+
     /// Background work waits because the day's spending cap is reached.
     pub(crate) fn paused(reason: String, resumes_at: Timestamp) -> Self {
         Self {

@@ -13,7 +13,7 @@ use memory::text::named_times;
 use memory::{PersonaId, Scope};
 
 use crate::core::RuntimeCore;
-use crate::events::server_event::ServerEvent;
+use crate::events::memory_bodies::ConflictOpened;
 
 /// The hub of this home, where there is one.
 pub(crate) struct SharedSelf {
@@ -134,11 +134,11 @@ struct HubWatch(Arc<RuntimeCore>);
 
 impl HubListener for HubWatch {
     fn conflict_opened(&self, scope: &Scope, conflict: &Conflict) {
-        let event = ServerEvent::ConflictOpened {
+        let event = ConflictOpened {
             conflict_id: conflict.id.to_string(),
             kind: conflict.name.kind(),
             filename: format!("{}.md", conflict.name.stem()),
-            at: conflict.opened_at,
+            created_at: conflict.opened_at,
         };
         self.0.publish(scope, event);
     }

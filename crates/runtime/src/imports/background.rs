@@ -16,7 +16,6 @@ use super::record_error::RecordError;
 use super::registry::{ImportError, ImportRegistry, ImportStatusReport, Recording, read_detached};
 use super::uploads::ImportUpload;
 use crate::events::bodies::ImportProgress;
-use crate::events::server_event::ServerEvent;
 
 /// Period for which an upload waits for its mapping.
 const UPLOAD_KEPT: SignedDuration = SignedDuration::from_hours(24);
@@ -177,7 +176,7 @@ impl Imports {
         if let Ok(registry) = self.registry() {
             registry.running().waiting.insert(run.run_id, run.sessions_waiting);
         }
-        self.core.publish(&run.scope, ServerEvent::ImportProgress(Box::new(ImportProgress::of(report, run))));
+        self.core.publish(&run.scope, ImportProgress::of(report, run));
     }
 
     /// Publishes how many sessions still wait, after one on this channel was consolidated.

@@ -16,8 +16,9 @@ use serde::Serialize;
 use super::Imports;
 use super::registry::{ImportError, ImportState, ImportStatusReport};
 use super::uploads::{ImportUpload, ImportUploadWriter, StartedImport};
+use crate::events::bodies::ImportProgress;
 use crate::events::broadcast::{Delivery, Subscription};
-use crate::events::server_event::IMPORT_PROGRESS;
+use crate::events::server_event::EventData as _;
 
 /// Format of text that no reader knows: its paragraphs are words of the user.
 const OWN_WORDS: &str = "own-words";
@@ -263,7 +264,7 @@ impl PipelineWatch {
             match self.changes.next().await? {
                 Delivery::Lagged => return Some(()),
                 Delivery::Event(_, event)
-                    if event.name == IMPORT_PROGRESS && event.data["run_id"] == self.id.to_string() =>
+                    if event.name == ImportProgress::NAME && event.data["run_id"] == self.id.to_string() =>
                 {
                     return Some(());
                 }

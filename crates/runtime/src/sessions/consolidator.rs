@@ -7,7 +7,6 @@ use memory::consolidate::{ConsolidationEvent, Consolidator, Participants};
 use memory::ports::StoreError;
 
 use crate::core::RuntimeCore;
-use crate::events::server_event::{ServerEvent, scope_of};
 use crate::sessions::Sessions;
 use crate::worker::{Cause, Next, Worker};
 
@@ -72,8 +71,7 @@ async fn consolidate_next(core: &RuntimeCore, ended_on: &mut Option<String>) -> 
             core.metrics().session(outcome);
             *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.channel_id.clone());
         }
-        let scope = scope_of(&formed);
-        core.publish(&scope, ServerEvent::Formed(formed));
+        core.publish_formed(formed);
     };
     let settings = core.settings();
     let consolidator = Consolidator {

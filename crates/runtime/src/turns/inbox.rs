@@ -13,7 +13,7 @@ use memory::ports::{ChannelWrite, StoreError};
 use tokio::sync::mpsc;
 
 use crate::channels::{ChannelReceipt, ExternalMessage, VoiceNote};
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::UserAppended;
 use crate::proactive::quiet::{is_wish_for_quiet, mute_for_a_day};
 use crate::turns::Turns;
 use crate::turns::conversations::{ConversationFull, Place, ReadyTurn};
@@ -178,10 +178,10 @@ impl Turns {
         };
         self.core.publish(
             &incoming.scope,
-            ServerEvent::UserAppended {
+            UserAppended {
                 message_id: message.id,
                 turn_id,
-                channel_id: incoming.channel_id.clone(),
+                source_channel_id: incoming.channel_id.clone(),
                 content: incoming.content.clone(),
                 received_at: message.created_at,
                 external_ref: incoming.external_ref.clone(),

@@ -6,7 +6,7 @@ use memory::messages::Message;
 use memory::ports::StoreError;
 
 use crate::core::RuntimeCore;
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::Token;
 use crate::proactive::quiet::{is_wish_for_quiet, muted_until};
 use crate::turns::conversations::ReadyTurn;
 use crate::turns::turn_event::TurnEvent;
@@ -33,8 +33,7 @@ pub(crate) async fn reply_to_command(
 
 /// Tells everybody who listens; returns the text.
 pub(crate) fn publish_line(core: &RuntimeCore, turn: &ReadyTurn, text: String) -> String {
-    let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
-    core.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: text.clone() });
+    core.publish(&turn.scope, Token::new(turn.turn_id, turn.channel_id.clone(), text.clone()));
     turn.notify_channel(TurnEvent::Delta(text.clone()));
     text
 }

@@ -9,7 +9,7 @@ use memory::identifiers::TurnId;
 use memory::messages::{Turn, TurnStatus};
 use memory::ports::StoreError;
 
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::TurnFailed;
 use crate::turns::Turns;
 
 /// Pause after storage failed to update a turn.
@@ -64,9 +64,9 @@ impl Turns {
         let messages = self.core.store().turn_messages(turn.id).await?;
         self.core.publish(
             &turn.scope,
-            ServerEvent::TurnFailed {
+            TurnFailed {
                 turn_id: turn.id,
-                channel_id: turn.channel_id,
+                source_channel_id: turn.channel_id,
                 reason: reason.to_owned(),
                 retryable: true,
                 user_message_ids: messages.into_iter().map(|message| message.id).collect(),

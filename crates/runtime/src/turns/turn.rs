@@ -18,7 +18,7 @@ use serde_json::json;
 use tracing::Instrument as _;
 
 use crate::core::RuntimeCore;
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::{ReplyDone, Token, TurnFailed, TypingStarted};
 use crate::forget_epochs::ForgetEpoch;
 use crate::recall::recalled_memory::{RecalledMemory, add_remembered};
 use crate::turns::Turns;
@@ -83,10 +83,7 @@ async fn run_to_its_end(turns: &Arc<Turns>, turn: &ReadyTurn) {
 
 async fn answer(turns: &Arc<Turns>, turn: &ReadyTurn, record: &mut TurnRecord) -> Result<(), TurnError> {
     let core = &turns.core;
-    core.publish(
-        &turn.scope,
-        ServerEvent::TypingStarted { turn_id: turn.turn_id, channel_id: turn.channel_id.clone() },
-    );
+    core.publish(&turn.scope, TypingStarted::new(turn.turn_id, turn.channel_id.clone()));
     turn.notify_channel(TurnEvent::Started);
     let mut interrupted = interruption(turns, turn);
     let began = Instant::now();
@@ -229,8 +226,7 @@ async fn generate_reply(
                 if let Some(speech) = &mut speech {
                     speech.push(&delta);
                 }
-                let (turn_id, channel_id) = (turn.turn_id, turn.channel_id.clone());
-                core.publish(&turn.scope, ServerEvent::Token { turn_id, channel_id, delta: delta.clone() });
+                core.publish(&turn.scope, Token::new(turn.turn_id, turn.channel_id.clone(), delta.clone()));
                 turn.notify_channel(TurnEvent::Delta(delta));
                 if whole > room {
                     spoken.cut = Some(TurnError::Endless);
@@ -311,17 +307,7 @@ async fn store_and_publish(
     core.metrics().turn_phase("store", began.elapsed());
     core.metrics().turn(if incomplete { "incomplete" } else { "answered" });
     record.step(core, "ingest_persona", json!({"message_id": message.id}));
-    core.publish(
-        &turn.scope,
-        ServerEvent::Done {
-            message_id: message.id,
-            turn_id: Some(turn.turn_id),
-            channel_id: turn.channel_id.clone(),
-            content: message.content.clone(),
-            in_reply_to,
-            incomplete,
-        },
-    );
+    core.publish(&turn.scope, ReplyDone::new(&message, in_reply_to, incomplete));
     drop(nothing_is_forgotten);
     turns.outbound.wake(&turn.channel_id);
     if let Some(speech) = speech {
@@ -370,9 +356,9 @@ async fn fail(turns: &Arc<Turns>, turn: &ReadyTurn, error: TurnError) {
     };
     core.publish(
         &turn.scope,
-        ServerEvent::TurnFailed {
+        TurnFailed {
             turn_id: turn.turn_id,
-            channel_id: turn.channel_id.clone(),
+            source_channel_id: turn.channel_id.clone(),
             reason: reason.clone(),
             retryable,
             user_message_ids,

@@ -18,7 +18,7 @@ use voice::{LengthTrust, Recording, SentenceFeed, Sound, SoundError, SpeechReque
 
 use crate::channels::Outbound;
 use crate::core::RuntimeCore;
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::VoiceReady;
 use speech::{
     MESSAGE_SECONDS_MAX, RECORDING_SECONDS_MAX, Speech, SpeechError, SpokenMessage, Transcript, VoiceParts,
     VoiceSettings,
@@ -225,15 +225,9 @@ impl Voice {
                 () = core.stopping.cancelled() => return,
             };
             match spoken {
-                Ok(Some(spoken)) => core.publish(
-                    &message.scope,
-                    ServerEvent::VoiceReady {
-                        message_id: message.id,
-                        turn_id: message.turn_id,
-                        channel_id: message.channel_id.clone(),
-                        duration_seconds: spoken.duration_seconds,
-                    },
-                ),
+                Ok(Some(spoken)) => {
+                    core.publish(&message.scope, VoiceReady::new(&message, spoken.duration_seconds));
+                }
                 Ok(None) => {}
                 Err(error) => tracing::warn!(message = %message.id, "the message stays text: {error}"),
             }

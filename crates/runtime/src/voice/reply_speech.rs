@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use voice::{SentenceFeed, Sound};
 
-use crate::events::server_event::ServerEvent;
+use crate::events::bodies::{VoiceReady, VoiceSentence};
 use crate::forget_epochs::ForgetEpoch;
 use crate::turns::conversations::ReadyTurn;
 use crate::voice::Voice;
@@ -136,12 +136,7 @@ impl Speaking {
             return;
         }
         speech.keep_live(&self.scope, self.turn_id, index, part.to_wav());
-        let event = ServerEvent::VoiceSentence {
-            turn_id: self.turn_id,
-            channel_id: self.channel_id.clone(),
-            index,
-            duration_seconds: part.seconds(),
-        };
+        let event = VoiceSentence::new(self.turn_id, self.channel_id.clone(), index, part.seconds());
         self.voice.core.publish(&self.scope, event);
     }
 
@@ -156,13 +151,7 @@ impl Speaking {
         if let Err(error) = speech.files.keep_spoken(message, &key, &wav).await {
             return Some(format!("the sound could not be written: {error}"));
         }
-        let event = ServerEvent::VoiceReady {
-            message_id: message.id,
-            turn_id: Some(self.turn_id),
-            channel_id: self.channel_id.clone(),
-            duration_seconds: sound.seconds(),
-        };
-        self.voice.core.publish(&self.scope, event);
+        self.voice.core.publish(&self.scope, VoiceReady::new(message, sound.seconds()));
         None
     }
 }

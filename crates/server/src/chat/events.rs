@@ -10,14 +10,15 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, stream};
-use runtime::{AccessCreated, ConnectionReady, Delivery, Empty, GaugeGuard, Subscription, WireEvent};
+use runtime::{AccessCreated, Delivery, EventData as _, GaugeGuard, ServerEvents, Subscription, WireEvent};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::CHANNEL;
 use crate::auth::Principal;
 use crate::extract::Query;
+use crate::legacy::events::{LegacyEvents, legacy_event};
 use crate::state::App;
 
 /// The path of the event stream.
@@ -26,6 +27,33 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Asks proxies not to hold events back.
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// The data of each event of the stream, by the event's name.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "names the events in the API document")]
+pub(crate) struct EventStream {
+    #[serde(flatten)]
+    events: ServerEvents,
+    #[serde(flatten)]
+    legacy: LegacyEvents,
+    #[serde(rename = "chat.connection.ready")]
+    ready: ConnectionReady,
+    #[serde(rename = "chat.connection.heartbeat")]
+    heartbeat: Empty,
+    #[serde(rename = "chat.connection.lagged")]
+    lagged: Empty,
+}
+
+/// First event of a connection.
+#[derive(Serialize, JsonSchema)]
+struct ConnectionReady {
+    /// Channel of messages sent by this client.
+    channel_id: &'static str,
+}
+
+/// An event without data.
+#[derive(Serialize, JsonSchema)]
+struct Empty {}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Resume {
@@ -52,7 +80,8 @@ pub(crate) async fn events(
         .id(subscription.last_event_id());
     let going_on = app.runtime().metrics().while_it_lasts("sse_subscribers");
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
-    let subscriber = Subscriber { app, principal, subscription, heartbeat, _going_on: going_on };
+    let subscriber =
+        Subscriber { app, principal, subscription, heartbeat, repeated: None, _going_on: going_on };
     let frames = stream::once(async { Ok(ready) }).chain(subscriber.frames());
     ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames)).into_response()
 }
@@ -62,6 +91,8 @@ struct Subscriber {
     principal: Principal,
     subscription: Subscription,
     heartbeat: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// The same event once more, for clients of the earlier API.
+    repeated: Option<Event>,
     _going_on: GaugeGuard,
 }
 
@@ -80,11 +111,16 @@ impl Subscriber {
 
     /// The next frame; none when the program stops.
     async fn next(&mut self) -> Option<Event> {
+        if let Some(event) = self.repeated.take() {
+            return Some(event);
+        }
         loop {
             tokio::select! {
                 delivery = self.subscription.next() => match delivery? {
-                    Delivery::Event(id, told) if self.may_see(&told) => {
-                        return Some(event_frame(told.name, &told.data).id(id));
+                    Delivery::Event(id, event) if self.may_see(&event) => {
+                        let repeated = legacy_event(&event);
+                        self.repeated = repeated.map(|(name, data)| event_frame(name, &data).id(&id));
+                        return Some(event_frame(event.name, &event.data).id(id));
                     }
                     Delivery::Event(..) => {}
                     Delivery::Lagged => return Some(event_frame("chat.connection.lagged", &json!(Empty {}))),

@@ -1,8 +1,7 @@
 //! Chat and the OpenAI-compatible endpoint.
 
-use runtime::EventStream;
-
 use super::route::{Route, Tag};
+use crate::chat::events::EventStream;
 use crate::chat::{edit, events, history, send, turns, typing, versions, voice};
 use crate::openai::chunks::CompletionChunk;
 use crate::openai::completions::{self, ChatCompletion};
