@@ -1,20 +1,20 @@
 //! The configuration of a running daemon: shown, changed and reloaded in one way for the API, the command line and SIGHUP.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use channels::Channels;
-use jiff::Timestamp;
 use llm::Provider as _;
 use memory::UserId;
 use memory::ledger::Prices;
-use memory::ports::{Appearance, Clock as _};
 use runtime::{Ledger, ReloadableModel, Runtime};
 use serde_json::{Map, Value as Json, json};
-use server::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError, ServerSettings, VoiceProgram};
+use server::{
+    ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError, InstallationFiles, ServerSettings,
+    VoiceProgram,
+};
 use store::HomeDatabase;
 use tokio::sync::Mutex;
 use toml::{Table, Value};
@@ -23,8 +23,7 @@ use crate::config::{self, Config, ConfigChange, Protection, is_live, known_keys}
 use crate::database::home_database;
 use crate::followed_hub::followed_hub;
 use crate::home::{Home, replace};
-use crate::language_model::{api_key_variable, connect, provider_settings};
-use crate::system::SystemClock;
+use crate::language_model::connect;
 use crate::voice_setup::{self, voice_settings};
 use crate::wiring::{own_instance, prices_of, runtime_settings, server_settings};
 
@@ -38,7 +37,6 @@ pub(crate) struct LiveConfig {
     pub(crate) server: Arc<ArcSwap<ServerSettings>>,
     /// None in a program that runs for one command.
     pub(crate) channels: Option<Channels>,
-    pub(crate) started_at: Timestamp,
     /// Held while it changes.
     pub(crate) state: Mutex<ConfigState>,
     /// Held while a model is chosen or a bot set up: keys and configuration change together.
@@ -61,17 +59,17 @@ impl ConfigState {
 
 #[async_trait]
 impl Configuration for LiveConfig {
-    async fn show(&self) -> Result<Json, ConfigurationError> {
+    async fn settings(&self) -> Result<Map<String, Json>, ConfigurationError> {
         let state = self.state.lock().await;
-        let persona = self.runtime.settings().persona.clone();
-        let appearance = self.runtime.store().appearance(&persona).await;
-        let appearance = appearance.map_err(|error| ConfigurationError::Unwritable(error.to_string()))?;
-        let mut shown = self.legacy_view(&state.running, &appearance);
-        let settings = settings_body(&state.running, &state.wanted)?;
-        if let Some(fields) = shown.as_object_mut() {
-            fields.insert("settings".to_owned(), Json::Object(settings));
-        }
-        Ok(shown)
+        settings_body(&state.running, &state.wanted)
+    }
+
+    async fn files(&self) -> InstallationFiles {
+        let database = match home_database(&self.running().await, &self.home) {
+            Ok(HomeDatabase::File(path)) => Some(path),
+            Ok(HomeDatabase::Server(_)) | Err(_) => None,
+        };
+        InstallationFiles { folder: self.home.folder().to_owned(), config: self.home.config(), database }
     }
 
     async fn change(&self, wanted: Json, author: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError> {
@@ -136,7 +134,7 @@ impl LiveConfig {
         changed.restart_required.retain(touched);
         changed.overridden = config::overridden_keys(std::env::vars()).into_iter().filter(touched).collect();
         changed.overridden.sort();
-        changed.updated_fields = wishes.into_iter().map(|wish| wish.asked).collect();
+        changed.updated_fields = wishes.into_iter().map(|wish| wish.key).collect();
         Ok(changed)
     }
 
@@ -221,110 +219,6 @@ impl LiveConfig {
         let renamed = self.runtime.store().rename_persona(&persona, name).await;
         renamed.map_err(|error| ConfigurationError::Unwritable(error.to_string()))
     }
-
-    /// The object that clients of the legacy API read. Fields of channels that this program does not have are empty, 0 or
-    /// false.
-    fn legacy_view(&self, config: &Config, appearance: &Appearance) -> Json {
-        let variable = api_key_variable(config);
-        let key_present =
-            provider_settings(config, &self.home).is_ok_and(|settings| settings.api_key.is_some());
-        let database = match home_database(config, &self.home) {
-            Ok(HomeDatabase::File(path)) => path,
-            // Neither a path nor a size: the legacy API knows files only.
-            Ok(HomeDatabase::Server(_)) | Err(_) => PathBuf::new(),
-        };
-        let bytes = std::fs::metadata(&database).map_or(0, |file| file.len());
-        let path = self.home.config();
-        let uptime = SystemClock.now().duration_since(self.started_at).as_secs().max(0);
-        // Where it listens; the key may say "any free one", and the command line another.
-        let port =
-            reqwest::Url::parse(&self.server.load().url).ok().and_then(|url| url.port_or_known_default());
-        let port = port.unwrap_or(config.server.port);
-        let debounce = milliseconds(config.channels.web.debounce.0);
-        let (discord, telegram) = (&config.channels.discord, &config.channels.telegram);
-        json!({
-            "llm": {
-                "provider": legacy_provider(&config.llm.provider, self.model.name()), "model": Some(&config.llm.model).filter(|m| !m.is_empty()),
-                "api_key_env": variable, "timeout_seconds": config.llm.timeout.0.as_secs(),
-                "temperature": config.llm.temperature, "max_tokens": config.llm.max_tokens,
-                "api_key_present": key_present,
-            },
-            "persona": {
-                "display_name": config.persona.display_name, "voice_enabled": appearance.voice_enabled,
-                "voice_id": appearance.voice_id,
-            },
-            "memory": {
-                "retrieve_k": config.recall.k, "relational_bonus_weight": config.recall.weight_relational,
-                "recent_window_size": config.recall.recent_window,
-            },
-            "consolidate": {
-                "trivial_message_count": config.consolidate.trivial_message_count,
-                "trivial_token_count": config.consolidate.trivial_token_count,
-                "reflection_hard_gate_24h": config.consolidate.reflection_hard_gate_24h,
-            },
-            "system": {
-                "data_dir": self.home.folder(), "db_path": database, "version": env!("CARGO_PKG_VERSION"),
-                "uptime_seconds": uptime, "db_size_bytes": bytes,
-                "config_path": Some(&path).filter(|path| path.exists()),
-            },
-            "channels": {
-                "web": {
-                    "enabled": true, "channel_id": "web", "host": config.server.host,
-                    "port": port, "static_dir": "", "debounce_ms": debounce,
-                    "ready": true, "registered": true,
-                },
-                "telegram": self.outbound(OutboundSettings {
-                    id: "telegram", enabled: telegram.enabled, token_env: &telegram.token_env,
-                    allowed_user_ids: &telegram.allowed_user_ids, debounce: telegram.debounce.0,
-                }),
-                "discord": self.outbound(OutboundSettings {
-                    id: "discord", enabled: discord.enabled, token_env: &discord.token_env,
-                    allowed_user_ids: &discord.allowed_user_ids, debounce: discord.debounce.0,
-                }),
-                "imessage": {
-                    "enabled": false, "channel_id": "imessage", "persona_apple_id": "", "cli_path": "",
-                    "db_path": "", "allowed_handles": [], "default_service": "", "region": "",
-                    "debounce_ms": 0, "ready": false, "registered": false,
-                },
-            },
-        })
-    }
-}
-
-/// The name that the legacy API has for a provider; `auto` is the provider that it has chosen.
-fn legacy_provider<'a>(configured: &'a str, chosen: &'a str) -> &'a str {
-    match if configured == "auto" { chosen } else { configured } {
-        "openai" => "openai_compat",
-        "offline" => "stub",
-        other => other,
-    }
-}
-
-/// Settings of a channel beyond this program.
-struct OutboundSettings<'a> {
-    id: &'a str,
-    enabled: bool,
-    token_env: &'a str,
-    allowed_user_ids: &'a [String],
-    debounce: Duration,
-}
-
-impl LiveConfig {
-    fn outbound(&self, settings: OutboundSettings<'_>) -> Json {
-        let channels = self.runtime.channels();
-        json!({
-            "enabled": settings.enabled, "channel_id": settings.id, "token_env": settings.token_env,
-            "token_loaded": std::env::var(settings.token_env).is_ok_and(|token| !token.is_empty()),
-            "allowed_user_ids": settings.allowed_user_ids,
-            "debounce_ms": milliseconds(settings.debounce),
-            "ready": channels.is_some_and(|channels| channels.can_deliver(settings.id)),
-            "registered": channels.is_some_and(|channels| channels.is_outbound(settings.id)),
-        })
-    }
-}
-
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn read(path: &Path) -> Result<String, ConfigurationError> {

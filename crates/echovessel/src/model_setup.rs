@@ -20,7 +20,7 @@ use crate::language_model::{
     EndpointKey, LlmSummary, ModelCheck, check, connect, connect_with, customary_variable, environment_key,
     settings_with_key,
 };
-use crate::live_config::{LiveConfig, milliseconds};
+use crate::live_config::LiveConfig;
 use crate::secrets::{EnteredKey, MODEL_KEY, Secrets, shown_end};
 
 /// Keys of the configuration that a choice sets.
@@ -300,4 +300,8 @@ fn trial_question(language: &str) -> Request {
 
 fn tokens_per_second(tokens: u64, milliseconds: u64) -> Option<f64> {
     (milliseconds > 0).then(|| (tokens as f64 * 10_000.0 / milliseconds as f64).round() / 10.0)
+}
+
+fn milliseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

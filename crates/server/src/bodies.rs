@@ -14,10 +14,11 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 
-use crate::admin::{avatar, import_pipeline, imports, voice};
+use crate::admin::{avatar, imports, voice};
 use crate::auth::Principal;
 use crate::chat::voice as chat_voice;
 use crate::extract::too_large;
+use crate::legacy::import_pipeline;
 use crate::mcp;
 use crate::problem::Problem;
 use crate::state::App;

@@ -40,7 +40,9 @@ pub use home_socket::{HomeSocket, SocketError, listen_at};
 pub use openai::completions::{CHANNEL_HEADER, TERMINAL_CHANNEL};
 pub use ports::backups::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
 pub use ports::channel_setup::{ChannelSetup, ChannelSetupError};
-pub use ports::configuration::{ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError, VoiceProgram};
+pub use ports::configuration::{
+    ConfigAuthor, ConfigUpdate, Configuration, ConfigurationError, InstallationFiles, VoiceProgram,
+};
 pub use ports::daemons::{DaemonState, DaemonStatus, Daemons};
 pub use ports::model_setup::{
     ActiveModels, EmbeddingState, EnvironmentKey, KeySource, LlmState, LocalModelServer, ModelCheckResponse,

@@ -9,9 +9,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 
-use crate::admin::{import_pipeline, model};
+use crate::admin::model;
 use crate::auth::Principal;
 use crate::chat::events;
+use crate::legacy::import_pipeline;
 use crate::openai::completions;
 use crate::problem::Problem;
 use crate::state::App;

@@ -6,27 +6,15 @@ use serde_json::Value as Json;
 use toml::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-/// Old names of keys, accepted from clients of the legacy API.
-const OLD_NAMES: [(&str, &str); 4] = [
-    ("memory.retrieve_k", "recall.k"),
-    ("memory.recent_window_size", "recall.recent_window"),
-    ("memory.relational_bonus_weight", "recall.weight_relational"),
-    ("llm.timeout_seconds", "llm.timeout"),
-];
-/// Keys of the legacy API that can only be changed in the file.
-const NEVER: [&str; 2] = ["runtime.data_dir", "memory.db_path"];
-
 /// A wish of a person.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ConfigChange {
-    /// The name that it was asked by.
-    pub(crate) asked: String,
     pub(crate) key: String,
     /// The new value; none for its default.
     pub(crate) value: Option<Value>,
 }
 
-/// Reads `{section: {key: value}}` or `{"section.key": value}`, by our names or the old ones. The error is for a person.
+/// Reads `{section: {key: value}}` or `{"section.key": value}`. The error is for a person.
 pub(crate) fn changes_in(wanted: &Json, known: &[(String, Value)]) -> Result<Vec<ConfigChange>, String> {
     let Some(sections) = wanted.as_object().filter(|sections| !sections.is_empty()) else {
         return Err("the body has to be an object of sections with at least one key in it".to_owned());
@@ -41,14 +29,9 @@ pub(crate) fn changes_in(wanted: &Json, known: &[(String, Value)]) -> Result<Vec
     if leaves.is_empty() {
         return Err("the body names no key; nothing was changed".to_owned());
     }
-    if let Some((name, _)) = leaves.iter().find(|(name, _)| NEVER.contains(&name.as_str())) {
-        return Err(format!(
-            "{name} can't be changed while EchoVessel runs, and has no place in its config.toml"
-        ));
-    }
     let mut wishes: Vec<ConfigChange> =
-        leaves.into_iter().map(|(asked, value)| change_of(asked, value, known)).collect::<Result<_, _>>()?;
-    wishes.sort_by(|one, other| one.asked.cmp(&other.asked));
+        leaves.into_iter().map(|(key, value)| change_of(key, value, known)).collect::<Result<_, _>>()?;
+    wishes.sort_by(|one, other| one.key.cmp(&other.key));
     Ok(wishes)
 }
 
@@ -61,28 +44,15 @@ fn collect_leaves<'a>(path: &str, value: &'a Json, leaves: &mut Vec<(String, &'a
     }
 }
 
-fn change_of(asked: String, value: &Json, known: &[(String, Value)]) -> Result<ConfigChange, String> {
-    let renamed = OLD_NAMES.iter().find(|(old, _)| *old == asked).map(|(_, key)| *key);
-    let key = renamed.unwrap_or(&asked).to_owned();
+fn change_of(key: String, value: &Json, known: &[(String, Value)]) -> Result<ConfigChange, String> {
     let Some((_, default)) = known.iter().find(|(name, _)| *name == key) else {
-        return Err(format!("there is no key `{asked}`; nothing was changed"));
+        return Err(format!("there is no key `{key}`; nothing was changed"));
     };
-    let value = match (asked.as_str(), value) {
-        (_, Json::Null) => None,
-        ("llm.timeout_seconds", Json::Number(seconds)) => Some(Value::String(format!("{seconds}s"))),
-        ("llm.provider", Json::String(old)) => Some(Value::String(current_provider_name(old).to_owned())),
-        _ => Some(as_toml(value, default).ok_or_else(|| format!("{asked}: {value} does not fit this key"))?),
+    let value = match value {
+        Json::Null => None,
+        _ => Some(as_toml(value, default).ok_or_else(|| format!("{key}: {value} does not fit this key"))?),
     };
-    Ok(ConfigChange { asked, key, value })
-}
-
-/// The present name of a provider.
-fn current_provider_name(old: &str) -> &str {
-    match old {
-        "openai_compat" => "openai",
-        "stub" => "offline",
-        present => present,
-    }
+    Ok(ConfigChange { key, value })
 }
 
 /// The value in the kind of the key's default, where it can be said in it. What does not fit is refused later, with the
@@ -246,27 +216,6 @@ mod tests {
         let added = changed(json!({"llm": {"models": {"small": "tiny"}}}));
         assert!(added.starts_with(FILE) && added.contains("[llm.models]\nsmall = \"tiny\""), "{added}");
         assert!(!added.contains("[llm]\n"), "an empty section says nothing: {added}");
-    }
-
-    #[test]
-    fn old_names_mean_our_keys() {
-        let wished = changes_in(
-            &json!({"memory": {"retrieve_k": 3, "relational_bonus_weight": 2}, "llm": {"timeout_seconds": 30,
-                "provider": "stub"}}),
-            &known_keys().unwrap(),
-        );
-        let said: Vec<_> =
-            wished.unwrap().into_iter().map(|wish| (wish.asked, wish.key, wish.value)).collect();
-        let wish = |asked: &str, key: &str, value| (asked.to_owned(), key.to_owned(), Some(value));
-        assert_eq!(
-            said,
-            [
-                wish("llm.provider", "llm.provider", Value::String("offline".to_owned())),
-                wish("llm.timeout_seconds", "llm.timeout", Value::String("30s".to_owned())),
-                wish("memory.relational_bonus_weight", "recall.weight_relational", Value::Float(2.0)),
-                wish("memory.retrieve_k", "recall.k", Value::Integer(3)),
-            ]
-        );
     }
 
     #[test]

@@ -7,17 +7,18 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::audit::AuditObject;
 use crate::auth::{Admin, Principal};
 use crate::extract;
+use crate::legacy::config::{LegacySections, add_sections, rename_keys};
 use crate::ports::configuration::{ConfigAuthor, ConfigurationError};
 use crate::problem::Problem;
 use crate::state::App;
 
 impl ConfigAuthor {
-    pub(super) fn of(principal: &Principal) -> Self {
+    pub(crate) fn of(principal: &Principal) -> Self {
         match (principal.is_owner(), principal.login.is_some()) {
             (false, _) => Self::NamedToken,
             (true, false) => Self::OwnerToken,
@@ -28,34 +29,15 @@ impl ConfigAuthor {
 
 /// All settings by section, and each with its default and whether it can change while the program runs.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes what `Configuration::show` returns")]
+#[expect(dead_code, reason = "describes what `show` returns")]
 pub(crate) struct ConfigResponse {
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    llm: Option<Map<String, Value>>,
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    persona: Option<Map<String, Value>>,
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    memory: Option<Map<String, Value>>,
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    consolidate: Option<Map<String, Value>>,
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    system: Option<BTreeMap<String, SystemValue>>,
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    channels: Option<Map<String, Value>>,
+    #[serde(flatten)]
+    legacy: LegacySections,
     settings: BTreeMap<String, SettingBody>,
 }
 
 #[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "describes what `Configuration::show` returns")]
-enum SystemValue {
-    Text(String),
-    Number(i64),
-    Unset(()),
-}
-
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes what `Configuration::show` returns")]
+#[expect(dead_code, reason = "describes what `Configuration::settings` returns")]
 struct SettingBody {
     value: Value,
     default: Value,
@@ -84,17 +66,26 @@ pub(crate) struct ReloadResponse {
 
 /// Handler of `GET /api/admin/config`.
 pub(crate) async fn show(State(app): State<App>, Admin(_): Admin) -> Result<Response, Problem> {
-    Ok(Json(app.parts.configuration.show().await?).into_response())
+    let mut config = json!({"settings": app.parts.configuration.settings().await?});
+    add_sections(&app, &mut config).await?;
+    Ok(Json(config).into_response())
 }
 
 pub(crate) async fn change(
     State(app): State<App>,
     Admin(principal): Admin,
-    extract::Json(wanted): extract::Json<Value>,
+    extract::Json(mut wanted): extract::Json<Value>,
 ) -> Result<(Extension<AuditObject>, Json<ConfigChangeResponse>), Problem> {
     let author = ConfigAuthor::of(&principal);
+    let earlier_names = rename_keys(&mut wanted);
     let work = async move { Ok(app.parts.configuration.change(wanted, author).await?) };
-    let changed = extract::run_detached(work).await?;
+    let mut changed = extract::run_detached(work).await?;
+    for field in &mut changed.updated_fields {
+        if let Some(earlier) = earlier_names.get(field.as_str()) {
+            (*earlier).clone_into(field);
+        }
+    }
+    changed.updated_fields.sort();
     let object = AuditObject(changed.updated_fields.join(" "));
     let answer = ConfigChangeResponse {
         updated_fields: changed.updated_fields,

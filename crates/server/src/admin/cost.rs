@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::auth::Admin;
 use crate::cursor::{Cursor, page_of};
 use crate::extract::{Query, page_size};
+use crate::legacy::names::{feature_of, tier_name};
 use crate::problem::Problem;
 use crate::state::App;
 
@@ -199,7 +200,7 @@ impl From<(i64, ModelCall)> for CallBody {
             provider: call.provider,
             model: call.model,
             feature: feature_of(&call.task).to_owned(),
-            tier: legacy_tier(&call.tier).to_owned(),
+            tier: tier_name(&call.tier).to_owned(),
             tokens_in: call.input_tokens,
             tokens_out: call.output_tokens,
             cost_usd: call.cost_usd.unwrap_or(0.0),
@@ -228,27 +229,6 @@ impl From<ModelCall> for SessionCallBody {
             latency_ms: call.latency_ms,
             prompt_hash: call.prompt_hash,
         }
-    }
-}
-
-/// The name of a task in the legacy API.
-fn feature_of(task: &str) -> &str {
-    match task {
-        "reply" => "chat",
-        "extraction" => "consolidate",
-        "import_extraction" => "import",
-        "persona_draft" => "unknown",
-        known => known,
-    }
-}
-
-/// The name of a tier in the legacy API.
-fn legacy_tier(tier: &str) -> &str {
-    match tier {
-        "small" => "fast",
-        "medium" => "judge",
-        "large" => "main",
-        other => other,
     }
 }
 

@@ -15,7 +15,7 @@ use runtime::{PersonaDraft, PersonaDraftInput, PipelineStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::import_pipeline;
+use super::import_end::await_end;
 use crate::auth::Admin;
 use crate::extract::{self, ScopeParam};
 use crate::problem::Problem;
@@ -216,7 +216,7 @@ impl Material {
         upload_id: Option<&str>,
         pipeline_id: Option<&str>,
     ) -> Result<Self, Problem> {
-        let (id, status) = import_pipeline::await_end(app, scope, upload_id, pipeline_id).await?;
+        let (id, status) = await_end(app, scope, upload_id, pipeline_id).await?;
         let runtime = app.runtime();
         let events = runtime.imports().imported_nodes(id, &[NodeKind::Event], IMPORTED_EVENTS_MAX).await?;
         let thoughts =

@@ -107,10 +107,10 @@ pub(crate) struct ImportDetail {
 /// A rough estimate: a language model reads every message once, with questions about each session.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ImportEstimate {
-    pub(super) input_tokens: u64,
-    pub(super) output_tokens: u64,
+    pub(crate) input_tokens: u64,
+    pub(crate) output_tokens: u64,
     /// US dollars; `null` if the model's price is unknown.
-    pub(super) usd: Option<f64>,
+    pub(crate) usd: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -298,7 +298,7 @@ async fn import_detail(app: &App, report: ImportStatusReport) -> Result<ImportDe
     Ok(ImportDetail { import, look, estimate, skipped, memories })
 }
 
-pub(super) fn estimate(app: &App, look: &Look) -> ImportEstimate {
+pub(crate) fn estimate(app: &App, look: &Look) -> ImportEstimate {
     let input_tokens =
         look.text_bytes.div_ceil(BYTES_PER_TOKEN) + look.sessions.saturating_mul(TOKENS_ASKED_PER_SESSION);
     let output_tokens = look.sessions.saturating_mul(TOKENS_ANSWERED_PER_SESSION);

@@ -34,7 +34,7 @@ pub(crate) mod traces;
 pub(crate) mod cost;
 pub(crate) mod hub;
 pub(crate) mod import_list;
-pub(crate) mod import_pipeline;
+pub(crate) mod import_end;
 pub(crate) mod sync;
 pub(crate) mod imports;
 pub(crate) mod export;

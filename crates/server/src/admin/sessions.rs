@@ -9,11 +9,11 @@ use memory::sessions::{CloseTrigger, Session, SessionStatus};
 use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::auth::Admin;
 use crate::cursor::page_of;
 use crate::extract::{Id, LIST_LIMIT_MAX, OptionalScope, Query, ScopeParam, page_size, run_detached};
+use crate::legacy::names::failed_trigger;
 use crate::problem::Problem;
 use crate::respond::Accepted;
 use crate::state::App;
@@ -169,20 +169,9 @@ fn accepted_session(session: Session) -> Result<Accepted<SessionResponse>, Probl
     Ok(Accepted(SessionResponse { ok: true, session_id: session.id, status: session.status }))
 }
 
-/// Characters of the reason that the legacy API appends to how a failed session ended.
-const REASON_LENGTH: usize = 60;
-
-/// Reason of a failed session's end, with the error, in the one field of the legacy API.
-fn legacy_trigger(session: &Session) -> String {
-    let trigger = json!(session.close_trigger);
-    let trigger = trigger.as_str().unwrap_or_default();
-    let reason = session.last_error.as_deref().unwrap_or("unknown");
-    format!("{trigger}|failed:{}", reason.chars().take(REASON_LENGTH).collect::<String>())
-}
-
 impl From<Session> for FailedSessionBody {
     fn from(session: Session) -> Self {
-        let close_trigger = legacy_trigger(&session);
+        let close_trigger = failed_trigger(&session);
         Self {
             id: session.id,
             channel_id: session.channel_id,

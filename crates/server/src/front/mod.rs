@@ -24,11 +24,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::admin::import_pipeline;
 use crate::auth::Tokens;
 use crate::auth::client::Peer;
 use crate::chat::events;
 use crate::home_socket::SocketError;
+use crate::legacy::import_pipeline;
 use crate::mcp::ToolContext;
 use crate::problem::{self, Problem};
 use crate::respond::OkResponse;

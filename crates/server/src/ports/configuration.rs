@@ -1,15 +1,18 @@
 //! The port to the configuration: what a person can set.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Reads and changes what a person can set. The server knows nothing of the keys.
 #[async_trait]
 pub trait Configuration: Send + Sync {
-    /// All that is set, as `GET /api/admin/config` answers it.
-    async fn show(&self) -> Result<Value, ConfigurationError>;
+    /// Every setting by its key, as `recall.k`, with `value`, `default`, `live` and, if it waits for a restart, `pending`.
+    async fn settings(&self) -> Result<Map<String, Value>, ConfigurationError>;
+    async fn files(&self) -> InstallationFiles;
     /// Sets keys, given as `{section: {key: value}}` or `{"section.key": value}`: in the file, and for the running
     /// program where it can.
     async fn change(&self, wanted: Value, author: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError>;
@@ -23,6 +26,17 @@ pub trait Configuration: Send + Sync {
     async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {
         Err(ConfigurationError::NotAKey(format!("{name} is not installed")))
     }
+}
+
+/// The files of an installation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstallationFiles {
+    /// The home, which holds the others.
+    pub folder: PathBuf,
+    /// It may not exist: all settings have defaults.
+    pub config: PathBuf,
+    /// None if the database is on a server.
+    pub database: Option<PathBuf>,
 }
 
 /// Author of a configuration change over HTTP, by the trust in it.

@@ -5,6 +5,7 @@ mod route;
 mod signature;
 mod chat;
 mod hub;
+mod legacy;
 mod memory;
 pub(crate) mod not_implemented;
 mod persona;
@@ -16,8 +17,16 @@ pub(crate) use route::Route;
 
 /// All routes in the order of the documentation page. `/login` and `/mcp`, which no API client calls, are in the router.
 pub(crate) fn list_routes() -> Vec<Route> {
-    [chat::routes(), persona::routes(), memory::routes(), work::routes(), hub::routes(), program::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        chat::routes(),
+        persona::routes(),
+        memory::routes(),
+        work::routes(),
+        legacy::routes(),
+        hub::routes(),
+        program::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

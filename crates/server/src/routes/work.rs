@@ -2,14 +2,13 @@
 
 use super::route::{Route, Tag};
 use crate::admin::channel_setup;
-use crate::admin::channels::{self, ChannelChangeRequest};
 use crate::admin::{
-    backups, character, cost, export, failed_work, import_list, import_pipeline, imports, proactive,
-    sessions, traces,
+    backups, channels, character, cost, export, failed_work, import_list, imports, proactive, sessions,
+    traces,
 };
 
 pub(super) fn routes() -> Vec<Route> {
-    [work(), imports(), import_pipelines(), copies()].into_iter().flatten().collect()
+    [work(), imports(), copies()].into_iter().flatten().collect()
 }
 
 fn imports() -> Vec<Route> {
@@ -47,44 +46,6 @@ fn imports() -> Vec<Route> {
             character::save,
         )
         .fails_with(&[409]),
-    ]
-}
-
-/// The legacy API's imports.
-fn import_pipelines() -> Vec<Route> {
-    let tag = Tag("imports");
-    vec![
-        tag.post(
-            import_pipeline::UPLOAD_PATH,
-            "Upload one file for an import pipeline, at most 50 MiB",
-            import_pipeline::upload,
-        )
-        .takes_form::<import_pipeline::UploadForm>(),
-        tag.post(
-            import_pipeline::TEXT_PATH,
-            "Upload a text for an import pipeline",
-            import_pipeline::upload_text,
-        ),
-        tag.post(
-            "/api/admin/import/estimate",
-            "Estimate tokens and cost of an upload",
-            import_pipeline::estimated,
-        )
-        .fails_with(&[400, 404]),
-        tag.post("/api/admin/import/start", "Start the import of an upload", import_pipeline::start)
-            .fails_with(&[404, 409]),
-        tag.post(
-            "/api/admin/import/cancel",
-            "Cancel an import; what it brought stays",
-            import_pipeline::cancel,
-        ),
-        tag.get(
-            import_pipeline::EVENTS_PATH,
-            "Stream all events of an import pipeline from its start",
-            import_pipeline::events,
-        )
-        .returns_events::<runtime::PipelineEvent>()
-        .fails_with(&[404]),
         tag.get(
             export::PATH,
             "Export the memory, the talk of one user, or the persona as a card",
@@ -155,8 +116,5 @@ fn work() -> Vec<Route> {
         ),
         tag.post("/api/admin/channels/{id}/test", "Test a channel's connection", channels::test),
         tag.post("/api/admin/channels/{id}/retry", "Retry undeliverable messages", channels::retry),
-        tag.patch("/api/admin/channels", "Change a channel's settings", channels::change)
-            .takes::<ChannelChangeRequest>()
-            .fails_with(&[500, 501]),
     ]
 }

@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use memory::ports::StoreError;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use server::{
     BackupCreated, BackupError, BackupList, Backups, ChannelSetup, ChannelSetupError, ConfigAuthor,
-    ConfigUpdate, Configuration, ConfigurationError, DaemonState, DaemonStatus, Daemons, KeySource,
-    LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration, ModelFault, ModelKey, ModelSetup,
-    ModelSetupError, ModelTryEvent,
+    ConfigUpdate, Configuration, ConfigurationError, DaemonState, DaemonStatus, Daemons, InstallationFiles,
+    KeySource, LocalModelServer, ModelCheckResponse, ModelChoice, ModelConfiguration, ModelFault, ModelKey,
+    ModelSetup, ModelSetupError, ModelTryEvent,
 };
 
 use crate::home::{llm, start};
@@ -107,8 +107,14 @@ impl ModelSetup for FixedSettings {
 
 #[async_trait]
 impl Configuration for FixedSettings {
-    async fn show(&self) -> Result<Value, ConfigurationError> {
-        Ok(serde_json::json!({"settings": {"recall.k": {"value": 10, "default": 10, "live": true}}}))
+    async fn settings(&self) -> Result<Map<String, Value>, ConfigurationError> {
+        let setting = serde_json::json!({"value": 10, "default": 10, "live": true});
+        Ok(Map::from_iter([("recall.k".to_owned(), setting)]))
+    }
+
+    async fn files(&self) -> InstallationFiles {
+        let folder = std::env::temp_dir();
+        InstallationFiles { config: folder.join("config.toml"), database: None, folder }
     }
 
     async fn change(&self, wanted: Value, _: ConfigAuthor) -> Result<ConfigUpdate, ConfigurationError> {

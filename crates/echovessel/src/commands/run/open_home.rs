@@ -149,7 +149,6 @@ pub(super) fn server_parts(
     let (model, embedding) = (wired.model.clone(), wired.embedding.clone());
     let models =
         move || ActiveModels { llm: LlmSummary::of(&*model).state(), embedding: embedding.embedding_state() };
-    let started_at = wired.runtime.clock().now();
     let configuration = LiveConfig {
         home: home.clone(),
         runtime: wired.runtime.clone(),
@@ -158,7 +157,6 @@ pub(super) fn server_parts(
         ledger: wired.ledger.clone(),
         server: access.settings.clone(),
         channels,
-        started_at,
         state: Mutex::new(ConfigState::new(config.clone())),
         choosing: Mutex::new(()),
     };
@@ -183,6 +181,6 @@ pub(super) fn server_parts(
         daemons,
         tls: access.tls,
         models: Box::new(models),
-        started_at,
+        started_at: wired.runtime.clock().now(),
     }
 }

@@ -1,4 +1,4 @@
-//! The import of the compatible interface: one file or text at a time, as a pipeline whose events can be watched.
+//! Imports of one file or text at a time, as pipelines whose events can be watched.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
 use import::Mapping;
-use memory::Scope;
 use memory::identifiers::ImportId;
-use runtime::{ImportError, PipelineStatus, PipelineStep, PipelineWatch};
+use runtime::{ImportError, PipelineWatch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::imports::estimate;
+use crate::admin::import_end::{known_id, parsed_id, watch};
+use crate::admin::imports::estimate;
 use crate::auth::Admin;
 use crate::extract::{self, Query, ScopeParam, run_detached};
 use crate::problem::Problem;
@@ -37,8 +37,6 @@ const LABEL_LENGTH_MAX: usize = 256;
 const PASTED: &str = "pasted_text";
 /// Interval of comments that keep a connection open.
 const PING: Duration = Duration::from_secs(15);
-/// Maximum time that onboarding waits for an import.
-const WAIT_MAX: Duration = Duration::from_secs(600);
 
 /// A form with one file.
 #[derive(JsonSchema)]
@@ -252,75 +250,4 @@ fn event_frames(app: App, watch: PipelineWatch) -> impl Stream<Item = Result<Eve
         };
         Some((Ok(frame), (app, watch)))
     })
-}
-
-async fn watch(app: &App, id: ImportId) -> Result<PipelineWatch, Problem> {
-    app.runtime().imports().watch_pipeline(id).await.map_err(|error| match error {
-        ImportError::NotStarted => Problem::not_found(error.to_string()),
-        error => error.into(),
-    })
-}
-
-/// Waits for the end of an import that onboarding reads from, and starts it if that was not done. Which it is, and how it
-/// ended: `success` or `partial_success`.
-pub(super) async fn await_end(
-    app: &App,
-    scope: &Scope,
-    upload_id: Option<&str>,
-    pipeline_id: Option<&str>,
-) -> Result<(ImportId, PipelineStatus), Problem> {
-    let id = match (pipeline_id, upload_id) {
-        (Some(id), _) => known_id("pipeline_id", id)?,
-        (None, Some(id)) => {
-            let id = known_id("upload_id", id)?;
-            let (app, scope) = (app.clone(), scope.clone());
-            run_detached(async move {
-                Ok(app.runtime().imports().start_pipeline(id, scope, Mapping::default()).await?)
-            })
-            .await?;
-            id
-        }
-        (None, None) => return Err(Problem::bad_request("give an upload_id or a pipeline_id")),
-    };
-    let mut watch = watch(app, id).await?;
-    let timeout = app.runtime().clock().sleep(WAIT_MAX);
-    tokio::pin!(timeout);
-    loop {
-        let event = tokio::select! {
-            event = watch.next() => event,
-            () = &mut timeout => {
-                let detail = "the import goes on; ask again later with its pipeline_id. Nothing was written";
-                return Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail));
-            }
-            () = app.shutdown.cancelled() => None,
-        };
-        match event.map(|event| event.step) {
-            Some(PipelineStep::Done(outcome)) => {
-                return match outcome.status {
-                    status @ (PipelineStatus::Success | PipelineStatus::PartialSuccess) => Ok((id, status)),
-                    PipelineStatus::Failed => Err(Problem::bad_request(format!(
-                        "the import failed: {}. Nothing was written",
-                        outcome.error
-                    ))),
-                    PipelineStatus::Cancelled => {
-                        Err(Problem::bad_request("the import was cancelled; nothing was written"))
-                    }
-                };
-            }
-            Some(_) => {}
-            None => return Err(Problem::bad_request("the import did not end; nothing was written")),
-        }
-    }
-}
-
-/// 422 for an id of the wrong length, 404 for one that no import can have.
-fn known_id(field: &str, id: &str) -> Result<ImportId, Problem> {
-    parsed_id(field, id)?.ok_or_else(|| Problem::not_found(format!("{field}: no import has this id")))
-}
-
-fn parsed_id(field: &str, id: &str) -> Result<Option<ImportId>, Problem> {
-    if !(1..=64).contains(&id.chars().count()) {
-        return Err(Problem::unprocessable(format!("{field}: 1 to 64 characters fit")));
-    }
-    Ok(id.parse().ok())
 }

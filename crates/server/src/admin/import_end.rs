@@ -1,0 +1,87 @@
+//! Waits for the end of an import that a persona is drafted from.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use import::Mapping;
+use memory::Scope;
+use memory::identifiers::ImportId;
+use runtime::{ImportError, PipelineStatus, PipelineStep, PipelineWatch};
+
+use crate::extract::run_detached;
+use crate::problem::Problem;
+use crate::state::App;
+
+const WAIT_MAX: Duration = Duration::from_secs(600);
+
+/// Fails with 404 if the import was not started.
+pub(crate) async fn watch(app: &App, id: ImportId) -> Result<PipelineWatch, Problem> {
+    app.runtime().imports().watch_pipeline(id).await.map_err(|error| match error {
+        ImportError::NotStarted => Problem::not_found(error.to_string()),
+        error => error.into(),
+    })
+}
+
+/// Waits for the end of an import that onboarding reads from, and starts it if that was not done. Which it is, and how it
+/// ended: `success` or `partial_success`.
+pub(super) async fn await_end(
+    app: &App,
+    scope: &Scope,
+    upload_id: Option<&str>,
+    pipeline_id: Option<&str>,
+) -> Result<(ImportId, PipelineStatus), Problem> {
+    let id = match (pipeline_id, upload_id) {
+        (Some(id), _) => known_id("pipeline_id", id)?,
+        (None, Some(id)) => {
+            let id = known_id("upload_id", id)?;
+            let (app, scope) = (app.clone(), scope.clone());
+            run_detached(async move {
+                Ok(app.runtime().imports().start_pipeline(id, scope, Mapping::default()).await?)
+            })
+            .await?;
+            id
+        }
+        (None, None) => return Err(Problem::bad_request("give an upload_id or a pipeline_id")),
+    };
+    let mut watch = watch(app, id).await?;
+    let timeout = app.runtime().clock().sleep(WAIT_MAX);
+    tokio::pin!(timeout);
+    loop {
+        let event = tokio::select! {
+            event = watch.next() => event,
+            () = &mut timeout => {
+                let detail = "the import goes on; ask again later with its pipeline_id. Nothing was written";
+                return Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, detail));
+            }
+            () = app.shutdown.cancelled() => None,
+        };
+        match event.map(|event| event.step) {
+            Some(PipelineStep::Done(outcome)) => {
+                return match outcome.status {
+                    status @ (PipelineStatus::Success | PipelineStatus::PartialSuccess) => Ok((id, status)),
+                    PipelineStatus::Failed => Err(Problem::bad_request(format!(
+                        "the import failed: {}. Nothing was written",
+                        outcome.error
+                    ))),
+                    PipelineStatus::Cancelled => {
+                        Err(Problem::bad_request("the import was cancelled; nothing was written"))
+                    }
+                };
+            }
+            Some(_) => {}
+            None => return Err(Problem::bad_request("the import did not end; nothing was written")),
+        }
+    }
+}
+
+/// 422 for an id of the wrong length, 404 for one that no import can have.
+pub(crate) fn known_id(field: &str, id: &str) -> Result<ImportId, Problem> {
+    parsed_id(field, id)?.ok_or_else(|| Problem::not_found(format!("{field}: no import has this id")))
+}
+
+pub(crate) fn parsed_id(field: &str, id: &str) -> Result<Option<ImportId>, Problem> {
+    if !(1..=64).contains(&id.chars().count()) {
+        return Err(Problem::unprocessable(format!("{field}: 1 to 64 characters fit")));
+    }
+    Ok(id.parse().ok())
+}
