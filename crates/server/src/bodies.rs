@@ -14,7 +14,8 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 
-use crate::admin::{avatar, imports, voice};
+use crate::admin::imports::runs;
+use crate::admin::persona::{avatar, voice};
 use crate::auth::Principal;
 use crate::chat::voice as chat_voice;
 use crate::extract::too_large;
@@ -94,7 +95,7 @@ pub(crate) async fn bound(State(app): State<App>, mut request: Request, next: Ne
         app,
     });
     // An upload goes to the disk as it comes.
-    let is_held = request.uri().path() != imports::PATH;
+    let is_held = request.uri().path() != runs::PATH;
     let held = share.clone();
     let request = request.map(|body| IncomingBody::new(body, held, is_held).into_body());
     let response = next.run(request).await;
@@ -118,7 +119,7 @@ fn size_max(app: &App, path: &str) -> usize {
     match path {
         mcp::http::PATH => mcp::MESSAGE_BYTES_MAX,
         avatar::PATH => body_limit.max(avatar::UPLOAD_SIZE_MAX),
-        imports::PATH => imports::UPLOAD_SIZE_MAX,
+        runs::PATH => runs::UPLOAD_SIZE_MAX,
         import_pipeline::UPLOAD_PATH | import_pipeline::TEXT_PATH => import_pipeline::BODY_SIZE_MAX,
         voice::SAMPLES_PATH => voice::SAMPLE_SIZE_MAX + upload::FORM_BYTES_MAX,
         chat_voice::TRANSCRIBE_PATH => chat_voice::RECORDING_SIZE_MAX + upload::FORM_BYTES_MAX,

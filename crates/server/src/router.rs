@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{audit, metrics};
+use crate::admin::program::{audit, metrics};
 use crate::auth::logins::LOGIN_PATH;
 use crate::auth::{self, host, login, origin};
 use crate::bodies;

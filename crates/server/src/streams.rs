@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 
-use crate::admin::model;
+use crate::admin::program::model;
 use crate::auth::Principal;
 use crate::chat::events;
 use crate::legacy::import_pipeline;

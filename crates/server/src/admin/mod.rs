@@ -1,40 +1,8 @@
-//! What its owner can see and change: the program, the persona, its memory, its work.
+//! What a person with administrator rights can see and change, by the tag of the routes.
 
-pub(crate) mod daemon;
+pub(crate) mod memory;
 pub(crate) mod persona;
-pub(crate) mod personas;
-pub(crate) mod style;
-pub(crate) mod facts;
-pub(crate) mod avatar;
-pub(crate) mod backups;
-pub(crate) mod voice;
-pub(crate) mod draft;
-pub(crate) mod users;
-pub(crate) mod channels;
-pub(crate) mod channel_setup;
-pub(crate) mod character;
-pub(crate) mod recall;
-pub(crate) mod search;
-pub(crate) mod nodes;
-pub(crate) mod moods;
-pub(crate) mod corrections;
-pub(crate) mod timeline;
-pub(crate) mod entities;
-pub(crate) mod sessions;
-pub(crate) mod failed_work;
-pub(crate) mod proactive;
-pub(crate) mod forget;
-pub(crate) mod erase;
-pub(crate) mod config;
-pub(crate) mod model;
-pub(crate) mod tokens;
-pub(crate) mod audit;
-pub(crate) mod metrics;
-pub(crate) mod traces;
-pub(crate) mod cost;
-pub(crate) mod hub;
-pub(crate) mod import_list;
-pub(crate) mod import_end;
-pub(crate) mod sync;
+pub(crate) mod program;
 pub(crate) mod imports;
-pub(crate) mod export;
+pub(crate) mod work;
+pub(crate) mod hub;

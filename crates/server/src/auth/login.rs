@@ -16,7 +16,7 @@ use super::client::address_of;
 use super::logins::{LOGIN_PATH, browser_of, is_secure};
 use super::principal::Principal;
 use super::tokens::CodeAuthor;
-use crate::admin::audit::AuditObject;
+use crate::admin::program::audit::AuditObject;
 use crate::extract::Query;
 use crate::problem::Problem;
 use crate::state::App;

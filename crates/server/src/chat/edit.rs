@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::history::MessageBody;
 use super::turns::TurnResponse;
-use crate::admin::forget::{self, ForgetModeQuery, MessageDeleted};
+use crate::admin::memory::forget::{self, ForgetModeQuery, MessageDeleted};
 use crate::auth::{Principal, quota};
 use crate::extract::{self, Id, OptionalJson, Query, run_detached};
 use crate::problem::Problem;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::admin::audit::AuditObject;
+use crate::admin::program::audit::AuditObject;
 use crate::auth::Admin;
 use crate::extract;
 use crate::ports::configuration::ConfigAuthor;

@@ -17,8 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::admin::import_end::{known_id, parsed_id, watch};
-use crate::admin::imports::estimate;
+use crate::admin::imports::runs::estimate;
+use crate::admin::persona::import_end::{known_id, parsed_id, watch};
 use crate::auth::Admin;
 use crate::extract::{self, Query, ScopeParam, run_detached};
 use crate::problem::Problem;

@@ -27,7 +27,7 @@ pub(crate) fn tier_name(tier: &str) -> &str {
     }
 }
 
-/// How a failed session ended, and its error, in one field.
+/// Trigger of a failed session, with its error.
 pub(crate) fn failed_trigger(session: &Session) -> String {
     let trigger = json!(session.close_trigger);
     let trigger = trigger.as_str().unwrap_or_default();

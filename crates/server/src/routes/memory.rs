@@ -1,7 +1,7 @@
 //! Memory: reading, correcting and forgetting it.
 
 use super::route::{Route, Tag};
-use crate::admin::{corrections, entities, erase, forget, moods, nodes, recall, search, timeline};
+use crate::admin::memory::{corrections, entities, erase, forget, moods, nodes, recall, search, timeline};
 
 pub(super) fn routes() -> Vec<Route> {
     [reading(), correction_routes(), entities(), forgetting()].into_iter().flatten().collect()

@@ -1,7 +1,7 @@
 //! Personas and users.
 
 use super::route::{Route, Tag};
-use crate::admin::{avatar, draft, facts, persona, personas, style, users, voice};
+use crate::admin::persona::{avatar, draft, facts, personas, profile, style, users, voice};
 
 pub(super) fn routes() -> Vec<Route> {
     [personas(), voice(), users()].into_iter().flatten().collect()
@@ -12,16 +12,16 @@ fn personas() -> Vec<Route> {
     vec![
         tag.get("/api/admin/personas", "List personas by id", personas::list),
         tag.post("/api/admin/personas", "Create a persona", personas::create).fails_with(&[409]),
-        tag.get("/api/admin/persona", "Get name, core blocks, facts and mood", persona::show),
+        tag.get("/api/admin/persona", "Get name, core blocks, facts and mood", profile::show),
         tag.post(
             "/api/admin/persona",
             "Update name and core blocks; an empty block is cleared",
-            persona::edit,
+            profile::edit,
         ),
         tag.post(
             "/api/admin/persona/onboarding",
             "Write a new persona's first core blocks",
-            persona::onboard,
+            profile::onboard,
         )
         .fails_with(&[409]),
         tag.post("/api/admin/persona/style", "Set, extend or clear the style block", style::edit),
@@ -79,6 +79,6 @@ fn users() -> Vec<Route> {
         tag.get(identities, "List a user's identities on channels", users::identities),
         tag.post(identities, "Add an identity to a user", users::bind).fails_with(&[409]),
         tag.delete(identities, "Remove an identity from a user", users::unbind),
-        tag.post("/api/admin/users/timezone", "Set a user's time zone", persona::set_timezone),
+        tag.post("/api/admin/users/timezone", "Set a user's time zone", profile::set_timezone),
     ]
 }

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::route::{Route, Tag};
-use crate::admin::config::{self, ConfigResponse};
-use crate::admin::model;
-use crate::admin::{audit, daemon, metrics, tokens};
+use crate::admin::program::config::{self, ConfigResponse};
+use crate::admin::program::{audit, daemon, metrics, model, tokens};
 use crate::api_docs;
 use crate::auth::login;
 use crate::ports::model_setup::ModelTryEvent;

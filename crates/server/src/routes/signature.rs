@@ -9,8 +9,8 @@ use axum::{Extension, Json};
 use schemars::JsonSchema;
 
 use super::docs::Docs;
-use crate::admin::audit::{AuditObject, PreviewOnly};
-use crate::admin::hub::DocumentPath;
+use crate::admin::hub::documents::DocumentPath;
+use crate::admin::program::audit::{AuditObject, PreviewOnly};
 use crate::auth::{Admin, Principal};
 use crate::extract::{self, Id, OptionalJson, OptionalScope, Query, ScopeParam};
 use crate::problem::Problem;

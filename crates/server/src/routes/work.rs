@@ -1,11 +1,8 @@
 //! Work in the background: sessions, traces, costs, channels.
 
 use super::route::{Route, Tag};
-use crate::admin::channel_setup;
-use crate::admin::{
-    backups, channels, character, cost, export, failed_work, import_list, imports, proactive, sessions,
-    traces,
-};
+use crate::admin::imports::{character, export, import_list, runs};
+use crate::admin::work::{backups, channel_setup, channels, cost, failed_work, proactive, sessions, traces};
 
 pub(super) fn routes() -> Vec<Route> {
     [work(), imports(), copies()].into_iter().flatten().collect()
@@ -14,10 +11,10 @@ pub(super) fn routes() -> Vec<Route> {
 fn imports() -> Vec<Route> {
     let tag = Tag("imports");
     vec![
-        tag.post(imports::PATH, "Upload files and look at what they hold", imports::upload)
-            .takes_form::<imports::ImportForm>(),
-        tag.get(imports::PATH, "List imports, newest first", imports::list),
-        tag.get("/api/admin/imports/{id}", "Get an import", imports::show),
+        tag.post(runs::PATH, "Upload files and look at what they hold", runs::upload)
+            .takes_form::<runs::ImportForm>(),
+        tag.get(runs::PATH, "List imports, newest first", runs::list),
+        tag.get("/api/admin/imports/{id}", "Get an import", runs::show),
         tag.get(
             "/api/admin/imports/{id}/list.csv",
             "Save the list of what an import found",
@@ -27,17 +24,17 @@ fn imports() -> Vec<Route> {
         tag.post(
             "/api/admin/imports/{id}/start",
             "Record an upload as mapped, and make memory of it",
-            imports::start,
+            runs::start,
         )
         .fails_with(&[409]),
         tag.post(
             "/api/admin/imports/{id}/pause",
             "Pause an import: recording and making memory",
-            imports::pause,
+            runs::pause,
         )
         .fails_with(&[409]),
-        tag.post("/api/admin/imports/{id}/resume", "Resume an import", imports::resume).fails_with(&[409]),
-        tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", imports::undo)
+        tag.post("/api/admin/imports/{id}/resume", "Resume an import", runs::resume).fails_with(&[409]),
+        tag.post("/api/admin/imports/{id}/undo", "Erase all of an import, with receipts", runs::undo)
             .fails_with(&[409]),
         tag.get("/api/admin/imports/{id}/character", "Draft the character in an upload", character::show),
         tag.post(

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::admin::erase::{self, EraseRequest, ErasureReceiptBody};
+use crate::admin::memory::erase::{self, EraseRequest, ErasureReceiptBody};
 use crate::mcp::context::ToolContext;
 use crate::mcp::tool::{Effect, Tool, ToolError, tool};
 

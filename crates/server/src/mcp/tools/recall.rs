@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::admin::entities::EntitySummary;
-use crate::admin::recall::Corrections;
+use crate::admin::memory::entities::EntitySummary;
+use crate::admin::memory::recall::Corrections;
 use crate::mcp::context::ToolContext;
 use crate::mcp::tool::{Effect, Tool, ToolError, tool};
 

@@ -9,7 +9,7 @@ use memory::recall::{Candidate, Corrected, FormerValue, FreshCorrection, HeldBac
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entities::EntitySummary;
+use crate::admin::memory::entities::EntitySummary;
 use crate::auth::Admin;
 use crate::extract;
 use crate::problem::Problem;

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::audit::PreviewOnly;
+use crate::admin::program::audit::PreviewOnly;
 use crate::auth::Admin;
 use crate::cursor::page_of;
 use crate::extract::{self, Query, ScopeParam, page_size, run_detached};

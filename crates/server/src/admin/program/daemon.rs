@@ -9,7 +9,7 @@ use memory::PersonaId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::channels::{self, Channel};
+use crate::admin::work::channels::{self, Channel};
 use crate::auth::Admin;
 use crate::extract::{OptionalScope, ScopeParam};
 use crate::ports::daemons::DaemonStatus;

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::facts;
-use super::persona::{self, PersonaBody};
+use crate::admin::persona::facts;
+use crate::admin::persona::profile::{self, PersonaBody};
 use crate::auth::Admin;
 use crate::cursor::page_of;
 use crate::extract::{self, LIST_LIMIT_MAX, Query, ScopeParam, page_size, run_detached};
@@ -92,11 +92,11 @@ pub(crate) async fn create(
         return Err(Problem::unprocessable("id: must not contain / ? # or %, because it is part of URLs"));
     }
     let name = new.display_name.unwrap_or_else(|| new.id.to_string());
-    let name = persona::checked_name(&name)?;
+    let name = profile::checked_name(&name)?;
     let blocks = CoreBlocks {
-        persona: persona::checked_block(CoreBlockLabel::Persona, new.persona_block.unwrap_or_default())?,
-        user: persona::checked_block(CoreBlockLabel::User, new.user_block.unwrap_or_default())?,
-        style: persona::checked_block(CoreBlockLabel::Style, new.style_block.unwrap_or_default())?,
+        persona: profile::checked_block(CoreBlockLabel::Persona, new.persona_block.unwrap_or_default())?,
+        user: profile::checked_block(CoreBlockLabel::User, new.user_block.unwrap_or_default())?,
+        style: profile::checked_block(CoreBlockLabel::Style, new.style_block.unwrap_or_default())?,
     };
     let first = FirstPersona { display_name: name, facts: facts::read(new.facts.as_ref())?, blocks };
     let scope = Scope::new(new.id, scope.user);
@@ -107,7 +107,7 @@ pub(crate) async fn create(
     })
     .await?;
     let taken = match created {
-        PersonaCreation::Created => return Ok(Created(persona::persona_body(&app, &shown).await?)),
+        PersonaCreation::Created => return Ok(Created(profile::persona_body(&app, &shown).await?)),
         PersonaCreation::NameTaken => {
             "display_name: a persona of this name already exists; choose another name"
         }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::cost::SessionCallBody;
+use crate::admin::work::cost::SessionCallBody;
 use crate::auth::Admin;
 use crate::cursor::{Cursor, page_of};
 use crate::extract::{Id, LIST_LIMIT_MAX, Query, ScopeParam, page_size};

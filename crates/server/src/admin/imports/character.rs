@@ -8,8 +8,8 @@ use memory::identifiers::{ImportId, MessageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::imports::on_by_default;
-use super::persona::{Blocks, checked_block, checked_name};
+use crate::admin::imports::runs::on_by_default;
+use crate::admin::persona::profile::{Blocks, checked_block, checked_name};
 use crate::auth::Admin;
 use crate::extract::{self, Id, ScopeParam, run_detached};
 use crate::problem::Problem;

@@ -10,7 +10,7 @@ use memory::access::{AuditEntry, TOKEN_NAME_LENGTH_MAX, is_plain};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::export;
+use crate::admin::imports::export;
 use crate::auth::{Admin, Principal};
 use crate::cursor::page_of;
 use crate::extract::{Query, page_size};

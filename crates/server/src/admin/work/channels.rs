@@ -64,7 +64,7 @@ impl From<ChannelStatus> for Channel {
 }
 
 /// State of the channels of this version.
-pub(super) async fn list_channels(app: &App) -> Result<Vec<Channel>, Problem> {
+pub(crate) async fn list_channels(app: &App) -> Result<Vec<Channel>, Problem> {
     let connected = match app.runtime().channels() {
         Some(channels) => channels.statuses().await?,
         None => Vec::new(),

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::facts;
+use crate::admin::persona::facts;
 use crate::auth::Admin;
 use crate::extract::{self, ScopeParam, run_detached};
 use crate::problem::Problem;
@@ -187,12 +187,12 @@ pub(crate) async fn set_timezone(
 }
 
 /// A block within its limit; one of white space alone is empty.
-pub(super) fn checked_block(label: CoreBlockLabel, text: String) -> Result<String, Problem> {
+pub(crate) fn checked_block(label: CoreBlockLabel, text: String) -> Result<String, Problem> {
     check_length(label, &text)?;
     Ok(if text.trim().is_empty() { String::new() } else { text })
 }
 
-pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
+pub(crate) fn checked_name(name: &str) -> Result<String, Problem> {
     let name = name.trim();
     if (1..=NAME_LENGTH_MAX).contains(&name.chars().count()) {
         return Ok(name.to_owned());
@@ -202,7 +202,7 @@ pub(super) fn checked_name(name: &str) -> Result<String, Problem> {
 }
 
 /// Core blocks to write.
-pub(super) type Blocks = Vec<(CoreBlockLabel, String)>;
+pub(crate) type Blocks = Vec<(CoreBlockLabel, String)>;
 
 /// The blocks that a request gives, each within its limit.
 fn given_blocks(blocks: [(CoreBlockLabel, Option<String>); 2]) -> Result<Blocks, Problem> {

@@ -8,7 +8,7 @@ use memory::identifiers::{ImportId, NodeId, RejectedId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::nodes::{NodeBody, item_of};
+use crate::admin::memory::nodes::{NodeBody, item_of};
 use crate::auth::{Admin, Principal};
 use crate::extract::{self, Id, LIST_LIMIT_MAX, OptionalJson, Query, page_size, run_detached};
 use crate::problem::Problem;

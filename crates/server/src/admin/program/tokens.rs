@@ -9,7 +9,7 @@ use runtime::{AccessCreated, AccessKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::audit::AuditObject;
+use crate::admin::program::audit::AuditObject;
 use crate::auth::{Admin, NewToken, NewTokenError, make_token};
 use crate::cursor::PageQuery;
 use crate::extract::{self, Query};

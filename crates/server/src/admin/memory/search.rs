@@ -12,7 +12,7 @@ use memory::recall::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::nodes::{NodeBody, items};
+use crate::admin::memory::nodes::{NodeBody, items};
 use crate::auth::Admin;
 use crate::cursor::Cursor;
 use crate::extract::{Query, ScopeParam, page_size};

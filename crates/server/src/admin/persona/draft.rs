@@ -15,7 +15,7 @@ use runtime::{PersonaDraft, PersonaDraftInput, PipelineStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::import_end::await_end;
+use crate::admin::persona::import_end::await_end;
 use crate::auth::Admin;
 use crate::extract::{self, ScopeParam};
 use crate::problem::Problem;

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::audit::AuditObject;
+use crate::admin::program::audit::AuditObject;
 use crate::auth::{Admin, Principal};
 use crate::extract;
 use crate::legacy::config::{LegacySections, add_sections, rename_keys};

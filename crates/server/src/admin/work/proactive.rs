@@ -9,7 +9,7 @@ use memory::{PersonaId, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::audit::AuditObject;
+use crate::admin::program::audit::AuditObject;
 use crate::auth::{Admin, Principal};
 use crate::cursor::{Cursor, page_of};
 use crate::extract::{self, Query, page_size};
