@@ -28,41 +28,7 @@ impl Words {
     }
 }
 
-pub(super) const CHINESE_QUESTION_WORDS: Words = Words(
-    "什么|甚麼|什麼|怎么|怎麼|为什么|谁|誰|哪|多少|几岁|我多大|你多大|是不是|会不会|能不能|记不记得|有没有",
-);
-
-/// Phrases with a question word that ask nothing.
-pub(super) const CHINESE_NO_QUESTION: Words = Words(
-    "不知道|知道|不懂|不明白|明白了|都|也|没什么|没有什么|沒什麼|没怎么|不怎么|什么的|怎么这么|多么|无论|不管|随便|说什么",
-);
-/// A text that ends so asks, with or without a question mark.
-pub(super) const CHINESE_QUESTION_ENDS: Words = Words("吗|嗎|呢|么|几岁|是谁|多少|什么|哪里|哪儿");
-/// A text that begins so asks the persona, with or without a question mark.
-pub(super) const ENGLISH_PLAIN_QUESTIONS: Words = Words(
-    "who|whose|where|why|which|how old|how many|how much|how long|what's|what is|what are|what was|what were|\
-     what did|what do|what does|what kind|what time|what color|what colour|what name|when is|when did|when do|\
-     when was|when will|when am|is my|are my|was my|were my|did i|do i|am i|does my|did my|have i|has my",
-);
-
-/// A sentence that begins so and ends with a question mark asks as a whole.
-pub(super) const ENGLISH_QUESTION_OPENERS: Words = Words(
-    "do|does|did|can|could|will|would|should|have|has|are|is|was|were|what|who|where|when|why|\
-     how|which|whose",
-);
-
-/// A clause that begins so asks, with or without a question mark.
-pub(super) const ENGLISH_DIRECT_QUESTIONS: Words = Words(
-    "do you|did you|can you|could you|will you|would you|have you|are you|what is|what's|\
-     what are|what do|what did|what was|who is|who's|who are|where is|where do|where did|why do|\
-     why did|why are|how do|how did|how are|which of",
-);
-
 pub(super) const FIRST_PERSON_EN: Words = Words("i|i'm|i've|i'll|i'd|im|ive|my|me|mine|myself|we|our|us");
-
-/// A Chinese question that begins so asks as a whole.
-pub(super) const CHINESE_QUESTION_OPENERS: Words =
-    Words("为什么|为啥|怎么|怎样|什么|谁|哪|是不是|有没有|能不能");
 
 pub(super) const SUPPOSED_ZH: Words = Words("如果|要是|假如|万一|假设|梦见|梦到|做梦");
 pub(super) const SUPPOSED_EN: Words = Words("if|suppose|imagine|i wish|dreamt|dreamed|in my dream");

@@ -49,8 +49,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
             .rev()
             .take_while(|letter| is_at_end(*letter))
             .any(|letter| matches!(letter, '?' | '？'));
-    let opens_asking = begins_with(&all_words, lexicon::ENGLISH_QUESTION_OPENERS)
-        || lexicon::CHINESE_QUESTION_OPENERS.iter().any(|opener| sentence.starts_with(opener));
+    let opens_asking = text::opens_as_question(sentence);
     let fiction = has_part(sentence, lexicon::FICTION_ZH) || has_phrase(&all_words, lexicon::FICTION_EN);
     let own = sentence.contains('我') || has_phrase(&all_words, lexicon::FIRST_PERSON_EN);
     let parts = parts(sentence);
@@ -59,11 +58,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
     let mut clauses = Vec::new();
     for (position, (start, text)) in parts.into_iter().enumerate() {
         let words = words_with_spaces(text);
-        let asks_in_chinese = text.ends_with(['吗', '嗎'])
-            || (text.contains('你') && has_part(text, lexicon::CHINESE_QUESTION_WORDS));
-        let asks = (question && (position == last || opens_asking))
-            || asks_in_chinese
-            || begins_with(&words, lexicon::ENGLISH_DIRECT_QUESTIONS);
+        let asks = (question && (position == last || opens_asking)) || text::asks_the_listener(text);
         let supposed = has_part(text, lexicon::SUPPOSED_ZH) || has_phrase(&words, lexicon::SUPPOSED_EN);
         supposed_from_the_start |= supposed && position == 0;
         clauses.push(Clause {
@@ -112,14 +107,7 @@ pub(super) fn is_question(text: &str) -> bool {
 /// True if a text asks although it may bear no question mark, as people type. Looser than [`is_question`]: enough to answer
 /// by, not to take what is said for unsaid.
 pub(super) fn seems_to_ask(text: &str) -> bool {
-    if is_question(text) {
-        return true;
-    }
-    let bare = text.trim_end_matches(is_at_end);
-    let asks_in_chinese = (has_part(bare, lexicon::CHINESE_QUESTION_WORDS)
-        || lexicon::CHINESE_QUESTION_ENDS.iter().any(|end| bare.ends_with(end)))
-        && !has_part(bare, lexicon::CHINESE_NO_QUESTION);
-    asks_in_chinese || begins_with(&words_with_spaces(bare), lexicon::ENGLISH_PLAIN_QUESTIONS)
+    is_question(text) || text::seems_to_ask(text)
 }
 
 fn is_at_end(letter: char) -> bool {
@@ -151,10 +139,6 @@ pub(super) fn has_part(text: &str, parts: Words) -> bool {
 /// True if a phrase occurs at word borders of [`words_with_spaces`].
 pub(super) fn has_phrase(words: &str, phrases: Words) -> bool {
     phrases.iter().any(|phrase| words.contains(&format!(" {phrase} ")))
-}
-
-fn begins_with(words: &str, phrases: Words) -> bool {
-    phrases.iter().any(|phrase| words.starts_with(&format!(" {phrase} ")))
 }
 
 /// The first `most` characters or a few less, up to the end of a word, with an ellipsis when something is left out.

@@ -1,7 +1,8 @@
 //! Words with which a person corrects what was said or believed, and words that ask how something was before.
 
+use super::questions::asks_by_words;
 use super::segment::fold;
-use super::statements::{asks_by_words, folded_sentences};
+use super::statements::folded_sentences;
 
 /// The way in which a person corrects something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod variants;
 mod function_words;
 mod borders;
 mod quote;
+mod questions;
 mod replies;
 mod correcting;
 mod statements;
@@ -29,8 +30,9 @@ pub use correcting::{
 pub use folded_names::{fold_name, name_stands_in};
 pub use function_words::{is_function_word, is_other_language};
 pub use grams::{QueryGram, index_grams, query_grams};
+pub use questions::{asks, asks_the_listener, ends_in_question, opens_as_question, seems_to_ask};
 pub use quote::find_quote;
-pub use replies::{asks, is_bare_denial, is_bare_reply, offers_choice};
+pub use replies::{is_bare_denial, is_bare_reply, offers_choice};
 pub use segment::{fold, is_han, is_unspaced};
 pub use sentences::{Language, is_end_mark, split_sentences};
 pub use statements::{Statement, statement_by_persona, statement_by_user};

@@ -1,4 +1,4 @@
-//! Questions, and answers that say nothing by themselves.
+//! Answers that say nothing by themselves, and the choices that they leave open.
 
 use super::at_word_borders;
 use super::segment::fold;
@@ -108,23 +108,6 @@ const DENIAL: &[&str] = &[
 /// Words around a yes or no that add nothing.
 const FILLERS: &[&str] =
     &["啊", "呀", "吧", "呢", "哈", "嘛", "啦", "了", "的", "呵", "嘿", "oh", "well", "ah", "haha", "lol"];
-/// Questions without a question mark, in scripts that have particles for them.
-const QUESTION_ENDINGS: &[&str] = &["吗", "呢", "么", "吧"];
-/// Stretches that make a question of a sentence, in any position.
-const QUESTION_STRETCHES: &[&str] = &[
-    "是不是",
-    "有没有",
-    "会不会",
-    "要不要",
-    "能不能",
-    "对不对",
-    "是否",
-    "好不好",
-    ", right",
-    "isn't it",
-    "don't you",
-    "aren't you",
-];
 /// Between the two sides of a choice; a yes does not choose.
 const CHOICES: &[&str] = &["还是", "或者", " or "];
 
@@ -136,20 +119,6 @@ pub fn is_bare_reply(text: &str) -> bool {
 /// True if the text is only a no.
 pub fn is_bare_denial(text: &str) -> bool {
     bare_reply(text) == Some(Reply::No)
-}
-
-/// True if a sentence asks.
-pub fn asks(sentence: &str) -> bool {
-    folded_asks(&fold(sentence))
-}
-
-/// The same of a folded sentence.
-pub(super) fn folded_asks(folded: &str) -> bool {
-    let bare = folded.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?');
-    bare.ends_with('?')
-        || folded.contains('?')
-        || QUESTION_ENDINGS.iter().any(|ending| bare.ends_with(ending))
-        || QUESTION_STRETCHES.iter().any(|stretch| folded.contains(stretch))
 }
 
 /// True if a question offers a choice, so that a yes answers nothing.
@@ -243,15 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_known_in_both_languages() {
-        for text in
-            ["你是不是养了狗?", "你养了狗吗", "你养了狗吧。", "Do you have a dog?", "You have a dog, right"]
-        {
-            assert!(asks(text), "{text}");
-        }
-        for text in ["你养了狗。", "You have a dog.", "狗很可爱!"] {
-            assert!(!asks(text), "{text}");
-        }
+    fn a_choice_is_told_from_a_question_of_yes_or_no() {
         assert!(offers_choice("你养的是猫还是狗?") && offers_choice("A cat or a dog?"));
         assert!(!offers_choice("你养了狗吗?") && !offers_choice("Do you work?"));
     }

@@ -1,89 +1,9 @@
 //! What a message states: a question, and an answer that says only that nothing is known, state nothing.
 
-use super::replies::folded_asks;
+use super::questions::{asks_by_words, folded_asks};
 use super::segment::fold;
 use super::sentences::split_sentences;
 
-/// First words of a question, with or without its mark.
-const QUESTION_WORDS: [&str; 8] = ["what", "who", "whose", "where", "which", "why", "how", "when"];
-/// Among the words after these, one makes a question of it: "what kind of dog do I have", not "what a day".
-const AUXILIARIES: [&str; 21] = [
-    "is", "are", "was", "were", "am", "do", "does", "did", "have", "has", "had", "can", "could", "will",
-    "would", "should", "isn't", "didn't", "doesn't", "don't", "wasn't",
-];
-/// Number of words after the question word among which the auxiliary is looked for.
-const AUXILIARY_WITHIN: usize = 3;
-/// After the question word they begin a clause, not a question: "what I love is jazz".
-const PRONOUNS: [&str; 8] = ["i", "you", "he", "she", "it", "we", "they", "my"];
-/// A sentence that begins so asks for an answer.
-const REQUESTS: [&str; 26] = [
-    "do you",
-    "did you",
-    "have you",
-    "can you",
-    "could you",
-    "would you",
-    "will you",
-    "did i",
-    "do i",
-    "am i",
-    "have i",
-    "does my",
-    "is my",
-    "did my",
-    "tell me",
-    "remind me",
-    "do we",
-    "did we",
-    "what's",
-    "who's",
-    "where's",
-    "how's",
-    "when's",
-    "what about",
-    "how about",
-    "any idea",
-];
-const CHINESE_QUESTION_WORDS: [&str; 20] = [
-    "什么",
-    "甚麼",
-    "什麼",
-    "啥",
-    "谁",
-    "誰",
-    "哪",
-    "几岁",
-    "几点",
-    "几个",
-    "几月",
-    "几号",
-    "多少",
-    "多大",
-    "多久",
-    "怎么",
-    "怎麼",
-    "怎样",
-    "为何",
-    "记不记得",
-];
-/// Phrases with a question word that ask nothing.
-const CHINESE_NO_QUESTION: [&str; 14] = [
-    "不知道",
-    "不懂",
-    "不明白",
-    "都",
-    "也",
-    "没什么",
-    "没有什么",
-    "沒什麼",
-    "没怎么",
-    "不怎么",
-    "什么的",
-    "无论",
-    "不管",
-    "随便",
-];
-const CHINESE_REQUESTS: [&str; 6] = ["告诉我", "说说", "讲讲", "提醒我", "还记得", "你记得"];
 /// Not knowing, as a persona says it.
 const NOT_KNOWING: [&str; 54] = [
     "不知道",
@@ -185,34 +105,6 @@ fn says_not_knowing(folded: &str) -> bool {
 
 fn is_asking(folded: &str) -> bool {
     folded_asks(folded) || asks_by_words(folded)
-}
-
-/// True if the words of a folded sentence ask, not its mark alone: "we moved in May, remember?" tells something.
-pub(super) fn asks_by_words(folded: &str) -> bool {
-    let holds = |words: &[&str]| words.iter().any(|word| folded.contains(word));
-    if CHINESE_REQUESTS.iter().any(|request| folded.starts_with(request))
-        || (holds(&CHINESE_QUESTION_WORDS) && !holds(&CHINESE_NO_QUESTION))
-    {
-        return true;
-    }
-    let words: Vec<&str> =
-        folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
-    let begins = |request: &&str| {
-        let mut said = words.iter();
-        request.split(' ').all(|word| said.next() == Some(&word))
-    };
-    let begins_with_verb = || words.first().is_some_and(|first| AUXILIARIES.contains(first));
-    REQUESTS.iter().any(begins) || opens_question(&words) || (folded.contains('?') && begins_with_verb())
-}
-
-/// True if it begins with a question word, and a question's verb follows: "which dog did I mean".
-fn opens_question(words: &[&str]) -> bool {
-    let Some((first, rest)) = words.split_first() else { return false };
-    let clause = rest.first().is_none_or(|next| PRONOUNS.contains(next));
-    let within = if *first == "when" { 1 } else { AUXILIARY_WITHIN };
-    QUESTION_WORDS.contains(first)
-        && !clause
-        && rest.iter().take(within).any(|word| AUXILIARIES.contains(word))
 }
 
 #[cfg(test)]

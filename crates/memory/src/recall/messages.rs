@@ -282,7 +282,7 @@ impl<'a> Ranking<'a> {
     }
 
     fn asks(&self, seq: i64) -> bool {
-        self.found.messages.get(&seq).is_some_and(|indexed| is_question(&indexed.message.content))
+        self.found.messages.get(&seq).is_some_and(|indexed| text::ends_in_question(&indexed.message.content))
     }
 
     /// The mixture in which words are counted.
@@ -394,9 +394,4 @@ fn count(text: &str, terms: &[(&QueryTerm, f64)]) -> Counts {
         Occurrences::None => 0.0,
     };
     Counts { terms: terms.iter().map(|(term, _)| frequency(term)).collect(), length: text.len() as f64 }
-}
-
-/// True if a message asks.
-fn is_question(content: &str) -> bool {
-    content.trim_end().ends_with(['?', '\u{ff1f}', '吗', '呢'])
 }
