@@ -3,6 +3,7 @@
 mod access;
 mod copies;
 
+use llm::ProviderKind;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -200,9 +201,9 @@ pub(crate) struct Chat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Language model provider to write into config.toml
-    #[arg(long, value_parser = ["auto", "openai", "anthropic", "offline"])]
-    pub(crate) provider: Option<String>,
+    /// Language model provider to write into config.toml: auto, openai, anthropic or offline
+    #[arg(long)]
+    pub(crate) provider: Option<ProviderKind>,
     /// Base URL of the provider, with /v1
     #[arg(long)]
     pub(crate) base_url: Option<String>,

@@ -12,7 +12,7 @@ use memory::ports::{Clock, Embedder, Store};
 use secrecy::SecretString;
 use server::EmbeddingState;
 
-use crate::config::Config;
+use crate::config::{Config, EmbeddingProvider};
 use crate::home::Home;
 
 /// Threads that one text's embedding may use; turns of several users share the processors.
@@ -47,9 +47,9 @@ impl EmbeddingSetup {
         let prefix = |prefix: &str| (prefix != AUTO).then(|| prefix.to_owned());
         let (query_prefix, passage_prefix) = (prefix(&set.query_prefix), prefix(&set.passage_prefix));
         let readable_scripts = set.readable_scripts.clone();
-        match set.provider.as_str() {
-            "none" => Ok(Self::Off),
-            "openai" => {
+        match set.provider {
+            EmbeddingProvider::None => Ok(Self::Off),
+            EmbeddingProvider::OpenAi => {
                 let variable = set.api_key_env.as_str();
                 let key = (!variable.is_empty()).then(|| std::env::var(variable).ok()).flatten();
                 let settings = EndpointSettings {

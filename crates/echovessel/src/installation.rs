@@ -1,5 +1,6 @@
 //! The parts of a configured program, for `echovessel-eval`, which measures them on homes of its own.
 
+use llm::ProviderKind;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use memory::ports::{Clock, Embedder};
 use memory::recall::RecallSettings;
 use runtime::Runtime;
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, EmbeddingProvider};
 use crate::embedding::EmbeddingSetup;
 use crate::home::{Home, open_private};
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes};
@@ -104,9 +105,9 @@ impl ScratchHome {
         clock: Arc<dyn Clock>,
     ) -> anyhow::Result<ScratchRuntime> {
         let mut config = installation.config.clone();
-        config.embedding.provider = "none".to_owned();
+        config.embedding.provider = EmbeddingProvider::None;
         if !with_model {
-            config.llm.provider = "offline".to_owned();
+            config.llm.provider = ProviderKind::Offline;
         }
         let services = wire(&config, &self.0, clock, Arc::new(SystemIdGenerator::default())).await?;
         Ok(ScratchRuntime { services })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use llm::{LlmError, OFFLINE, Provider, ProviderSettings, Tier, TierModels, list_models};
+use llm::{LlmError, OFFLINE, Provider, ProviderKind, ProviderSettings, Tier, TierModels, list_models};
 use offline::OfflineProvider;
 use secrecy::SecretString;
 use server::{KeySource, LlmState};
@@ -26,18 +26,18 @@ pub(crate) async fn connect_with(settings: ProviderSettings) -> Result<Arc<dyn P
 }
 
 /// The environment variable that is documented for a provider's key; none for a provider without keys.
-pub(crate) fn customary_variable(provider: &str) -> Option<&'static str> {
+pub(crate) fn customary_variable(provider: ProviderKind) -> Option<&'static str> {
     match provider {
-        "openai" => Some("OPENAI_API_KEY"),
-        "anthropic" => Some("ANTHROPIC_API_KEY"),
-        _ => None,
+        ProviderKind::OpenAi => Some("OPENAI_API_KEY"),
+        ProviderKind::Anthropic => Some("ANTHROPIC_API_KEY"),
+        ProviderKind::Auto | ProviderKind::Offline => None,
     }
 }
 
 /// The environment variable of the configured model's key; empty where none is needed.
 pub(crate) fn api_key_variable(config: &Config) -> &str {
     match config.llm.api_key_env.as_str() {
-        "" => customary_variable(&config.llm.provider).unwrap_or_default(),
+        "" => customary_variable(config.llm.provider).unwrap_or_default(),
         named => named,
     }
 }
@@ -71,12 +71,12 @@ impl EndpointKey {
         settings: &ProviderSettings,
         is_configured: bool,
     ) -> anyhow::Result<Self> {
-        let address = customary_variable(&config.llm.provider).and(settings.address().ok());
+        let address = customary_variable(config.llm.provider).and(settings.address().ok());
         let secrets = Secrets::load(home)?;
         let entered = address.map(|address| secrets.entered(MODEL_KEY, &address)).unwrap_or_default();
         let variable = match (is_configured && !entered.is_chosen, settings.is_own_address()) {
             (true, _) => api_key_variable(config),
-            (false, true) => customary_variable(&config.llm.provider).unwrap_or_default(),
+            (false, true) => customary_variable(config.llm.provider).unwrap_or_default(),
             (false, false) => "",
         };
         let (key, source) = match (environment_key(variable), entered.key) {
@@ -107,7 +107,7 @@ pub(crate) fn settings_with_key(
 ) -> Result<(ProviderSettings, EndpointKey), LlmError> {
     let llm = &config.llm;
     let mut settings = ProviderSettings {
-        provider: llm.provider.clone(),
+        provider: llm.provider,
         base_url: llm.base_url.clone(),
         model: llm.model.clone(),
         models: TierModels {
@@ -202,7 +202,7 @@ async fn check_of(config: &Config, home: &Home) -> Result<ModelCheck, LlmError> 
     };
     let named = format!("{} at {endpoint}", provider.model(Tier::Large));
     let settings = provider_settings(config, home)?;
-    if !["openai", "anthropic"].contains(&settings.provider.as_str()) {
+    if !matches!(settings.provider, ProviderKind::OpenAi | ProviderKind::Anthropic) {
         // It was found by its list a moment ago.
         return ok(format!("{named} answers"));
     }

@@ -5,7 +5,10 @@ use std::time::Instant;
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use llm::{AnswerFormat, LlmError, LocalEndpoint, ProviderSettings, Request, StreamEvent, Tier, list_models};
+use llm::{
+    AnswerFormat, LlmError, LocalEndpoint, ProviderKind, ProviderSettings, Request, StreamEvent, Tier,
+    list_models,
+};
 use mind::{CALL_OK, CallInFlight, Purpose};
 use reqwest::Url;
 use secrecy::SecretString;
@@ -44,7 +47,7 @@ impl ModelSetup for LiveConfig {
         overridden.retain(|key| CHOSEN_KEYS.contains(&key.as_str()));
         overridden.sort();
         Ok(ModelConfiguration {
-            provider: config.llm.provider.clone(),
+            provider: config.llm.provider.to_string(),
             base_url: config.llm.base_url.clone(),
             model: config.llm.model.clone(),
             key: shown_key(key),
@@ -176,7 +179,7 @@ impl LiveConfig {
     /// Settings to ask the chosen endpoint with. The key of the choice is used before a stored one.
     async fn settings_of(&self, choice: &ModelChoice) -> Result<ProviderSettings, ModelSetupError> {
         let running = self.running().await;
-        let config = with_choice(&running, choice);
+        let config = with_choice(&running, choice)?;
         let (mut settings, found) =
             settings_with_key(&config, &self.home, is_same_endpoint(&config, &running))
                 .map_err(files_error)?;
@@ -195,9 +198,9 @@ impl LiveConfig {
         earlier: &Secrets,
     ) -> Result<Secrets, ModelSetupError> {
         let running = self.running().await;
-        let config = with_choice(&running, choice);
+        let config = with_choice(&running, choice)?;
         let mut secrets = earlier.clone();
-        if customary_variable(&config.llm.provider).is_none() {
+        if customary_variable(config.llm.provider).is_none() {
             return Ok(secrets);
         }
         let address = address_of(&config)?;
@@ -225,13 +228,14 @@ fn entered_key(choice: &ModelChoice) -> Option<Option<SecretString>> {
 }
 
 /// The configuration with this choice.
-fn with_choice(running: &Config, choice: &ModelChoice) -> Config {
+fn with_choice(running: &Config, choice: &ModelChoice) -> Result<Config, ModelSetupError> {
     let mut config = running.clone();
-    config.llm.provider = choice.provider.trim().to_owned();
+    let provider = choice.provider.parse();
+    config.llm.provider = provider.map_err(|error| refused_choice(error, ModelFault::Model))?;
     config.llm.base_url = choice.base_url.trim().to_owned();
     config.llm.model = choice.model.trim().to_owned();
     config.llm.models = Default::default();
-    config
+    Ok(config)
 }
 
 /// True if both have the same provider and the same scheme, host and port.
@@ -242,7 +246,7 @@ fn is_same_endpoint(one: &Config, other: &Config) -> bool {
 
 fn address_of(config: &Config) -> Result<Url, ModelSetupError> {
     let settings = ProviderSettings {
-        provider: config.llm.provider.clone(),
+        provider: config.llm.provider,
         base_url: config.llm.base_url.clone(),
         ..ProviderSettings::default()
     };
@@ -258,12 +262,12 @@ pub(crate) fn shown_key(found: EndpointKey) -> ModelKey {
 }
 
 fn environment_keys() -> Vec<EnvironmentKey> {
-    let set = |provider: &str| {
+    let set = |provider: ProviderKind| {
         let variable = customary_variable(provider)?;
         environment_key(variable)?;
-        Some(EnvironmentKey { provider: provider.to_owned(), variable: variable.to_owned() })
+        Some(EnvironmentKey { provider: provider.to_string(), variable: variable.to_owned() })
     };
-    ["openai", "anthropic"].into_iter().filter_map(set).collect()
+    [ProviderKind::OpenAi, ProviderKind::Anthropic].into_iter().filter_map(set).collect()
 }
 
 /// `otherwise` is where to look for what can't work at all.

@@ -12,7 +12,7 @@ use voice::{
     OpenAiSpeaker, find_program, installed_programs,
 };
 
-use crate::config::{Config, Voice};
+use crate::config::{Config, SpeechProvider, TranscriptProvider, Voice};
 use crate::home::Home;
 
 /// The variables that are used where the configuration names none.
@@ -57,14 +57,14 @@ fn connect_speaker(section: &Voice, clock: &Arc<dyn Clock>) -> Result<Option<Arc
             clock: clock.clone(),
         })
     };
-    Ok(match section.tts_provider.as_str() {
-        "command" => {
+    Ok(match section.tts_provider {
+        SpeechProvider::Command => {
             check_program("voice.tts_command", &section.tts_command)?;
             Some(Arc::new(CommandSpeaker::new(section.tts_command.clone(), clock.clone())))
         }
-        "openai" => Some(Arc::new(OpenAiSpeaker::new(&endpoint(OPENAI_KEY)?)?)),
-        "fishaudio" => Some(Arc::new(FishSpeaker::new(&endpoint(FISH_KEY)?)?)),
-        _ => None,
+        SpeechProvider::OpenAi => Some(Arc::new(OpenAiSpeaker::new(&endpoint(OPENAI_KEY)?)?)),
+        SpeechProvider::FishAudio => Some(Arc::new(FishSpeaker::new(&endpoint(FISH_KEY)?)?)),
+        SpeechProvider::None => None,
     })
 }
 
@@ -73,13 +73,13 @@ fn connect_listener(
     home: &Home,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Arc<dyn Listener>>, VoiceError> {
-    Ok(match section.stt_provider.as_str() {
-        "command" => {
+    Ok(match section.stt_provider {
+        TranscriptProvider::Command => {
             check_program("voice.stt_command", &section.stt_command)?;
             let folder = home.voice().join(LISTENING_FOLDER);
             Some(Arc::new(CommandListener::new(section.stt_command.clone(), folder, clock.clone())))
         }
-        "openai" => {
+        TranscriptProvider::OpenAi => {
             let (setting, variable) = ("voice.stt_api_key_env", &section.stt_api_key_env);
             let key = ApiKey { setting, variable, own_key: OPENAI_KEY };
             Some(Arc::new(OpenAiListener::new(&EndpointSettings {
@@ -89,7 +89,7 @@ fn connect_listener(
                 clock: clock.clone(),
             })?))
         }
-        _ => None,
+        TranscriptProvider::None => None,
     })
 }
 

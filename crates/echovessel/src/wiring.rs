@@ -30,7 +30,7 @@ use server::ServerSettings;
 use server::mcp::ToolContext;
 use store::HomeStore;
 
-use crate::config::{Config, ConfigError, LlmPrice, body_limit};
+use crate::config::{Config, ConfigError, LlmPrice, UtilityPrompts, WeekStart};
 use crate::embedding::EmbeddingSetup;
 use crate::followed_hub::followed_hub;
 use crate::home::Home;
@@ -138,7 +138,7 @@ pub(crate) async fn wire_on(
         store,
         proactive: database.clone(),
         embedder: embedding.embedder(),
-        index: Arc::new(VectorIndex::new(body_limit(&config.limits.vector_memory)?)),
+        index: Arc::new(VectorIndex::new(config.limits.vector_memory.bytes())),
         mind: Arc::new(mind),
         clock: clock.clone(),
         ids: ids.clone(),
@@ -263,14 +263,14 @@ pub(crate) fn server_settings(config: &Config, url: &str) -> Result<ServerSettin
     Ok(ServerSettings {
         url: url.to_owned(),
         allowed_hosts,
-        body_limit: body_limit(&config.limits.body)?,
+        body_limit: config.limits.body.bytes(),
         secure_cookie: !server.tls_cert.is_empty(),
         behind_proxy: server.behind_proxy,
         requests_per_second: config.limits.requests_per_second,
         burst: config.limits.burst,
         turns_per_day: config.limits.turns_per_day,
         usd_per_day: config.limits.usd_per_day,
-        answers_utility_prompts: config.openai.utility_prompts == "answer",
+        answers_utility_prompts: config.openai.utility_prompts == UtilityPrompts::Answer,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..ServerSettings::default()
     })
@@ -314,7 +314,10 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
         .with(Signal::Asks, weights.asks)
         .with(Signal::Answers, weights.answers);
     settings.half_life_days = recall.half_life.0.as_secs_f64() / 86_400.0;
-    settings.week_start = if recall.week_start == "sunday" { Weekday::Sunday } else { Weekday::Monday };
+    settings.week_start = match recall.week_start {
+        WeekStart::Monday => Weekday::Monday,
+        WeekStart::Sunday => Weekday::Sunday,
+    };
     settings
 }
 

@@ -13,12 +13,9 @@ use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
 };
 use crate::{
-    LlmError, LocalEndpoint, Provider, ProviderSettings, RetryTimer, Tier, TierModels, anthropic, http,
-    openai,
+    LlmError, LocalEndpoint, Provider, ProviderKind, ProviderSettings, RetryTimer, Tier, TierModels,
+    anthropic, http, openai,
 };
-
-/// The offline provider's name in `llm.provider` and in receipts.
-pub const OFFLINE: &str = "offline";
 
 /// The provider that the settings ask for; `offline` is the one that answers without a language model.
 ///
@@ -51,19 +48,16 @@ async fn choose_provider(
 ) -> Result<Connected, LlmError> {
     let mut settings = settings;
     settings.api_key = settings.api_key.filter(|key| !key.expose_secret().trim().is_empty());
-    match settings.provider.trim() {
-        "" | "auto" => find_local(settings, pauses, offline).await,
-        OFFLINE => Ok((offline, None)),
-        "openai" => openai_compatible(&settings, pauses).await,
-        "anthropic" => {
+    match settings.provider {
+        ProviderKind::Auto => find_local(settings, pauses, offline).await,
+        ProviderKind::Offline => Ok((offline, None)),
+        ProviderKind::OpenAi => openai_compatible(&settings, pauses).await,
+        ProviderKind::Anthropic => {
             let url = settings.address()?;
             check_key(&settings, &url, ANTHROPIC_BASE_URL)?;
             let models = settings.tier_models(&default_models(ANTHROPIC_MODELS));
             Ok((anthropic::provider(&url, models, &settings, pauses)?, None))
         }
-        other => Err(LlmError::fatal(format!(
-            "llm.provider is {other:?}; it can be auto, openai, anthropic or offline."
-        ))),
     }
 }
 

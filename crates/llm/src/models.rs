@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::http::{ErrorBody, client, host_of, of_status, of_transport};
 use crate::key::check_key;
 use crate::settings::{ANTHROPIC_BASE_URL, OPENAI_BASE_URL, is_loopback};
-use crate::{LlmError, LocalEndpoint, ProviderSettings, anthropic, openai};
+use crate::{LlmError, LocalEndpoint, ProviderKind, ProviderSettings, anthropic, openai};
 
 /// Time that a model server on this machine may take to list its models.
 const PROBE_TIME: Duration = Duration::from_millis(500);
@@ -63,8 +63,8 @@ pub async fn local_servers(endpoints: Vec<LocalEndpoint>) -> Vec<LocalServer> {
 pub async fn list_models(settings: &ProviderSettings) -> Result<Vec<String>, LlmError> {
     let base = settings.address()?;
     let host = host_of(&base);
-    let (url, headers) = match settings.provider.trim() {
-        "anthropic" => {
+    let (url, headers) = match settings.provider {
+        ProviderKind::Anthropic => {
             check_key(settings, &base, ANTHROPIC_BASE_URL)?;
             anthropic::models_request(&base, settings)?
         }

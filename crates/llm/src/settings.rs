@@ -1,19 +1,71 @@
 //! What a person configures, and the defaults as data.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use reqwest::Url;
+use schemars::JsonSchema;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 
 use crate::{LlmError, Tier};
+
+/// The offline provider's name in `llm.provider` and in receipts.
+pub const OFFLINE: &str = "offline";
+
+/// A kind of provider, as `llm.provider` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderKind {
+    /// A model server on this machine, else [`ProviderKind::Offline`].
+    Auto,
+    /// OpenAI, or any compatible endpoint.
+    OpenAi,
+    Anthropic,
+    /// Replies by rules, without a language model.
+    Offline,
+}
+
+impl ProviderKind {
+    const ALL: [Self; 4] = [Self::Auto, Self::OpenAi, Self::Anthropic, Self::Offline];
+
+    /// The name in `llm.provider`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Offline => OFFLINE,
+        }
+    }
+}
+
+impl fmt::Display for ProviderKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ProviderKind {
+    type Err = LlmError;
+
+    fn from_str(name: &str) -> Result<Self, LlmError> {
+        let named = Self::ALL.into_iter().find(|kind| kind.as_str() == name.trim());
+        named.ok_or_else(|| {
+            LlmError::fatal(format!(
+                "llm.provider is {name:?}; it can be auto, openai, anthropic or offline."
+            ))
+        })
+    }
+}
 
 /// Everything [`connect()`](crate::connect()) needs. `Default` is `provider = "auto"` with the documented
 /// limits.
 #[derive(Debug, Clone)]
 pub struct ProviderSettings {
-    /// `"auto"`, `"openai"`, `"anthropic"` or `"offline"`.
-    pub provider: String,
+    pub provider: ProviderKind,
     /// Address of the API. Empty: the provider's own. For `openai` it customarily ends in `/v1`.
     pub base_url: String,
     /// Never used by `auto`: a person chooses a cloud provider by name.
@@ -49,7 +101,7 @@ pub struct ProviderSettings {
 impl Default for ProviderSettings {
     fn default() -> Self {
         ProviderSettings {
-            provider: "auto".to_owned(),
+            provider: ProviderKind::Auto,
             base_url: String::new(),
             api_key: None,
             api_key_env: String::new(),
@@ -162,10 +214,10 @@ impl ProviderSettings {
     }
 
     fn own_base_url(&self) -> &'static str {
-        match self.provider.trim() {
-            "openai" => OPENAI_BASE_URL,
-            "anthropic" => ANTHROPIC_BASE_URL,
-            _ => "",
+        match self.provider {
+            ProviderKind::OpenAi => OPENAI_BASE_URL,
+            ProviderKind::Anthropic => ANTHROPIC_BASE_URL,
+            ProviderKind::Auto | ProviderKind::Offline => "",
         }
     }
 

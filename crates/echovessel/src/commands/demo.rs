@@ -1,6 +1,7 @@
 //! `echovessel demo`: one sentence becomes a memory, on a temporary home, with a fast clock and no model. Each layer is
 //! printed as it is written, read back from the database.
 
+use llm::ProviderKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,7 +94,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
     let home = Home::locate(Some(folder))?;
     home.create()?;
     let mut config = Config::default();
-    config.llm.provider = "offline".to_owned();
+    config.llm.provider = ProviderKind::Offline;
     // The story happens on several channels, and nobody adds to a message.
     let channels = &mut config.channels;
     for debounce in

@@ -1,6 +1,7 @@
 //! `echovessel demo --channels`: one persona on Discord and Telegram, on a temporary home, without an account. Servers on this
 //! machine speak the platforms' protocols and fail as the real ones may.
 
+use llm::ProviderKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +52,7 @@ pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<(
     let telegram = TelegramServer::start(TOKEN).await?;
     let discord = DiscordServer::start(TOKEN, HEARTBEAT, move || time.now()).await?;
     let mut config = Config::default();
-    config.llm.provider = "offline".to_owned();
+    config.llm.provider = ProviderKind::Offline;
     config.channels.discord.enabled = true;
     config.channels.discord.api_base = discord.api_base();
     config.channels.discord.debounce.0 = Duration::ZERO;

@@ -17,8 +17,8 @@ pub(crate) fn init(shared: &Shared, home: &Home, asked: &Init) -> anyhow::Result
         bail!("{} is there already and was left as it is", path.display());
     }
     let mut config = Config::default();
-    if let Some(provider) = &asked.provider {
-        config.llm.provider.clone_from(provider);
+    if let Some(provider) = asked.provider {
+        config.llm.provider = provider;
     }
     if let Some(base_url) = &asked.base_url {
         config.llm.base_url.clone_from(base_url);
@@ -94,11 +94,12 @@ fn meaning_of_key(schema: &serde_json::Value, section: &str, key: &str) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use llm::ProviderKind;
 
     #[test]
     fn the_written_file_is_a_configuration_and_explains_every_key() {
         let mut config = Config::default();
-        config.llm.provider = "offline".to_owned();
+        config.llm.provider = ProviderKind::Offline;
         let text = explain_config(&config).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");

@@ -2,8 +2,8 @@
 
 use reqwest::Url;
 
-use super::error::ConfigError;
 use super::sections::{Config, Voice, is_server_url};
+use super::values::{EmbeddingProvider, SpeechProvider, TranscriptProvider};
 
 /// A key and what is wrong with it.
 type Wrong = (&'static str, String);
@@ -11,9 +11,8 @@ type Wrong = (&'static str, String);
 type Check = fn(&Config) -> Result<(), Wrong>;
 
 /// All checks that no type can express.
-const CHECKS: [Check; 20] = [
+const CHECKS: [Check; 18] = [
     check_advertised,
-    check_choices,
     check_embedding_model,
     check_storage,
     check_persona,
@@ -21,7 +20,6 @@ const CHECKS: [Check; 20] = [
     check_counts,
     check_periods,
     check_weights,
-    check_sizes,
     check_backup,
     check_sync,
     check_sampling,
@@ -99,21 +97,14 @@ fn check_storage(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-fn check_choices(config: &Config) -> Result<(), Wrong> {
-    one_of("llm.provider", &config.llm.provider, &["auto", "openai", "anthropic", "offline"])?;
-    one_of("openai.utility_prompts", &config.openai.utility_prompts, &["refuse", "answer"])?;
-    one_of("recall.week_start", &config.recall.week_start, &["monday", "sunday"])?;
-    one_of("embedding.provider", &config.embedding.provider, &["local", "openai", "none"])
-}
-
 fn check_embedding_model(config: &Config) -> Result<(), Wrong> {
-    if config.embedding.provider == "openai" && config.embedding.model.trim().is_empty() {
+    if config.embedding.provider == EmbeddingProvider::OpenAi && config.embedding.model.trim().is_empty() {
         let message =
             "embedding.provider = \"openai\" needs embedding.model, the name of the endpoint's model";
         return Err(("embedding.model", message.to_owned()));
     }
     let names = embed::KNOWN_MODELS.map(|known| known.name);
-    if config.embedding.provider == "local" && !config.embedding.model.is_empty() {
+    if config.embedding.provider == EmbeddingProvider::Local && !config.embedding.model.is_empty() {
         one_of("embedding.model", &config.embedding.model, &names)?;
     }
     Ok(())
@@ -180,22 +171,12 @@ fn check_weights(config: &Config) -> Result<(), Wrong> {
     }
 }
 
-fn check_sizes(config: &Config) -> Result<(), Wrong> {
-    let sizes =
-        [("limits.body", &config.limits.body), ("limits.vector_memory", &config.limits.vector_memory)];
-    for (key, size) in sizes {
-        body_limit(size).map_err(|error| (key, format!("{key}: {error}")))?;
-    }
-    Ok(())
-}
-
 fn check_backup(config: &Config) -> Result<(), Wrong> {
-    match config.backup_every() {
-        Ok(Some(every)) if every.is_zero() => {
+    match config.backup.every.0 {
+        Some(every) if every.is_zero() => {
             Err(("backup.every", "backup.every must be longer than 0, or \"\" for never".to_owned()))
         }
-        Err(error) => Err(("backup.every", format!("backup.every: {error}"))),
-        Ok(_) => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -258,8 +239,6 @@ fn check_proactive(config: &Config) -> Result<(), Wrong> {
 /// Rejects settings of a voice that can't work.
 fn check_voice(config: &Config) -> Result<(), Wrong> {
     let section: &Voice = &config.voice;
-    one_of("voice.tts_provider", &section.tts_provider, &["none", "command", "openai", "fishaudio"])?;
-    one_of("voice.stt_provider", &section.stt_provider, &["none", "command", "openai"])?;
     for (key, url) in
         [("voice.tts_base_url", &section.tts_base_url), ("voice.stt_base_url", &section.stt_base_url)]
     {
@@ -267,28 +246,31 @@ fn check_voice(config: &Config) -> Result<(), Wrong> {
             return Err((key, format!("{key} must begin with https://, or with http:// on this machine")));
         }
     }
-    let (speaks, hears) = (section.tts_provider != "none", section.stt_provider != "none");
+    let (speaks, hears) =
+        (section.tts_provider != SpeechProvider::None, section.stt_provider != TranscriptProvider::None);
     if section.enabled && !speaks && !hears {
         let reason =
             "voice.enabled needs who speaks or who hears: set voice.tts_provider or voice.stt_provider";
         return Err(("voice.enabled", reason.to_owned()));
     }
-    for (key, provider, command) in [
-        ("voice.tts_command", &section.tts_provider, &section.tts_command),
-        ("voice.stt_command", &section.stt_provider, &section.stt_command),
+    let speaks_by_command = section.tts_provider == SpeechProvider::Command;
+    let hears_by_command = section.stt_provider == TranscriptProvider::Command;
+    for (key, is_used, command) in [
+        ("voice.tts_command", speaks_by_command, &section.tts_command),
+        ("voice.stt_command", hears_by_command, &section.stt_command),
     ] {
-        if section.enabled && provider == "command" && command.first().is_none_or(String::is_empty) {
+        if section.enabled && is_used && command.first().is_none_or(String::is_empty) {
             return Err((key, format!("{key} must name the program, as [\"espeak-ng\", \"--stdout\"]")));
         }
     }
     let voices = &section.tts_voices;
     let wants_voice = section.tts_command.iter().any(|part| part.contains(voice::VOICE_PLACEHOLDER));
-    if section.enabled && section.tts_provider == "command" && wants_voice && section.tts_voice.is_empty() {
+    if section.enabled && speaks_by_command && wants_voice && section.tts_voice.is_empty() {
         let reason = "voice.tts_command holds {voice}, so voice.tts_voice must name a voice";
         return Err(("voice.tts_voice", reason.to_owned()));
     }
     let names = [&section.tts_voice, &voices.zh, &voices.en];
-    if section.tts_provider == "command" && names.iter().any(|name| name.starts_with('-')) {
+    if speaks_by_command && names.iter().any(|name| name.starts_with('-')) {
         return Err(("voice.tts_voice", "the name of a voice can't begin with a hyphen".to_owned()));
     }
     Ok(())
@@ -337,16 +319,4 @@ fn check_caps(config: &Config) -> Result<(), Wrong> {
         return Err((of_token, reason));
     }
     Ok(())
-}
-
-/// Bytes of a size as `1MiB`, `512KiB` or a plain number.
-pub(crate) fn body_limit(text: &str) -> Result<usize, ConfigError> {
-    let trimmed = text.trim();
-    let units = [("GiB", 1usize << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
-    let parsed = units.iter().find_map(|(unit, factor)| {
-        trimmed.strip_suffix(unit)?.trim().parse::<usize>().ok()?.checked_mul(*factor)
-    });
-    parsed.filter(|bytes| *bytes > 0).ok_or_else(|| {
-        ConfigError::BadValue(format!("`{text}` is not a size; write it as \"1MiB\", \"512KiB\" or in bytes"))
-    })
 }

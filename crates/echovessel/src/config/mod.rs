@@ -1,6 +1,7 @@
 //! What a person can set: `config.toml`, the environment, and defaults that work with neither.
 
 mod duration;
+mod values;
 mod error;
 mod checks;
 mod read;
@@ -9,7 +10,6 @@ mod live;
 mod protection;
 mod edit;
 
-pub(crate) use checks::body_limit;
 pub(crate) use duration::ConfigDuration;
 pub(crate) use edit::{ConfigChange, changes_in, is_set, with_changes};
 pub(crate) use error::ConfigError;
@@ -17,3 +17,4 @@ pub(crate) use live::is_live;
 pub(crate) use protection::Protection;
 pub(crate) use read::{known_keys, load, overridden_keys, parse};
 pub(crate) use sections::{Config, LlmPrice, Voice, is_server_url};
+pub(crate) use values::{EmbeddingProvider, SpeechProvider, TranscriptProvider, UtilityPrompts, WeekStart};

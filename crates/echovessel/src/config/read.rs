@@ -131,7 +131,7 @@ fn read_once(
     // The file by itself first, so that a mistake in it is not blamed on a variable.
     if let Err(error) = toml::from_str::<Config>(text) {
         let (message, place) = match leaf_keys(&table).into_iter().find(|key| !fits_type(&table, key)) {
-            Some(key) => (format!("{}: {key}: {}", at(&key), error.message()), Place::Key(key)),
+            Some(key) => (format!("{}: {key}: {}", at(&key), reason_of(&error)), Place::Key(key)),
             None => (format!("{origin}: {}", error.to_string().trim_end()), Place::File),
         };
         return Err(Mistake { error: ConfigError::BadValue(message), place });
@@ -159,6 +159,11 @@ fn read_once(
     }
 }
 
+/// The reason without the words of the parser that only its developers know.
+fn reason_of(error: &toml::de::Error) -> String {
+    error.message().replace("unknown variant", "unknown value")
+}
+
 /// True if the type of a key takes its value.
 fn fits_type(table: &Table, key: &str) -> bool {
     let mut parts = key.split('.');
@@ -173,7 +178,9 @@ fn fits_type(table: &Table, key: &str) -> bool {
 
 fn parse_config(table: &Table) -> Result<Config, String> {
     let config = Value::Table(table.clone()).try_into();
-    config.map_err(|error: toml::de::Error| error.to_string().trim_end().replace('\n', " "))
+    config.map_err(|error: toml::de::Error| {
+        error.to_string().trim_end().replace('\n', " ").replace("unknown variant", "unknown value")
+    })
 }
 
 /// The name, in an error, of a variable that sets a key.
@@ -297,7 +304,7 @@ mod tests {
             ("line 3", "session.max_messages must be at least 1"),
             ("line 6", "server.port: invalid type: string \"high\""),
             ("line 7", "go together"),
-            ("line 9", "openai, anthropic, offline"),
+            ("line 9", "llm.provider: unknown value `abacus`, expected one of `auto`, `openai`"),
             ("line 10", "from 0 to 2"),
             ("line 12", "voice.enabled needs"),
             ("ECHOVESSEL__RECALL__K", "whole number"),
@@ -408,10 +415,12 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_their_units() {
-        use crate::config::body_limit;
-        assert_eq!(body_limit("1MiB").unwrap(), 1 << 20);
-        assert_eq!(body_limit("512KiB").unwrap(), 512 << 10);
-        assert_eq!(body_limit("77").unwrap(), 77);
-        assert!(body_limit("0").is_err());
+        let body = |size: &str| {
+            with(&format!("[limits]\nbody = \"{size}\""), &[]).map(|config| config.limits.body.bytes())
+        };
+        assert_eq!(body("1MiB").unwrap(), 1 << 20);
+        assert_eq!(body("512KiB").unwrap(), 512 << 10);
+        assert_eq!(body("77").unwrap(), 77);
+        assert!(body("0").is_err());
     }
 }

@@ -2,11 +2,16 @@
 
 use std::time::Duration;
 
+use llm::ProviderKind;
 use memory::recall::{RecallSettings, Signal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::duration::{ConfigDuration, InvalidDuration};
+use super::duration::ConfigDuration;
+use super::values::{
+    ByteSize, EmbeddingProvider, OptionalDuration, SpeechProvider, TranscriptProvider, UtilityPrompts,
+    WeekStart,
+};
 
 const fn ms(number: u64) -> ConfigDuration {
     ConfigDuration(Duration::from_millis(number))
@@ -128,22 +133,11 @@ pub(crate) fn is_server_url(url: &str) -> bool {
     url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
-impl Config {
-    /// The time between backups; `None` for no timer.
-    pub(crate) fn backup_every(&self) -> Result<Option<Duration>, InvalidDuration> {
-        if self.backup.every.is_empty() {
-            return Ok(None);
-        }
-        let every: ConfigDuration = self.backup.every.parse()?;
-        Ok(Some(every.0))
-    }
-}
-
 section!(
     /// Copies of the memory.
     Backup {
         /// Interval of automatic backups, as `24h`; empty means none.
-        every: String = String::new(),
+        every: OptionalDuration = OptionalDuration::default(),
         /// Backups that stay in the folder, the newest; at least 1.
         keep: u32 = 7,
         /// Folder of the backups; empty means `backups` in the home.
@@ -165,7 +159,7 @@ section!(
     /// The language model that writes replies and memories.
     Llm {
         /// `auto` (a local Ollama or LM Studio, else offline), `openai`, `anthropic` or `offline`.
-        provider: String = "auto".to_owned(),
+        provider: ProviderKind = ProviderKind::Auto,
         /// Endpoint; for `openai` as customary with `/v1`, for `anthropic` the root.
         base_url: String = String::new(),
         /// Environment variable that holds the key; empty means the provider's customary one.
@@ -224,7 +218,7 @@ section!(
     /// The model that makes vectors of texts.
     Embedding {
         /// `local`, `openai` (any OpenAI-compatible endpoint) or `none`: words alone.
-        provider: String = "local".to_owned(),
+        provider: EmbeddingProvider = EmbeddingProvider::Local,
         /// Folder of the local model; empty means `models/` and its name in the home.
         model_dir: String = String::new(),
         /// For `openai`: the endpoint, with `/v1`; empty means OpenAI's own.
@@ -324,7 +318,7 @@ section!(
         /// Weights of the signals by which earlier messages are ranked; `echovessel-eval tune` fits them on data.
         message_weights: RecallMessageWeights = RecallMessageWeights::default(),
         /// On which day an English week begins ("last week"): monday or sunday. A Chinese one begins on Monday.
-        week_start: String = "monday".to_owned(),
+        week_start: WeekStart = WeekStart::Monday,
     }
 );
 
@@ -388,7 +382,7 @@ section!(
         /// Set to true to turn voice on; each persona has its own switch in addition.
         enabled: bool = false,
         /// Provider of speech: `none`, `command`, `openai` (any endpoint with /v1/audio/speech) or `fishaudio`.
-        tts_provider: String = "none".to_owned(),
+        tts_provider: SpeechProvider = SpeechProvider::None,
         /// Address of who speaks, as `http://127.0.0.1:8880/v1`; empty means the provider's own.
         tts_base_url: String = String::new(),
         /// Model that speaks; empty means the provider's customary one.
@@ -402,7 +396,7 @@ section!(
         /// Program that speaks: text on standard input, WAV on standard output; `{voice}` becomes the voice.
         tts_command: Vec<String> = Vec::new(),
         /// Provider of transcription: `none`, `command` or `openai` (any endpoint with /v1/audio/transcriptions).
-        stt_provider: String = "none".to_owned(),
+        stt_provider: TranscriptProvider = TranscriptProvider::None,
         /// Address of who hears; empty means the provider's own.
         stt_base_url: String = String::new(),
         /// Model that hears; empty means the provider's customary one.
@@ -519,7 +513,7 @@ section!(
     OpenAi {
         /// Treatment of prompts that a chat program writes by itself (titles, tags, suggestions): `refuse`, or `answer` by
         /// the small model at the owner's cost. Neither is stored.
-        utility_prompts: String = "refuse".to_owned(),
+        utility_prompts: UtilityPrompts = UtilityPrompts::Refuse,
     }
 );
 
@@ -529,11 +523,11 @@ section!(
         /// Maximum duration of one turn.
         turn_timeout: ConfigDuration = seconds(120),
         /// Maximum size of a request body.
-        body: String = "1MiB".to_owned(),
+        body: ByteSize = ByteSize::mebibytes(1),
         /// Memory that the vectors of active users may take; those not used for longest give way.
-        vector_memory: String = "256MiB".to_owned(),
+        vector_memory: ByteSize = ByteSize::mebibytes(256),
         /// Largest upload. Not implemented in this version: another value is an error.
-        upload: String = "50MiB".to_owned(),
+        upload: ByteSize = ByteSize::mebibytes(50),
         /// Requests a second of one token or address, in the long run; 0 limits nothing. The owner on this machine is not limited.
         requests_per_second: u32 = 50,
         /// Requests at once of one token or address.

@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use llm::{ProviderSettings, RetryTimer};
+use llm::{ProviderKind, ProviderSettings, RetryTimer};
 use memory::PersonaId;
 use memory::consolidate::ConsolidateSettings;
 use memory::recall::RecallSettings;
@@ -39,7 +39,7 @@ impl RetryTimer for NoPauses {
 async fn stage(folder: &std::path::Path) -> Stage {
     let clock = Arc::new(StoryClock::new(Timestamp::UNIX_EPOCH));
     let store = Arc::new(HomeStore::open(&folder.join("home.db"), StoreOptions::default()).unwrap());
-    let provider = ProviderSettings { provider: "offline".to_owned(), ..ProviderSettings::default() };
+    let provider = ProviderSettings { provider: ProviderKind::Offline, ..ProviderSettings::default() };
     let provider = llm::connect(provider, Arc::new(NoPauses), Arc::new(OfflineProvider)).await.unwrap();
     let ledger = Ledger::start(store.clone());
     let prompts = Prompts::load(None).unwrap();

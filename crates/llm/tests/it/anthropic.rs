@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use llm::{LlmError, Provider, ProviderSettings, StreamEvent, Usage};
+use llm::{LlmError, Provider, ProviderKind, ProviderSettings, StreamEvent, Usage};
 use serde_json::json;
 
 use crate::scripted_server::{Answer, ScriptedServer};
@@ -17,7 +17,7 @@ fn delta(text: &str) -> String {
 
 async fn claude(server: &ScriptedServer) -> Arc<dyn Provider> {
     let settings = openai_settings(server.base_url());
-    connected(ProviderSettings { provider: "anthropic".to_owned(), ..settings }).await
+    connected(ProviderSettings { provider: ProviderKind::Anthropic, ..settings }).await
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use llm::{LlmError, LocalEndpoint, Provider, ProviderSettings, Tier};
+use llm::{LlmError, LocalEndpoint, Provider, ProviderKind, ProviderSettings, Tier};
 use offline::OfflineProvider;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -60,7 +60,7 @@ async fn context_is_what_the_server_says_its_model_takes() {
         let server = ScriptedServer::start([list()]).await;
         assert_eq!(connect(auto(&[server.base_url()])).await.unwrap().context_tokens(), taken, "{fields}");
         let server = ScriptedServer::start([list()]).await;
-        let (provider, base_url) = ("openai".to_owned(), server.base_url());
+        let (provider, base_url) = (ProviderKind::OpenAi, server.base_url());
         let unnamed = ProviderSettings { provider, base_url, ..ProviderSettings::default() };
         assert_eq!(connect(unnamed).await.unwrap().context_tokens(), taken, "{fields}");
     }
@@ -108,25 +108,24 @@ async fn a_pinned_model_stays_pinned_on_a_local_server() {
 
 #[tokio::test]
 async fn settings_that_cannot_work_say_so() {
-    let with = |provider: &str, base_url: &str, key: Option<&str>| ProviderSettings {
-        provider: provider.to_owned(),
+    let with = |provider, base_url: &str, key: Option<&str>| ProviderSettings {
+        provider,
         base_url: base_url.to_owned(),
         api_key: key.map(Into::into),
         ..ProviderSettings::default()
     };
     for (settings, kind) in [
-        (with("openai", "", None), "auth"),
-        (with("openai", "", Some("  ")), "auth"),
-        (with("anthropic", "", None), "auth"),
-        (with("openai", "https://other.test/v1", Some("k")), "fatal"),
-        (with("openai", "http://other.test/v1", Some("k")), "fatal"),
-        (with("openai", "", Some("two\nlines")), "auth"),
-        (with("gpt", "", Some("k")), "fatal"),
+        (with(ProviderKind::OpenAi, "", None), "auth"),
+        (with(ProviderKind::OpenAi, "", Some("  ")), "auth"),
+        (with(ProviderKind::Anthropic, "", None), "auth"),
+        (with(ProviderKind::OpenAi, "https://other.test/v1", Some("k")), "fatal"),
+        (with(ProviderKind::OpenAi, "http://other.test/v1", Some("k")), "fatal"),
+        (with(ProviderKind::OpenAi, "", Some("two\nlines")), "auth"),
     ] {
         let described = format!("{settings:?}");
         assert_eq!(connect(settings).await.err().map(|error| error.kind()), Some(kind), "{described}");
     }
-    let default = connect(with("anthropic", "http://127.0.0.1:9", Some("k"))).await.unwrap();
+    let default = connect(with(ProviderKind::Anthropic, "http://127.0.0.1:9", Some("k"))).await.unwrap();
     assert_eq!(default.name(), "anthropic");
     assert_ne!(default.model(Tier::Small), default.model(Tier::Large));
 }
@@ -135,7 +134,7 @@ async fn settings_that_cannot_work_say_so() {
 async fn a_server_on_this_machine_may_name_its_own_model() {
     let server = ScriptedServer::start([models(&["qwen3:8b"])]).await;
     let settings = ProviderSettings {
-        provider: "openai".to_owned(),
+        provider: ProviderKind::OpenAi,
         base_url: server.base_url(),
         ..ProviderSettings::default()
     };

@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use llm::{AnswerFormat, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier};
+use llm::{
+    AnswerFormat, LlmError, Provider, ProviderKind, ProviderSettings, Request, RetryTimer, StreamEvent, Tier,
+};
 use offline::OfflineProvider;
 use serde_json::{Value, json};
 
@@ -45,7 +47,7 @@ impl RetryTimer for NoPauses {
 
 fn openai_settings(base_url: String) -> ProviderSettings {
     ProviderSettings {
-        provider: "openai".to_owned(),
+        provider: ProviderKind::OpenAi,
         base_url,
         api_key: Some("sk-test-key".into()),
         model: "test-model".to_owned(),

@@ -1,15 +1,15 @@
 //! Which models an endpoint offers, and what is said of one that offers none.
 
-use llm::{LocalEndpoint, ProviderSettings, list_models, local_servers};
+use llm::{LocalEndpoint, ProviderKind, ProviderSettings, list_models, local_servers};
 use serde_json::json;
 
 use crate::scripted_server::{Answer, ScriptedServer};
 
 const KEY: &str = "a-key-of-the-tests";
 
-fn settings(provider: &str, server: &ScriptedServer) -> ProviderSettings {
+fn settings(provider: ProviderKind, server: &ScriptedServer) -> ProviderSettings {
     ProviderSettings {
-        provider: provider.to_owned(),
+        provider,
         base_url: server.base_url(),
         api_key: Some(KEY.into()),
         ..ProviderSettings::default()
@@ -24,8 +24,8 @@ fn list(names: &[&str]) -> Answer {
 #[tokio::test]
 async fn each_protocol_asks_in_its_own_way() {
     for (provider, line, header) in [
-        ("openai", "GET /v1/models HTTP/1.1", "authorization: Bearer a-key-of-the-tests"),
-        ("anthropic", "GET /v1/models?limit=1000 HTTP/1.1", "x-api-key: a-key-of-the-tests"),
+        (ProviderKind::OpenAi, "GET /v1/models HTTP/1.1", "authorization: Bearer a-key-of-the-tests"),
+        (ProviderKind::Anthropic, "GET /v1/models?limit=1000 HTTP/1.1", "x-api-key: a-key-of-the-tests"),
     ] {
         let server = ScriptedServer::start([list(&["b", "a", "b"])]).await;
         assert_eq!(list_models(&settings(provider, &server)).await.unwrap(), ["a", "b"]);
@@ -50,7 +50,7 @@ async fn what_went_wrong_is_said_without_the_key() {
         (Answer::status("500 Oops", "", &refusal), "transient", "not available"),
     ] {
         let server = ScriptedServer::start([answer]).await;
-        let error = list_models(&settings("openai", &server)).await.unwrap_err();
+        let error = list_models(&settings(ProviderKind::OpenAi, &server)).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         let said = error.to_string();
         assert!(said.contains(part) && !said.contains(KEY), "{said}");

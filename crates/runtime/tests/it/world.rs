@@ -14,7 +14,9 @@ use hub::graph::Graph;
 use hub::{Hub, WorkingHours};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use llm::{Completion, LlmError, Provider, ProviderSettings, Request, RetryTimer, StreamEvent, Tier};
+use llm::{
+    Completion, LlmError, Provider, ProviderKind, ProviderSettings, Request, RetryTimer, StreamEvent, Tier,
+};
 use memory::consolidate::ConsolidateSettings;
 use memory::ledger::ModelCall;
 use memory::messages::Message;
@@ -445,7 +447,7 @@ async fn mind(
     by_rules: bool,
 ) -> LanguageMind {
     let provider = ProviderSettings {
-        provider: "openai".to_owned(),
+        provider: ProviderKind::OpenAi,
         base_url: model.base_url(),
         model: "scripted".to_owned(),
         max_retries: 0,

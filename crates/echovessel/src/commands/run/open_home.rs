@@ -57,7 +57,7 @@ impl OpenHome {
             daemons,
         );
         let reloading = tokio::spawn(lifecycle::reload_on_hangup(parts.configuration.clone()));
-        let backups = config.backup_every()?.map(|every| {
+        let backups = config.backup.every.0.map(|every| {
             let clock = Arc::new(SystemClock);
             tokio::spawn(crate::commands::backup::repeat(config.clone(), home.clone(), every, clock))
         });
