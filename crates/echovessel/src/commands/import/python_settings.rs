@@ -21,21 +21,17 @@ enum Unit {
     Days,
 }
 
-/// Settings that [`config::changes_in`] knows by the name that they have there. No other name is taken, also where there is a setting
-/// of that name here: some of ours start programs. Discord stays off: two programs would answer for one bot.
-const SAME: [&str; 27] = [
+/// Settings with the same name here. No other name is taken, also where there is a setting of that name here: some of ours start
+/// programs. Discord stays off: two programs would answer for one bot.
+const SAME: [&str; 23] = [
     "persona.id",
     "persona.display_name",
-    "memory.retrieve_k",
-    "memory.recent_window_size",
-    "memory.relational_bonus_weight",
     "llm.provider",
     "llm.base_url",
     "llm.api_key_env",
     "llm.model",
     "llm.max_tokens",
     "llm.temperature",
-    "llm.timeout_seconds",
     "consolidate.trivial_message_count",
     "consolidate.trivial_token_count",
     "consolidate.reflection_hard_gate_24h",
@@ -54,7 +50,11 @@ const SAME: [&str; 27] = [
 ];
 
 /// Settings whose name or unit differs: their name, the name here, their unit.
-const RENAMED: [(&str, &str, Unit); 24] = [
+const RENAMED: [(&str, &str, Unit); 28] = [
+    ("memory.retrieve_k", "recall.k", Unit::Same),
+    ("memory.recent_window_size", "recall.recent_window", Unit::Same),
+    ("memory.relational_bonus_weight", "recall.weight_relational", Unit::Same),
+    ("llm.timeout_seconds", "llm.timeout", Unit::Seconds),
     ("runtime.turn_timeout_seconds", "limits.turn_timeout", Unit::Seconds),
     ("persona.voice_id", "voice.tts_voice", Unit::Same),
     ("llm.models.fast", "llm.models.small", Unit::Same),
@@ -187,6 +187,13 @@ fn change_of(name: &str, value: &Value, known: &[(String, Value)]) -> Option<Con
             json!(match provider.as_str() {
                 "stub" => "none",
                 "whisper_api" => "openai",
+                provider => provider,
+            })
+        }
+        ("llm.provider", Value::String(provider)) => {
+            json!(match provider.as_str() {
+                "openai_compat" => "openai",
+                "stub" => "offline",
                 provider => provider,
             })
         }
