@@ -14,12 +14,12 @@ use crate::voice_message::VoiceMessage;
 /// State of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ChannelState {
-    /// It is not connected yet.
+    /// The channel is not connected yet.
     #[default]
     Connecting,
-    /// It receives and delivers.
+    /// The channel receives and delivers.
     Ready,
-    /// It does not work for now: why, in plain words with the way to fix it.
+    /// The channel does not work for now: why, in plain words with the way to fix it.
     Failed(String),
 }
 
@@ -71,7 +71,7 @@ pub enum UpdateKind {
         external: ExternalMessage,
         /// True if nobody else reads the conversation.
         is_direct: bool,
-        /// Its text; attachments are named in it.
+        /// The message's text; attachments are named in it.
         text: String,
         /// The platform's id of a voice message's recording.
         recording: Option<String>,
@@ -82,7 +82,7 @@ pub enum UpdateKind {
     Edited { sender: String, external: ExternalMessage, text: String },
     /// A message is gone.
     Deleted { external: ExternalMessage },
-    /// Nothing for the persona: a bot, a group, a kind of update that is not read.
+    /// An update that is not for the persona: of a bot, a group, or a kind that is not read.
     Other,
 }
 
@@ -137,9 +137,9 @@ pub trait Inbound: Send + Sync {
 /// A platform where people talk with the persona.
 #[async_trait]
 pub trait Channel: Send + Sync + 'static {
-    /// Its id, as in messages and in the configuration.
+    /// The channel's id, as in messages and in the configuration.
     fn id(&self) -> &'static str;
-    /// Its name for people.
+    /// The channel's name for people.
     fn name(&self) -> &'static str;
     /// Longest piece that can be delivered, in UTF-16 units.
     fn piece_length_max(&self) -> usize;

@@ -8,7 +8,7 @@ pub enum DeliveryError {
     /// The platform wants to be left alone for so long.
     #[error("the platform asks to wait {} s", .0.as_secs())]
     Wait(Duration),
-    /// It may work later.
+    /// A later attempt may succeed.
     #[error("{0}")]
     Transient(String),
     /// The platform will never accept messages for this conversation.

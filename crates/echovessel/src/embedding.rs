@@ -75,7 +75,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// As the memory uses it; none where words must do.
+    /// The embedder for the memory; none if memories are found by words alone.
     pub(crate) fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         match self {
             Self::Off => None,

@@ -47,7 +47,7 @@ pub(crate) struct LiveConfig {
 pub(crate) struct ConfigState {
     /// The configuration in effect.
     running: Config,
-    /// In effect after a restart.
+    /// The configuration after a restart.
     pub(crate) wanted: Config,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct BotChannel {
 impl Bot {
     pub(crate) const ALL: [Self; 2] = [Self::Discord, Self::Telegram];
 
-    /// As in messages, in the configuration and among the entered keys.
+    /// The id in messages, in the configuration and among the entered keys.
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::Discord => "discord",

@@ -40,7 +40,7 @@ use crate::voice_setup::{voice_hosts, voice_settings};
 
 /// Tokens that a reply's prompt may take where neither the configuration nor the model says it.
 const PROMPT_TOKENS: u32 = 8_000;
-/// The same where the model says what it takes: at least and at most.
+/// Lower bound of the prompt's tokens if the model says what it takes; the upper one follows.
 const PROMPT_TOKENS_MIN: u32 = 1_000;
 const PROMPT_TOKENS_MAX: u32 = 32_000;
 

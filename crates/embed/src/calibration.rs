@@ -36,9 +36,9 @@ struct Centres {
 /// Why a text is embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To look for others.
+    /// A text that others are searched with.
     Query,
-    /// To be found later.
+    /// A text that is searched.
     Passage,
 }
 

@@ -3,7 +3,7 @@ use crate::calibration::{Calibration, MULTILINGUAL_E5_SMALL_CALIBRATION};
 /// A model whose files are known beforehand: it can be fetched, and checked to the last bit.
 #[derive(Debug)]
 pub struct ModelDescription {
-    /// Its name, also the name of its folder.
+    /// The model's name, also the name of its folder.
     pub name: &'static str,
     /// Names the model, its pooling and its limit; vectors with another fingerprint are never compared.
     pub fingerprint: &'static str,
@@ -38,7 +38,7 @@ pub struct ModelDescription {
 #[derive(Debug)]
 pub struct PinnedFile {
     pub name: &'static str,
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub bytes: u64,
     /// SHA-256 in lower-case hexadecimal.
     pub sha256: &'static str,

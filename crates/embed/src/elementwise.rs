@@ -71,7 +71,7 @@ pub(crate) fn softmax(row: &mut [f32], scale: f32) {
 pub(crate) enum Activation {
     /// The Gaussian error linear unit.
     Gelu,
-    /// Its approximation by the hyperbolic tangent (Hendrycks and Gimpel 2016).
+    /// GELU, approximated by the hyperbolic tangent (Hendrycks and Gimpel 2016).
     GeluByTanh,
     /// The larger of the value and 0.
     Relu,

@@ -33,7 +33,7 @@ const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: D
 /// Settings of an endpoint that a person can change.
 #[derive(Clone, Debug)]
 pub struct EndpointSettings {
-    /// Its base, customarily ending in `/v1`; empty: OpenAI's own.
+    /// The endpoint's base, customarily ending in `/v1`; empty: OpenAI's own.
     pub base_url: String,
     /// The model to ask for.
     pub model: String,

@@ -56,7 +56,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// For `map_err`: an error of the file system at `path`.
+    /// Wraps an error of the file system at `path`, for `map_err`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }

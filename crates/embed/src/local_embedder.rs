@@ -28,7 +28,7 @@ const GIVE_WAY_AT_MOST: Duration = Duration::from_millis(100);
 /// stand aside while a query is computed.
 pub struct LocalEmbedder {
     source: Arc<Source>,
-    /// As many queries compute at the same time as have processors; the others wait their turn.
+    /// One permit for each processor: further queries wait their turn.
     query_places: Arc<Semaphore>,
     /// One batch at a time.
     passage_place: Arc<Semaphore>,

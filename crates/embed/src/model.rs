@@ -25,7 +25,7 @@ pub struct Model {
 /// Turns text into pieces.
 enum Splitter {
     Tokenizer(Box<WordPieces>),
-    /// By the pieces in the packed file.
+    /// A tokenizer with the pieces of the packed file.
     Packed(UnigramPieces),
 }
 

@@ -52,7 +52,7 @@ pub struct ModelFolder {
     pub(crate) max_pieces: usize,
     /// True if the model was trained on small letters, which its tokenizer does not make by itself.
     pub(crate) lower_case: bool,
-    /// None where the vocabulary decides.
+    /// None if the vocabulary decides.
     pub(crate) scripts: Option<Scripts>,
     /// The packed file, where the model is in one.
     pub(crate) packed: Option<PathBuf>,

@@ -68,7 +68,7 @@ impl PackedSizes {
         Reader { reader: file, path }.sizes()
     }
 
-    /// As the forward pass needs it.
+    /// The description that the forward pass needs.
     pub(crate) fn architecture(&self) -> Architecture {
         Architecture {
             family: Family::Bert,

@@ -15,9 +15,9 @@ const TWO_TO_23: u32 = 0x4b00_0000;
 
 /// A weight matrix in four bits, laid out for [`PackedPanels::unpack`].
 pub(crate) struct PackedPanels {
-    /// Of each panel, for every [`WORD`] rows: a word for each column, the first row in its lowest bits.
+    /// For each panel and every [`WORD`] rows: a word for each column, the first row in its lowest bits.
     words: Vec<u32>,
-    /// Of each panel, for every [`BLOCK`] rows: what the numbers of each column are multiplied by.
+    /// For each panel and every [`BLOCK`] rows: the factors of the columns' numbers.
     scales: Vec<f32>,
     inner: usize,
 }

@@ -59,7 +59,7 @@ impl Scripts {
         Self::These(seen.into_iter().filter(|(_, set)| counts(set.len())).map(|(script, _)| script).collect())
     }
 
-    /// Their names, for a person.
+    /// Names of the scripts, for a person.
     pub(crate) fn names(&self) -> Vec<String> {
         let Self::These(scripts) = self else { return vec!["every script".to_owned()] };
         let names = PropertyNamesLong::<Script>::new();

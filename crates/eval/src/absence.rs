@@ -13,11 +13,11 @@ pub const FOREIGN: &str = "foreign";
 pub struct Bound {
     /// Fit below which nothing is said to be known: support, or where words decide alone the signal `words`.
     pub support: f64,
-    /// Of the questions that fall below, how many are foreign, were both kinds equally many.
+    /// Share of foreign questions among those below, if both kinds were equally many.
     pub precision: f64,
-    /// Of the foreign questions, how many fall below.
+    /// Share of the foreign questions that fall below.
     pub recall: f64,
-    /// Of the questions that have an answer, how many fall below: memories denied.
+    /// Share of the questions with an answer that fall below: memories denied.
     pub denied: f64,
 }
 

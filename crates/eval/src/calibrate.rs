@@ -30,11 +30,11 @@ pub struct Calibration {
     pub model: String,
     /// Mean vectors of Chinese passages, each set weighing the same, in hundred-thousandths; `None` where no set is in that language.
     pub han_passages: Option<Vec<i32>>,
-    /// The same of English passages.
+    /// Percentiles of English passages.
     pub latin_passages: Option<Vec<i32>>,
-    /// The same of Chinese queries.
+    /// Percentiles of Chinese queries.
     pub han_queries: Option<Vec<i32>>,
-    /// The same of English queries.
+    /// Percentiles of English queries.
     pub latin_queries: Option<Vec<i32>>,
     /// Cosines of questions with units of other sets: the 5th, 50th, 95th and 99th percentile.
     pub unrelated: [f32; 4],

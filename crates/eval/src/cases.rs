@@ -18,7 +18,7 @@ pub use stage::{Stage, StoryClock};
 pub struct Case {
     /// The purpose of the case, in a sentence.
     pub shows: String,
-    /// Its kind: `peak`, `false_recall`, `attribution`, `date`, `correction`, `injection`.
+    /// The case's kind: `peak`, `false_recall`, `attribution`, `date`, `correction`, `injection`.
     pub kind: String,
     pub language: String,
     /// The talks, in order.

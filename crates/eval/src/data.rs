@@ -33,7 +33,7 @@ pub struct Conversation {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
-    /// Its id in the data.
+    /// The unit's id in the data.
     pub id: String,
     /// The session it belongs to.
     pub session: String,
@@ -46,14 +46,14 @@ pub struct Unit {
 /// One question with the units that answer it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Its id in the data, or its number in the conversation.
+    /// The question's id in the data, or its number in the conversation.
     pub id: String,
     pub text: String,
     /// Units that hold the answer.
     pub gold: Vec<String>,
     /// Sessions that hold it, where the data says so.
     pub gold_sessions: Vec<String>,
-    /// Its kind in the data.
+    /// The question's kind in the data.
     pub category: String,
     /// Time at which it is asked; by default right after the last unit.
     pub at: Option<Timestamp>,

@@ -97,7 +97,7 @@ fn lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
         .collect()
 }
 
-/// With an offset as it says; without one as UTC.
+/// Reads a time with its offset; without one, as UTC.
 fn moment(text: &str) -> anyhow::Result<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Ok(at);

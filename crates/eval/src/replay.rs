@@ -43,7 +43,7 @@ pub struct Replay<'a> {
     pub store: &'a dyn Store,
     /// The vectors of active scopes.
     pub index: &'a VectorIndex,
-    /// None measures recall by words alone.
+    /// If none, recall is measured by words alone.
     pub embedder: Option<&'a dyn Embedder>,
     /// The ranking's settings; the speakers' names are taken from the data.
     pub settings: &'a RecallSettings,

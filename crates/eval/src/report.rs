@@ -36,9 +36,9 @@ pub struct Report {
     pub all: Figures,
     /// Questions built to mislead, apart.
     pub adversarial: Option<Figures>,
-    /// By kind of question.
+    /// Figures by kind of question.
     pub by_category: BTreeMap<String, Figures>,
-    /// Of sessions instead of units, where the data names them.
+    /// Figures of sessions instead of units, if the data names them.
     #[serde(default)]
     pub sessions: Option<Figures>,
     /// Precision and recall of what would be shown, by each rule.

@@ -26,7 +26,7 @@ pub struct Tuning {
     pub present: Pair,
     /// Fitted on all but one conversation, measured on that one; all together.
     pub held_out: Pair,
-    /// The same by conversation.
+    /// Pairs of figures by conversation.
     pub by_conversation: Vec<(String, Pair)>,
     /// The present weights without one signal.
     pub without: Vec<(&'static str, Pair)>,
@@ -118,7 +118,7 @@ fn vector(signals: &Signals) -> Vec<f64> {
     Signal::ALL.into_iter().map(|signal| signals[signal]).collect()
 }
 
-/// The same candidates in the order that other weights give; ties stay as they were.
+/// Orders the same candidates by other weights; ties stay as they were.
 fn rerank<'a>(
     examples: impl Iterator<Item = &'a Example<'a>>,
     weights: &MessageWeights,
@@ -141,7 +141,7 @@ fn pair(ranked: &[(bool, Ranked)]) -> Pair {
 }
 
 impl Tuning {
-    /// For a person: the fragment of a configuration, and the tables.
+    /// A fragment of a configuration and the tables, for a person.
     pub fn table(&self) -> String {
         let mut text =
             String::from("# Fitted; put it into config.toml to try it.\n[recall.message_weights]\n");

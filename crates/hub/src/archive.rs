@@ -281,7 +281,7 @@ fn import_result(counts: &ArchiveCounts, taken: &ImportedDocuments) -> EntityImp
 struct Packed {
     bytes: Vec<u8>,
     counts: ArchiveCounts,
-    /// Of each file unpacked, in bytes.
+    /// Size of each unpacked file, in bytes.
     sizes: Vec<u64>,
 }
 

@@ -66,7 +66,7 @@ impl Document {
         self.shown_version().and_then(|version| version.content.as_deref())
     }
 
-    /// All that its live versions have seen.
+    /// Everything that the document's live versions have seen.
     pub fn seen_by_heads(&self) -> VersionVector {
         seen_by(&self.heads)
     }
@@ -103,7 +103,7 @@ pub fn core_block_of(name: &DocumentName, scope: &Scope) -> Option<CoreBlockLabe
     CoreBlockLabel::ALL.into_iter().find(|label| core_block_document(*label, &scope.user) == *name)
 }
 
-/// All that these versions have seen together.
+/// Everything that these versions have seen together.
 pub fn seen_by(versions: &[Version]) -> VersionVector {
     let mut seen = VersionVector::default();
     for version in versions {

@@ -10,7 +10,7 @@ pub enum HubError {
     /// The request can't be fulfilled; the text says what to change.
     #[error("{0}")]
     Invalid(String),
-    /// It may not be done by who asked.
+    /// The caller may not do this.
     #[error("{0}")]
     Refused(String),
     #[error(transparent)]

@@ -14,7 +14,7 @@ use crate::version_vector::VersionVector;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VersionState {
-    /// It is the one that is shown.
+    /// The version is the one that is shown.
     Shown,
     /// Neither it nor the shown one has seen the other.
     #[serde(rename = "beside")]
@@ -99,7 +99,7 @@ pub struct ExportedNode {
     pub described_by_person: bool,
     /// The memory that the description came from.
     pub described_by: Option<String>,
-    /// Of an entity: whether it came into being in the graph.
+    /// True for an entity that came into being in the graph.
     pub made_here: bool,
     /// Time at which it was deleted softly.
     pub deleted_at: Option<Timestamp>,
@@ -123,7 +123,7 @@ pub struct ExportedEdge {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErasedName {
-    /// Its category or granularity.
+    /// The document's category or granularity.
     pub kind: String,
     /// SHA-256 of persona, user, kind and name.
     pub digest: [u8; 32],
@@ -145,11 +145,11 @@ pub struct HubExport {
     pub instances: Vec<Instance>,
     /// All changes seen of the user's documents.
     pub seen: VersionVector,
-    /// The same of the persona's own documents.
+    /// Everything seen of the persona's own documents.
     pub seen_of_persona: VersionVector,
     /// Documents of the user that were erased together with their names.
     pub erased: Vec<ErasedName>,
-    /// The same of the persona's own.
+    /// Erased names of the persona's own documents.
     pub erased_of_persona: Vec<ErasedName>,
     pub nodes: Vec<ExportedNode>,
     pub edges: Vec<ExportedEdge>,

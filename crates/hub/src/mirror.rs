@@ -303,7 +303,7 @@ impl Hub {
     }
 }
 
-/// Those whose file has not this text.
+/// Documents whose file does not have this text.
 fn differing_files(
     files: Vec<(DocumentName, PathBuf, Option<String>)>,
 ) -> std::io::Result<Vec<DocumentName>> {

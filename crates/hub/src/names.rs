@@ -477,7 +477,7 @@ impl DocumentName {
         }
     }
 
-    /// Its path below the home of the default persona and user, such as `identity/self/persona.md`.
+    /// The document's path below the home of the default persona and user, such as `identity/self/persona.md`.
     pub fn path(&self) -> String {
         match self {
             Self::Identity(category, name) => format!("identity/{}/{name}", category.as_str()),

@@ -33,7 +33,7 @@ pub struct DocumentFilter {
     pub granularities: Vec<Granularity>,
     /// True if deleted ones are read too.
     pub deleted: bool,
-    /// Only those that changed after this revision; 0 for all.
+    /// Documents that changed after this revision; 0 for all.
     pub after: i64,
 }
 
@@ -48,7 +48,7 @@ impl DocumentFilter {
         Self { granularities: Granularity::ALL.to_vec(), ..Self::default() }
     }
 
-    /// All that is and was there.
+    /// A filter for all documents, deleted ones too.
     pub fn everything() -> Self {
         Self {
             categories: Category::ALL.to_vec(),
@@ -65,7 +65,7 @@ pub struct DocumentOutline {
     pub name: DocumentName,
     /// The hub's revision at its last change.
     pub revision: i64,
-    /// All that its live versions have seen.
+    /// Everything that the document's live versions have seen.
     pub seen: VersionVector,
     /// All changes seen by a client that was given the shown version.
     pub as_shown: VersionVector,
@@ -134,7 +134,7 @@ pub struct DocumentWrite {
 }
 
 impl DocumentWrite {
-    /// The same live versions, now out of date.
+    /// A change that marks the same live versions as out of date.
     pub fn stale(name: DocumentName, heads: Vec<Version>, at: Timestamp) -> Self {
         Self { name, prompt_label: None, heads, merged_from: Vec::new(), stale: true, at }
     }
@@ -172,7 +172,7 @@ pub struct OutdatedLine {
     pub description: String,
 }
 
-/// All that one act changes; committed together or not at all.
+/// The changes of one act, committed together or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HubCommit {
     /// The revision at which all that led to this was read.
@@ -200,7 +200,7 @@ pub struct HubCommit {
 /// The result of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HubCommitOutcome {
-    /// It is durable, and the hub is at this revision.
+    /// The change is stored, and the hub is at this revision.
     Done(i64),
     /// Something was written in between: nothing was done, read again.
     Changed,
@@ -304,7 +304,7 @@ pub trait HubStore: Send + Sync {
     ) -> Result<(), StoreError>;
     /// The instance that this hub was when it last ran; `None` if it never did.
     async fn own_instance(&self) -> Result<Option<InstanceId>, StoreError>;
-    /// From now on this home's own changes are of this author: another copy of the home uses the one before.
+    /// Sets the author of this home's changes from now on: another copy of the home uses the one before.
     async fn set_author(&self, author: &InstanceId) -> Result<(), StoreError>;
     async fn snapshots(&self, scope: &Scope) -> Result<Vec<Snapshot>, StoreError>;
     /// Takes snapshots away that are older than that; says how many.

@@ -44,7 +44,7 @@ impl<Work: Ord> Retries<Work> {
         waiting.get(work).is_some_and(|(_, at)| *at > now)
     }
 
-    /// All that must wait.
+    /// The work that must wait.
     pub(crate) fn waiting(&self, now: Timestamp) -> Vec<Work>
     where
         Work: Clone,

@@ -70,7 +70,7 @@ fn without_heading<'a>(text: &'a str, section: &str) -> &'a str {
 }
 
 struct Place {
-    /// From the line after the heading to the next heading of the same rank or a higher one.
+    /// Range from the line after the heading to the next heading of the same rank or a higher one.
     body: Range<usize>,
     has_blank_line: bool,
 }

@@ -113,7 +113,7 @@ impl VersionVector {
 }
 
 impl PartialOrd for VersionVector {
-    /// None for concurrent ones.
+    /// Returns none for concurrent vectors.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self.covers(other), other.covers(self)) {
             (true, true) => Some(Ordering::Equal),

@@ -14,11 +14,11 @@ pub const ROLL_UP_EDITOR: &str = "rollup";
 /// The result of merging a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// All that it has seen was seen before: nothing changes.
+    /// Everything that the version has seen was seen before: nothing changes.
     AlreadySeen,
-    /// It replaces every live version.
+    /// The version replaces every live version.
     Replaced,
-    /// It is kept beside others that have not seen it, nor it them.
+    /// The version is kept beside others: neither has seen the other.
     Concurrent,
 }
 

@@ -14,7 +14,7 @@ pub struct Card {
     pub nickname: Option<String>,
     /// Describes the persona of the card.
     pub description: String,
-    /// In a few words.
+    /// The character's nature in a few words.
     pub personality: String,
     /// Place and situation of the conversation.
     pub scenario: String,
@@ -27,7 +27,7 @@ pub struct Card {
     pub system_prompt: String,
     /// Instructions after the talk.
     pub post_history_instructions: String,
-    /// For the person who uses the card, not for the persona.
+    /// Notes for the person who uses the card, not for the persona.
     pub creator_notes: String,
     pub creator: String,
     /// The card's own version.
@@ -60,7 +60,7 @@ pub struct Picture {
 pub struct Lorebook {
     /// Name, or the file's.
     pub name: String,
-    /// In the book's order; those that are switched off too.
+    /// Entries in the book's order, with those that are switched off.
     pub entries: Vec<LoreEntry>,
     /// File, for a person to find it again.
     pub place: String,

@@ -276,7 +276,7 @@ impl BlockParts {
 /// Phrases of a draft in the card's own language.
 struct Words {
     user: &'static str,
-    /// For `{{user}}` in what is said to the user.
+    /// Replacement of `{{user}}` in text that addresses the user.
     addressed: &'static str,
     personality: &'static str,
     scenario: &'static str,

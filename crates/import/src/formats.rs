@@ -108,7 +108,7 @@ pub(crate) struct Context<'a> {
     pub(crate) fields: &'a FieldNames,
 }
 
-/// In the order of detection: the ones with the clearest marks first, the generic ones last.
+/// Formats in the order of detection: the ones with the clearest marks first, the generic ones last.
 const FORMATS: &[Format] = &[
     chatgpt::FORMAT,
     claude::FORMAT,

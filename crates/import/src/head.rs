@@ -9,7 +9,7 @@ use crate::sources::Source;
 
 /// The beginning of a file, as far as it shows its format.
 pub(crate) struct Head {
-    /// As it is, at most [`HEAD_BYTES`].
+    /// The first bytes of the file, at most [`HEAD_BYTES`].
     pub(crate) bytes: Vec<u8>,
     /// Decoded; bytes that are not UTF-8 replaced.
     pub(crate) text: String,

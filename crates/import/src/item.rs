@@ -85,7 +85,7 @@ pub struct Message {
     /// A name for all that the id is unique in, if that is more than the conversation: conversations that are copies of one
     /// another up to a point share these messages.
     pub id_space: Option<String>,
-    /// As the format names the speaker. Never empty.
+    /// The speaker, as the format names it. Never empty.
     pub speaker: String,
     /// The speaker's role according to the format.
     pub role: Role,
@@ -131,7 +131,7 @@ pub struct Alternative {
     pub role: Role,
     pub time: MessageTime,
     pub text: String,
-    /// The same as [`Message::model`].
+    /// The model that wrote the version, as [`Message::model`].
     pub model: Option<String>,
 }
 
@@ -212,7 +212,7 @@ pub enum CoreBlock {
 pub struct CoreDraft {
     /// The block that it would go to.
     pub block: CoreBlock,
-    /// Its title in the source: "Custom instructions", "SOUL.md".
+    /// The title in the source: "Custom instructions", "SOUL.md".
     pub title: String,
     pub text: String,
     /// File, for a person to find it again.

@@ -56,14 +56,14 @@ pub struct Look {
     pub cleaned: u64,
     /// Languages, those with most messages first.
     pub languages: Vec<LanguageCount>,
-    /// In the files' order.
+    /// Conversations in the files' order.
     pub conversations: Vec<ConversationSummary>,
     /// Number of conversations there are.
     pub conversation_count: u64,
     /// Names of the fields in the first JSON or CSV file, for a person to map, if there are no messages.
     #[serde(default)]
     pub fields: Vec<String>,
-    /// Their values in the first message, shortened, in the same order; empty without a text or number.
+    /// Values of the fields in the first message, shortened, in the same order; empty without a text or number.
     #[serde(default)]
     pub field_samples: Vec<String>,
     /// Skipped things, each with its reason.
@@ -77,7 +77,7 @@ pub struct Look {
 /// A speaker with the number of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeakerCount {
-    /// As the format names them.
+    /// The speaker's name, as the format has it.
     pub name: String,
     /// Number of messages in shown branches.
     pub messages: u64,
@@ -88,7 +88,7 @@ pub struct SpeakerCount {
 /// Messages in a language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LanguageCount {
-    /// As an ISO 639-1 code.
+    /// The language as an ISO 639-1 code.
     pub language: String,
     /// Number of messages in shown branches.
     pub messages: u64,
@@ -159,7 +159,7 @@ struct Tally {
 struct Span {
     first: Option<(DateTime, MessageTime)>,
     last: Option<(DateTime, MessageTime)>,
-    /// Of the message before.
+    /// Time of the message before.
     previous: Option<DateTime>,
 }
 

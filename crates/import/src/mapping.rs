@@ -126,7 +126,7 @@ pub enum MappingError {
         /// Names and how many messages they have.
         speakers: String,
     },
-    /// Nobody is the user or the persona.
+    /// No speaker is mapped to the user or the persona.
     #[error("the files don't say who is who: name the user and the persona. The speakers are: {speakers}")]
     Nobody {
         /// Names and how many messages they have.
@@ -143,7 +143,7 @@ pub struct MappedMessage {
     pub speaker: Speaker,
     /// The time. A message without one has the instant of the one before it in its conversation; `None` if there is none.
     pub at: Option<Timestamp>,
-    /// As read, without its versions.
+    /// The message as it was read, without its versions.
     pub message: Box<Message>,
     /// The versions that were not shown.
     pub versions: Vec<MappedVersion>,

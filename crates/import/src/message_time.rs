@@ -16,7 +16,7 @@ pub enum MessageTime {
 }
 
 impl MessageTime {
-    /// From seconds since 1970; `Unknown` outside the years -9999 to 9999.
+    /// The time of seconds since 1970; `Unknown` outside the years -9999 to 9999.
     pub(crate) fn from_seconds(seconds: f64) -> Self {
         SignedDuration::try_from_secs_f64(seconds)
             .ok()
@@ -24,7 +24,7 @@ impl MessageTime {
             .map_or(Self::Unknown, |at| Self::Instant(at.round(jiff::Unit::Microsecond).unwrap_or(at)))
     }
 
-    /// From milliseconds since 1970.
+    /// The time of milliseconds since 1970.
     pub(crate) fn from_millis(millis: i64) -> Self {
         Timestamp::from_millisecond(millis).map_or(Self::Unknown, Self::Instant)
     }

@@ -40,7 +40,7 @@ pub enum Input {
 pub struct Sources {
     list: Vec<Source>,
     skipped: Vec<Skip>,
-    /// Of the archives in archives, which are held in memory.
+    /// Bytes of archives in archives, which are held in memory.
     nested_bytes: u64,
 }
 
@@ -177,7 +177,7 @@ impl Source {
         name.rfind('.').filter(|at| *at > 0).map_or(name, |at| &name[..at])
     }
 
-    /// From its first byte. An archive's entry that expands beyond its limit fails while it is read.
+    /// Opens the source at its first byte. An archive's entry that expands beyond its limit fails while it is read.
     pub(crate) fn open(&self) -> Result<Box<dyn Read + Send>, ImportError> {
         Ok(match &self.place {
             Place::File(path) => Box::new(File::open(path).map_err(ImportError::io(&self.name))?),
@@ -186,7 +186,7 @@ impl Source {
         })
     }
 
-    /// As UTF-8: a byte-order mark is dropped, UTF-16 is converted.
+    /// Opens the source as UTF-8: a byte-order mark is dropped, UTF-16 is converted.
     pub(crate) fn open_text(&self) -> Result<Decoded, ImportError> {
         Ok(Decoded::new(self.open()?))
     }
@@ -196,7 +196,7 @@ impl Source {
         self.read_limited(self.open()?, max)
     }
 
-    /// As [`Self::read_whole`], decoded as in [`Self::open_text`].
+    /// Reads as [`Self::read_whole`] does, decoded as in [`Self::open_text`].
     pub(crate) fn read_text(&self, max: usize) -> Result<Option<Vec<u8>>, ImportError> {
         self.read_limited(self.open_text()?, max)
     }

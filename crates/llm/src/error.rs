@@ -51,7 +51,7 @@ impl LlmError {
         matches!(self, LlmError::RateLimited { .. } | LlmError::Transient { .. })
     }
 
-    /// The same error with another message.
+    /// Replaces the message of the error.
     pub(crate) fn map_message(mut self, change: impl FnOnce(&str) -> String) -> LlmError {
         let (LlmError::RateLimited { message, .. }
         | LlmError::TooLong { message }

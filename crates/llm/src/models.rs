@@ -39,9 +39,9 @@ const NOT_FOR_CHAT: &[&str] = &[
 /// A model server that answers on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
-    /// Its configured name and address.
+    /// The server's configured name and address.
     pub endpoint: LocalEndpoint,
-    /// Its models that can hold a conversation, in its own order. May be empty.
+    /// The server's models that can hold a conversation, in its own order. May be empty.
     pub models: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ struct ModelList {
 #[derive(Deserialize)]
 pub(crate) struct ListedModel {
     pub(crate) id: String,
-    /// As llama.cpp's and other servers say it.
+    /// The context length, as llama.cpp's and other servers name it.
     #[serde(default)]
     context_length: Option<u32>,
     /// Context length in the answer of vLLM.

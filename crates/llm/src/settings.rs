@@ -76,9 +76,9 @@ pub struct ProviderSettings {
     pub model: String,
     /// A model for each tier, before `model`; empty entries: `model`, then the provider's default.
     pub models: TierModels,
-    /// To open a connection.
+    /// Time limit for opening a connection.
     pub connect_timeout: Duration,
-    /// From asking to the first streamed token.
+    /// Time limit from the request to the first streamed token.
     pub first_token_timeout: Duration,
     /// Between two streamed tokens.
     pub idle_timeout: Duration,
@@ -167,7 +167,7 @@ impl TierModels {
 pub struct LocalEndpoint {
     /// The name for people.
     pub name: String,
-    /// Its base, customarily ending in `/v1`. Only loopback addresses are asked.
+    /// The endpoint's base, customarily ending in `/v1`. Only loopback addresses are asked.
     pub base_url: String,
 }
 

@@ -105,7 +105,7 @@ pub fn is_plain(name: &str, length_max: usize) -> bool {
 pub struct NamedToken {
     /// The name that its owner gave it; unique.
     pub name: String,
-    /// Its public part, by which it is found; unique.
+    /// The public part of the token, by which it is found; unique.
     pub prefix: String,
     /// Argon2 hash of the whole token, as a PHC string.
     pub hash: String,
@@ -162,11 +162,11 @@ impl Login {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     pub at: Timestamp,
-    /// With which token: `owner`, or a name.
+    /// The token that was used: `owner`, or a name.
     pub token: String,
     /// The action, as method and path: `POST /api/admin/sessions/{id}/close`.
     pub act: String,
-    /// To what: ids and names of keys, separated by spaces; empty where there is none.
+    /// Ids of the changed rows and names of the changed keys, separated by spaces; empty if there are none.
     pub object: String,
     /// The HTTP status of the response.
     pub status: u16,

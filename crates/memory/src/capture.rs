@@ -13,11 +13,11 @@ use crate::text;
 /// One line of talk, as it arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageInput {
-    /// Its id, where it was named before it was written; else it gets a new one.
+    /// The message's id, if it was named before it was written; else it gets a new one.
     pub id: Option<MessageId>,
     pub scope: Scope,
     pub channel_id: String,
-    /// Its turn; none for a message that the persona sends proactively.
+    /// The message's turn; none for a message that the persona sends proactively.
     pub turn_id: Option<TurnId>,
     pub role: Role,
     /// The text, word by word.
@@ -38,7 +38,7 @@ pub enum CaptureError {
     Empty,
     #[error("the message has {length} characters; at most {MESSAGE_LENGTH_MAX} fit, nothing was written")]
     TooLong {
-        /// Its length in characters.
+        /// The message's length in characters.
         length: usize,
     },
     #[error(transparent)]

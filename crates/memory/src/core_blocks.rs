@@ -61,7 +61,7 @@ impl CoreBlocks {
 )]
 pub struct CoreBlockTooLong {
     pub label: &'static str,
-    /// Its length in characters.
+    /// The block's length in characters.
     pub length: usize,
 }
 

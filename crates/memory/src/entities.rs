@@ -48,7 +48,7 @@ impl EntityKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeStatus {
-    /// It is certain who this is.
+    /// The name surely means this entity.
     #[default]
     Confirmed,
     /// Perhaps the same as another: the persona may ask.
@@ -111,12 +111,12 @@ pub enum ChangedBy {
 /// A change of an entity; each can be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntityChange {
-    /// It and the other are one. An uncertain one becomes part of a settled one, the newer of two uncertain ones part
+    /// The entity and the other are one. An uncertain one becomes part of a settled one, the newer of two uncertain ones part
     /// of the older; of two settled ones the entity becomes part of the other.
     Merge { other: EntityId },
-    /// It and the other are two.
+    /// The entity and the other are two.
     Separate { other: EntityId },
-    /// It is shown by another name; the old one stays an alias.
+    /// The entity is shown by another name; the old one stays an alias.
     Rename {
         /// The name, as written.
         name: String,
@@ -131,9 +131,9 @@ pub enum EntityChange {
 /// The result of a change to an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityChanged {
-    /// It is done. Of a merge the one that stays comes first, then the other as it was.
+    /// The change is made. Of a merge the entity that stays comes first, then the other as it was.
     Changed(Vec<Entity>),
-    /// One of them is not there, or is part of another already.
+    /// An entity does not exist, or is part of another already.
     NotThere,
     /// Somebody of an agreeing kind goes by this name.
     NameTaken(Box<Entity>),
@@ -146,7 +146,7 @@ pub enum EntityUndone {
     Undone {
         /// `merge`, `separate`, `rename` or `describe`.
         change: &'static str,
-        /// As they are again.
+        /// The entities as they are again.
         entities: Vec<Entity>,
     },
     /// Nothing was changed, or all of it is undone.
@@ -183,7 +183,7 @@ pub struct Entity {
     pub owner_override: bool,
     /// Certainty about its identity.
     pub merge_status: MergeStatus,
-    /// With whom it may be the same.
+    /// The entity that this one may be.
     pub merge_target: Option<EntityId>,
     /// All names as written, the canonical one included.
     pub aliases: Vec<String>,

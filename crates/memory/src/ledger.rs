@@ -143,7 +143,7 @@ pub struct UsedDocument {
     /// The document's file name, looked up when the receipt is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// Its lines that are about what was said, looked up when the receipt is read.
+    /// The document's lines that are about what was said, looked up when the receipt is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
 }

@@ -62,11 +62,11 @@ pub struct Message {
 /// Place of a version in its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionPlace {
-    /// It could be shown in the message's place.
+    /// The version could be shown in the message's place.
     Alternative,
-    /// It belongs to a branch and follows the message.
+    /// The version belongs to a branch and follows the message.
     AfterMessage,
-    /// It belongs to a branch and follows another version: the index in the list of the message's versions.
+    /// The version belongs to a branch and follows another version: the index in the list of the message's versions.
     AfterVersion(usize),
 }
 
@@ -103,7 +103,7 @@ pub enum TurnStatus {
 /// A turn as stored: what survives a crash between the user's words and the reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
-    /// Its id, minted by the burst's first message.
+    /// The turn's id, minted by the burst's first message.
     pub id: TurnId,
     /// The memory that it belongs to.
     pub scope: Scope,

@@ -175,9 +175,9 @@ pub struct NewNode {
     pub evidence: Vec<Evidence>,
     /// The events it depends on (thoughts, expectations).
     pub filling: Vec<NodeId>,
-    /// Its index terms, as [`crate::text::index_terms`] gives them.
+    /// The node's index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
-    /// Its vector and readability; none where no embedder answered.
+    /// The node's vector and readability; none where no embedder answered.
     pub embedding: Option<crate::ports::Embedding>,
 }
 

@@ -15,11 +15,11 @@ use crate::scope::Scope;
 pub enum ProactiveOutcome {
     /// The message is stored and on its way.
     Sent,
-    /// Nothing led to a message, or the model had nothing to say.
+    /// No trigger led to a message, or the model had nothing to say.
     NothingToSay,
     /// A gate held it back.
     Dropped,
-    /// It waits for the next look.
+    /// The occasion is looked at again next time.
     Deferred,
     /// The model or the storage failed.
     Failed,
@@ -31,7 +31,7 @@ pub enum ProactiveOutcome {
 pub enum ProactiveGate {
     /// The user asked for quiet.
     Muted,
-    /// It is night in the user's zone.
+    /// The user's quiet hours have begun.
     QuietHours,
     /// The user has not answered the last messages.
     ColdUser,
@@ -43,7 +43,7 @@ pub enum ProactiveGate {
     SpendCap,
     /// The moment for it has passed.
     TooLate,
-    /// Nothing led to a message.
+    /// No trigger led to a message.
     NoTrigger,
 }
 
@@ -76,7 +76,7 @@ pub struct TriggerRef {
 /// A decision to send or not to send, as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProactiveDecision {
-    /// Its id; the receipt of a sent message is kept under the same id.
+    /// The decision's id; the receipt of a sent message is kept under the same id.
     pub id: DecisionId,
     pub scope: Scope,
     /// Time at which it was made. It holds until the next decision about the same scope.
@@ -175,7 +175,7 @@ pub struct ProactiveQuery {
     pub now: Timestamp,
     /// Number of the messages sent that are read.
     pub sent: u32,
-    /// From when messages sent are counted.
+    /// Time from which sent messages are counted.
     pub sent_since: Timestamp,
     /// Promises and expectations that were over before this are not read.
     pub due_since: Timestamp,

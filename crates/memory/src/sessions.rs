@@ -13,13 +13,13 @@ use crate::scope::Scope;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {
-    /// It takes messages still.
+    /// The session still takes messages.
     Open,
     /// Ended; waits for a consolidation worker.
     Closing,
     /// A worker holds it.
     Consolidating,
-    /// It was consolidated into memory.
+    /// The session was consolidated into memory.
     Closed,
     /// Gave up after the allowed retries; a person can retry it.
     Failed,
@@ -35,7 +35,7 @@ pub enum CloseTrigger {
     MaxLength,
     /// A person asked for it.
     Explicit,
-    /// It ended when the program stopped.
+    /// The session ended when the program stopped.
     Lifecycle,
     /// Found stale at start.
     Catchup,
@@ -103,7 +103,7 @@ pub struct Session {
     pub attempts: u32,
     /// The error of the last attempt.
     pub last_error: Option<String>,
-    /// Not claimed before this time.
+    /// Time before which the session is not claimed.
     pub retry_at: Option<Timestamp>,
 }
 
@@ -117,11 +117,11 @@ impl Session {
 /// The session for a new message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// In the open session.
+    /// The message belongs to the open session.
     Continue,
-    /// In a new session, because none is open.
+    /// The message opens a session, because none is open.
     Open,
-    /// In a new session, after the open one is closed for this reason.
+    /// The message opens a session, after the open one is closed for this reason.
     CloseThenOpen(CloseTrigger),
 }
 

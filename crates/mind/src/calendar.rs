@@ -10,12 +10,12 @@ const JUST_NOW: SignedDuration = SignedDuration::from_mins(30);
 /// A conversation of fewer days ago is "earlier this week".
 const WEEK_DAYS: i32 = 7;
 
-/// As in `Tuesday 2026-03-03, 21:04`.
+/// Formats a time as `Tuesday 2026-03-03, 21:04`.
 pub(crate) fn wall_clock(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%A %Y-%m-%d, %H:%M").to_string()
 }
 
-/// As in `2026-03-03 Tue 21:04`.
+/// Formats a time as `2026-03-03 Tue 21:04`.
 pub(crate) fn format_minute(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%Y-%m-%d %a %H:%M").to_string()
 }

@@ -146,7 +146,7 @@ pub struct EventAnswer {
 pub struct EvidenceAnswer {
     /// Handle of the message.
     pub message: Member<String>,
-    /// Its words, copied character for character.
+    /// The words of the quote, copied character for character.
     pub quote: Member<String>,
 }
 
@@ -191,7 +191,7 @@ pub struct EntityAnswer {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct ClarificationAnswer {
-    /// One of the names.
+    /// One of the two names that may mean the same entity.
     pub a: Member<String>,
     /// The other of the names.
     pub b: Member<String>,
@@ -232,7 +232,7 @@ pub struct PairAnswer {
     /// The number of the pair.
     #[schemars(with = "u32")]
     pub pair: Member<f64>,
-    /// One of the six words.
+    /// The verdict, one of six words.
     #[schemars(schema_with = "verdict_schema")]
     pub verdict: Member<String>,
     /// The part of their words that shows it, copied character for character.

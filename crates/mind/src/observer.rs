@@ -17,7 +17,7 @@ pub trait CallObserver: Send + Sync {
 pub const OK: &str = "ok";
 /// The answer came and could not be used.
 pub(crate) const MALFORMED: &str = "malformed";
-/// Nobody waited for the end.
+/// Outcome of a call whose caller did not wait for its end.
 pub(crate) const ABANDONED: &str = "abandoned";
 
 /// The task of a call and its prompt.

@@ -63,7 +63,7 @@ pub struct PersonaDraftAnswer {
     /// The companion's life; null for what is not told.
     #[schemars(with = "Facts")]
     pub facts: Member<BTreeMap<String, Member<String>>>,
-    /// From 0 to 1, how much of the facts is told word for word.
+    /// Share of the facts that is told word for word, from 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     pub facts_confidence: Member<f64>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct PersonaDraftContext {
 }
 
 impl PersonaDraftContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let text = || "text".to_owned();
         Self {
@@ -148,7 +148,7 @@ impl<'a> PersonaDraftTask<'a> {
         }
     }
 
-    /// The same as data, for a provider that answers without a model.
+    /// The input as data, for a provider that answers without a model.
     pub(crate) fn data(&self) -> Value {
         json!({
             "text": self.text, "persona_name": self.input.persona_name, "persona_block": self.input.existing.persona,

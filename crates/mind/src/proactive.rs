@@ -17,7 +17,7 @@ use crate::prompts::{PromptError, PromptName};
 use crate::quoted::one_line;
 use crate::reply::{RenderedReply, ReplyBudget, ReplyInput};
 
-/// As warm as a reply, but of a fixed shape.
+/// The temperature of a reply, with a fixed form.
 const TEMPERATURE: f32 = 0.8;
 const TOKENS_MAX: u32 = 1_024;
 /// Longest message, in characters; what is longer is not what was asked for.
@@ -69,7 +69,7 @@ pub(crate) struct ProactiveContext {
 }
 
 impl ProactiveContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let text = || "text".to_owned();
         Self {
@@ -136,7 +136,7 @@ fn read(text: &str) -> Result<Parsed<Option<String>>, Malformed> {
     Ok(Parsed { value: message, whole, missing: None })
 }
 
-/// The same as data, for a provider that answers without a model.
+/// The input as data, for a provider that answers without a model.
 fn offline_data(input: &ProactiveInput) -> Value {
     json!({
         "trigger": trigger_name(input.trigger),

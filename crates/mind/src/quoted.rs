@@ -100,7 +100,7 @@ fn quoted_lines(text: &str) -> impl Iterator<Item = String> {
     lines.into_iter()
 }
 
-/// All that Unicode or a terminal calls the end of a line.
+/// True for every character that Unicode or a terminal takes for the end of a line.
 fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

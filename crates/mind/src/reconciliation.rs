@@ -30,7 +30,7 @@ struct PairLines {
 }
 
 impl ReconciliationContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let text = || "text".to_owned();
         Self {
@@ -70,7 +70,7 @@ impl<'a> ReconciliationTask<'a> {
         ReconciliationContext { pairs: pairs.collect() }
     }
 
-    /// The same as data, for a provider that answers without a model.
+    /// The input as data, for a provider that answers without a model.
     pub(crate) fn data(&self) -> Value {
         let pairs = self.input.pairs.iter().enumerate().map(|(place, pair)| {
             json!({"pair": place + 1, "older": pair.older, "newer": pair.newer, "words": pair.words})

@@ -43,7 +43,7 @@ struct EventLine {
 }
 
 impl ReflectionContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let text = || "text".to_owned();
         Self {
@@ -96,7 +96,7 @@ impl<'a> ReflectionTask<'a> {
         }
     }
 
-    /// The same as data, for a provider that answers without a model.
+    /// The input as data, for a provider that answers without a model.
     pub(crate) fn data(&self) -> Value {
         let events = self.input.events.iter().enumerate().map(|(index, event)| {
             json!({

@@ -55,7 +55,7 @@ struct NameLine {
 }
 
 impl RelationContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let text = || "text".to_owned();
         Self {
@@ -112,7 +112,7 @@ impl<'a> RelationTask<'a> {
         self.session.user.as_deref().filter(|name| *name != "self").unwrap_or_default()
     }
 
-    /// The same as data, for a provider that answers without a model.
+    /// The input as data, for a provider that answers without a model.
     fn data(&self) -> Value {
         let events = self.session.events.iter().enumerate().map(|(index, event)| {
             json!({"handle": self.events.name(index), "text": event.description, "quotes": event.quotes})

@@ -45,7 +45,7 @@ struct SourceText {
 }
 
 impl RollUpContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let text = || "text".to_owned();
         Self {
@@ -150,7 +150,7 @@ fn tag_length(text: &str) -> usize {
     }
 }
 
-/// The same as data, for a provider that answers without a model.
+/// The input as data, for a provider that answers without a model.
 fn data(request: &SummaryRequest) -> Value {
     let sources: Vec<Value> =
         request.sources.iter().map(|(date, text)| json!({"date": date, "text": text})).collect();

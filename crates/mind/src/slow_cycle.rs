@@ -62,7 +62,7 @@ struct EntityLines {
 }
 
 impl SlowCycleContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let text = || "text".to_owned();
         Self {
@@ -150,7 +150,7 @@ impl<'a> SlowCycleTask<'a> {
         }
     }
 
-    /// The same as data, for a provider that answers without a model.
+    /// The input as data, for a provider that answers without a model.
     pub(crate) fn data(&self) -> Value {
         let input = self.input;
         let upcoming = |time: EventTime| time.start > input.now;

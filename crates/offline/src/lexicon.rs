@@ -123,7 +123,7 @@ pub(super) const DESPAIR_EN: Words = Words(
     "suicide|suicidal|kill myself|killing myself|end my life|ending my life|want to die|\
      wanna die|don't want to live|don't want to be alive|hurt myself|self harm|better off dead",
 );
-/// At the end of one's strength.
+/// Words of somebody who can bear no more.
 pub(super) const CRISIS_ZH: Words = Words("撑不住|撐不住|崩溃|崩潰|绝望");
 pub(super) const CRISIS_EN: Words =
     Words("can't go on|cannot go on|can't take it anymore|breakdown|falling apart|hopeless");

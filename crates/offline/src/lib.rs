@@ -48,7 +48,7 @@ use llm::{Completion, LlmError, OFFLINE, Provider, Request, StreamEvent, Tier, U
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OfflineProvider;
 
-/// Nothing is counted because nothing is spent.
+/// The usage of an answer without a model.
 const NO_USAGE: Usage = Usage { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reported: true };
 
 #[async_trait]

@@ -73,7 +73,7 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
     }
 }
 
-/// As many whole sentences as fit.
+/// Joins as many whole sentences as fit.
 fn join_sentences(sentences: &[&str], language: Language, length: usize) -> String {
     let between = language.choose("", " ");
     let mut text = String::new();

@@ -89,7 +89,7 @@ fn lines_of_periods(periods: &[Period]) -> Vec<String> {
         .collect()
 }
 
-/// With a full stop, unless it was cut, or a quoted sentence at its end has brought its own.
+/// Adds a full stop, unless the text was cut, or a quoted sentence at its end has brought its own.
 fn with_full_stop(told: &str, language: Language) -> String {
     let inner = told.trim_end_matches(['」', '"']);
     let has_own = inner.len() < told.len() && inner.ends_with(['。', '！', '？', '…', '!', '?', '.']);

@@ -7,7 +7,7 @@ use super::sentences::{clauses, has_part, has_phrase, words_with_spaces};
 /// A question about the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SelfQuestion {
-    /// All that is known.
+    /// The question is about all that is known.
     Everything,
     Name,
     Age,

@@ -10,7 +10,7 @@ use super::sentences::{Clause, has_part, has_phrase};
 pub(super) struct SelfStatement {
     pub(super) impact: i32,
     pub(super) emotion: Option<&'static str>,
-    /// It says who the user is.
+    /// The sentence says who the user is.
     pub(super) identity: bool,
 }
 

@@ -19,13 +19,13 @@ pub(super) struct Clause<'a> {
     pub(super) text: &'a str,
     /// Start of the clause in its sentence, in bytes.
     pub(super) start: usize,
-    /// Its words of letters in lower case, each with a space on both sides; see [`words_with_spaces`].
+    /// Words of letters in lower case, each with a space on both sides; see [`words_with_spaces`].
     pub(super) words: String,
-    /// It asks; what it mentions is not a fact.
+    /// True if the clause asks; what it mentions is not a fact.
     pub(super) asks: bool,
-    /// It supposes or dreams; what it mentions did not happen.
+    /// True if the clause supposes or dreams; what it mentions did not happen.
     pub(super) supposed: bool,
-    /// It tells a story that is not the user's own.
+    /// True if the clause tells a story that is not the user's own.
     pub(super) fiction: bool,
 }
 

@@ -123,18 +123,18 @@ const KEEP_ZH: Words = Words::new(
 const KEEP_EN: Words = Words::new(
     "will you forget me|will you remember me|will you forget|will you remember|will you remember this|will you remember that|do you forget|will you forget this",
 );
-/// At the end of a part they add nothing.
+/// Words that add nothing at the end of a part.
 const TAILS_ZH: Words = Words::new("呀|啊|哦|呢|啦|了|吧|哈|嘛|哟|喽|咯|呐|的|先|今天|再|吗");
 const TAILS_EN: Words = Words::new(
     "again|now|today|tonight|then|there|everyone|friend|my friend|dear|so much|very much|a lot|for now|too|already|still|everybody|buddy",
 );
-/// At the beginning of one too.
+/// Words that add nothing at the beginning of a part.
 const LEADS_ZH: Words = Words::new("那|好|嗯|哦|啊|唉|哎|嘿|我们|我|真|太|先|今天|就");
 const LEADS_EN: Words = Words::new(
     "ok|okay|well|oh|so|then|and|alright|hey|hi|hello|yes|no|ah|anyway|but|yeah|really|just|very|i think",
 );
 
-/// To take something out of memory.
+/// Requests to delete something from memory.
 const FORGET_ZH: Words = Words::new(
     "忘掉|忘了我|忘记我|忘记这|忘记那|忘了这|忘了那|请忘|帮我忘|删掉|删除|别记住|别记得|不要记|别记|把这|把那|把我",
 );
@@ -149,7 +149,7 @@ const FORGET_EN: Words = Words::new(
 const POLITE_EN: Words = Words::new("please|can you|could you|would you|i want you to|ok|now");
 const POLITE_ZH: Words =
     Words::new("你能不能|能不能|你可不可以|可不可以|你能否|能否|你可否|可否|麻烦你|麻烦您|麻烦|请问");
-/// To speak up by itself.
+/// Requests to write without being asked.
 const SPEAK_UP_ZH: Words = Words::new(
     "你答应我|答应我|提醒我|记得问我|记得问问我|到时候问我|到时候问问我|你要问我|来问我|问问我|记得叫我|叫醒我|喊我",
 );

@@ -4,14 +4,14 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Of request line and headers.
+/// Maximum size of the request line and the headers.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Of a request's body.
+/// Maximum size of a request's body.
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// A request, read whole.
 pub struct HttpRequest {
-    /// In capitals, as it was sent.
+    /// The method in capitals, as it was sent.
     pub method: String,
     /// Without what follows the question mark.
     pub path: String,
@@ -19,7 +19,7 @@ pub struct HttpRequest {
     pub query: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// As announced by content-length; empty without it.
+    /// The body, as long as content-length says; empty without it.
     pub body: Vec<u8>,
 }
 

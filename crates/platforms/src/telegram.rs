@@ -147,7 +147,7 @@ impl TelegramServer {
         number
     }
 
-    /// From now on confirmed updates come again, and the order is the wrong way round.
+    /// Sends confirmed updates again from now on, and all of them in reverse order.
     pub fn be_unruly(&self) {
         self.shared.lock().is_unruly = true;
         self.shared.arrived.notify_waiters();

@@ -51,7 +51,7 @@ pub enum FetchError {
     /// A later try may succeed.
     #[error("{0}")]
     Passing(String),
-    /// It will not be had.
+    /// The file can't be fetched, now or later.
     #[error("{0}")]
     Permanent(String),
 }
@@ -106,7 +106,7 @@ impl ExternalMessage {
 /// Delivery of a message by its channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelReceipt {
-    /// Up to where the channel is received with it.
+    /// Position up to which the channel is received, with this message.
     pub position: ReceivedPosition,
     /// True if nobody else reads the conversation, so that the user can be reached there.
     pub is_direct: bool,

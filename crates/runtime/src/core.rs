@@ -50,7 +50,7 @@ pub struct RuntimeCore {
     settings: ArcSwap<RuntimeSettings>,
     /// Acts of forgetting, and what must not outlive them.
     pub(crate) forget_epochs: ForgetEpochs,
-    /// Up to when it has been told that work in the background waits at the daily spend cap.
+    /// Time until which nobody is told again that background work waits at the daily spend cap.
     pub(crate) told_of_cap_until: Mutex<Option<Timestamp>>,
     /// Cancelled when the program stops.
     pub(crate) stopping: CancellationToken,

@@ -14,7 +14,7 @@ use memory::sessions::SessionPolicy;
 pub struct RuntimeSettings {
     /// The persona that answers when a request names none.
     pub persona: PersonaId,
-    /// Its first name; afterwards the store holds it.
+    /// The persona's first name; afterwards the store holds it.
     pub persona_name: String,
     /// The zone of users who have not told theirs.
     pub zone: TimeZone,

@@ -39,7 +39,7 @@ pub(crate) enum Next {
     Within(Duration),
     /// After this time, even if the worker is woken.
     After(Duration),
-    /// As soon as the worker is woken, however long that takes.
+    /// The worker is called when it is woken, however long that takes.
     WhenWoken,
 }
 

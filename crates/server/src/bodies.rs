@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const RATE_MIN: u64 = 64 * 1024;
 /// Bytes of all bodies that are held at once: the longest MCP message and as much again for others.
 const HELD_MAX: usize = 2 * mcp::MESSAGE_BYTES_MAX;
-/// Of these, what only the owner's token fills: named tokens together can't keep the owner out.
+/// Part of the memory that only the owner's token may fill: named tokens together can't keep the owner out.
 const HELD_FOR_OWNER: usize = 32 * 1024 * 1024;
 /// Bytes of each body that are not counted, so that a line of talk always finds room. Connections bound their sum.
 const UNCOUNTED: usize = 16 * 1024;

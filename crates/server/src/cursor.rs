@@ -23,7 +23,7 @@ impl<T: Serialize + DeserializeOwned> Cursor<T> {
         place.map(Self).ok_or_else(not_a_cursor)
     }
 
-    /// As it goes to the client.
+    /// The text for the client.
     pub(crate) fn encode(&self) -> String {
         let json = serde_json::to_vec(&self.0).unwrap_or_default();
         json.iter().map(|byte| format!("{byte:02x}")).collect()

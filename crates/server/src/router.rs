@@ -25,7 +25,7 @@ use crate::state::{App, ServerParts};
 use crate::streams;
 use crate::ui;
 
-/// Only what this server serves; no frame, no inline script, no foreign form.
+/// Content security policy: only what this server serves; no frame, no inline script, no foreign form.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; \
                       connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 

@@ -30,7 +30,7 @@ pub struct HomeStore {
     options: StoreOptions,
     pub(crate) writer: Writer,
     readers: Readers,
-    /// Of a home on a server that this program writes.
+    /// Set for a home on a server that this program writes.
     presence: Mutex<Option<PresenceNotes>>,
     /// True when another program has taken the home; never for a file.
     taken_over: watch::Sender<bool>,

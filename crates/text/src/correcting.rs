@@ -7,13 +7,13 @@ use super::statements::folded_sentences;
 /// The way in which a person corrects something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorrectionCue {
-    /// It was so and is otherwise now: "we moved", 早就不…了.
+    /// The former value was right and is no longer: "we moved", 早就不…了.
     Changed,
-    /// It never was so: "no, it's …", 我记错了.
+    /// The former value was never right: "no, it's …", 我记错了.
     Mistaken,
     /// A statement is taken back: "scratch that", "that was a joke", 当我没说.
     Retracted,
-    /// It was never said: "I never said that", 我没说过.
+    /// The statement was never made: "I never said that", 我没说过.
     Denied,
 }
 

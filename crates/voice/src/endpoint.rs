@@ -24,7 +24,7 @@ const QUOTED_CHARACTERS_MAX: usize = 160;
 /// Address and credentials of a provider.
 #[derive(Clone)]
 pub struct EndpointSettings {
-    /// Its base; empty for the provider's own.
+    /// The endpoint's base; empty for the provider's own.
     pub base_url: String,
     /// The model to ask for; empty for the provider's customary one.
     pub model: String,

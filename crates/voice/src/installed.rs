@@ -11,7 +11,7 @@ const PIPER_VOICES_MAX: usize = 200;
 /// A program that can be used by the provider `command`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledProgram {
-    /// Its name, as `espeak-ng`.
+    /// The program's name, as `espeak-ng`.
     pub name: &'static str,
     /// True if it speaks; else it hears.
     pub speaks: bool,

@@ -19,7 +19,7 @@ pub struct SpeechRequest {
 pub struct Recording {
     /// A WAV file that was checked by [`Sound::read`].
     pub wav: Vec<u8>,
-    /// Its length in seconds.
+    /// The recording's length in seconds.
     pub seconds: u64,
 }
 
@@ -89,7 +89,7 @@ pub enum VoiceError {
     /// The provider asks for a pause, or its quota is used up.
     #[error("{0}")]
     Quota(String),
-    /// It took longer than allowed.
+    /// The call took longer than allowed.
     #[error("{0} gave no answer within {1} s")]
     TimedOut(String, u64),
     /// The owner has to act: a key, a command, a setting.

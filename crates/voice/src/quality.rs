@@ -33,11 +33,11 @@ pub enum QualityProblem {
     TooShort(u64),
     /// Longer than the limit, in seconds.
     TooLong(u64),
-    /// It holds nothing but silence.
+    /// The recording holds nothing but silence.
     Silent,
     /// Little of it is speech.
     MostlySilent,
-    /// It is too loud.
+    /// The recording is too loud.
     Clipped,
 }
 

@@ -6,7 +6,7 @@ pub enum SoundError {
     /// There are no bytes, or no samples.
     #[error("it is empty")]
     Empty,
-    /// It holds nothing but silence.
+    /// The sound holds nothing but silence.
     #[error("it is silent")]
     Silent,
     /// The bytes are of another format.
@@ -26,7 +26,7 @@ pub enum SoundError {
     /// A coding that is not read.
     #[error("its coding is not read here: {0}; use PCM of 8 to 32 bits, 32-bit floats, or Opus")]
     Coding(String),
-    /// It lasts too long.
+    /// The sound lasts too long.
     #[error("it lasts {seconds} s, and at most {seconds_max} s are taken")]
     TooLong { seconds: u64, seconds_max: u64 },
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Something to do in a conversation.
 pub(super) enum Work {
-    /// Its history since the newest number known has to be read.
+    /// The history of the channel since the newest known number has to be read.
     CatchUp { newest: i64 },
     /// An event has to be taken.
     Event { name: String, data: Value },

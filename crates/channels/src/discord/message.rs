@@ -110,7 +110,7 @@ pub(super) fn number_at(milliseconds: i64) -> i64 {
 }
 
 impl Message {
-    /// Its number; 0 if it has none.
+    /// The number of the message; 0 if its id is not one.
     pub(super) fn number(&self) -> i64 {
         self.id.parse().unwrap_or_default()
     }
@@ -202,7 +202,7 @@ impl Message {
         }
     }
 
-    /// Its words, with names for mentions. What is attached is named, as it can't be read.
+    /// The text of the message, with names for mentions. Attachments are named, as they can't be read.
     fn text(&self, bot: &str) -> Option<String> {
         let mut words = self.content.clone()?;
         for mention in &self.mentions {

@@ -34,7 +34,7 @@ use rest::{ApiError, HISTORY_PAGE, Rest};
 pub const DISCORD_API: &str = "https://discord.com/api/v10";
 /// Longest message of the platform; it counts characters, which are never more than UTF-16 units.
 const PIECE_LENGTH_MAX: usize = 2_000;
-/// In the form that the platform asks of bots; others are blocked by what stands before it.
+/// The form that the platform asks of bots; others are blocked before they reach the API.
 const USER_AGENT: &str = concat!("DiscordBot (https://echovessel.example, ", env!("CARGO_PKG_VERSION"), ")");
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Events that wait to be taken; when there are so many, no more are read.

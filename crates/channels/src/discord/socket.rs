@@ -31,7 +31,7 @@ pub(super) struct Payload {
 pub(super) enum SocketEnd {
     /// The gateway closed it with this code.
     Closed(u16),
-    /// It broke, or spoke another protocol.
+    /// The connection broke, or spoke another protocol.
     Broken(String),
 }
 

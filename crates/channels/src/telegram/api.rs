@@ -91,7 +91,7 @@ struct Parameters {
 /// An update as it came.
 pub(super) struct RawUpdate {
     pub(super) id: i64,
-    /// None if it is of an unknown form.
+    /// None if the content has an unknown form.
     pub(super) content: Option<UpdateContent>,
 }
 
@@ -104,7 +104,7 @@ pub(super) struct UpdateContent {
 #[derive(Deserialize)]
 pub(super) struct Message {
     pub(super) message_id: i64,
-    /// In seconds since 1970 (Unix time).
+    /// Seconds since 1970 (Unix time).
     #[serde(default)]
     pub(super) date: i64,
     pub(super) from: Option<Sender>,

@@ -44,7 +44,7 @@ pub(super) fn format(markdown: &str) -> FormattedText {
 struct Formatter {
     output: FormattedText,
     open: Vec<OpenEntity>,
-    /// For each list that is open, the number of its next item, if its items are numbered.
+    /// The next number of each open list; none if its items are not numbered.
     lists: Vec<Option<u64>>,
     /// Set when a block has ended: the next one starts behind an empty line.
     is_block_over: bool,

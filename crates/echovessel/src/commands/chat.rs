@@ -30,7 +30,7 @@ const HELP: &str = "\
 /quit              end the talk (as Ctrl-D and an empty line do)
 These lines are not stored. All others go to the persona.";
 
-/// For whom the talk is printed.
+/// The reader of the conversation: a person at a terminal, or a program.
 #[derive(Clone, Copy)]
 enum Listener {
     /// A person: the words as they come.

@@ -31,7 +31,7 @@ use crate::wiring::{Services, wire};
 const OWNER_TIME_MAX: Duration = Duration::from_secs(30);
 /// Pause between two checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// The same where a database server is asked.
+/// The same interval for a home on a database server, which is asked over the network.
 const LOOK_ELSEWHERE_AGAIN: Duration = Duration::from_millis(500);
 /// Buffer for one message on its way within the process.
 const PIPE_BYTES: usize = 256 * 1024;
@@ -118,7 +118,7 @@ enum Elsewhere {
     Nobody,
     /// A connection with the one that holds the home.
     Holder(Reader, Writer),
-    /// One of them is about to take the home.
+    /// A daemon is about to take the home.
     Waiting,
 }
 

@@ -70,7 +70,7 @@ fn as_toml(value: &Json, default: &Value) -> Option<Value> {
     }
 }
 
-/// One of a list: a text, or a table of plain values.
+/// Reads an item of a list: a text, or a table of plain values.
 fn list_item(item: &Json) -> Option<Value> {
     let plain = |value: &Json| as_toml(value, &Value::Boolean(false)).filter(|value| !value.is_array());
     match item {

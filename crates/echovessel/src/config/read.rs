@@ -32,7 +32,7 @@ enum Place {
     File,
 }
 
-/// For messages: if errors name lines of the text.
+/// Lines of the text that an error may name: those of a file, or none.
 #[derive(Clone, Copy, PartialEq)]
 enum Lines {
     /// The text is the file.

@@ -150,7 +150,7 @@ section!(
     Persona {
         /// Id of the persona that answers when a request names none.
         id: String = "default".to_owned(),
-        /// Its first name; afterwards the database holds it.
+        /// The persona's first name; afterwards the database holds it.
         display_name: String = "Echo".to_owned(),
     }
 );
@@ -317,7 +317,7 @@ section!(
         min_support: f64 = RecallSettings::default().min_support,
         /// Weights of the signals by which earlier messages are ranked; `echovessel-eval tune` fits them on data.
         message_weights: RecallMessageWeights = RecallMessageWeights::default(),
-        /// On which day an English week begins ("last week"): monday or sunday. A Chinese one begins on Monday.
+        /// The day on which an English week begins ("last week"): monday or sunday. A Chinese one begins on Monday.
         week_start: WeekStart = WeekStart::Monday,
     }
 );
@@ -487,23 +487,23 @@ section!(
 section!(
     /// Weights of the ranking of messages. Only their ratios matter.
     RecallMessageWeights {
-        /// It says what is asked for.
+        /// The message has the words of the question.
         words: f64 = Signal::Words.default_weight(),
-        /// It means what is asked for.
+        /// The message is near to the question in meaning.
         meaning: f64 = Signal::Meaning.default_weight(),
         /// The talk around it says it.
         topic_words: f64 = Signal::TopicWords.default_weight(),
         /// The talk around it means it.
         topic_meaning: f64 = Signal::TopicMeaning.default_weight(),
-        /// It is by the one whom the question names.
+        /// The message is by the one whom the question names.
         speaker: f64 = Signal::Speaker.default_weight(),
-        /// It was said at the time that the question names.
+        /// The message was said at the time that the question names.
         time: f64 = Signal::Time.default_weight(),
         /// The question asks when, and it tells a time.
         tells_when: f64 = Signal::TellsWhen.default_weight(),
-        /// It is a question.
+        /// The message is a question.
         asks: f64 = Signal::Asks.default_weight(),
-        /// It follows a question.
+        /// The message follows a question.
         answers: f64 = Signal::Answers.default_weight(),
     }
 );

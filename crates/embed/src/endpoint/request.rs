@@ -31,7 +31,7 @@ pub(super) enum Refusal {
         retry_after: Option<Duration>,
         message: String,
     },
-    /// It does not take one of these texts, or the model's name.
+    /// The endpoint does not take one of these texts, or the model's name.
     Text(String),
     /// A person has to act.
     Final(String),

@@ -222,7 +222,7 @@ fn read_id(value: &Value) -> Option<u32> {
     value.as_u64().and_then(|id| u32::try_from(id).ok())
 }
 
-/// From an object of numbers (WordPiece, BPE) or a list of pieces with their scores (Unigram).
+/// Reads an object of numbers (WordPiece, BPE) or a list of pieces with their scores (Unigram).
 fn read_vocabulary(vocabulary: &Value) -> Result<HashMap<String, u32>, String> {
     let damaged = || "its model has no vocabulary".to_owned();
     let entries: Option<HashMap<String, u32>> = match vocabulary {

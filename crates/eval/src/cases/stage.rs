@@ -19,12 +19,12 @@ use super::{CaseSession, Expectation};
 const EVENTS_MAX: u32 = 50;
 /// Time between two lines of a talk.
 const LINE: SignedDuration = SignedDuration::from_secs(30);
-/// From the last talk to the questions.
+/// Time from the last conversation to the questions.
 const LATER: SignedDuration = SignedDuration::from_hours(24);
 
 /// Real time that a model may be silent before the clock is advanced.
 const NUDGE_AFTER: Duration = Duration::from_secs(10);
-/// By how much it is moved on then.
+/// Step by which the clock is moved on then.
 const NUDGE: SignedDuration = SignedDuration::from_secs(5);
 /// Events and moves that are waited through for one session.
 const NUDGES_MAX: u32 = 200;

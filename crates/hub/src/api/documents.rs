@@ -29,7 +29,7 @@ pub struct DocumentEntry {
     /// Time at which this version was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
-    /// Of a roll-up: whether its sources changed since.
+    /// True if the document is a roll-up whose sources have changed since.
     pub stale: bool,
     /// True if other versions wait for a person.
     pub in_conflict: bool,

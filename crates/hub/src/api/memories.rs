@@ -26,7 +26,7 @@ pub struct MemoryCreate {
     /// Other instances that took part.
     #[serde(default)]
     pub participating_instances: Vec<InstanceId>,
-    /// For significant memories: what it is called. Made of the title where it is missing.
+    /// Short name of a significant memory. Made of the title if it is missing.
     pub slug: Option<Slug>,
 }
 
@@ -66,7 +66,7 @@ pub struct MemorySearch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchMethod {
-    /// By meaning and words.
+    /// Search by meaning and words.
     Vector,
     /// Found by its words alone.
     Text,
@@ -147,7 +147,7 @@ pub struct GreppedMemory {
     /// The slug of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slug: Option<Slug>,
-    /// Its title, or its date.
+    /// The memory's title, or its date.
     pub title: String,
     /// Share of the query's words that it holds.
     pub score: f64,
@@ -200,7 +200,7 @@ pub struct ListedMemory {
     /// The instance that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_instance: Option<InstanceId>,
-    /// Of a roll-up: whether its sources changed since.
+    /// True if the memory is a roll-up whose sources have changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<bool>,
 }
@@ -259,7 +259,7 @@ pub struct MemoryEntry {
     pub updated_at: Timestamp,
     /// The author of this version.
     pub edited_by: String,
-    /// Of a roll-up: whether its sources changed since.
+    /// True if the memory is a roll-up whose sources have changed since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<bool>,
 }

@@ -25,7 +25,7 @@ impl Outcome {
         Self { success: true, message: message.into() }
     }
 
-    /// It was not done.
+    /// The result of a request that was not carried out.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { success: false, message: message.into() }
     }

@@ -48,7 +48,7 @@ pub struct SnapshotQuery {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotRef {
-    /// Its id, from a list.
+    /// The snapshot's id, from a list.
     pub snapshot_id: String,
 }
 

@@ -13,7 +13,7 @@ use crate::version_vector::VersionVector;
 pub struct SyncPull {
     /// The instance that pulls.
     pub instance_id: InstanceId,
-    /// All that it has seen: only what is newer is sent. Without it, everything.
+    /// Everything that the instance has seen: only newer items are sent. Without it, all are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<VersionVector>,
     /// `nextCursor` of the answer before, for the next page; with the same `since`.
@@ -184,7 +184,7 @@ pub struct SyncToken {
     pub timestamp: Timestamp,
     /// Digest of the state; empty while pages follow.
     pub hash: String,
-    /// All that is in the state: `since` of the next pull. While pages follow it is the `since` that was asked with.
+    /// The state with everything in it: `since` of the next pull. While pages follow it is the `since` of this one.
     pub version_vector: VersionVector,
 }
 
@@ -198,7 +198,7 @@ pub struct SyncPulled {
     pub identity_files: IdentityItems,
     /// Memories of all granularities.
     pub memories: Vec<MemoryItem>,
-    /// For the next pull.
+    /// The token of the next pull.
     pub new_sync_token: SyncToken,
     /// `cursor` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,7 +216,7 @@ pub struct PushingInstance {
     /// A display name of the instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its own version; without effect.
+    /// The instance's own version; without effect.
     #[serde(default)]
     pub version: u64,
 }
@@ -267,7 +267,7 @@ pub struct MemoryChange {
     pub granularity: String,
     /// The date of the memory.
     pub date: String,
-    /// Of a significant memory.
+    /// The slug of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slug: Option<String>,
     /// The text; left out for a deletion.
@@ -309,19 +309,19 @@ pub struct MemoryChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Erasure {
-    /// Of an identity document: its category.
+    /// The category of an identity document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// Of an identity document: its file name.
+    /// The file name of an identity document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// Of a memory: its granularity.
+    /// The granularity of a memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granularity: Option<String>,
-    /// Of a memory: its date.
+    /// The date of a memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// Of a significant memory: its slug.
+    /// The slug of a significant memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slug: Option<String>,
     /// Digests of the lines, as in `erasedLines` of a pull.
@@ -357,32 +357,32 @@ pub struct SyncPush {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ItemStatus {
-    /// It is shown now.
+    /// The item is shown now.
     Applied,
-    /// It was there already, or something newer that has seen it.
+    /// The item was there already, or something newer that has seen it.
     Known,
-    /// It is kept beside another version; a person decides.
+    /// The item is kept beside another version; a person decides.
     Conflict,
-    /// It was not taken.
+    /// The item was rejected.
     Refused,
 }
 
 /// The result for an item of a push, with its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemResult {
-    /// Of an identity document.
+    /// The category of an identity document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// The granularity, for a memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granularity: Option<String>,
-    /// Of an identity document.
+    /// The file name of an identity document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
     /// The date, for a memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// Of a significant memory.
+    /// The slug of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slug: Option<String>,
     /// The result for the item.
@@ -398,7 +398,7 @@ pub struct ItemResult {
 pub struct SyncPushed {
     /// True if it was taken; single items may still be refused.
     pub success: bool,
-    /// For the next pull.
+    /// The token of the next pull.
     pub new_sync_token: SyncToken,
     /// Conflicts that it opened.
     pub conflicts: Vec<super::conflicts::ConflictEntry>,

@@ -66,19 +66,19 @@ pub struct EdgeGet {
     /// The id of one edge.
     #[serde(default)]
     pub id: Option<String>,
-    /// Those that begin here.
+    /// The node at which the edges begin.
     #[serde(default)]
     pub from_id: Option<String>,
-    /// Those that end here.
+    /// The node at which the edges end.
     #[serde(default)]
     pub to_id: Option<String>,
-    /// Those of this type.
+    /// The type of the edges.
     #[serde(default, rename = "type")]
     pub edge_type: Option<String>,
     /// Softly deleted ones too.
     #[serde(default)]
     pub include_deleted: bool,
-    /// Only those that hold now.
+    /// Set to true for edges that hold now.
     #[serde(default)]
     pub only_valid: bool,
 }

@@ -36,7 +36,7 @@ pub struct UnreadSession {
     pub persona: String,
     /// The name of the user, if it is known.
     pub user: Option<String>,
-    /// Its unread events, the oldest first.
+    /// The session's unread events, the oldest first.
     pub events: Vec<UnreadEvent>,
     /// Entities that these are about.
     pub entities: Vec<KnownEntity>,
@@ -52,7 +52,7 @@ pub enum RelationEnd {
     Entity(EntityId),
     /// Something that the event's words name.
     Named {
-        /// Its name, as the event has it.
+        /// The name, as the event has it.
         label: String,
         /// The type of the node, as in the graph.
         node_type: String,

@@ -86,7 +86,7 @@ pub struct NodeUpdate {
     /// Time at which it was last confirmed.
     #[serde(default)]
     pub last_confirmed_at: Option<String>,
-    /// The same as in [`NodeText`].
+    /// The vector, as in [`NodeText`].
     #[serde(default)]
     pub embedding: Option<Vec<f32>>,
     /// The instance that writes.
@@ -98,7 +98,7 @@ pub struct NodeUpdate {
 pub struct NodeDelete {
     /// The id of the node.
     pub id: String,
-    /// For good, not softly.
+    /// True to delete the node for good, not softly.
     #[serde(default)]
     pub permanent: bool,
 }

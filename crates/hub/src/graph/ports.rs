@@ -18,7 +18,7 @@ use super::extraction::{UnreadDocument, UnreadSession};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphNode {
-    /// Its id; an entity's own for an entity.
+    /// The node's id; of an entity, the entity's own.
     pub id: Uuid,
     /// The type of the node: `person`, `topic`, `goal`, …
     #[serde(rename = "type")]
@@ -102,7 +102,7 @@ impl GraphEdge {
 /// A node about to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewGraphNode {
-    /// Its id, unless one of this type and label is there.
+    /// The node's id, unless one of this type and label is there.
     pub id: Uuid,
     pub node_type: String,
     pub label: String,
@@ -129,7 +129,7 @@ pub enum EdgeEnd {
 /// An edge about to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewGraphEdge {
-    /// Its id, unless there is one of this type between the same nodes.
+    /// The edge's id, unless there is one of this type between the same nodes.
     pub id: Uuid,
     pub from: EdgeEnd,
     pub to: EdgeEnd,
@@ -160,7 +160,7 @@ pub struct GraphWrite {
 /// A node or edge that was written, or was there already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written<T> {
-    /// As it is now.
+    /// The value as it is now.
     pub value: T,
     /// True if it is new.
     pub is_new: bool,
@@ -170,7 +170,7 @@ pub struct Written<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unresolved {
-    /// Its place in the list of edges, from 0.
+    /// The edge's place in the list of edges, from 0.
     pub index: usize,
     /// Ends that do not exist: labels or ids.
     pub missing: Vec<String>,
@@ -179,7 +179,7 @@ pub struct Unresolved {
 /// The result of a write to the graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphWritten {
-    /// In the order asked.
+    /// The nodes in the order in which they were asked for.
     pub nodes: Vec<Written<GraphNode>>,
     /// Edges that were written, in the order of the request.
     pub edges: Vec<Written<GraphEdge>>,
@@ -217,14 +217,14 @@ pub enum NodeUpdateOutcome {
 /// The result of deleting a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeDeleteOutcome {
-    /// It is deleted, with so many edges.
+    /// The node is deleted, with so many edges.
     Gone {
         /// Edges that went with it.
         edges: u64,
     },
     /// There is no such node.
     NotThere,
-    /// It is an entity that so many memories speak of: it can be forgotten, not taken out from under them.
+    /// The node is an entity that this number of memories mention. It can be forgotten, but not deleted from under them.
     SpokenOf {
         /// Memories that speak of it.
         memories: u64,

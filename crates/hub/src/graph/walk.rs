@@ -23,10 +23,10 @@ const VISITED: usize = 50;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// From its beginning to its end.
+    /// Along the edge, from its beginning to its end.
     #[default]
     Out,
-    /// From its end to its beginning.
+    /// Against the edge, from its end to its beginning.
     In,
     /// Edges of both directions.
     Both,

@@ -16,7 +16,7 @@ pub(crate) struct LoreCache(Mutex<HashMap<PersonaId, (LoreState, Arc<Lorebook>)>
 /// The entries of a persona.
 pub(super) struct Lorebook {
     pub(super) documents: Vec<(DocumentName, InstanceId)>,
-    /// In the order of `documents`.
+    /// Numbers are positions in `documents`.
     pub(super) index: LoreIndex,
 }
 

@@ -13,14 +13,14 @@ const ENTRY_BYTES_MAX: usize = 100;
 /// Restriction of an entry by its secondary keys, after a primary key has matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyLogic {
-    /// One of them must be named.
+    /// At least one of the keys must be named.
     #[default]
     AndAny,
     /// All of them must be named.
     AndAll,
-    /// At least one of them must not be named.
+    /// At least one of the keys must not be named.
     NotAll,
-    /// None of them may be named.
+    /// None of the keys may be named.
     NotAny,
 }
 

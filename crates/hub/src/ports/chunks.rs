@@ -16,7 +16,7 @@ pub struct ChunkHits {
 /// A piece of a memory, as a search weighs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiaryChunk {
-    /// Its number: the greater, the newer the memory.
+    /// The chunk's number: the greater, the newer the memory.
     pub number: i64,
     pub name: DiaryName,
     /// The author of the shown version.
@@ -24,7 +24,7 @@ pub struct DiaryChunk {
     /// Position of the chunk in its memory, from 0.
     pub place: usize,
     pub terms: String,
-    /// Its vector, when it has one of the asked fingerprint.
+    /// The chunk's vector, when it has one of the asked fingerprint.
     pub embedding: Option<Embedding>,
 }
 
@@ -45,12 +45,12 @@ pub struct ChunkVector {
     pub vector: Vec<f32>,
 }
 
-/// Number of memories of a scope have all their vectors.
+/// Progress of embedding the diary of a scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiaryCoverage {
     /// All memories that are there.
     pub memories: u64,
-    /// Those of which no piece waits for a vector.
+    /// Number of memories without a piece that waits for a vector.
     pub embedded: u64,
 }
 
@@ -59,6 +59,6 @@ pub struct DiaryCoverage {
 pub struct ChunkCoverage {
     /// Chunks of all documents that are shown.
     pub chunks: u64,
-    /// Those that have a vector of the model.
+    /// Number of chunks with a vector of the model.
     pub with_vector: u64,
 }

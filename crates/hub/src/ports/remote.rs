@@ -17,10 +17,10 @@ use crate::version_vector::VersionVector;
 /// Why a hub did not do what was asked. Nothing is lost by it: the next exchange asks again.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RemoteError {
-    /// It could not be reached, or did not answer; the text names the cause and the remedy.
+    /// The hub could not be reached, or did not answer; the text names the cause and the remedy.
     #[error("{0}")]
     Away(String),
-    /// It answered, and refused; a person has to change something first.
+    /// The hub refused; a person has to change something first.
     #[error("{0}")]
     Refused(String),
 }
@@ -67,7 +67,7 @@ pub struct RemotePage {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteToken {
-    /// All that is in the state.
+    /// Everything that the state has seen.
     #[serde(default)]
     pub version_vector: VersionVector,
 }

@@ -17,11 +17,11 @@ const TIERS: [Granularity; 3] = [Granularity::Weekly, Granularity::Monthly, Gran
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RollupOutcome {
     Written,
-    /// It was written before, and nothing of it has changed since.
+    /// The roll-up was written before, and none of its sources has changed since.
     Current,
     /// There is nothing of this granularity to tell it from.
     NoSources(Granularity),
-    /// It could not be written, and why; it is tried again by itself once it is over.
+    /// The roll-up could not be written, for this reason; it is tried again.
     Failed(String),
 }
 

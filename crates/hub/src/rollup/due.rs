@@ -70,7 +70,7 @@ impl Hub {
         Ok(self.inner().parts.store.documents(scope, filter).await?)
     }
 
-    /// The same of memories that are read already.
+    /// The roll-ups that are due, of memories that are read already.
     pub(super) async fn due_among(
         &self,
         documents: &[Document],

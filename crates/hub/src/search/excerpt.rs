@@ -5,7 +5,7 @@ use crate::names::Granularity;
 
 /// Longest excerpt, and longest memory that is shown whole, in characters.
 const EXCERPT_LENGTH: usize = 2_000;
-/// The same of a significant memory.
+/// Maximum length of an excerpt of a significant memory, in characters.
 const SIGNIFICANT_LENGTH: usize = 10_000;
 
 /// The whole memory if it is short, else the piece that fits best, with the title before it and as much around it as there

@@ -16,7 +16,7 @@ pub(super) const VERSIONS_LOOKED_AT: u32 = 100;
 
 /// A text as it may come in.
 pub(super) enum Admission {
-    /// Nothing in it was erased here.
+    /// The version holds nothing that was erased here.
     Whole,
     /// The text without the lines that were erased here.
     Without(String),

@@ -86,7 +86,7 @@ fn is_of_hub(name: &DocumentName, version: &Version) -> bool {
         && matches!(version.edited_by.as_str(), ROLL_UP_EDITOR | ERASED)
 }
 
-/// As many versions as fit into one push, from the first on; and how many these are.
+/// The first versions, as many as fit into one push; and their number.
 pub(super) fn next_push(versions: &[(DocumentName, Version, Timestamp)]) -> (Outgoing, usize) {
     let (mut outgoing, mut count, mut bytes) = (Outgoing::default(), 0, 0);
     for (name, version, created_at) in versions {

@@ -129,7 +129,7 @@ pub(super) struct Push {
     is_followed: bool,
     /// Changes that the client has seen of each document.
     base: ClientBase,
-    /// Its next counter, if it does not count itself.
+    /// The next counter of the pusher, if it does not count itself.
     next: u64,
     touched: Vec<DocumentName>,
 }

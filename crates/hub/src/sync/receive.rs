@@ -21,7 +21,7 @@ use super::merge::{self, Admission, merge_versions};
 pub(super) struct Incoming {
     name: DocumentName,
     prompt_label: Option<String>,
-    /// Its live versions, each with its own version vector, the one that is shown there first.
+    /// The live versions of the document, each with its own version vector, the one that is shown there first.
     heads: Vec<Version>,
     erased: Vec<ErasedLine>,
     name_erased: bool,

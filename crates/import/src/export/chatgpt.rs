@@ -18,7 +18,7 @@ struct Open {
     title: String,
     created: Option<f64>,
     has_nodes: bool,
-    /// Its children are known once the next message comes.
+    /// The node whose children are known once the next message comes.
     last: Last,
 }
 

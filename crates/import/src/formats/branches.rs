@@ -10,7 +10,7 @@ use crate::limits::{ALTERNATIVES_MAX, MESSAGE_BYTES_MAX};
 #[derive(Default)]
 pub(super) struct Node {
     pub(super) parent: Option<String>,
-    /// In the publisher's order.
+    /// Ids of the children in the publisher's order.
     pub(super) children: Vec<String>,
     pub(super) content: Content,
 }

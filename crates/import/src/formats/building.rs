@@ -72,7 +72,7 @@ pub(super) fn begin_conversation(id: &str, title: Option<&str>) -> Item {
     conversation_with_star(id, title, false)
 }
 
-/// As [`begin_conversation`], for formats in which an owner marks conversations.
+/// Begins a conversation as [`begin_conversation`] does, for formats in which an owner marks conversations.
 pub(super) fn conversation_with_star(id: &str, title: Option<&str>, is_starred: bool) -> Item {
     let title = title.map(|title| cut(title.trim())).filter(|title| !title.is_empty());
     Item::Conversation(Conversation { id: bounded_id(id), title, is_starred })

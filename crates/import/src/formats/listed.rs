@@ -48,7 +48,7 @@ pub(super) struct Element<'a> {
 }
 
 impl Element<'_> {
-    /// Its value, or the skip that says why there is none.
+    /// The element's value, or the skip that says why there is none.
     pub(super) fn parse<'de, T: serde::Deserialize<'de>>(&'de self) -> Result<T, Item> {
         serde_json::from_slice(self.json).map_err(|error| {
             Item::Skip(Skip::new(&self.place, format!("it is not in the expected form: {error}")))
@@ -124,7 +124,7 @@ impl<F: ListedFormat> Step for ListedLines<F> {
 
 enum Place {
     Start,
-    /// In the list; with the object around it, if it is in one.
+    /// An element of a list; with the object around it, if it is in one.
     List(EnteredValue, Option<EnteredValue>),
     Object(EnteredValue),
     End,

@@ -28,7 +28,7 @@ pub(super) enum MessengerLine<'a> {
 /// The time of a message as its line gives it.
 #[derive(Debug, PartialEq)]
 pub(super) enum LineTime {
-    /// On the day of the heading before it.
+    /// A time on the day of the heading before it.
     OfDay(Time),
     Whole(WrittenTime),
 }

@@ -21,7 +21,7 @@ use crate::sources::Decoded;
 pub(super) const FORMAT: Format =
     Format { id: "own-words", name: "any text as words of the user", detect: |_| false, open };
 
-/// As the speaker of every paragraph is named.
+/// Name of the speaker of every paragraph.
 const WRITER: &str = "writer";
 /// Longest message, in characters; a longer paragraph is cut at the end of a sentence.
 const PARAGRAPH_CHARS_MAX: usize = 4_000;

@@ -18,7 +18,7 @@ pub(crate) struct Png<'a> {
 }
 
 struct Chunk<'a> {
-    /// With length, kind and checksum.
+    /// The chunk with length, kind and checksum.
     whole: &'a [u8],
     /// Keyword and text of a text chunk.
     text: Option<(String, String)>,

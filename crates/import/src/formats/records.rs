@@ -152,7 +152,7 @@ pub(super) fn are_message_keys(keys: &[String]) -> bool {
 }
 
 impl Record {
-    /// From an object; `None` if it has no text. What a person has named is found by that name alone.
+    /// Reads an object; `None` if it has no text. A field that a person has named is found by that name alone.
     pub(super) fn of(object: &Map<String, Value>, fields: &FieldNames) -> Option<Self> {
         let find = |kind, known: &[&str]| match fields.of(kind) {
             Some(named) => value_at(object, named),
@@ -225,7 +225,7 @@ fn long_text(value: &Value) -> Option<String> {
 #[derive(Default)]
 pub(super) struct RecordItems {
     ids: DigestIds,
-    /// Of day, month and year, where the whole file was asked.
+    /// Order of day, month and year, if the whole file was asked.
     order: Option<DateOrder>,
     /// The conversation that was started last.
     current: Option<String>,
@@ -234,7 +234,7 @@ pub(super) struct RecordItems {
 }
 
 impl RecordItems {
-    /// For a file whose dates have this order of day, month and year.
+    /// A reader for a file whose dates have this order of day, month and year.
     pub(super) fn in_order(order: DateOrder) -> Self {
         Self { order: Some(order), ..Self::default() }
     }

@@ -30,7 +30,7 @@ fn is_chat(context: &Context<'_>) -> bool {
 
 #[derive(Default)]
 struct Chat {
-    /// From the header; empty in old group chats.
+    /// The user's name from the header; empty in old group chats.
     user_name: String,
     character_name: String,
     /// Id, once it began.

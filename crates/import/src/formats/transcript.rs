@@ -107,7 +107,7 @@ struct Transcript {
     /// True if only lines of [`messengers`] begin a message: `Note: buy milk` goes on with one then.
     is_of_messenger: bool,
     conversation: Option<String>,
-    /// From a heading that is a day.
+    /// The day of the last heading that is a day.
     day: Option<Date>,
     /// Time of a message whose speaker is in the next line.
     awaits_speaker: Option<MessageTime>,

@@ -217,7 +217,7 @@ pub(super) fn is_notice(kind: &str) -> bool {
     matches!(kind, "10000" | "10002" | "系统消息" | "系统通知")
 }
 
-/// By the number that ChatLab gives a kind.
+/// The kind of attachment by ChatLab's number.
 fn chatlab_attachment_kind(kind: &str) -> Option<AttachmentKind> {
     match kind {
         "1" => Some(AttachmentKind::Image),
@@ -229,7 +229,7 @@ fn chatlab_attachment_kind(kind: &str) -> Option<AttachmentKind> {
     }
 }
 
-/// By WeChat's number or the exporters' word for it.
+/// The kind of attachment by WeChat's number or the exporters' word for it.
 fn attachment_kind(kind: &str) -> Option<AttachmentKind> {
     match kind {
         "3" | "图片" | "图片消息" => Some(AttachmentKind::Image),

@@ -133,7 +133,7 @@ impl Page {
         }
     }
 
-    /// Nothing for the times that the page shows between messages.
+    /// Reads one message; nothing for the times that the page shows between messages.
     fn item(&mut self, fields: &HashMap<String, String>, is_cleaned: bool, place: String) -> Option<Item> {
         let field = |key: &str| fields.get(key).map(String::as_str).unwrap_or_default();
         let text = unescape_html(field("text"));

@@ -8,7 +8,7 @@ use super::MAX_EVENT_BYTES;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
-    /// Its `data:` lines, joined by line feeds.
+    /// The event's `data:` lines, joined by line feeds.
     pub(crate) data: String,
 }
 

@@ -34,11 +34,11 @@ const PASSING_PHRASES: &[&str] = &["overloaded", "server_error", "api_error", "t
 /// An endpoint's own account of what went wrong, in any of the customary shapes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ErrorBody {
-    /// Its sentence for a person.
+    /// The message for a person.
     pub(crate) message: String,
-    /// Its `type` and `code`, where they are words.
+    /// The error's `type` and `code`, where they are words.
     code: String,
-    /// Its `code`, where that is an HTTP status.
+    /// The error's `code`, where that is an HTTP status.
     status: Option<u16>,
 }
 
@@ -78,7 +78,7 @@ impl ErrorBody {
         phrases.iter().any(|phrase| words.contains(phrase))
     }
 
-    /// Its text on one line, shortened, to be put at the end of a message.
+    /// The message on one line, shortened, to be put at the end of another.
     fn quoted(&self) -> String {
         let line = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
         let line: String = line.chars().filter(|letter| !letter.is_control()).collect();

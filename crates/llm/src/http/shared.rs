@@ -20,7 +20,7 @@ pub(super) struct Shared<P> {
     pub(super) limits: Limits,
     pub(super) in_flight: Arc<Semaphore>,
     pub(super) pauses: Arc<dyn RetryTimer>,
-    /// By model: one address may serve models with different abilities.
+    /// Capabilities by model: one address may serve models with different abilities.
     pub(super) accepted: Mutex<HashMap<String, Capabilities>>,
 }
 

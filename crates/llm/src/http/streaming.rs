@@ -27,7 +27,7 @@ pub(super) struct StreamedAnswer<P> {
     /// Length of the answer so far, in bytes and in estimated tokens.
     said_bytes: usize,
     estimate: Usage,
-    /// By when the next token has to be there.
+    /// Time by which the next token has to be there.
     next_token: Deadline,
     whole: Deadline,
     _permit: OwnedSemaphorePermit,

@@ -9,7 +9,7 @@ pub enum ReflectionDecision {
     Shock,
     /// The last reflection is long ago, or there was none.
     Timer,
-    /// Nothing calls for one.
+    /// Nothing calls for a cycle.
     NotDue,
 }
 
@@ -24,7 +24,7 @@ impl ReflectionDecision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowCycleDecision {
     Runs,
-    /// It is switched off.
+    /// The slow cycle is switched off.
     Disabled,
     /// The last one was a moment ago, and nothing waives the rest.
     CoolingDown,

@@ -61,7 +61,7 @@ impl NamedEntities {
 }
 
 impl Consolidator<'_> {
-    /// Those whom the session names come first: a life has more names than a prompt.
+    /// The entities for the prompt. Those that the session names come first: a life has more names than a prompt.
     pub(super) async fn known_entities(
         &self,
         session: &Session,
@@ -286,7 +286,7 @@ impl Consolidator<'_> {
         Ok(about)
     }
 
-    /// Those of whom it is settled who they are, as they stand after the commit, to be told of.
+    /// The entities of certain identity, as they stand after the commit, to be published.
     pub(super) async fn settled_entities(
         &self,
         session: &Session,

@@ -36,7 +36,7 @@ impl CheckedEvent {
         self.failures.is_empty() && !self.evidence.is_empty()
     }
 
-    /// Its quotes as proposed, for a person to see.
+    /// The quotes as proposed, for a person to see.
     pub(super) fn proposed_quotes(&self) -> Vec<RejectedQuote> {
         let quote =
             |q: &ProposedQuote| RejectedQuote { message_id: Some(q.message_id), quote: q.quote.clone() };

@@ -43,7 +43,7 @@ struct CheckedExtraction {
     messages: Vec<Message>,
     /// Places in them that were forgotten.
     forgotten: Vec<ForgottenSpan>,
-    /// All that was said in the session.
+    /// The text of the whole session.
     said: String,
 }
 

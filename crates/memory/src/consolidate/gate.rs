@@ -16,7 +16,7 @@ static PLANS: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!
 
 /// The share of the terms that make a session worth remembering from which one sentence does, if it is of the user's own life.
 const OWN_SENTENCE_SHARE: f64 = 1.0 / 3.0;
-/// The same of another sentence.
+/// The share for a sentence that is not of the user's own life.
 const SENTENCE_SHARE: f64 = 5.0 / 12.0;
 const CHARACTER_WEIGHT: f64 = 0.8;
 

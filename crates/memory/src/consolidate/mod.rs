@@ -176,7 +176,7 @@ impl ConsolidateError {
         )
     }
 
-    /// The same without the words of an endpoint, which may quote what a person said; the session keeps those.
+    /// The reason without the words of an endpoint, which may quote what a person said; the session keeps those.
     fn for_the_log(&self) -> String {
         match self {
             Self::Mind(error) => error.for_the_log().to_owned(),

@@ -21,12 +21,12 @@ const NEAR_MEMORIES: usize = 6;
 /// multilingual model puts all at 0.51 and more, all-MiniLM-L6-v2 the English ones at 0.48 and more; of 10 that are not, 7 and all
 /// English ones lie below 0.47.
 const VECTOR_MIN: f64 = 0.47;
-/// The same by words: the share of the content words of the shorter one that both have.
+/// Minimum share of the content words of the shorter text that both texts have.
 const WORDS_MIN: f64 = 0.3;
 /// Relevance from which a memory is looked at. A move shares one name with the memory of the old home, so this is far below what
 /// recall asks for; the nearest come first, and there are few places.
 const RELEVANCE_MIN: f64 = 0.15;
-/// The same of a single sentence: "the wedding was put off, it is on 4 September".
+/// Minimum share for a single sentence: "the wedding was put off, it is on 4 September".
 const SENTENCE_WORDS_MIN: f64 = 0.2;
 /// Sentences of a short session that memories are looked for by.
 const SENTENCES_COMPARED: usize = 4;

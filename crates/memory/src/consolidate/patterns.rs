@@ -18,7 +18,7 @@ impl Patterns {
         Self { parts: lines.map(parse_pattern).collect() }
     }
 
-    /// The same list with more patterns, as configuration may add.
+    /// Adds patterns of the configuration to the list.
     pub fn extended(mut self, more: &[String]) -> Self {
         self.parts.extend(more.iter().map(|line| parse_pattern(line)));
         self

@@ -172,7 +172,7 @@ impl Consolidator<'_> {
         }
     }
 
-    /// All that the cycle reads, within its tokens.
+    /// Reads the input of a cycle, within its tokens.
     async fn read_input(
         &self,
         session: &Session,

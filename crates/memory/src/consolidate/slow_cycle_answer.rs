@@ -22,7 +22,7 @@ const QUESTION_LENGTH_MAX: usize = 200;
 const ENTITY_DESCRIPTION_LENGTH_MAX: usize = 500;
 /// Share of the content words, of both together, from which one says nothing that the other does not.
 const REPEATED_WORDS_MIN: f64 = 0.75;
-/// The same for promises, which are told in many words.
+/// Minimum share of words for promises, which are told in many words.
 const PROMISED_WORDS_MIN: f64 = 0.5;
 
 /// The valid parts of an answer. The nodes have no id, terms or vector yet.
@@ -133,7 +133,7 @@ impl Sifting<'_> {
         }
     }
 
-    /// Those that the cycle was shown; the port promises it, but a thought without evidence must not exist.
+    /// Ids that the cycle was shown; the port promises it, but a thought without evidence must not exist.
     fn only_shown(&self, ids: Vec<NodeId>) -> Vec<NodeId> {
         let shown = |id: &NodeId| self.input.events.iter().any(|event| event.id == *id);
         ids.into_iter().filter(shown).collect()

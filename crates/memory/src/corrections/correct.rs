@@ -17,7 +17,7 @@ pub enum CorrectError {
     Empty,
     #[error("the text has {length} characters; at most {DESCRIPTION_LENGTH_MAX} fit, nothing was changed")]
     TooLong {
-        /// Its length in characters.
+        /// The text's length in characters.
         length: usize,
     },
     #[error(transparent)]

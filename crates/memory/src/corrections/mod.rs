@@ -44,7 +44,7 @@ pub enum VersionKind {
     Approval,
     /// A person wrote another text.
     Correction,
-    /// The same was said again, and was merged into it.
+    /// The same statement was made again, and was merged into the node.
     MentionMerge,
 }
 

@@ -25,7 +25,7 @@ pub struct ReplacedQuery {
 /// The values that are no longer current.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replaced {
-    /// Those of the messages, the nodes and the sessions, and those that the texts may say; the latest change first.
+    /// Values of the messages, the nodes and the sessions, and those that the texts may say; the latest change first.
     pub values: Vec<ReplacedValue>,
     /// Passages of the messages that state such a value.
     pub spans: Vec<ReplacedSpan>,
@@ -64,7 +64,7 @@ pub struct ReplacedValue {
     pub current: NodeId,
     /// Text of the memory that is current.
     pub current_text: String,
-    /// It never was so: a person corrected it, or said that it was wrong. Else it was so until then.
+    /// True if the value was never right: a person corrected it, or said that it was wrong. Else it was right until then.
     pub mistaken: bool,
     /// The session that it came from.
     pub session: Option<SessionId>,

@@ -50,7 +50,7 @@ pub enum EraseError {
         "what would go has changed since the dry run; ask with `dry_run` again and look at it, nothing was erased"
     )]
     Changed,
-    /// Nothing of it is in this memory. The core blocks that contain the text, which only a person edits.
+    /// The memory holds nothing of it. The core blocks that contain the text, which only a person edits.
     #[error("nothing of that is in this memory{}; nothing was erased, and there is no receipt", left_blocks(.0))]
     Nothing(Vec<CoreBlockLabel>),
     /// The store failed between two groups of a large erasure.

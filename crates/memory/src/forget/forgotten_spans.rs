@@ -49,7 +49,7 @@ pub fn is_forgotten(evidence: &[Evidence], spans: &[ForgottenSpan]) -> bool {
     !evidence.is_empty() && evidence.iter().all(|quote| is_quote_forgotten(quote, spans))
 }
 
-/// The same of a refused memory, whose quotes may be in no message: a quote that can't be found is not forgotten.
+/// True if the quotes of a refused memory are forgotten. They may be in no message: a quote that can't be found is not forgotten.
 pub fn are_quotes_forgotten(quotes: &[RejectedQuote], messages: &[Message], spans: &[ForgottenSpan]) -> bool {
     let locate = |quote: &RejectedQuote| {
         let message = messages.iter().find(|message| Some(message.id) == quote.message_id)?;

@@ -40,7 +40,7 @@ use crate::scope::Scope;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ForgetMode {
-    /// They stay, and their evidence is marked as gone.
+    /// The thoughts stay, and their evidence is marked as gone.
     #[default]
     Orphan,
     /// Thoughts are erased too.
@@ -264,9 +264,9 @@ pub struct ForgetResult {
 /// The outcome of a request to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
-    /// It is done, and durable.
+    /// The erasure is done and durable.
     Done(Box<ForgetResult>),
-    /// It would have taken something else than was confirmed; nothing was done.
+    /// The erasure would have removed something else than was confirmed; nothing was done.
     Changed,
     /// There was nothing to take, and so there is no receipt. The core blocks that contain the text, if it was one.
     Nothing(Vec<CoreBlockLabel>),
@@ -275,7 +275,7 @@ pub enum ForgetOutcome {
 /// Proof of an erasure, kept permanently. It holds ids and counts, never a word of what was erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErasureReceipt {
-    /// Its id; of a dry run, what [`Confirmations`] ask for.
+    /// The receipt's id; of a dry run, what [`Confirmations`] ask for.
     pub id: ErasureId,
     /// The memory that was erased from.
     pub scope: Scope,

@@ -43,9 +43,9 @@ pub struct SupportingMention<'a> {
 pub struct Support<'a> {
     pub subject: Subject,
     pub description: &'a str,
-    /// All its quotes, in the order in which they were said.
+    /// Quotes of the node, in the order in which they were said.
     pub quotes: Vec<SupportingQuote<'a>>,
-    /// Its repeated mentions, oldest first.
+    /// The node's repeated mentions, oldest first.
     pub mentions: Vec<SupportingMention<'a>>,
     /// True if a person has vouched for it: approved it, or written its text.
     pub word_of_person: bool,
@@ -62,9 +62,9 @@ pub struct Support<'a> {
 /// The decision about a memory that lost evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It stays as it is.
+    /// The node stays as it is.
     Keep,
-    /// It stays, and says only this.
+    /// The node stays, with this text.
     Rewrite(String),
     Remove,
 }

@@ -28,7 +28,7 @@ pub struct NewMessage {
     pub content: String,
     /// Estimated, not counted by the model.
     pub token_count: u32,
-    /// Its index terms, as [`crate::text::index_terms`] gives them.
+    /// The message's index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
     /// The day in the user's zone.
     pub day: Date,

@@ -31,14 +31,14 @@ pub enum ReceivedPosition {
 /// A write for a channel beyond this program, in the transaction of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelWrite {
-    /// It was received there.
+    /// The message was received on the channel.
     Received {
         /// The conversation on the platform where the user is reached from now on; none if others read it too.
         reached_in: Option<String>,
-        /// Up to where the channel is received with it.
+        /// Position up to which the channel is received, with this message.
         position: ReceivedPosition,
     },
-    /// It has to be delivered there.
+    /// The message has to be delivered on the channel.
     Deliver {
         /// The conversation on the platform.
         conversation: String,
@@ -48,7 +48,7 @@ pub enum ChannelWrite {
 /// A message that waits to be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingMessage {
-    /// Its number in the outbox.
+    /// The message's number in the outbox.
     pub number: i64,
     pub message_id: MessageId,
     /// The conversation on the platform.
@@ -80,9 +80,9 @@ pub enum DeliveryStep {
         /// The platform's name of the piece, where it gives one.
         sent_as: Option<String>,
     },
-    /// It is tried again at a moment.
+    /// The message is tried again at a moment.
     PutOff(Timestamp, String),
-    /// It is not tried again by itself.
+    /// The message is not tried again, unless a person asks for it.
     GivenUp(String),
 }
 
@@ -102,7 +102,7 @@ pub struct ChannelCounts {
 /// Receiving and delivering, durably.
 #[async_trait]
 pub trait ChannelStore: Send + Sync {
-    /// Up to where a sequence was received; none before the first time.
+    /// Position up to which a sequence was received; none before the first time.
     async fn sequence_position(&self, source: &str) -> Result<Option<i64>, StoreError>;
     /// Sets up to where a sequence was received, also to a lower number: platforms start their numbers again.
     async fn set_sequence_position(&self, source: &str, number: i64) -> Result<(), StoreError>;

@@ -24,7 +24,7 @@ pub struct FailedAttempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitOutcome {
     Committed,
-    /// It was durable already (a retry after a crash); nothing was written.
+    /// The phase was committed already (a retry after a crash); nothing was written.
     AlreadyCommitted,
 }
 
@@ -37,7 +37,7 @@ pub struct MentionMerge {
     pub merged: NewNode,
 }
 
-/// All that one extraction writes, in one transaction.
+/// Everything that one extraction writes, in one transaction.
 #[derive(Clone, Debug)]
 pub struct ExtractionCommit {
     pub session_id: SessionId,
@@ -67,7 +67,7 @@ pub struct ExtractionCommit {
     pub summary: Option<String>,
 }
 
-/// All that one reflection writes, in one transaction. Without thoughts it records only that it was decided.
+/// Everything that one reflection writes, in one transaction. Without thoughts it records only that it was decided.
 #[derive(Clone, Debug)]
 pub struct ReflectionCommit {
     /// The session that led to it.

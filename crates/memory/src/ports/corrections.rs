@@ -19,7 +19,7 @@ pub struct MessageEdit {
     pub id: MessageId,
     /// The new text, verbatim.
     pub content: String,
-    /// Its index terms, as [`crate::text::index_terms`] gives them.
+    /// The text's index terms, as [`crate::text::index_terms`] gives them.
     pub terms: String,
     /// Estimated, not counted by the model.
     pub token_count: u32,

@@ -11,7 +11,7 @@ use crate::scope::Scope;
 /// A model whose vectors are or were stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmbeddingModel {
-    /// Its name; see [`super::Embedder::fingerprint`].
+    /// The model's name; see [`super::Embedder::fingerprint`].
     pub fingerprint: String,
     /// Describes how it can be opened again; see [`super::Embedder::source`].
     pub source: Option<String>,
@@ -24,7 +24,7 @@ pub struct EmbeddingModel {
 pub struct VectorCoverage {
     /// Live messages and nodes.
     pub rows: u64,
-    /// Those that have a vector of the model.
+    /// Number of rows with a vector of the model.
     pub with_vector: u64,
 }
 

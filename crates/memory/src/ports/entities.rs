@@ -37,9 +37,9 @@ impl NewEntity {
 /// A new entity that is, or may be, a known one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityDoubt {
-    /// As good as certain: it is written as part of this one, and can be parted again.
+    /// The known entity that the new one surely is: they are written as one, and can be separated again.
     Same(EntityId),
-    /// It may be this one: it stays uncertain until somebody says.
+    /// The known entity that the new one may be: it stays uncertain until somebody says.
     Perhaps(EntityId),
 }
 

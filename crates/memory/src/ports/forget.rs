@@ -40,7 +40,7 @@ pub trait ForgetStore: Send + Sync {
     /// truth: what is extracted from the session again makes no memory of them. A message takes its places along when
     /// it goes; when it gets new words, they follow those that still stand there ([`ForgottenSpan::moved`]).
     async fn forgotten_spans(&self, session: SessionId) -> Result<Vec<ForgottenSpan>, StoreError>;
-    /// Of these messages, by number, the places of words that were silenced ([`crate::forget::Selection::silences`]).
+    /// Ranges of words that were silenced in these messages, by number ([`crate::forget::Selection::silences`]).
     async fn silenced_spans(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<ForgottenSpan>, StoreError>;
     /// Receipts of the persona and user, newest first; with `before`, only older ones than that.
     async fn erasure_receipts(

@@ -17,7 +17,7 @@ use crate::sessions::{SessionPolicy, SessionStatus};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportStatus {
-    /// Not at the end of the files: under way, or cut off and resumed by the same import.
+    /// The end of the files is not reached: under way, or cut off and resumed by the same import.
     Recording,
     /// Everything is recorded or skipped.
     Recorded,
@@ -27,18 +27,18 @@ pub enum ImportStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Remembering {
-    /// In the background, oldest first, after everything that was said here.
+    /// Memory is made in the background, oldest first, after everything that was said here.
     On,
-    /// Not until it is resumed.
+    /// No memory is made until the run is resumed.
     Paused,
-    /// Not asked for: the messages are recorded and no more.
+    /// No memory was asked for: the messages are recorded and no more.
     Off,
 }
 
 /// A run that is about to begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewImport {
-    /// Its id, unless a run of the same digest is resumed.
+    /// The run's id, unless a run of the same digest is resumed.
     pub id: ImportId,
     /// The memory that receives it. Persona and user must exist.
     pub scope: Scope,
@@ -83,7 +83,7 @@ pub struct ImportRun {
     pub skipped: u64,
     /// Sessions that it wrote so far.
     pub sessions: u64,
-    /// Its sessions that are not yet consolidated.
+    /// The run's sessions that are not yet consolidated.
     pub sessions_waiting: u64,
     /// Time at which it began.
     pub created_at: Timestamp,
@@ -91,7 +91,7 @@ pub struct ImportRun {
     pub finished_at: Option<Timestamp>,
 }
 
-/// One of a run's sessions, with what was made of it.
+/// A session of a run, with what was made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedSession {
     pub status: SessionStatus,
@@ -158,14 +158,14 @@ pub struct ImportedVersion {
     /// Digest of the version or the message that it follows, in a branch. `None` if it takes the message's own place: a swipe, an
     /// edit, another reply.
     pub follows: Option<[u8; 16]>,
-    /// Its place is found when it is stored.
+    /// The store decides the place when it writes the version.
     pub version: MessageVersion,
 }
 
 /// Messages of earlier imports that a later one changed, or that came back when the later one was taken back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplacedMessages {
-    /// Those with another text, as they are now.
+    /// Messages with another text, as they are now.
     pub reworded: Vec<Message>,
     /// Ids and channels of those that are not shown any more.
     pub removed: Vec<(MessageId, String)>,
@@ -203,9 +203,9 @@ pub struct ImportedDocument {
 pub struct ImportPage {
     /// Position at which reading resumes after this page, as JSON.
     pub position: String,
-    /// In the order of the file.
+    /// Messages in the order of the file.
     pub messages: Vec<ImportedMessage>,
-    /// In the order of the file.
+    /// Proposals in the order of the file.
     pub proposals: Vec<ImportedProposal>,
     /// Number of the page's documents that this run has written ([`ImportStore::begin_documents`]).
     pub documents: u64,

@@ -120,7 +120,7 @@ pub struct MoodSignal {
 pub struct Extraction {
     /// At most 3, those of highest |impact|.
     pub events: Vec<ProposedEvent>,
-    /// Those that broke the contract.
+    /// Events that broke the contract.
     pub refused: Vec<RefusedEvent>,
     pub mentioned_entities: Vec<MentionedEntity>,
     /// A statement of the user that two names mean one person, or do not.

@@ -28,7 +28,7 @@ pub struct NodePageQuery {
     pub kind: NodeKind,
     /// Nodes about it alone.
     pub subject: Option<Subject>,
-    /// Only rows with smaller numbers.
+    /// Upper bound of the rows' numbers, exclusive.
     pub below: Option<i64>,
     /// Number of rows passed over.
     pub skip: u32,

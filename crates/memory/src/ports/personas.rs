@@ -53,9 +53,9 @@ pub struct ListedPersona {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FirstPersona {
     pub display_name: String,
-    /// Its facts; those that are not listed stay.
+    /// The persona's facts; those that are not listed stay.
     pub facts: Vec<(Fact, Option<String>)>,
-    /// Its blocks; an empty one is not written.
+    /// The persona's blocks; an empty one is not written.
     pub blocks: CoreBlocks,
 }
 

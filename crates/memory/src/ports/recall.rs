@@ -16,11 +16,11 @@ use crate::text::Phrase;
 pub struct NodeQuery {
     pub kind: NodeKind,
     pub subjects: Vec<Subject>,
-    /// At most this many.
+    /// Maximum number of rows.
     pub limit: u32,
 }
 
-/// As much of a node as decides whether the rest of it is wanted.
+/// The part of a node that decides if the rest of it is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeOutline {
     pub seq: i64,

@@ -15,16 +15,16 @@ pub const PAIR_ATTEMPTS_MAX: u32 = 3;
 /// The relation of a newer statement to an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairVerdict {
-    /// It says the same.
+    /// Both say the same.
     Same,
     /// The older one was true until then.
     Replaces,
     /// The older one never was true.
     Corrects,
     Adds,
-    /// They are about different matters.
+    /// The two are about different matters.
     Unrelated,
-    /// It is unclear whether both are true; the persona asks.
+    /// The newer one is unclear whether both are true; the persona asks.
     Unsure,
 }
 
@@ -135,7 +135,7 @@ pub struct WaitingPair {
     pub newer_at: Timestamp,
     /// The words that prove the newer one, the latest first.
     pub newer_evidence: Vec<Evidence>,
-    /// All that its quotes may be in: the messages of these words, or what a person wrote instead.
+    /// Texts that may hold the quotes: the messages of these words, or what a person wrote instead.
     pub newer_texts: Vec<String>,
 }
 
@@ -146,7 +146,7 @@ pub enum PairOutcome {
     BothStand,
     /// The older one becomes a former one.
     Replaced {
-        /// It never was so; else it was so until then.
+        /// True if the former statement was never right; else it was right until then.
         is_mistaken: bool,
         /// If the older statement is a message alone: the memory that is written of it, as a former one.
         former: Option<Box<NewNode>>,
@@ -159,7 +159,7 @@ pub enum PairOutcome {
     Unanswered,
 }
 
-/// All that one reconciliation writes, in one transaction.
+/// Everything that one reconciliation writes, in one transaction.
 #[derive(Clone, Debug)]
 pub struct ReconciliationCommit {
     /// The session after which it was asked.

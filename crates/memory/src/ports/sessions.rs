@@ -11,13 +11,13 @@ use crate::sessions::{CloseTrigger, Session, SessionStatus};
 /// Selects sessions for a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFilter {
-    /// Only those of this scope.
+    /// Scope of the sessions; all scopes if none.
     pub scope: Option<Scope>,
-    /// Only those that stand so.
+    /// Status of the sessions; any status if none.
     pub status: Option<SessionStatus>,
-    /// At most this many, newest first.
+    /// Maximum number of sessions, newest first.
     pub limit: u32,
-    /// Only those that began before this session did.
+    /// Session before which the listed ones began.
     pub before: Option<SessionId>,
 }
 

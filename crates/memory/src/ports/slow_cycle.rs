@@ -113,7 +113,7 @@ pub struct ReflectionCandidate {
     pub cycles: u32,
 }
 
-/// All that one cycle writes, in one transaction. A cycle that failed writes its row alone.
+/// Everything that one cycle writes, in one transaction. A cycle that failed writes its row alone.
 #[derive(Clone, Debug)]
 pub struct SlowCycleCommit {
     pub id: CycleId,
@@ -127,7 +127,7 @@ pub struct SlowCycleCommit {
     pub fingerprint: Option<String>,
     /// New descriptions; one that a person wrote stays.
     pub descriptions: Vec<(EntityId, String)>,
-    /// For the next cycle.
+    /// Questions for the next cycle.
     pub salient_questions: Vec<String>,
     /// The memories that it read.
     pub read: Vec<NodeId>,
@@ -158,7 +158,7 @@ pub struct SlowCycleReport {
 pub enum ExpectationOutcome {
     /// The user has told of it.
     Fulfilled,
-    /// Its time went by.
+    /// The expectation was not fulfilled in time.
     Expired,
 }
 

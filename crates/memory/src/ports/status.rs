@@ -10,7 +10,7 @@ use crate::scope::Scope;
 pub trait StatusStore: Send + Sync {
     /// Counts of a scope: (core blocks, messages, events, thoughts).
     async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
-    /// The same of all scopes together.
+    /// Counts of all scopes together.
     async fn total_counts(&self) -> Result<[u64; 4], StoreError>;
     /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).
     async fn work_counts(&self) -> Result<[u64; 2], StoreError>;

@@ -19,7 +19,7 @@ pub enum StoreError {
     /// The connection was lost while the server confirmed: the write may have been done.
     #[error("the write may have been done: {0}. Look at what is there before you try again")]
     Unconfirmed(String),
-    /// It is damaged, foreign, or of another version.
+    /// The database is damaged, foreign, or of another version.
     #[error("the database can't be used: {0}")]
     Unusable(String),
     /// The statement failed: a defect of this program.

@@ -18,9 +18,9 @@ pub struct TurnSummary {
     /// Time at which its first message arrived.
     pub started_at: Timestamp,
     pub finished_at: Option<Timestamp>,
-    /// From the first message to the end, in milliseconds.
+    /// Milliseconds from the first message to the end.
     pub duration_ms: Option<i64>,
-    /// From the question to the first word, in milliseconds.
+    /// Milliseconds from the question to the first word.
     pub first_token_ms: Option<i64>,
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,

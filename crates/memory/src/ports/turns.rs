@@ -20,7 +20,7 @@ pub enum FailedWork {
 }
 
 impl FailedWork {
-    /// Its place in the list, which is unique: the moment of its last message, and its id.
+    /// The position in the list, which is unique: the time of the last message, and the id.
     #[must_use]
     pub fn place(&self) -> (Timestamp, Uuid) {
         match self {

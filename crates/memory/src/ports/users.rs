@@ -39,10 +39,10 @@ pub struct ExternalIdentity {
 /// The result of binding an account to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindOutcome {
-    /// It is this user's now.
+    /// The account is this user's now.
     Now,
     Before,
-    /// It is another user's; nothing was changed.
+    /// The account is another user's; nothing was changed.
     ToAnother(UserId),
     /// There is no such user.
     NoUser,

@@ -39,7 +39,7 @@ pub(super) struct Breadth {
     pub(super) words: usize,
     /// Nodes that are looked at for their meaning, per sentence.
     pub(super) vectors: usize,
-    /// Of the nodes that may enter by their relevance, how many are fetched, the most promising.
+    /// Number of nodes that are fetched, of those whose relevance is high enough; the most promising first.
     pub(super) rows: usize,
     /// Limits for evidence edges; none if only the text itself is searched for.
     pub(super) edges: Option<EdgeReach>,
@@ -48,7 +48,7 @@ pub(super) struct Breadth {
 impl Breadth {
     pub(super) const RECALL: Self =
         Self { words: 200, vectors: 50, rows: usize::MAX, edges: Some(EDGE_REACH) };
-    /// For a few memories that say nearly the same as a text, one of so many that share what is looked at.
+    /// Limits for a few memories that say nearly the same as a text, one of this number of texts that share what is looked at.
     pub(super) fn nearest(texts: usize) -> Self {
         Self {
             words: 100,
@@ -104,7 +104,7 @@ pub(super) async fn leads_of_each(
         .collect())
 }
 
-/// Of a long message the newest sentence matters most.
+/// The terms of the newest sentence: in a long message it matters most.
 fn newest_terms(query: &Query) -> impl Iterator<Item = &QueryTerm> + Send {
     query.sentences.iter().rev().flat_map(|sentence| &sentence.terms)
 }
@@ -169,7 +169,7 @@ pub(super) struct NamedEntities {
     pub(super) entities: Vec<Entity>,
     /// The nodes about them.
     pub(super) anchored: HashSet<i64>,
-    /// Of whom it is not known whether they are one.
+    /// Pairs of entities that may be one.
     pub(super) in_doubt: Vec<(Entity, Entity)>,
 }
 

@@ -159,7 +159,7 @@ impl Fetch<'_> {
         NodeCandidate { indexed, vector: None, nearness, known, folded: OnceLock::new() }
     }
 
-    /// Those of the nodes that may enter, and the best of the others; and between which values V of each lies.
+    /// Nodes that may enter, and the best of the others; with the range in which V of each lies.
     fn worth_fetching(
         &self,
         seqs: &[i64],

@@ -35,7 +35,7 @@ pub struct HeldBackValue {
     pub current: NodeId,
     /// Text of the memory that is current.
     pub current_text: String,
-    /// It never was so; else it was so until then.
+    /// True if the value was never right; else it was right until then.
     pub mistaken: bool,
     /// Places where it was left out or marked: `message`, `event`, `thought`, `intention`, `expectation`, `summary`,
     /// `description`, `mood`, `document`.
@@ -47,9 +47,9 @@ pub struct HeldBackValue {
 pub struct Corrected {
     /// Former values that the text asks about, the earliest first.
     pub former: Vec<ReplacedValue>,
-    /// By message: what it says that is no longer current.
+    /// Values that are no longer current, by the message that says them.
     pub messages: BTreeMap<MessageId, ReplacedValue>,
-    /// By node: what it says that is no longer current.
+    /// Values that are no longer current, by the node that says them.
     pub nodes: BTreeMap<NodeId, ReplacedValue>,
     /// Former values in texts that people wrote. These texts are not changed.
     pub written: Vec<ReplacedValue>,
@@ -235,7 +235,7 @@ impl Corrected {
         })
     }
 
-    /// The same of what a message says.
+    /// The doubt about a value that a message says.
     pub fn doubt_of_message(&self, message: MessageId) -> Option<&str> {
         self.doubts.iter().find_map(|doubt| {
             let (_, is_newer) = doubt.messages.iter().find(|(id, _)| *id == message)?;

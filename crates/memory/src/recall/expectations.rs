@@ -29,7 +29,7 @@ pub(super) fn is_overdue(node: &Node, now: Timestamp) -> bool {
         && node.event_time.is_some_and(|time| time.end.unwrap_or(time.start) < now)
 }
 
-/// Those of these pending expectations that the message fulfils. A message that only asks fulfils nothing.
+/// The pending expectations that the message fulfils. A message that only asks fulfils nothing.
 pub(super) async fn fulfilled_by(
     store: &dyn Store,
     request: &RecallRequest,

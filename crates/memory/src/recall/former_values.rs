@@ -28,7 +28,7 @@ pub struct FormerValue {
     /// The same: what is so now.
     #[serde(default)]
     pub now: String,
-    /// It never was so; else it was so until then.
+    /// True if the value was never right; else it was right until then.
     pub mistaken: bool,
 }
 
@@ -91,7 +91,7 @@ impl FormerValues {
         self.values.iter()
     }
 
-    /// Those that the text says.
+    /// Former values that the text says.
     pub(super) fn all_in<'a, 'text>(
         &'a self,
         text: &'text str,

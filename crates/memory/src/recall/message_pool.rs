@@ -16,7 +16,7 @@ pub(super) const BM25_K1: f64 = 1.2;
 pub(super) const BM25_B: f64 = 0.5;
 /// Messages with the most of the question's words whose length and time are looked at.
 pub(super) const LOOKED_AT: usize = 600;
-/// The same of those that were said at a time that the question names.
+/// Number of messages looked at that were said at a time that the question names.
 const LOOKED_AT_TIMELY: usize = 300;
 /// Messages that are ranked for their words or their time.
 const POOL: usize = 100;

@@ -69,7 +69,7 @@ pub(super) struct Texts {
     pub(super) sentences: Vec<String>,
     /// The content terms of each.
     pub(super) terms: Vec<Vec<QueryTerm>>,
-    /// The same in the first person.
+    /// The sentences in the first person.
     pub(super) spoken: Vec<String>,
     /// The whole in the first person, where it is not its only sentence.
     pub(super) whole: Option<String>,

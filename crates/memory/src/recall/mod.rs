@@ -100,13 +100,13 @@ pub struct RecallResult {
     pub in_doubt: Vec<(Entity, Entity)>,
     /// Parts that are in every prompt.
     pub pinned: Pinned,
-    /// All that was looked at, nodes then messages, each best first, with the reason why it was used or fell.
+    /// Every candidate, nodes then messages, each best first, with the reason why it was used or left out.
     pub candidates: Vec<Candidate>,
     /// Values that are no longer current, and where they were left out or marked.
     pub corrected: Corrected,
     /// Match of the best memory, from 0 to 1: the greatest relevance of all candidates.
     pub support: f64,
-    /// Nothing in memory is about the text; these are only the nearest.
+    /// True if nothing in memory is about the text; these are only the nearest.
     pub nothing_found: bool,
     /// Why there was no search by meaning, for a person; none when there was.
     pub words_only: Option<String>,

@@ -118,7 +118,7 @@ fn token_ranges(folded: &str) -> Vec<Range<usize>> {
     tokens.split_off(tokens.len().saturating_sub(TOKENS_MAX))
 }
 
-/// Of hits that overlap the longest, in order of their first place; each entity once.
+/// Hits in the order of their first place, the longest of those that overlap; each entity once.
 fn longest_hits(hits: Vec<AliasHit>, places: &HashMap<&str, Vec<Range<usize>>>) -> Vec<AliasHit> {
     let ranges = |hit: &AliasHit| places.get(hit.folded.as_str()).cloned().unwrap_or_default();
     let all: Vec<Range<usize>> = hits.iter().flat_map(&ranges).collect();

@@ -20,7 +20,7 @@ pub(super) struct NodeCandidate {
 }
 
 impl NodeCandidate {
-    /// Its text in the form in which texts are compared.
+    /// The node's text in the form in which texts are compared.
     pub(super) fn folded(&self) -> &str {
         self.folded.get_or_init(|| fold(&self.indexed.node.description))
     }

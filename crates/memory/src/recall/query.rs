@@ -21,7 +21,7 @@ pub struct Query {
     pub identity: Option<IdentityQuestion>,
     /// The model that made the vectors; none where words serve alone.
     pub fingerprint: Option<String>,
-    /// Of that model, see [`Embedder::support_shift`].
+    /// The model's shift of support; see [`Embedder::support_shift`].
     pub support_shift: f64,
     /// Why there are no vectors, for a person.
     pub words_only: Option<String>,
@@ -31,7 +31,7 @@ pub struct Query {
 #[derive(Clone, Debug)]
 pub struct Sentence {
     pub terms: Vec<QueryTerm>,
-    /// Its vector, only where the model can read it.
+    /// The vector of the sentence, if the model can read it.
     pub vector: Option<Vec<f32>>,
 }
 

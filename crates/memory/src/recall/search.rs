@@ -38,7 +38,7 @@ pub type SearchPlace = (f64, i64);
 /// Selects a page of the matches.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchPage {
-    /// Those behind this place.
+    /// Place after which the results begin.
     pub behind: Option<SearchPlace>,
     /// Number of these that are left out.
     pub skipped: usize,

@@ -91,7 +91,7 @@ pub(super) fn undecided_nodes(
     inexact.map(|(candidate, _)| candidate.indexed.node.seq).collect()
 }
 
-/// For each node, best first, why it is not chosen; none where it is.
+/// For each node, best first, the reason why it is not chosen; none if it is.
 fn choose_nodes<'a>(
     ranked: impl Iterator<Item = (&'a NodeCandidate, &'a Score)>,
     settings: &RecallSettings,
@@ -129,7 +129,7 @@ fn compare_ranks(a: (&NodeCandidate, &Score), b: (&NodeCandidate, &Score)) -> Or
         .then_with(|| first.description.cmp(&second.description))
 }
 
-/// The same text after folding, or the same words with nearly the same vector, both readable.
+/// True for the same text after folding, or the same words with nearly the same vector, both readable.
 fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
     // Texts that fold alike have the same terms, which are available.
     let (first, second) = (&a.indexed, &b.indexed);

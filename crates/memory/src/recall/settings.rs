@@ -30,9 +30,9 @@ pub struct RecallSettings {
     pub passage_tokens: u32,
     /// Weights of the ranking of messages.
     pub message_weights: MessageWeights,
-    /// By which names the speakers are asked for; none by default.
+    /// Names by which the speakers are asked for; none by default.
     pub speaker_names: SpeakerNames,
-    /// On which day an English week begins ("last week"). Default Monday. Chinese ones always begin on Monday.
+    /// The day on which an English week begins ("last week"). Default Monday. Chinese ones always begin on Monday.
     pub week_start: Weekday,
 }
 

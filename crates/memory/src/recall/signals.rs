@@ -5,23 +5,23 @@ use std::ops::{Index, IndexMut};
 /// A signal by which messages are ranked; its computation is in `recall/messages.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Signal {
-    /// It says what is asked for.
+    /// The message has the words of the question.
     Words,
-    /// It means what is asked for.
+    /// The message is near to the question in meaning.
     Meaning,
     /// The talk around it says it.
     TopicWords,
     /// The talk around it means it.
     TopicMeaning,
-    /// It is by the one whom the question names.
+    /// The message is by the one whom the question names.
     Speaker,
-    /// It was said at the time that the question names.
+    /// The message was said at the time that the question names.
     Time,
     /// The question asks when, and it tells a time.
     TellsWhen,
-    /// It is a question.
+    /// The message is a question.
     Asks,
-    /// It follows a question.
+    /// The message follows a question.
     Answers,
 }
 
@@ -68,7 +68,7 @@ impl Signal {
         all
     };
 
-    /// Its name in receipts and in the configuration.
+    /// The name in receipts and in the configuration.
     pub fn name(self) -> &'static str {
         TABLE[self as usize].1
     }
@@ -113,7 +113,7 @@ impl IndexMut<Signal> for Signals {
 pub struct MessageWeights(Signals);
 
 impl MessageWeights {
-    /// The same but for one signal.
+    /// The weights with another value for one signal.
     pub fn with(mut self, signal: Signal, weight: f64) -> Self {
         self.0[signal] = weight;
         self

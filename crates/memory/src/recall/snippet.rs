@@ -6,7 +6,7 @@ use crate::text::{QueryTerm, fold, index_terms, is_unspaced};
 
 /// Longest part that is shown, in characters.
 const SNIPPET_LENGTH: usize = 160;
-/// Of it, before the first mark.
+/// Characters of the snippet before the first mark.
 const LEAD_LENGTH: usize = 50;
 
 /// Texts to mark: phrases of index terms, and the query as it was typed.

@@ -20,7 +20,7 @@ const PHRASES_MAX: usize = 96;
 const NOT_LOOKED_UP: u128 = 1 << 127;
 /// Newest rows that are fetched per phrase, by number only; of a phrase with fewer rows these are all.
 const ROWS_PER_PHRASE: u32 = 500;
-/// The same where many texts are looked for at once, and only what is nearest is wanted.
+/// Rows per phrase if many texts are looked for at once, and only what is nearest is wanted.
 const ROWS_PER_PHRASE_OF_MANY: u32 = 100;
 /// Rows of the rarer phrases that are fetched whole, all phrases together.
 const WHOLE_ROWS_MAX: u64 = 12_000;
@@ -55,7 +55,7 @@ struct ListedRows {
     whole: u128,
     /// Common phrases that were looked for in every row of the whole ones.
     settled: u128,
-    /// Of a common phrase, the oldest of the rows from which on all are named, with the phrase's bit.
+    /// For each common phrase, the oldest row of the list that names all newer ones, with the phrase's bit.
     cut: Vec<(i64, u128)>,
 }
 

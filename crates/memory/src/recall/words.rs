@@ -133,7 +133,7 @@ pub(super) fn credit_of(found: Occurrences) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurrences {
     Whole(usize),
-    /// Only a part of a long word.
+    /// Occurs only as a part of a long word.
     Part(usize),
     None,
 }

@@ -358,7 +358,7 @@ fn put(matrix: &mut Matrix, stored: &StoredVector) {
     }
 }
 
-/// Those of the rows that are there, by their exact cosines.
+/// The rows that are there, by their exact cosines.
 fn rescore(rough: &[i64], exact: &HashMap<i64, Vec<f32>>, query: &[f32]) -> Vec<(i64, f32)> {
     let there = rough.iter().filter_map(|seq| Some((cosine(exact.get(seq)?, query), *seq)));
     let mut found: Vec<(f32, i64)> = there.collect();

@@ -14,7 +14,7 @@ pub(super) trait Registers: Copy + Send + Sync {
     /// Codes that fit in [`Self::Lanes`].
     const WIDTH: usize;
 
-    /// At most [`Self::WIDTH`] codes as lanes; where they end, zeros.
+    /// Up to [`Self::WIDTH`] codes as lanes, filled up with zeros.
     fn lanes(self, codes: &[i8]) -> Self::Lanes;
     fn none(self) -> Self::Sums;
     fn add(self, sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;

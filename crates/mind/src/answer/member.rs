@@ -15,9 +15,9 @@ pub enum Member<T> {
     #[default]
     Missing,
     Null,
-    /// It is what it should be.
+    /// The member has the expected type.
     Present(T),
-    /// It is something else.
+    /// The member has another type.
     Wrong(Value),
 }
 
@@ -106,11 +106,11 @@ pub enum List<T> {
     #[default]
     Missing,
     Null,
-    /// It is a list.
+    /// The member is a list.
     Items(Vec<Member<T>>),
-    /// It is one item where a list of items should be.
+    /// The member is one item where a list of items was expected.
     Single(T),
-    /// It is something else.
+    /// The member is neither a list nor an item.
     Wrong(Value),
 }
 

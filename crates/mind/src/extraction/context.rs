@@ -102,7 +102,7 @@ impl ExtractionContext {
         }
     }
 
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn sample_input() -> Self {
         let text = || "text".to_owned();
         Self {

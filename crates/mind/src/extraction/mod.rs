@@ -40,7 +40,7 @@ impl<'a> ExtractionTask<'a> {
         ExtractionContext::new(self, problem)
     }
 
-    /// The same as data, for a provider that answers without a model.
+    /// The input as data, for a provider that answers without a model.
     pub(crate) fn data(&self) -> Value {
         let messages = self.input.messages.iter().enumerate().map(|(index, message)| {
             json!({

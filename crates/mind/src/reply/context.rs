@@ -61,7 +61,7 @@ pub(crate) struct UserContext {
     pub(super) thoughts: Vec<String>,
     pub(super) pinned_thoughts: Vec<String>,
     pub(super) self_thoughts: Vec<String>,
-    /// The same as `event_groups`, in one list, for templates of one's own.
+    /// The events of `event_groups` in one list, for templates of one's own.
     pub(super) events: Vec<String>,
     pub(super) event_groups: Vec<EventGroup>,
     pub(super) passages: Vec<Vec<String>>,
@@ -88,7 +88,7 @@ pub(super) struct DayGroup {
 }
 
 impl SystemContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let text = || "text".to_owned();
         Self {
@@ -110,7 +110,7 @@ impl SystemContext {
 }
 
 impl UserContext {
-    /// One of everything, to try a template out.
+    /// A context with one of everything, to try a template out.
     pub(crate) fn rehearsal() -> Self {
         let lines = || vec!["text".to_owned()];
         Self {

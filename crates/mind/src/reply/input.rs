@@ -152,7 +152,7 @@ pub struct UncertainPair {
 /// A stretch of verbatim talk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passage {
-    /// Its messages, oldest first.
+    /// The passage's messages, oldest first.
     pub lines: Vec<PassageLine>,
 }
 

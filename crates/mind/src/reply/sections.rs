@@ -40,7 +40,7 @@ pub(super) enum Name {
 }
 
 impl Name {
-    /// In the order of the prompt.
+    /// Sections in the order of the prompt.
     pub(super) const ALL: [Self; 16] = [
         Self::Documents,
         Self::Lore,
@@ -105,7 +105,7 @@ pub(super) enum ItemForm {
     Dated(DayBucket, String),
     Entity(EntityBlock),
     Pair(PairLine),
-    /// Its text has no gutter yet: it may be shortened.
+    /// The text has no gutter yet: it may be shortened.
     Text(LabelledText),
 }
 

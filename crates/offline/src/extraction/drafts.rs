@@ -13,7 +13,7 @@ pub(super) const MOST_EMOTION_TAGS: usize = 4;
 pub(super) const MOST_RELATIONAL_TAGS: usize = 3;
 /// The tag of a core fact about who the user is.
 pub(super) const IDENTITY_BEARING: &str = "identity-bearing";
-/// From this far on, an impact is joy or grief and no mere colour.
+/// Impact from which an event counts as joy or grief.
 const FELT_IMPACT: i32 = 4;
 
 #[derive(Serialize)]
@@ -119,7 +119,7 @@ const KINSHIP_MAX: u8 = 4;
 /// Merges drafts that tell of the same thing. The nearest draft of each is looked up once, and again only if that one changes: a
 /// long conversation has thousands of drafts.
 struct Gathering {
-    /// In their order, with their language; one that was taken in leaves its place empty.
+    /// Drafts in their order, with their language; one that was merged into another leaves its place empty.
     drafts: Vec<Option<(Event, Option<Language>)>>,
     /// For each one the nearest behind it, with their kinship. Of equally near ones the lightest: the weighty keep their own
     /// words.
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// The same by the rule's own words: the nearest two of all, again and again.
+    /// Gathers drafts by the rule's own words: the nearest two of all, again and again.
     fn gather_by_the_rule(drafts: &mut Vec<Event>) -> usize {
         let mut left_out = 0;
         while drafts.len() > MOST_EVENTS {

@@ -51,11 +51,11 @@ pub enum DiscordFault {
 pub enum GatewayFault {
     /// The sockets close without a word.
     Cut,
-    /// It closes with this code.
+    /// The gateway closes with this code.
     Close(u16),
-    /// It asks to reconnect.
+    /// The gateway asks to reconnect.
     AskToReconnect,
-    /// It declares the session invalid, to be resumed or not.
+    /// The gateway declares the session invalid, to be resumed or not.
     Invalid(bool),
 }
 
@@ -192,7 +192,7 @@ impl DiscordServer {
         self.shared.lock().delete(&Self::direct(person), message);
     }
 
-    /// From now on events come twice, and each pair in the wrong order.
+    /// Sends events twice from now on, and each pair in the wrong order.
     pub fn be_unruly(&self) {
         self.shared.lock().is_unruly = true;
     }

@@ -162,7 +162,7 @@ impl VoiceSentence {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct VoiceReady {
-    /// The same as in `chat.message.done`.
+    /// The id of the reply in `chat.message.done`.
     pub(crate) message_id: TurnId,
     pub(crate) stored_message_id: MessageId,
     /// `null` for a message that nobody asked for.
@@ -269,7 +269,7 @@ pub(crate) struct SessionBoundary {
     pub(crate) closed_session_id: Option<SessionId>,
     pub(crate) new_session_id: Option<SessionId>,
     pub(crate) at: Timestamp,
-    /// Only once the session is consolidated.
+    /// Number of events; absent until the session is consolidated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events_count: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -38,7 +38,7 @@ struct Shared {
 struct Backlog {
     /// Number of the first kept event.
     first: u64,
-    /// None where an event was withdrawn.
+    /// Events by number; none where one was withdrawn.
     kept: VecDeque<Option<Arc<WireEvent>>>,
 }
 

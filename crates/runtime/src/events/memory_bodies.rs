@@ -239,7 +239,7 @@ pub(crate) struct WorkFailed {
     /// Attempts so far, for a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attempts: Option<u32>,
-    /// Of the spending cap.
+    /// Time at which the work goes on, for the spending cap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resumes_at: Option<Timestamp>,
 }

@@ -28,7 +28,7 @@ pub(crate) const LAST_EXCHANGE: Duration = Duration::from_secs(5);
 /// The hub that this home follows.
 pub struct FollowedHub {
     pub remote: Arc<dyn RemoteHub>,
-    /// Its address, for people.
+    /// The hub's address, for people.
     pub address: String,
     /// Longest time between two exchanges.
     pub push_every: Duration,
@@ -50,7 +50,7 @@ pub enum HubState {
 /// State of the connection to the hub, with the changes that wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HubStanding {
-    /// Its address; empty where there is none.
+    /// The hub's address; empty where there is none.
     pub address: String,
     pub state: HubState,
     /// Time at which the last exchange came to its end.

@@ -49,7 +49,7 @@ impl Worker for GraphWorker {
     }
 }
 
-/// At the end of a consolidation, or when a failed session is `due` again, if there is one.
+/// Wakes at the end of a consolidation, or when a failed session is `due` again, if there is one.
 fn next_session(core: &RuntimeCore, due: Option<Timestamp>) -> Next {
     let wait = due.and_then(|due| Duration::try_from(due.duration_since(core.clock().now())).ok());
     let wait = wait.unwrap_or(Duration::MAX).min(core.settings().poll_every);

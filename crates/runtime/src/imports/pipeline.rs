@@ -72,7 +72,7 @@ pub enum PipelineStep {
         chunk_index: u64,
         /// Memories that it brought.
         writes_count: u64,
-        /// The same by kind.
+        /// The number of memories by kind.
         writes_by_target: WritesByTarget,
         /// Proposals that were refused without evidence.
         dropped_in_chunk: u64,
@@ -82,7 +82,7 @@ pub enum PipelineStep {
     /// A session could not become memory, or the import broke off.
     #[serde(rename = "chunk.error")]
     ChunkError {
-        /// From 0; absent where it is not about one session.
+        /// Number of the chunk from 0; absent if the error is not about one session.
         #[serde(skip_serializing_if = "Option::is_none")]
         chunk_index: Option<u64>,
         /// True if nothing follows.
@@ -125,7 +125,7 @@ pub struct PipelineOutcome {
 pub enum PipelineStatus {
     /// Every session became memory.
     Success,
-    /// It ended, and some sessions failed.
+    /// The import ended, and some sessions failed.
     PartialSuccess,
     /// All failed, or the file could not be read to its end.
     Failed,

@@ -37,10 +37,10 @@ pub enum ImportError {
     /// Neither an upload nor a run has this id.
     #[error("there is no import {0}; nothing was changed")]
     NotFound(ImportId),
-    /// It was started before.
+    /// The import was started before.
     #[error("this import was started already; nothing was changed")]
     Started,
-    /// It was not started yet.
+    /// The import was not started yet.
     #[error("this import has not been started; nothing was changed")]
     NotStarted,
     /// Cut off, and its files are not here.
@@ -93,7 +93,7 @@ pub enum ImportError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Not everything could be taken back; trying again goes on.
+    /// Not everything could be erased; trying again goes on.
     #[error(transparent)]
     Erase(#[from] EraseError),
 }
@@ -121,7 +121,7 @@ pub enum ImportState {
 pub struct ImportStatusReport {
     pub id: ImportId,
     pub state: ImportState,
-    /// Its files, as long as they are here.
+    /// The import's files, as long as they are here.
     pub upload: Option<ImportUpload>,
     /// The recorded run; `None` before the start.
     pub run: Option<ImportRun>,
@@ -160,7 +160,7 @@ impl ImportRegistry {
 
 #[derive(Default)]
 pub(super) struct Running {
-    /// Those that record, and those that were recorded to the end since the start of the program.
+    /// Imports that record, and those that were recorded to the end since the start of the program.
     pub(super) recording: HashMap<ImportId, Recording>,
     pub(super) problems: HashMap<ImportId, String>,
     /// Sessions that waited when it was last published.

@@ -44,7 +44,7 @@ impl ImportUpload {
 /// A file of an upload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UploadedFile {
-    /// As the sender named it, to show. Never a path to write to.
+    /// The file's name for display, as the sender gave it. Never a path to write to.
     pub name: String,
     pub size: u64,
 }

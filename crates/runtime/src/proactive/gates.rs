@@ -50,7 +50,7 @@ impl Moment<'_> {
         self.view.last_message_at.is_some_and(|last| self.now.duration_since(last).abs() < AFTER_REPLY)
     }
 
-    /// From the start, which belongs to them, to the end, which does not; over midnight if the start is the later one.
+    /// True from the start hour, inclusive, to the end hour, exclusive; over midnight if the start is the later one.
     fn is_quiet_hour(&self) -> bool {
         let hour = self.now.to_zoned(self.zone.clone()).hour();
         let (start, end) = (self.settings.quiet_hours_start, self.settings.quiet_hours_end);

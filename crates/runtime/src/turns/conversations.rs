@@ -35,7 +35,7 @@ pub(crate) struct ReadyTurn {
     pub(crate) scope: Scope,
     pub(crate) channel_id: String,
     pub(crate) subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
-    /// Its messages are of an earlier time: it is answered again, or was interrupted.
+    /// True if the messages are of an earlier time: the turn is answered again, or was interrupted.
     pub(crate) is_resumed: bool,
 }
 
@@ -50,7 +50,7 @@ impl ReadyTurn {
 
 /// A burst after one more line.
 pub(crate) struct GrownBurst {
-    /// Its timer is the one of this generation.
+    /// Generation of the burst's timer. A timer of another generation is out of date.
     pub(crate) generation: u64,
     /// True if it is answered without further waiting.
     pub(crate) is_ripe: bool,
@@ -104,7 +104,7 @@ struct Burst {
     in_flight: usize,
     /// Grows with each line; an older timer has no effect.
     generation: u64,
-    /// Its waiting is over; it is answered as soon as no turn runs.
+    /// True if the waiting is over; the burst is answered as soon as no turn runs.
     ripe: bool,
     subscribers: Vec<mpsc::UnboundedSender<TurnEvent>>,
 }

@@ -12,13 +12,13 @@ use crate::turns::Turns;
 /// Why a reply can't be replaced. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegenerateError {
-    /// Nothing was said yet, or there is no such turn.
+    /// Nothing was said yet, or the turn does not exist.
     #[error("there is no such reply")]
     Unknown,
     /// The talk has gone on.
     #[error("only the last reply can be replaced; nothing was changed")]
     NotTheLast,
-    /// It is being said.
+    /// The reply is still being written.
     #[error("this turn is being answered; stop it first, or wait")]
     BeingAnswered,
     #[error(transparent)]

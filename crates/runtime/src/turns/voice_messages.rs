@@ -18,7 +18,7 @@ use crate::voice::speech::{SpeechError, Transcript};
 
 /// The text of a voice message until it is transcribed.
 pub const VOICE_MESSAGE: &str = "[voice message]";
-/// The same where it was listened to in vain.
+/// Text of a voice message that could not be understood.
 const NOT_UNDERSTOOD: &str = "[voice message, not understood]";
 /// Number of times a recording is tried to be understood.
 const ATTEMPTS: u32 = 4;

@@ -145,7 +145,7 @@ impl VectorWorker {
         Ok(())
     }
 
-    /// Nobody waits for vectors, but somebody may wait for a reply.
+    /// Waits while turns run: nobody waits for vectors, but somebody may wait for a reply.
     async fn let_turns_go_first(&self) {
         for _ in 0..YIELDS_MAX {
             if self.vectors.core.turns_running.load(Ordering::Relaxed) == 0

@@ -21,7 +21,7 @@ struct State {
 /// Scopes that the previous model still serves.
 #[derive(Default)]
 enum Waiting {
-    /// It is not known yet which are complete.
+    /// The complete vectors are not yet known.
     #[default]
     All,
     These(HashSet<Scope>),

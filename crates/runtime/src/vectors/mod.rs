@@ -22,11 +22,11 @@ pub struct VectorState {
     pub model: Option<String>,
     /// Live messages and nodes.
     pub rows: u64,
-    /// Those that have a vector of the model.
+    /// Number of rows with a vector of the model.
     pub with_vector: u64,
     /// Chunks of the shared self's documents.
     pub chunks: u64,
-    /// Those that have a vector of the model.
+    /// Number of chunks with a vector of the model.
     pub chunks_with_vector: u64,
     /// Fingerprint of the model that still serves scopes whose vectors are not complete.
     pub serving_meanwhile: Option<String>,

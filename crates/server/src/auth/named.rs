@@ -30,7 +30,7 @@ const HASHES_AT_ONCE: usize = 2;
 /// Fields of a new token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewToken {
-    /// Its name; one is made up if there is none.
+    /// The name of the token; one is made up if there is none.
     pub name: Option<String>,
     /// Areas that it gives access to.
     pub scopes: Vec<AccessScope>,
@@ -170,9 +170,9 @@ pub(crate) struct NamedTokens {
 
 /// Result of looking up a token without hashing it.
 pub(crate) enum TokenLookup {
-    /// It was proven before.
+    /// The token was proven before.
     Known(Principal),
-    /// It looks like one and has to be proven.
+    /// The text has the form of a token and has to be proven.
     Unproven(String),
     Foreign,
 }

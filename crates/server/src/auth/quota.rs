@@ -14,7 +14,7 @@ const USERS_MAX: u32 = 100;
 #[must_use]
 pub(crate) struct AdmittedTurn {
     app: App,
-    /// None for the owner, whom nobody limits.
+    /// None for the owner, who has no quota.
     prefix: Option<String>,
     midnight: Timestamp,
 }

@@ -16,7 +16,7 @@ pub(crate) struct Refusals(Mutex<RecordedMinute>);
 
 #[derive(Default)]
 struct RecordedMinute {
-    /// In minutes since 1970 (Unix time).
+    /// Minutes since 1970 (Unix time).
     minute: i64,
     /// Token, address and status of what was recorded.
     recorded: HashSet<(String, IpAddr, u16)>,

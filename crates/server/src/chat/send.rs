@@ -22,7 +22,7 @@ pub(crate) struct SendRequest {
     user_id: Option<String>,
     persona_id: Option<String>,
     external_ref: Option<String>,
-    /// From `POST /api/chat/transcribe`: the recording is kept with this message.
+    /// The id from `POST /api/chat/transcribe`: the recording is kept with this message.
     recording_id: Option<String>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct TranscriptResponse {
     /// Empty when no words were understood.
     text: String,
     duration_seconds: f64,
-    /// For `recording_id` of `POST /api/chat/send`; null unless recordings are kept.
+    /// The id for `POST /api/chat/send`; null unless recordings are kept.
     recording_id: Option<String>,
 }
 

@@ -26,7 +26,7 @@ const OF_CONNECTION: [HeaderName; 7] =
 pub(super) enum Undelivered {
     /// The request was not sent.
     NotSent,
-    /// It may have been answered in part or whole.
+    /// The request may have been answered in part or whole.
     Unknown,
 }
 

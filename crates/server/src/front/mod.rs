@@ -73,7 +73,7 @@ pub struct HomeServer {
 /// The dependencies of an entrance.
 pub struct FrontParts {
     pub answering: watch::Receiver<Answering>,
-    /// By which daemons of the home trust requests of one another: visible ASCII.
+    /// Secret by which daemons of the home trust requests of one another: visible ASCII.
     pub secret: String,
     /// Tokens of the owner, who can stop this daemon by its own socket.
     pub tokens: Arc<Tokens>,
@@ -270,7 +270,7 @@ impl Front {
 
 /// The body of a request that is passed on.
 pub(super) enum SentBody {
-    /// It can be sent again.
+    /// The body can be sent again.
     Kept {
         bytes: Bytes,
         _room: OwnedSemaphorePermit,

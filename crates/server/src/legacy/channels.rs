@@ -1,6 +1,7 @@
 //! Settings of channels by the names of the earlier API.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +12,6 @@ use crate::auth::Admin;
 use crate::extract;
 use crate::ports::configuration::ConfigAuthor;
 use crate::problem::Problem;
-use crate::routes::not_implemented;
 use crate::state::App;
 
 /// Longest wait for the rest of a burst, in milliseconds.
@@ -74,7 +74,7 @@ pub(crate) async fn change(
     Ok((Extension(object), Json(answer)))
 }
 
-/// For each field as asked: our key and its value.
+/// The fields that were asked for, each with the current key and its value.
 fn wanted_changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Problem> {
     let channels = wanted.as_object().filter(|channels| !channels.is_empty());
     let channels = channels
@@ -84,10 +84,8 @@ fn wanted_changes(wanted: &Value) -> Result<Vec<(String, String, Value)>, Proble
         match channel.as_str() {
             "web" | "discord" | "telegram" => {}
             "imessage" => {
-                return Err(not_implemented::not_implemented(
-                    &format!("channel {channel}"),
-                    "use the web UI",
-                ));
+                let detail = "this version has no channel imessage yet; nothing was changed. Until then: use the web UI";
+                return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, detail).with_code("not_built"));
             }
             _ => {
                 return Err(Problem::bad_request(format!(

@@ -16,7 +16,7 @@ pub struct Speaker {
     pub bound: bool,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,
-    /// Its name in the audit log.
+    /// The speaker's name in the audit log.
     pub name: String,
 }
 

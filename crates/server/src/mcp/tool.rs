@@ -19,13 +19,13 @@ use super::schema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Reads,
-    /// It looks, and keeps that this instance has seen it; asked again, it says and keeps the same.
+    /// The tool reads, and notes that this instance has seen it. A second call returns and notes the same.
     Notes,
-    /// It adds to what is there.
+    /// The tool adds to what is stored.
     Adds,
-    /// It puts something in the place of what is there; what was there is kept as a version.
+    /// The tool replaces something; the former text is kept as a version.
     Changes,
-    /// It takes something away.
+    /// The tool deletes something.
     Destroys,
 }
 
@@ -41,9 +41,9 @@ impl Effect {
 pub(super) enum ToolError {
     /// The arguments is invalid so; the text says which and what fits.
     Invalid(String),
-    /// It may not be done, or there is nothing to do it to.
+    /// The caller may not do this, or there is nothing to do it to.
     Refused(String),
-    /// It failed; the text says what was kept safe.
+    /// The call failed; the text says what is saved.
     Failed(String),
 }
 
@@ -70,7 +70,7 @@ type Work =
 /// The meaning of `instanceId` for a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InstanceField {
-    /// It has no such field.
+    /// The tool has no such field.
     Absent,
     Speaker,
     /// The instance whose day is written or deleted: the caller's own.
@@ -166,7 +166,7 @@ impl Tool {
         (self.work)(context, caller, arguments)
     }
 
-    /// As clients see it.
+    /// The description of the tool for clients.
     pub(super) fn described(&self) -> rmcp::model::Tool {
         let annotations = ToolAnnotations::new()
             .read_only(self.effect == Effect::Reads)
@@ -177,6 +177,6 @@ impl Tool {
     }
 }
 
-/// For tools that take nothing of their own.
+/// The arguments of tools without arguments of their own.
 #[derive(serde::Deserialize, JsonSchema)]
 pub(super) struct NoArgs {}

@@ -33,7 +33,7 @@ pub trait Configuration: Send + Sync {
 pub struct InstallationFiles {
     /// The home, which holds the others.
     pub folder: PathBuf,
-    /// It may not exist: all settings have defaults.
+    /// The configuration; it may not exist, as all settings have defaults.
     pub config: PathBuf,
     /// None if the database is on a server.
     pub database: Option<PathBuf>,
@@ -83,7 +83,7 @@ pub enum ConfigurationError {
 /// A local program that can speak or hear.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VoiceProgram {
-    /// Its name, as `espeak-ng`.
+    /// The program's name, as `espeak-ng`.
     pub name: String,
     /// True if it speaks; else it hears.
     pub speaks: bool,

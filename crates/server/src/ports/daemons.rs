@@ -33,13 +33,13 @@ pub struct DaemonStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DaemonState {
-    /// It answers every request.
+    /// The daemon answers every request.
     Serving,
-    /// It passes requests on, and takes over when the one that answers goes.
+    /// The daemon passes requests on, and takes over when the one that answers goes.
     StandingBy,
-    /// It stops: running replies end, and another one takes over.
+    /// The daemon stops: running replies end, and another one takes over.
     Draining,
-    /// It fell silent. Listed for a day.
+    /// The daemon sends no heartbeat any more. Listed for a day.
     Dead,
 }
 

@@ -33,7 +33,7 @@ pub struct ModelChoice {
     /// The endpoint's address, as `https://host/v1`; empty for the provider's own.
     #[serde(default)]
     pub base_url: String,
-    /// Its name at the endpoint; empty for the provider's default.
+    /// The model's name at the endpoint; empty for the provider's default.
     #[serde(default)]
     pub model: String,
     /// The endpoint's key. Without it the one in the environment is used, else the one that was entered for this address.
@@ -99,7 +99,7 @@ pub struct LocalModelServer {
     pub name: String,
     /// The address of the server.
     pub base_url: String,
-    /// Its models that hold conversations; may be empty.
+    /// The server's models that hold conversations; may be empty.
     pub models: Vec<String>,
 }
 
@@ -109,16 +109,16 @@ pub struct LocalModelServer {
 pub enum ModelTryEvent {
     /// The next part of the answer.
     Piece {
-        /// They follow those before.
+        /// Text that follows the pieces before.
         text: String,
     },
     /// The answer is complete.
     Done {
         /// The model, as the endpoint names it.
         model: String,
-        /// From the question to the first words, in milliseconds.
+        /// Milliseconds from the question to the first words.
         first_words_ms: u64,
-        /// From the question to the last words, in milliseconds.
+        /// Milliseconds from the question to the last words.
         whole_ms: u64,
         /// Speed of the answer after its first part; null for an answer of one part.
         tokens_per_second: Option<f64>,

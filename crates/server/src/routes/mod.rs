@@ -7,7 +7,6 @@ mod chat;
 mod hub;
 mod legacy;
 mod memory;
-pub(crate) mod not_implemented;
 mod persona;
 mod program;
 mod work;

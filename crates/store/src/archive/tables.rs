@@ -2,7 +2,7 @@
 
 /// The column that leads from a row to its persona.
 pub(super) enum Owner {
-    /// It is the home's: only in an archive of all personas.
+    /// The row is of the whole home: only in an archive of all personas.
     Home,
     /// The column has the persona's id.
     Persona(&'static str),
@@ -10,7 +10,7 @@ pub(super) enum Owner {
     Scope(&'static str),
     /// The column has the id of a user who talks with the persona.
     User(&'static str),
-    /// It is whose the row of another table is.
+    /// The row has the owner of a row in another table.
     Row { column: &'static str, table: &'static str, key: &'static str },
 }
 
@@ -35,7 +35,7 @@ const fn of(name: &'static str, column: &'static str, table: &'static str, key: 
 const MODEL: &[&str] = &["embedding_model"];
 const VECTOR: &[&str] = &["embedding_model", "readability", "vector"];
 
-/// In the order of the archive. Triggers fill those at the end, so they are cleared and written last.
+/// Tables in the order of the archive. Triggers fill those at the end, so they are cleared and written last.
 pub(super) const TABLES: &[Table] = &[
     table("personas", Persona("id")),
     table("persona_avatars", Persona("persona_id")),

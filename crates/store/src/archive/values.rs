@@ -37,7 +37,7 @@ pub(super) struct Column {
 enum Kind {
     Text,
     Integer,
-    /// In microseconds since 1970 (Unix time).
+    /// Microseconds since 1970 (Unix time).
     Time,
     Real,
     Bytes,

@@ -221,7 +221,7 @@ fn each_row(
     Ok(count)
 }
 
-/// Of the avatar's digest: ids of personas may have any characters.
+/// Name of a picture by the avatar's digest: ids of personas may have any characters.
 fn picture_name(row: &Row<'_>, columns: &[Column]) -> sql::Result<String> {
     let text = |column| row.get::<String>(place_of(columns, column));
     let (persona, extension) = (text("persona_id")?, text("extension")?);

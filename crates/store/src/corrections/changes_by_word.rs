@@ -32,7 +32,7 @@ const TEXTS: &str = "
         CROSS JOIN node_changes o ON o.node_seq = c.node_seq CROSS JOIN concept_nodes n ON n.seq = o.node_seq
     WHERE o.kind <> 'mention_merge' AND o.undone_at IS NULL";
 
-/// By the keys of words, of every scope that was asked for.
+/// Changes by the keys of words, of every scope that was asked for.
 #[derive(Default)]
 pub(crate) struct ChangesByWord {
     scopes: Mutex<HashMap<i64, Changes>>,
@@ -40,13 +40,13 @@ pub(crate) struct ChangesByWord {
 
 #[derive(Default)]
 struct Changes {
-    /// Of the last [`LATE`] numbers; the rest is not asked for again.
+    /// The last [`LATE`] numbers that are known; older ones are not asked for again.
     known: HashSet<i64>,
     greatest: i64,
     by_key: HashMap<WordKey, BTreeSet<i64>>,
-    /// Those that any text may say.
+    /// Changes that any text may say.
     without_key: BTreeSet<i64>,
-    /// Those without a name, which a summary says in other words: by the session of the node.
+    /// Changes without a name, which a summary says in other words: by the session of the node.
     nameless: HashMap<SessionId, BTreeSet<i64>>,
 }
 

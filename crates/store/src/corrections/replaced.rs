@@ -74,7 +74,7 @@ struct Change {
     node: i64,
     /// `true` if the former value never held, as far as the change says.
     is_mistaken: Option<bool>,
-    /// Of a supersession: the node that took its place.
+    /// For a supersession, the node that took the other's place.
     newer: Option<i64>,
     /// The entities that the text was about, where the change keeps them.
     entities: Option<Vec<EntityId>>,

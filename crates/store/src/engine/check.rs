@@ -42,7 +42,7 @@ pub(crate) fn check(path: &Path, options: &StoreOptions) -> Result<Check, StoreE
     run(&connection).map_err(|error| Failure::from(error).of_read())
 }
 
-/// The same on a server, which sees to references by itself.
+/// Checks a database on a server, which sees to references by itself.
 pub(crate) fn check_on_server(connection: &sql::Connection) -> sql::Result<Check> {
     let count = |statement: &str| connection.query_row(statement, [], |row| row.get::<u64>(0));
     let mut found =
@@ -137,7 +137,7 @@ fn run(connection: &Connection) -> Result<Check> {
     Ok(found)
 }
 
-/// The same of the pieces of the hub's memories.
+/// Checks the pieces of the hub's memories.
 fn check_pieces(snapshot: &Connection, found: &mut Check) -> Result<()> {
     let count = |statement: &str| snapshot.query_row(statement, [], |row| row.get::<_, u64>(0));
     snapshot.execute_batch(

@@ -30,7 +30,7 @@ pub(crate) fn open_for_writing(path: &Path, options: &StoreOptions) -> Result<Co
     prepared.map(|()| connection)
 }
 
-/// As [`open_for_writing`], for rows that are copied as they are: neither triggers nor references are in force.
+/// Opens as [`open_for_writing`] does, for rows that are copied as they are: neither triggers nor references are in force.
 pub(crate) fn open_for_copying(
     path: &Path,
     options: &StoreOptions,
@@ -147,7 +147,7 @@ fn create_or_inspect(path: &Path) -> Result<bool, StoreError> {
     inspect_existing(path)
 }
 
-/// As [`create_or_inspect`], of a file that is there; it is only read. Says whether it is empty.
+/// Inspects an existing file as [`create_or_inspect`] does, without writing. Returns true if it is empty.
 pub(crate) fn inspect_existing(path: &Path) -> Result<bool, StoreError> {
     let unreadable = |error| StoreError::Unusable(format!("{} can't be read: {error}", path.display()));
     let mut header = Vec::with_capacity(100);

@@ -192,7 +192,7 @@ pub(crate) fn last_changed(connection: &Connection, scope: i64, limit: u32) -> R
         .collect()
 }
 
-/// Those whose identity is open first, then the last changed first; with `below`, those that come after it.
+/// Entities with an open identity first, then the last changed first; with `below`, those that come after it.
 pub(crate) fn page_of_entities(
     connection: &Connection,
     scope: i64,

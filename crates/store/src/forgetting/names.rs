@@ -111,7 +111,7 @@ fn decide(
     Ok(())
 }
 
-/// All that was said by what goes, folded as names are.
+/// The texts of everything that goes, folded as names are.
 fn folded_texts(going: &RemovalSet) -> Vec<String> {
     let messages = going.messages.values().map(|message| &message.content);
     let nodes = going.nodes.values().map(|node| &node.description);
@@ -140,7 +140,7 @@ fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Resu
     Ok(rows.iter().any(stays) || in_rewritten())
 }
 
-/// For names without a letter or digit, which no index holds.
+/// True if a text has a name as it is written: for names without a letter or digit, which no index holds.
 fn stands_as_written(connection: &Connection, going: &RemovalSet, name: &str) -> Result<bool> {
     let mut statement = connection
         .prepare_cached("SELECT seq FROM recall_messages WHERE scope = ?1 AND instr(content, ?2) > 0")?;

@@ -47,7 +47,7 @@ fn silence_replies(connection: &Connection, message: i64, start: u32, end: u32) 
     Ok(())
 }
 
-/// Of these messages, the places of words that are not to be brought up again, in the order of the messages.
+/// Ranges of words in these messages that are not to be brought up again, in the order of the messages.
 pub(super) fn silenced_spans(
     connection: &Connection,
     scope: i64,

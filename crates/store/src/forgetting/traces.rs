@@ -108,7 +108,7 @@ fn folded_words(text: &str) -> Vec<String> {
     words
 }
 
-/// All that was said by what goes, and what was written from it in other words.
+/// Everything that was said by what goes, and what was written from it in other words.
 fn removed_texts(
     connection: &Connection,
     going: &RemovalSet,

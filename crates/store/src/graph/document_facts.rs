@@ -22,7 +22,7 @@ const CHARACTERS_MAX: usize = 6_000;
 /// Known entities that a question names.
 const ENTITIES_MAX: usize = 40;
 
-/// In the order of their numbers. Those that rules have read wait for a model only.
+/// Unread lines in the order of their numbers. Those that rules have read wait for a model only.
 const UNREAD: &str = "
     SELECT document FROM graph_unread_documents WHERE ?1 <= by_rules
         AND document NOT IN (SELECT value FROM json_each(?2)) ORDER BY document LIMIT 1";

@@ -9,7 +9,7 @@ use crate::engine::sql::{Connection, Result};
 
 type RowKey = [u8; 16];
 
-/// For each memory, how many nodes that the folded text names it is linked to.
+/// For each memory, the number of nodes named in the folded text that it is linked to.
 pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Result<HashMap<String, u32>> {
     let mut linked = HashMap::new();
     let any: bool = connection

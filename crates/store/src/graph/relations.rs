@@ -9,7 +9,7 @@ use super::{scopes, write};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, read_uuid};
 
-/// From the few events that wait to their sessions, never the other way round.
+/// Goes from the few events that wait to their sessions, never the other way round.
 const UNREAD_SESSIONS: &str = "
     SELECT s.id FROM graph_unread u CROSS JOIN concept_nodes n ON n.seq = u.node_seq
     CROSS JOIN sessions s ON s.id = n.source_session_id

@@ -63,7 +63,7 @@ pub(crate) fn withdraw_document(
     withdraw(connection, scope, &name.id(), at)
 }
 
-/// All that was drawn from a document was withdrawn: what is left of it is to be read again.
+/// Marks all lines of a document as unread: everything that was drawn from it was withdrawn.
 fn unread_all_lines(connection: &Connection, scope: &Scope, name: &DiaryName) -> Result<()> {
     connection
         .prepare_cached(

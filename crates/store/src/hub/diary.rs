@@ -10,7 +10,7 @@ use memory::text::is_han;
 use crate::engine::sql::{Connection, Result};
 use crate::rows;
 
-/// From the list of those that are to be told, so that nothing else is looked at.
+/// Starts at the list of events that are to be told, so that nothing else is looked at.
 pub(crate) const UNTOLD: &str =
     "SELECT c.persona_id, c.user_id, n.id, s.id, s.first_message_at, n.description
      FROM hub_untold u CROSS JOIN concept_nodes n ON n.seq = u.node_seq

@@ -105,7 +105,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// All that a scope keeps; those of the user, or the persona's own.
+/// Erased names of a scope: those of the user, or the persona's own.
 pub(super) fn list(connection: &Connection, scope: &Scope, user: &str) -> Result<Vec<ErasedName>> {
     connection
         .prepare_cached(

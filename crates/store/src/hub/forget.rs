@@ -27,7 +27,7 @@ pub(crate) struct HubForgetting<'a> {
     pub(crate) text: Option<&'a str>,
     /// True if documents that all users share are left as they are.
     pub(crate) spares_shared: bool,
-    /// In microseconds since 1970 (Unix time).
+    /// Microseconds since 1970 (Unix time).
     pub(crate) at: i64,
 }
 

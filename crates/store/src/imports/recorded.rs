@@ -80,7 +80,7 @@ fn read_replaced(row: &Row<'_>) -> Result<ReplacedText> {
 }
 
 impl RecordedMessage {
-    /// Its text as a version.
+    /// The text of the message as a version.
     pub(super) fn version(&self, replaced_at: Timestamp) -> MessageVersion {
         let Message { role, speaker, content, created_at, model, .. } = self.message.clone();
         let place = VersionPlace::Alternative;

@@ -32,7 +32,7 @@ pub(super) struct Entrance {
 /// The sockets of an entrance.
 pub(super) struct Sockets {
     pub(super) network: TcpListener,
-    /// None where the home can hold no socket: commands then use the daemon's TCP address.
+    /// None if the home can hold no socket: commands then use the daemon's TCP address.
     pub(super) home: Option<UnixListener>,
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn open_hub_socket(home: &Home, context: ToolContext) -> Option<HubSo
         .ok()
 }
 
-/// In reverse of the start: no new words, streaming replies finish, work returns to the queue, the log is folded in.
+/// Stops in reverse order of the start: no new messages, replies finish, work returns to the queue, the log is folded in.
 pub(super) async fn stop<T: Send + 'static>(
     wired: Services,
     serving: Option<JoinHandle<T>>,

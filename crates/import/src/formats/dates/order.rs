@@ -13,7 +13,7 @@ pub(in crate::formats) enum DateOrder {
     YearDayMonth,
 }
 
-/// In the order of preference between equals.
+/// Orders by preference, for dates that several of them explain.
 const ORDERS: [DateOrder; 4] =
     [DateOrder::DayMonthYear, DateOrder::MonthDayYear, DateOrder::YearMonthDay, DateOrder::YearDayMonth];
 

@@ -18,7 +18,7 @@ pub(super) enum Rest<'a> {
         speaker: &'a str,
         text: &'a str,
     },
-    /// Of the program itself.
+    /// A notice of the program itself.
     Notice,
 }
 

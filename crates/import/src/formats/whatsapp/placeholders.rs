@@ -139,7 +139,7 @@ fn is_phone_name(name: &str) -> bool {
         && name.split('-').nth(1).is_some_and(|day| day.len() == 8 && day.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// In lower case, without marks, brackets and the final dot.
+/// The text in lower case, without marks, brackets and the final dot.
 fn folded(text: &str) -> String {
     let shown = text.trim_matches(|character: char| {
         character.is_whitespace()

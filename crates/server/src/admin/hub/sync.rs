@@ -15,7 +15,7 @@ use crate::state::App;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum StandingState {
-    /// It has no hub.
+    /// The home has no hub.
     Off,
     /// The last exchange came to its end.
     Ok,

@@ -49,10 +49,10 @@ pub(crate) enum ExportFormat {
     /// The persona as a character card of version 3: the card that it was made from, with what has changed since.
     /// Neither the conversation nor the user's block is in it.
     Card,
-    /// The same in the persona's picture, which must be a PNG.
+    /// The card in the persona's picture, which must be a PNG.
     #[serde(rename = "card-png")]
     CardPng,
-    /// The same in an archive with the picture.
+    /// The card in an archive with the picture.
     #[serde(rename = "card-charx")]
     CardCharx,
 }

@@ -66,7 +66,7 @@ pub(crate) struct EraseResponse {
     dry_run: bool,
     /// Until when a dry run can be confirmed by its id.
     confirm_until: Option<Timestamp>,
-    /// Of a dry run, the beginnings of the first messages and memories that would go; `counts` says how many there are.
+    /// For a dry run, the beginnings of the first messages and memories that would go; `counts` says how many there are.
     texts: Vec<ErasedText>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct MemorySearchQuery {
     limit: Option<u32>,
     #[serde(default)]
     offset: u32,
-    /// Of the page before; then `offset` does not count.
+    /// The `next_cursor` of the page before; `offset` does not count then.
     cursor: Option<String>,
 }
 

@@ -28,7 +28,7 @@ const LOCALE_LENGTH_MAX: usize = 16;
 const NAME_LENGTH_MAX: usize = 256;
 /// Most events, and most thoughts, that a draft is made from.
 const MEMORIES_MAX: u32 = 20;
-/// The same of an import.
+/// Most events of an import that a draft is made from.
 const IMPORTED_EVENTS_MAX: u32 = 100;
 const IMPORTED_THOUGHTS_MAX: u32 = 30;
 

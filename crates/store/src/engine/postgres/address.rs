@@ -17,7 +17,7 @@ use crate::engine::sql::Error;
 
 /// Time that a server has to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The same for each of several hosts: the next one must be tried before those who wait give up.
+/// Time limit for each of several hosts: the next one must be tried before those who wait give up.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(4);
 /// Silence after which a connection counts as lost.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);

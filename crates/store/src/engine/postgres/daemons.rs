@@ -31,7 +31,7 @@ pub struct NewDaemon {
 /// Secrets that all daemons of a home know.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SharedAccess {
-    /// By which daemons trust requests of one another.
+    /// Secret by which daemons trust requests of one another.
     pub secret: String,
     /// SHA-256 of the owner's token, in hexadecimal digits.
     pub owner_digest: String,
@@ -66,13 +66,13 @@ pub struct DaemonEntry {
 /// State of a daemon that shares a home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DaemonState {
-    /// It holds the home.
+    /// The daemon holds the home.
     Serving,
-    /// It passes requests on, and takes the home when it is free.
+    /// The daemon passes requests on, and takes the home when it is free.
     StandingBy,
-    /// It holds the home until its running replies have ended.
+    /// The daemon holds the home until its running replies have ended.
     Draining,
-    /// It fell silent, and another daemon took its work.
+    /// The daemon sent no heartbeat, and another one took its work.
     Dead,
 }
 

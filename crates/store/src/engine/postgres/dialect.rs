@@ -49,7 +49,7 @@ pub(super) fn translate(statement: &str) -> String {
     without_plans(&number_parameters(&text))
 }
 
-/// In one line, with single blanks, except in quoted text.
+/// The statement in one line, with single blanks, except in quoted text.
 fn join_lines(statement: &str) -> String {
     let parts = statement.split('\'').enumerate().map(|(place, part)| {
         if place % 2 == 1 {

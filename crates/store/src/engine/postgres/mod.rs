@@ -73,7 +73,7 @@ pub(crate) struct Server {
     /// Answers to statements that were sent and not waited for.
     sent: RefCell<Vec<SentStatement>>,
     driver: RefCell<JoinHandle<()>>,
-    /// By the text that the store wrote, not by the server's.
+    /// Prepared statements by the text that the store wrote, not by the server's.
     statements: RefCell<HashMap<String, Statement>>,
     in_transaction: Cell<bool>,
     /// A transaction that reads begins together with the next statement.

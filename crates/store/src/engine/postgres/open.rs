@@ -458,7 +458,7 @@ mod tests {
 
     use super::*;
 
-    /// All that the schema of a database consists of, a line for each part.
+    /// Everything that the schema of a database consists of, a line for each part.
     const PARTS: &str = "
         SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' '
             || coalesce(column_default, '') || ' ' || is_identity

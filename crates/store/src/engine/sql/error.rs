@@ -66,7 +66,7 @@ impl Error {
         }
     }
 
-    /// The same error, with the column that was read.
+    /// The error with the column that was read.
     pub(crate) fn at(self, column: usize) -> Self {
         Self::Unreadable { column, reason: Box::new(self) }
     }
