@@ -65,7 +65,7 @@ pub struct PhraseHits {
     /// Rows of the scope that hold it, superseded ones included, deleted ones not. Counting stops at
     /// [`PhraseHits::FREQUENCY_MAX`]: beyond it a phrase tells next to nothing.
     pub document_frequency: u64,
-    /// Numbers of the newest rows that hold it, newest first, at most the asked limit.
+    /// Numbers of the newest rows that hold it, newest first, at most the asked limit; or all of them.
     pub seqs: Vec<i64>,
 }
 
@@ -183,6 +183,18 @@ pub trait RecallStore: Send + Sync {
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError>;
+    /// The same, and all rows of a phrase with at most about `all_up_to` of them, if the store finds these as quickly as the newest
+    /// ones.
+    async fn phrase_rows(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        limit: u32,
+        _all_up_to: u32,
+    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
+        self.phrase_hits(scope, corpus, phrases, limit).await
+    }
     /// For each selection, the numbers of the rows of the scope that it names, newest first.
     async fn rows_holding(
         &self,

@@ -23,7 +23,9 @@ const ROWS_PER_PHRASE: u32 = 500;
 /// Rows per phrase if many texts are looked for at once, and only what is nearest is wanted.
 const ROWS_PER_PHRASE_OF_MANY: u32 = 100;
 /// Rows of the rarer phrases that are fetched whole, all phrases together.
-const WHOLE_ROWS_MAX: u64 = 12_000;
+const WHOLE_ROWS_MAX: u32 = 12_000;
+/// Rows up to which a store may name all of each phrase at once, all phrases together.
+const WHOLE_ROWS_AT_ONCE: usize = 36_000;
 /// Common phrases that are looked for among the rows of the rarer ones, those that tell most.
 const COMMON_MAX: usize = 16;
 /// Common phrases that are looked for in pairs, and alone.
@@ -208,7 +210,9 @@ pub(super) async fn find_words<'a>(
 ) -> Result<WordHits, StoreError> {
     let terms: Vec<(&QueryTerm, f64)> = terms.collect();
     let phrases = distinct_phrases(terms.iter().map(|(term, _)| *term));
-    let (documents, hits) = look_up(store, scope, corpus, &phrases, ROWS_PER_PHRASE).await?;
+    // Without a ranking only the frequencies are wanted.
+    let all_up_to = if wanted > 0 { all_up_to(phrases.len()) } else { 0 };
+    let (documents, hits) = look_up(store, scope, corpus, &phrases, (ROWS_PER_PHRASE, all_up_to)).await?;
     let hits: Vec<&PhraseHits> = hits.iter().collect();
     let statistics = count_statistics(&phrases, &hits, documents);
     let mut listed = ListedRows::new(&phrases, &hits);
@@ -235,7 +239,7 @@ where
         texts.iter().map(|terms| distinct_phrases(terms.iter().copied())).collect();
     let distinct: BTreeSet<&Phrase> = of_each.iter().flatten().collect();
     let distinct: Vec<Phrase> = distinct.into_iter().cloned().collect();
-    let (documents, hits) = look_up(store, scope, corpus, &distinct, ROWS_PER_PHRASE_OF_MANY).await?;
+    let (documents, hits) = look_up(store, scope, corpus, &distinct, (ROWS_PER_PHRASE_OF_MANY, 0)).await?;
     let hits: HashMap<&Phrase, &PhraseHits> = distinct.iter().zip(&hits).collect();
     let of_text = |(phrases, terms): (&Vec<Phrase>, &Vec<&QueryTerm>)| {
         let hits: Vec<&PhraseHits> = phrases.iter().filter_map(|phrase| hits.get(phrase).copied()).collect();
@@ -256,13 +260,13 @@ async fn look_up(
     scope: &Scope,
     corpus: Corpus,
     phrases: &[Phrase],
-    rows: u32,
+    (newest, all_up_to): (u32, u32),
 ) -> Result<(u64, Vec<PhraseHits>), StoreError> {
     if phrases.is_empty() {
         return Ok((0, Vec::new()));
     }
     let (first, second) = phrases.split_at(phrases.len().min(PHRASES_MAX / 4).max(phrases.len() / 2));
-    let look_up = |phrases| store.phrase_hits(scope, corpus, phrases, rows);
+    let look_up = |phrases| store.phrase_rows(scope, corpus, phrases, newest, all_up_to);
     if second.is_empty() {
         let (size, hits) = look_up(first).await?;
         return Ok((size.documents, hits));
@@ -270,6 +274,12 @@ async fn look_up(
     let ((size, mut hits), (_, others)) = try_join!(look_up(first), look_up(second))?;
     hits.extend(others);
     Ok((size.documents, hits))
+}
+
+/// Rows of one of so many phrases up to which all are named at once.
+fn all_up_to(phrases: usize) -> u32 {
+    let of_one = u32::try_from(WHOLE_ROWS_AT_ONCE / phrases.max(1)).unwrap_or(u32::MAX);
+    of_one.clamp(ROWS_PER_PHRASE, WHOLE_ROWS_MAX)
 }
 
 fn count_statistics(phrases: &[Phrase], hits: &[&PhraseHits], documents: u64) -> WordStatistics {
@@ -316,7 +326,7 @@ async fn complete(
     };
     cut.sort_by_key(|&place| hits[place].document_frequency);
     let mut selections = Selections::default();
-    let mut room = WHOLE_ROWS_MAX;
+    let mut room = u64::from(WHOLE_ROWS_MAX);
     let (mut rarer, mut common) = (0, Vec::new());
     for place in cut {
         let rows = hits[place].document_frequency;
@@ -366,11 +376,13 @@ async fn rows_holding(
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let (first, second) = wanted.split_at(wanted.len().div_ceil(2));
-    let (mut rows, others) =
-        try_join!(store.rows_holding(scope, corpus, first), store.rows_holding(scope, corpus, second))?;
-    rows.extend(others);
-    Ok(rows)
+    // The first ones name most rows, so they are dealt out in turn.
+    let every_second = |from: usize| wanted.iter().skip(from).step_by(2).cloned().collect::<Vec<_>>();
+    let (even, odd) = (every_second(0), every_second(1));
+    let (even, odd) =
+        try_join!(store.rows_holding(scope, corpus, &even), store.rows_holding(scope, corpus, &odd))?;
+    let (mut even, mut odd) = (even.into_iter(), odd.into_iter());
+    Ok((0..wanted.len()).filter_map(|place| if place % 2 == 0 { even.next() } else { odd.next() }).collect())
 }
 
 /// Ranks the rows that contain the phrases by the information of their terms, of parts half.

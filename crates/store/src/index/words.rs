@@ -27,34 +27,38 @@ pub(crate) fn insert(
     connection.prepare_cached(statement)?.send(params![seq, with_scope(scope, terms)])
 }
 
-/// Looks up the rows of each phrase: counts up to [`PhraseHits::FREQUENCY_MAX`], and returns the newest `limit`.
+/// Rows of each phrase that are returned.
+#[derive(Clone, Copy)]
+pub(crate) struct RowsOfPhrase {
+    /// The newest rows.
+    pub(crate) newest: u32,
+    /// Of a phrase with at most about this many, all rows, if the engine finds them in one go.
+    pub(crate) all_up_to: u32,
+}
+
+/// Looks up the rows of each phrase, and counts them up to [`PhraseHits::FREQUENCY_MAX`].
 pub(crate) fn look_up(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,
     phrases: &[Phrase],
-    limit: u32,
+    rows: RowsOfPhrase,
     counting: &Counting,
 ) -> Result<Vec<PhraseHits>> {
     let queries: Vec<Option<String>> =
         phrases.iter().map(|phrase| query(connection, scope, phrase)).collect();
-    let asked = queries.iter().flatten().map(|query| (query.as_str(), limit));
-    let mut newest = newest_of_each(connection, corpus, asked)?.into_iter();
+    let mut found =
+        rows_of_each(connection, corpus, queries.iter().flatten().map(String::as_str), rows)?.into_iter();
     let mut hits: Vec<PhraseHits> = Vec::with_capacity(phrases.len());
     // Queries whose rows are still to be counted, with their places.
     let mut uncounted = Vec::new();
     for (place, query) in queries.iter().enumerate() {
-        let (Some(query), seqs) = (query, if query.is_some() { newest.next() } else { None }) else {
+        let (Some(query), rows) = (query, if query.is_some() { found.next() } else { None }) else {
             hits.push(nowhere());
             continue;
         };
-        let seqs = seqs.unwrap_or_default();
-        let named = u64::try_from(seqs.len()).unwrap_or(u64::MAX);
-        // Fewer than were asked for are all.
-        let counted = match named < u64::from(limit) {
-            true => Some(named),
-            false => counting.updated_count(corpus, query, &seqs),
-        };
+        let (seqs, all) = rows.unwrap_or_default();
+        let counted = all.or_else(|| counting.updated_count(corpus, query, &seqs));
         if counted.is_none() {
             uncounted.push((place, query));
         }
@@ -130,6 +134,44 @@ pub(crate) fn rows_beginning(
     let query = query_of(connection, scope, phrase, true);
     let asked = query.iter().map(|query| (query.as_str(), limit));
     Ok(newest_of_each(connection, corpus, asked)?.pop().unwrap_or_default())
+}
+
+/// The rows that match each query, and their number if these are all.
+fn rows_of_each<'a>(
+    connection: &Connection,
+    corpus: Corpus,
+    queries: impl Iterator<Item = &'a str>,
+    rows: RowsOfPhrase,
+) -> Result<Vec<(Vec<i64>, Option<u64>)>> {
+    let number = |seqs: &Vec<i64>| u64::try_from(seqs.len()).unwrap_or(u64::MAX);
+    let newest = rows.newest as usize;
+    let Some(statements) = connection.word_dialect().newest_or_all.filter(|_| rows.all_up_to > 0) else {
+        let found = newest_of_each(connection, corpus, queries.map(|query| (query, rows.newest)))?;
+        // Fewer than were asked for are all.
+        return Ok(found
+            .into_iter()
+            .map(|seqs| {
+                let all = (seqs.len() < newest).then(|| number(&seqs));
+                (seqs, all)
+            })
+            .collect());
+    };
+    let asked = queries.map(|query| (query, rows.newest, rows.all_up_to));
+    let found = connection.query_each(of_corpus(corpus, statements), asked, |row| {
+        Ok((unpack_numbers(row)?, row.get::<bool>(1)?))
+    })?;
+    Ok(found
+        .into_iter()
+        .flatten()
+        .map(|(mut seqs, is_all)| {
+            let all = is_all.then(|| number(&seqs));
+            // A word that has become rare is in far more rows than the newest ones let expect.
+            if seqs.len() > 2 * rows.all_up_to as usize {
+                seqs.truncate(newest);
+            }
+            (seqs, all)
+        })
+        .collect())
 }
 
 /// The newest rows that match each query, at most so many.

@@ -4,6 +4,7 @@ mod edge_walk;
 mod search;
 
 use async_trait::async_trait;
+use futures_util::try_join;
 use jiff::Timestamp;
 use memory::Scope;
 use memory::identifiers::{EntityId, NodeId};
@@ -15,11 +16,30 @@ use memory::ports::{
 
 use crate::engine::sql::{Result, params};
 use crate::home_store::HomeStore;
-use crate::index::words;
+use crate::index::words::{self, RowsOfPhrase};
 use crate::nodes::node_queries;
 use crate::recall::edge_walk::EdgeWalk;
 use crate::rows::microseconds;
 use crate::{messages, scopes};
+
+impl HomeStore {
+    async fn look_up(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        rows: RowsOfPhrase,
+    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
+        let phrases = phrases.to_vec();
+        let nothing = (CorpusSize::default(), vec![words::nowhere(); phrases.len()]);
+        let counting = self.frequencies.now();
+        self.read_scope_or(scope, nothing, move |connection, scope| {
+            let hits = words::look_up(connection, corpus, scope, &phrases, rows, &counting)?;
+            Ok((scopes::size(connection, scope, corpus)?, hits))
+        })
+        .await
+    }
+}
 
 #[async_trait]
 impl RecallStore for HomeStore {
@@ -30,14 +50,27 @@ impl RecallStore for HomeStore {
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
-        let phrases = phrases.to_vec();
-        let nothing = (CorpusSize::default(), vec![words::nowhere(); phrases.len()]);
-        let counting = self.frequencies.now();
-        self.read_scope_or(scope, nothing, move |connection, scope| {
-            let hits = words::look_up(connection, corpus, scope, &phrases, limit, &counting)?;
-            Ok((scopes::size(connection, scope, corpus)?, hits))
-        })
-        .await
+        self.look_up(scope, corpus, phrases, RowsOfPhrase { newest: limit, all_up_to: 0 }).await
+    }
+
+    async fn phrase_rows(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        limit: u32,
+        all_up_to: u32,
+    ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
+        let rows = RowsOfPhrase { newest: limit, all_up_to };
+        if !self.is_on_server() || phrases.len() < 2 {
+            return self.look_up(scope, corpus, phrases, rows).await;
+        }
+        // A server searches for one phrase after another on a connection, and on two side by side.
+        let (first, second) = phrases.split_at(phrases.len() / 2);
+        let ((size, mut hits), (_, others)) =
+            try_join!(self.look_up(scope, corpus, first, rows), self.look_up(scope, corpus, second, rows))?;
+        hits.extend(others);
+        Ok((size, hits))
     }
 
     async fn rows_holding(

@@ -87,9 +87,9 @@ pub use proactive::{
     quiet_and_channels_are_known,
 };
 pub use recall::{
-    a_word_of_any_length_is_found, events_of_identity_are_found, frequencies_follow_what_comes_and_goes,
-    messages_are_outlined_and_found_by_time, nodes_are_found_by_entity_and_time,
-    one_read_gives_what_several_do, phrases_are_found_where_they_stand,
+    a_word_of_any_length_is_found, all_rows_of_a_phrase_may_come_at_once, events_of_identity_are_found,
+    frequencies_follow_what_comes_and_goes, messages_are_outlined_and_found_by_time,
+    nodes_are_found_by_entity_and_time, one_read_gives_what_several_do, phrases_are_found_where_they_stand,
     rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, scopes_never_meet,
     touching_counts_a_recall,
 };
@@ -160,7 +160,7 @@ macro_rules! store_suite {
             an_answer_leaves_former_memories_and_what_stays_true,
             a_reflection_is_written_once, a_reflection_without_thoughts_leaves_only_its_mark,
             edges_join_thoughts_and_their_events, the_timeline_is_merged,
-            scopes_never_meet, phrases_are_found_where_they_stand, a_word_of_any_length_is_found, frequencies_follow_what_comes_and_goes, messages_are_outlined_and_found_by_time, rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, nodes_are_found_by_entity_and_time,
+            scopes_never_meet, phrases_are_found_where_they_stand, a_word_of_any_length_is_found, frequencies_follow_what_comes_and_goes, all_rows_of_a_phrase_may_come_at_once, messages_are_outlined_and_found_by_time, rows_are_named_by_several_words_at_once, rows_are_ranked_and_read_through, nodes_are_found_by_entity_and_time,
             one_read_gives_what_several_do, events_of_identity_are_found, the_newest_vectors_come_first,
             touching_counts_a_recall, vectors_follow_their_rows, vectors_are_numbered_by_their_writing,
             one_model_takes_the_place_of_another,

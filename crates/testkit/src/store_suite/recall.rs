@@ -236,6 +236,36 @@ pub async fn frequencies_follow_what_comes_and_goes(store: &dyn Store) -> Outcom
     Ok(())
 }
 
+/// A store may name all rows of a phrase instead of the newest; which it does changes neither counts nor order.
+pub async fn all_rows_of_a_phrase_may_come_at_once(store: &dyn Store) -> Outcome {
+    let stage = Stage::set(store).await?;
+    let (mut of_tea, mut of_milk) = (Vec::new(), Vec::new());
+    for number in 1..=40 {
+        let has_milk = number % 4 == 0 && number < 30;
+        let seq = stage.say(if has_milk { "tea with milk" } else { "tea" }, number).await?.seq;
+        of_tea.insert(0, seq);
+        if has_milk {
+            of_milk.insert(0, seq);
+        }
+    }
+    let asked = [phrase("tea"), phrase("milk"), phrase("cocoa")];
+    for all_up_to in [0, 5, 1_000] {
+        for _ in 0..2 {
+            let (size, hits) =
+                store.phrase_rows(&stage.scope, Corpus::Messages, &asked, 3, all_up_to).await?;
+            assert_eq!(size.documents, 40);
+            for (hits, all) in hits.iter().zip([&of_tea, &of_milk, &Vec::new()]) {
+                assert_eq!(hits.document_frequency, all.len() as u64, "{all_up_to}");
+                let newest = &all[..all.len().min(3)];
+                assert!(hits.seqs == newest || (all_up_to > 0 && hits.seqs == **all), "{:?}", hits.seqs);
+            }
+        }
+    }
+    let (_, elsewhere) = store.phrase_rows(&stage.other, Corpus::Messages, &asked, 3, 1_000).await?;
+    assert!(elsewhere.iter().all(|hits| hits.document_frequency == 0 && hits.seqs.is_empty()));
+    Ok(())
+}
+
 /// By the entity a node is about, by when it happened, by kind and subject, by when it was written.
 pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;

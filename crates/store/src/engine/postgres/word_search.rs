@@ -41,6 +41,44 @@ macro_rules! newest {
     };
 }
 
+/// All rows that match $1, packed, and true; of a word that is in more than about $3 rows the newest $2, and false. The newest
+/// thousand rows tell which. Asking for the newest rows of a word and then for all of them would read most of them twice.
+macro_rules! newest_or_all {
+    ($table:literal) => {
+        concat!(
+            "WITH newest AS MATERIALIZED (
+                 SELECT number FROM (SELECT number, terms FROM ",
+            $table,
+            " ORDER BY number DESC LIMIT 1000) AS latest
+                 WHERE terms @@ (SELECT CAST($1 AS TEXT)::tsquery) ORDER BY number DESC LIMIT $2
+             ),
+             common AS MATERIALIZED (
+                 SELECT number FROM (SELECT number, terms FROM ",
+            $table,
+            " ORDER BY number DESC LIMIT 50000) AS latest
+                 WHERE (SELECT count(*) < $2 AND count(*) * (
+                         SELECT reltuples FROM pg_class WHERE oid = '",
+            $table,
+            "'::regclass) > 1000 * CAST($3 AS BIGINT) FROM newest)
+                     AND terms @@ (SELECT CAST($1 AS TEXT)::tsquery) ORDER BY number DESC LIMIT $2
+             ),
+             found AS (
+                 SELECT number FROM newest WHERE (SELECT count(*) FROM newest) = $2
+                 UNION ALL
+                 SELECT number FROM common WHERE (SELECT count(*) FROM common) = $2
+                 UNION ALL
+                 SELECT number FROM ",
+            $table,
+            " WHERE (SELECT count(*) FROM newest) < $2 AND (SELECT count(*) FROM common) < $2
+                     AND terms @@ (SELECT CAST($1 AS TEXT)::tsquery)
+             )
+             SELECT coalesce(string_agg(int8send(number), ''), ''),
+                 (SELECT count(*) FROM newest) < $2 AND (SELECT count(*) FROM common) < $2
+             FROM found"
+        )
+    };
+}
+
 /// All rows that match $1, packed: as rows they would take longer than it takes to find them.
 macro_rules! all {
     ($table:literal) => {
@@ -65,5 +103,6 @@ pub(crate) const TEXT_SEARCH: WordDialect = WordDialect {
     or: " | ",
     and: " & ",
     newest: [newest!("message_words"), newest!("node_words")],
+    newest_or_all: Some([newest_or_all!("message_words"), newest_or_all!("node_words")]),
     all: Some([all!("message_words"), all!("node_words")]),
 };

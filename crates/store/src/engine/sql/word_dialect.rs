@@ -8,6 +8,9 @@ pub(crate) struct WordDialect {
     pub(crate) and: &'static str,
     /// The newest ?2 rows that match ?1, of messages and of nodes.
     pub(crate) newest: [&'static str; 2],
+    /// The rows that match ?1, packed as in `all`, and true if these are all: else the word is in more than about ?3 rows, and these
+    /// are the newest ?2. `None` where the newest rows are found without looking at the others.
+    pub(crate) newest_or_all: Option<[&'static str; 2]>,
     /// All rows that match ?1, of messages and of nodes, in any order: one row that holds the numbers, in 8 bytes each, the most
     /// significant one first. `None` where rows cost nothing.
     pub(crate) all: Option<[&'static str; 2]>,
@@ -23,5 +26,6 @@ pub(super) const FULL_TEXT: WordDialect = WordDialect {
         "SELECT rowid FROM message_words WHERE message_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
         "SELECT rowid FROM node_words WHERE node_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2",
     ],
+    newest_or_all: None,
     all: None,
 };
