@@ -19,17 +19,22 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     pub(crate) async fn start(database: &str) -> Result<Self, Failed> {
-        Self::start_in(TempDir::new()?, database).await
+        Self::start_in(TempDir::new()?, database, "0ms").await
+    }
+
+    /// A daemon that answers nobody within the next hour.
+    pub(crate) async fn start_silent(database: &str) -> Result<Self, Failed> {
+        Self::start_in(TempDir::new()?, database, "1h").await
     }
 
     /// Ends it and starts it in the same home.
     pub(crate) async fn start_again(mut self, database: &str) -> Result<Self, Failed> {
         self.end();
         let home = std::mem::replace(&mut self.home, TempDir::new()?);
-        Self::start_in(home, database).await
+        Self::start_in(home, database, "0ms").await
     }
 
-    async fn start_in(home: TempDir, database: &str) -> Result<Self, Failed> {
+    async fn start_in(home: TempDir, database: &str, debounce: &str) -> Result<Self, Failed> {
         let mut process = Command::new(env!("CARGO_BIN_EXE_echovessel"))
             .args(["run", "--port", "0", "--no-open", "--json", "--home"])
             .arg(home.path())
@@ -38,7 +43,7 @@ impl Daemon {
             .env("ECHOVESSEL__STORAGE__URL", database)
             .env("ECHOVESSEL__LLM__PROVIDER", "offline")
             .env("ECHOVESSEL__EMBEDDING__PROVIDER", "none")
-            .env("ECHOVESSEL__CHANNELS__WEB__DEBOUNCE", "0ms")
+            .env("ECHOVESSEL__CHANNELS__WEB__DEBOUNCE", debounce)
             .env("ECHOVESSEL__LIMITS__TURNS_PER_DAY", "0")
             .env("ECHOVESSEL__LIMITS__REQUESTS_PER_SECOND", "0")
             .stdout(Stdio::piped())

@@ -1,4 +1,4 @@
-//! Prints how far daemons on one PostgreSQL server reach: turns a second for one, two and three of them, and what a turn, a persona
+//! Prints how far daemons on one PostgreSQL server reach: messages captured a second, also with a file, turns a second for one, two and three of them, and what a turn, a persona
 //! and a thousand messages cost. `scripts/with-postgres cargo bench -p echovessel --bench scale`.
 //!
 //! `PERSONAS` (10,000) and `SECONDS` (20 for each number of daemons) change its size. Replies are the offline provider's and there are
@@ -22,6 +22,8 @@ pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// Number of callers that talk at the same time.
 const CALLERS: usize = 64;
+/// Messages after which a caller goes on as another user: those that wait for an answer have a limit.
+const MESSAGES_PER_USER: usize = 100;
 /// Turns of the measurement of one turn's cost, one after the other.
 const SINGLE_TURNS: usize = 300;
 
@@ -36,6 +38,9 @@ async fn measure() -> Result<(), Failed> {
         return Ok(());
     };
     let (personas, seconds) = (variable("PERSONAS", 10_000), variable("SECONDS", 20));
+    measure_captures("a file", "sqlite", seconds / 2).await?;
+    measure_captures("the server", &database, seconds / 2).await?;
+    let Some(database) = fresh_database()? else { return Err("the server is gone".into()) };
     let first = Daemon::start(&database).await?;
     let empty = first.resident_mib()?;
     let http = outgoing::client_builder().no_proxy().pool_max_idle_per_host(CALLERS).build()?;
@@ -87,6 +92,30 @@ async fn measure() -> Result<(), Failed> {
     }
     drop(daemons);
     measure_one_turn(&http, &database).await
+}
+
+/// Messages of many callers that are durable when they are acknowledged; nothing is answered meanwhile.
+async fn measure_captures(name: &str, database: &str, seconds: usize) -> Result<(), Failed> {
+    let daemon = Daemon::start_silent(database).await?;
+    let http = outgoing::client_builder().no_proxy().pool_max_idle_per_host(CALLERS).build()?;
+    let (began, time) = (Instant::now(), Duration::from_secs(seconds as u64));
+    let (daemon, http) = (&daemon, &http);
+    let capturing = (0..CALLERS).map(|caller| async move {
+        let mut captured = 0;
+        while began.elapsed() < time {
+            let user = format!("u{caller}-{}", captured / MESSAGES_PER_USER);
+            let body = json!({"user_id": user, "content": format!("message {captured}")});
+            daemon.post(http, "/api/chat/send", &body).await?;
+            captured += 1;
+        }
+        Ok::<_, Failed>(captured)
+    });
+    let captured: usize = futures_util::future::try_join_all(capturing).await?.into_iter().sum();
+    println!(
+        "durable captures, {name}: {:.0} a second ({CALLERS} callers)",
+        captured as f64 / time.as_secs_f64()
+    );
+    Ok(())
 }
 
 /// Statements, round trips and bytes of one turn, on the wire.

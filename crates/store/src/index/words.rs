@@ -30,7 +30,7 @@ pub(crate) fn insert(
 /// Rows of each phrase that are returned.
 #[derive(Clone, Copy)]
 pub(crate) struct RowsOfPhrase {
-    /// The newest rows.
+    /// Number of the newest rows that are returned.
     pub(crate) newest: u32,
     /// Of a phrase with at most about this many, all rows, if the engine finds them in one go.
     pub(crate) all_up_to: u32,
