@@ -1,12 +1,13 @@
 //! Prints what a turn and a session's consolidation cost beside the model, over real SQLite files:
 //! `cargo bench -p runtime`. Each figure stands beside its aim (design: budgets); `cargo xtask budgets` compares them.
-//! Beside a server (`scripts/with-postgres cargo bench -p runtime`) recall is measured there, too, with its round trips.
+//! Beside a server (`scripts/with-postgres cargo bench -p runtime`) recall and turns are measured there, too, with their round trips.
 //! Nothing here passes or fails by the clock. Names after `--` choose what is measured: `-- "1000 nodes" consolidation`.
 //!
 //! The past is made up from a seed, through the product's own commits, once: the files stay in the target folder (some
 //! two gigabytes; the million messages take some minutes).
 
 mod recalling;
+mod talking;
 mod searching;
 mod consolidating;
 mod correcting;
@@ -45,6 +46,9 @@ fn main() -> Result<(), Failed> {
             for nodes in [10_000, 100_000] {
                 recalling::measure_on_server(Past { nodes, messages: 0 }).await?;
             }
+        }
+        if wanted("turn".to_owned()) {
+            talking::measure(Past { nodes: 10_000, messages: 0 }).await?;
         }
         if wanted("search".to_owned()) {
             searching::measure(Past { nodes: 10_000, messages: 10_000 }, "5").await?;

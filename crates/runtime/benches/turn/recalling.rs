@@ -13,7 +13,7 @@ use crate::measure::{Figures, processor_time};
 use crate::past::{DIMENSION, Dice, Home, Past};
 
 const ROUNDS: usize = 200;
-const QUESTIONS: [&str; 4] = [
+pub(crate) const QUESTIONS: [&str; 4] = [
     "Do you remember what my sister said about the marathon in Lisbon?",
     "你还记得我妹妹上大学的事吗",
     "cat",
