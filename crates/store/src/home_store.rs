@@ -15,6 +15,7 @@ use crate::engine::readers::Readers;
 use crate::engine::sql::Connection;
 use crate::engine::writer::{UnitOfWork, Writer};
 use crate::engine::{Check, DaemonEntry, NewDaemon, StoreOptions, blocking, check, connection};
+use crate::index::vectors::ModelNumbers;
 use crate::index::words::Frequencies;
 use crate::scopes::{self, ScopeNumbers};
 
@@ -39,6 +40,7 @@ pub struct HomeStore {
     pub(crate) frequencies: Arc<Frequencies>,
     pub(crate) changes_by_word: Arc<ChangesByWord>,
     pub(crate) scope_numbers: Arc<ScopeNumbers>,
+    pub(crate) model_numbers: Arc<ModelNumbers>,
 }
 
 impl HomeStore {
@@ -68,6 +70,7 @@ impl HomeStore {
             frequencies,
             changes_by_word,
             scope_numbers: Arc::default(),
+            model_numbers: Arc::default(),
         })
     }
 
@@ -193,6 +196,7 @@ impl HomeStore {
             frequencies,
             changes_by_word: Arc::default(),
             scope_numbers: Arc::default(),
+            model_numbers: Arc::default(),
         })
     }
 

@@ -1,5 +1,7 @@
 //! What an index of vectors in memory is filled from and kept in step with.
 
+use std::sync::Arc;
+
 use crate::home_store::HomeStore;
 use crate::index::vectors;
 use async_trait::async_trait;
@@ -13,9 +15,9 @@ impl VectorIndexStore for HomeStore {
         corpus: Corpus,
         fingerprint: &str,
     ) -> Result<i64, StoreError> {
-        let fingerprint = fingerprint.to_owned();
+        let (models, fingerprint) = (Arc::clone(&self.model_numbers), fingerprint.to_owned());
         self.read_scope(scope, move |connection, scope| {
-            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(0) };
+            let Some(model) = models.number(connection, &fingerprint)? else { return Ok(0) };
             Ok(vectors::last_revision(connection, corpus, scope, model)?)
         })
         .await
@@ -29,9 +31,9 @@ impl VectorIndexStore for HomeStore {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError> {
-        let fingerprint = fingerprint.to_owned();
+        let (models, fingerprint) = (Arc::clone(&self.model_numbers), fingerprint.to_owned());
         self.read_scope(scope, move |connection, scope| {
-            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
+            let Some(model) = models.number(connection, &fingerprint)? else { return Ok(Vec::new()) };
             Ok(vectors::newest(connection, corpus, scope, model, before, limit)?)
         })
         .await
@@ -45,9 +47,9 @@ impl VectorIndexStore for HomeStore {
         after: i64,
         limit: u32,
     ) -> Result<Vec<StoredVector>, StoreError> {
-        let fingerprint = fingerprint.to_owned();
+        let (models, fingerprint) = (Arc::clone(&self.model_numbers), fingerprint.to_owned());
         self.read_scope(scope, move |connection, scope| {
-            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
+            let Some(model) = models.number(connection, &fingerprint)? else { return Ok(Vec::new()) };
             Ok(vectors::after(connection, corpus, scope, model, after, limit)?)
         })
         .await
@@ -60,9 +62,10 @@ impl VectorIndexStore for HomeStore {
         fingerprint: &str,
         seqs: &[i64],
     ) -> Result<Vec<StoredVector>, StoreError> {
-        let (fingerprint, seqs) = (fingerprint.to_owned(), seqs.to_vec());
+        let (models, fingerprint, seqs) =
+            (Arc::clone(&self.model_numbers), fingerprint.to_owned(), seqs.to_vec());
         self.read_scope(scope, move |connection, scope| {
-            let Some(model) = vectors::model(connection, &fingerprint)? else { return Ok(Vec::new()) };
+            let Some(model) = models.number(connection, &fingerprint)? else { return Ok(Vec::new()) };
             Ok(vectors::numbered(connection, corpus, scope, model, &seqs)?)
         })
         .await

@@ -1,5 +1,8 @@
 //! Vectors of messages and nodes, as little-endian f32 bytes.
 
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
 use memory::ports::{Corpus, Embedding, StoredVector};
 
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
@@ -14,6 +17,26 @@ pub(crate) fn tables(corpus: Corpus) -> Tables {
     match corpus {
         Corpus::Messages => Tables { rows: "recall_messages", vectors: "message_vectors" },
         Corpus::Nodes => Tables { rows: "concept_nodes", vectors: "node_vectors" },
+    }
+}
+
+/// Numbers of models that were read. They hold for good: a model is never removed.
+#[derive(Default)]
+pub(crate) struct ModelNumbers(RwLock<HashMap<String, i64>>);
+
+impl ModelNumbers {
+    /// As [`model`], which is asked once. `connection` must see only what is committed.
+    pub(crate) fn number(&self, connection: &Connection, fingerprint: &str) -> Result<Option<i64>> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(fingerprint).copied();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let number = model(connection, fingerprint)?;
+        if let Some(number) = number {
+            let mut numbers = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            numbers.insert(fingerprint.to_owned(), number);
+        }
+        Ok(number)
     }
 }
 

@@ -39,6 +39,21 @@ impl HomeStore {
         })
         .await
     }
+
+    async fn hits(
+        &self,
+        scope: &Scope,
+        corpus: Corpus,
+        phrases: &[Phrase],
+        rows: RowsOfPhrase,
+    ) -> Result<Vec<PhraseHits>, StoreError> {
+        let (phrases, nothing) = (phrases.to_vec(), vec![words::nowhere(); phrases.len()]);
+        let counting = self.frequencies.now();
+        self.read_scope_or(scope, nothing, move |connection, scope| {
+            Ok(words::look_up(connection, corpus, scope, &phrases, rows, &counting)?)
+        })
+        .await
+    }
 }
 
 #[async_trait]
@@ -67,8 +82,8 @@ impl RecallStore for HomeStore {
         }
         // A server searches for one phrase after another on a connection, and on two side by side.
         let (first, second) = phrases.split_at(phrases.len() / 2);
-        let ((size, mut hits), (_, others)) =
-            try_join!(self.look_up(scope, corpus, first, rows), self.look_up(scope, corpus, second, rows))?;
+        let ((size, mut hits), others) =
+            try_join!(self.look_up(scope, corpus, first, rows), self.hits(scope, corpus, second, rows))?;
         hits.extend(others);
         Ok((size, hits))
     }
