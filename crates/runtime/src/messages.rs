@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use memory::Scope;
 use memory::capture::{CaptureError, MessageInput, Recorder};
 use memory::ledger::ReplyReceipt;
@@ -43,18 +44,22 @@ impl Messages {
             external_ref: None,
             channel_write: None,
         };
-        Ok(self.record(line, None).await?.message)
+        Ok(self.record(line, None, None).await?.message)
     }
 
-    /// Makes a line durable and tells of the sessions that it began or ended.
+    /// Stores a message and publishes the sessions that it began or ended. Without a `zone` the user's is looked up.
     pub(crate) async fn record(
         &self,
         line: MessageInput,
+        zone: Option<TimeZone>,
         receipt: Option<ReplyReceipt>,
     ) -> Result<CapturedMessage, CaptureError> {
         let scope = line.scope.clone();
         self.core.ensure_known(&scope).await?;
-        let zone = self.core.zone_of(&scope.user).await?;
+        let zone = match zone {
+            Some(zone) => zone,
+            None => self.core.zone_of(&scope.user).await?,
+        };
         let captured = self.recorder().capture(line, &zone, receipt).await?;
         self.publish_captured(&scope, &captured).await;
         Ok(captured)

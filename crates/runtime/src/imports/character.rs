@@ -125,7 +125,7 @@ impl Imports {
             external_ref: None,
             channel_write: None,
         };
-        let captured = self.messages.record(line, None).await?;
+        let captured = self.messages.record(line, None, None).await?;
         self.messages.publish_unasked(&captured.message);
         Ok(id)
     }

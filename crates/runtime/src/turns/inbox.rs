@@ -166,7 +166,7 @@ impl Turns {
                     |error| StoreError::Failed(format!("a voice message can't be noted: {error}"));
                 speech.files.keep_note(id, note).await.map_err(unwritten)?;
             }
-            self.messages.record(line, None).await
+            self.messages.record(line, None, None).await
         };
         let captured = AssertUnwindSafe(writing).catch_unwind().await;
         let message = match captured.unwrap_or_else(|_| Err(defect_error())) {

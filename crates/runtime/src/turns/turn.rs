@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, StreamExt as _};
+use jiff::tz::TimeZone;
 use memory::capture::MessageInput;
 use memory::identifiers::{MessageId, NodeId};
 use memory::ledger::TokenUsage;
@@ -50,6 +51,10 @@ struct PreparedReply {
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
+    /// The user's zone.
+    zone: TimeZone,
+    /// The client's name for the last message of the burst.
+    in_reply_to: Option<String>,
     /// Forgetting up to which it holds.
     forgotten: ForgetEpoch,
     /// A reply that needs no model.
@@ -140,10 +145,11 @@ async fn prepare(
     let (store, scope) = (core.store(), &turn.scope);
     let forgotten = core.forget_epochs.of(scope);
     let now = core.clock().now();
-    let (burst, persona, user) = tokio::try_join!(
+    let (burst, persona, user, in_reply_to) = tokio::try_join!(
         store.turn_messages(turn.turn_id),
         core.persona_of(scope),
         store.ensure_user(&scope.user, now),
+        in_reply_to(core, turn).map(Ok),
     )?;
     let burst: Vec<Message> = burst.into_iter().filter(|message| message.role == Role::User).collect();
     if burst.is_empty() {
@@ -171,10 +177,10 @@ async fn prepare(
     record.recalled(core, &remembered.recalled);
     record.step(core, "l1_load", json!({}));
     record.mood(core, remembered.mood.as_ref());
-    let mut input = ReplyInput::new(persona.display_name, now, zone);
+    let mut input = ReplyInput::new(persona.display_name, now, zone.clone());
     input.facts = facts.into();
     input.user_name = user.display_name;
-    input.persona_zone = persona.timezone.and_then(|name| jiff::tz::TimeZone::get(&name).ok());
+    input.persona_zone = persona.timezone.and_then(|name| TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
     record.held_back(&remembered.recalled.corrected);
@@ -184,7 +190,7 @@ async fn prepare(
     let prompt = core.mind().render_reply(&input, &budget)?;
     record.prompt(core, &prompt);
     let said = input.burst.last().map(|message| message.id);
-    Ok(PreparedReply { remembered, prompt, said, forgotten, own_line })
+    Ok(PreparedReply { remembered, prompt, said, zone, in_reply_to, forgotten, own_line })
 }
 
 /// Streams the reply to everybody who listens. An end before the first word is an error; a later one keeps what was said.
@@ -284,7 +290,7 @@ async fn store_and_publish(
         .filter(|candidate| candidate.kind == CandidateKind::Node)
         .map(|candidate| NodeId(candidate.id))
         .collect();
-    let in_reply_to = in_reply_to(core, turn).await;
+    let in_reply_to = prepared.in_reply_to;
     let line = MessageInput {
         id: None,
         scope: turn.scope.clone(),
@@ -303,7 +309,7 @@ async fn store_and_publish(
         return Err(TurnError::Forgotten);
     }
     let began = Instant::now();
-    let message = turns.messages.record(line, Some(receipt)).await?.message;
+    let message = turns.messages.record(line, Some(prepared.zone), Some(receipt)).await?.message;
     core.metrics().turn_phase("store", began.elapsed());
     core.metrics().turn(if incomplete { "incomplete" } else { "answered" });
     record.step(core, "ingest_persona", json!({"message_id": message.id}));

@@ -6,9 +6,10 @@ mod frequencies;
 
 use std::cmp::Reverse;
 
-use memory::ports::{Corpus, Phrase, PhraseHits, RowSelection};
+use memory::ports::{Corpus, CorpusSize, Phrase, PhraseHits, RowSelection};
 
 use crate::engine::sql::{Connection, Result, Row, params};
+use crate::scopes;
 
 pub(crate) use frequencies::{Counting, Frequencies};
 
@@ -36,7 +37,7 @@ pub(crate) struct RowsOfPhrase {
     pub(crate) all_up_to: u32,
 }
 
-/// Looks up the rows of each phrase, and counts them up to [`PhraseHits::FREQUENCY_MAX`].
+/// Looks up the rows of each phrase, and counts them up to [`PhraseHits::FREQUENCY_MAX`]. Also returns the size of the scope.
 pub(crate) fn look_up(
     connection: &Connection,
     corpus: Corpus,
@@ -44,11 +45,13 @@ pub(crate) fn look_up(
     phrases: &[Phrase],
     rows: RowsOfPhrase,
     counting: &Counting,
-) -> Result<Vec<PhraseHits>> {
+) -> Result<(CorpusSize, Vec<PhraseHits>)> {
     let queries: Vec<Option<String>> =
         phrases.iter().map(|phrase| query(connection, scope, phrase)).collect();
-    let mut found =
-        rows_of_each(connection, corpus, queries.iter().flatten().map(String::as_str), rows)?.into_iter();
+    let asked = queries.iter().flatten().map(String::as_str);
+    let (size, found) = rows_of_each(connection, corpus, scope, asked, rows)?;
+    let size = size.map_or_else(|| scopes::size(connection, scope, corpus), Ok)?;
+    let mut found = found.into_iter();
     let mut hits: Vec<PhraseHits> = Vec::with_capacity(phrases.len());
     // Queries whose rows are still to be counted, with their places.
     let mut uncounted = Vec::new();
@@ -57,7 +60,7 @@ pub(crate) fn look_up(
             hits.push(nowhere());
             continue;
         };
-        let (seqs, all) = rows.unwrap_or_default();
+        let FoundRows { seqs, all } = rows.unwrap_or_default();
         let counted = all.or_else(|| counting.updated_count(corpus, query, &seqs));
         if counted.is_none() {
             uncounted.push((place, query));
@@ -66,7 +69,7 @@ pub(crate) fn look_up(
         hits.push(PhraseHits { document_frequency, seqs });
     }
     if uncounted.is_empty() {
-        return Ok(hits);
+        return Ok((size, hits));
     }
     // Counting inside the database is cheaper than taking each row.
     let all = match corpus {
@@ -85,7 +88,7 @@ pub(crate) fn look_up(
         }
         hits[place].document_frequency = counted.min(PhraseHits::FREQUENCY_MAX);
     }
-    Ok(hits)
+    Ok((size, hits))
 }
 
 /// The result for a phrase without rows.
@@ -136,42 +139,46 @@ pub(crate) fn rows_beginning(
     Ok(newest_of_each(connection, corpus, asked)?.pop().unwrap_or_default())
 }
 
-/// The rows that match each query, and their number if these are all.
+/// Rows of a phrase, the newest first.
+#[derive(Default)]
+struct FoundRows {
+    seqs: Vec<i64>,
+    /// Number of all rows of the phrase, if it is known.
+    all: Option<u64>,
+}
+
+/// The rows that match each query; with the size of the scope if a query found it.
 fn rows_of_each<'a>(
     connection: &Connection,
     corpus: Corpus,
+    scope: i64,
     queries: impl Iterator<Item = &'a str>,
     rows: RowsOfPhrase,
-) -> Result<Vec<(Vec<i64>, Option<u64>)>> {
+) -> Result<(Option<CorpusSize>, Vec<FoundRows>)> {
     let number = |seqs: &Vec<i64>| u64::try_from(seqs.len()).unwrap_or(u64::MAX);
     let newest = rows.newest as usize;
     let Some(statements) = connection.word_dialect().newest_or_all.filter(|_| rows.all_up_to > 0) else {
         let found = newest_of_each(connection, corpus, queries.map(|query| (query, rows.newest)))?;
         // Fewer than were asked for are all.
-        return Ok(found
-            .into_iter()
-            .map(|seqs| {
-                let all = (seqs.len() < newest).then(|| number(&seqs));
-                (seqs, all)
-            })
-            .collect());
+        let counted = |seqs: Vec<i64>| FoundRows { all: (seqs.len() < newest).then(|| number(&seqs)), seqs };
+        return Ok((None, found.into_iter().map(counted).collect()));
     };
-    let asked = queries.map(|query| (query, rows.newest, rows.all_up_to));
+    let asked = queries.map(|query| (query, rows.newest, rows.all_up_to, scope));
+    let mut size = None;
     let found = connection.query_each(of_corpus(corpus, statements), asked, |row| {
+        let documents = row.get::<Option<u64>>(if corpus == Corpus::Messages { 2 } else { 3 })?;
+        size = documents.map(|documents| CorpusSize { documents });
         Ok((unpack_numbers(row)?, row.get::<bool>(1)?))
     })?;
-    Ok(found
-        .into_iter()
-        .flatten()
-        .map(|(mut seqs, is_all)| {
-            let all = is_all.then(|| number(&seqs));
-            // A word that has become rare is in far more rows than the newest ones let expect.
-            if seqs.len() > 2 * rows.all_up_to as usize {
-                seqs.truncate(newest);
-            }
-            (seqs, all)
-        })
-        .collect())
+    let counted = |(mut seqs, is_all): (Vec<i64>, bool)| {
+        let all = is_all.then(|| number(&seqs));
+        // A word that has become rare is in far more rows than the newest ones let expect.
+        if seqs.len() > 2 * rows.all_up_to as usize {
+            seqs.truncate(newest);
+        }
+        FoundRows { seqs, all }
+    };
+    Ok((size, found.into_iter().flatten().map(counted).collect()))
 }
 
 /// The newest rows that match each query, at most so many.

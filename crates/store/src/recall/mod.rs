@@ -17,10 +17,10 @@ use memory::ports::{
 use crate::engine::sql::{Result, params};
 use crate::home_store::HomeStore;
 use crate::index::words::{self, RowsOfPhrase};
+use crate::messages;
 use crate::nodes::node_queries;
 use crate::recall::edge_walk::EdgeWalk;
 use crate::rows::microseconds;
-use crate::{messages, scopes};
 
 impl HomeStore {
     async fn look_up(
@@ -32,22 +32,6 @@ impl HomeStore {
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
         let phrases = phrases.to_vec();
         let nothing = (CorpusSize::default(), vec![words::nowhere(); phrases.len()]);
-        let counting = self.frequencies.now();
-        self.read_scope_or(scope, nothing, move |connection, scope| {
-            let hits = words::look_up(connection, corpus, scope, &phrases, rows, &counting)?;
-            Ok((scopes::size(connection, scope, corpus)?, hits))
-        })
-        .await
-    }
-
-    async fn hits(
-        &self,
-        scope: &Scope,
-        corpus: Corpus,
-        phrases: &[Phrase],
-        rows: RowsOfPhrase,
-    ) -> Result<Vec<PhraseHits>, StoreError> {
-        let (phrases, nothing) = (phrases.to_vec(), vec![words::nowhere(); phrases.len()]);
         let counting = self.frequencies.now();
         self.read_scope_or(scope, nothing, move |connection, scope| {
             Ok(words::look_up(connection, corpus, scope, &phrases, rows, &counting)?)
@@ -82,8 +66,8 @@ impl RecallStore for HomeStore {
         }
         // A server searches for one phrase after another on a connection, and on two side by side.
         let (first, second) = phrases.split_at(phrases.len() / 2);
-        let ((size, mut hits), others) =
-            try_join!(self.look_up(scope, corpus, first, rows), self.hits(scope, corpus, second, rows))?;
+        let ((size, mut hits), (_, others)) =
+            try_join!(self.look_up(scope, corpus, first, rows), self.look_up(scope, corpus, second, rows))?;
         hits.extend(others);
         Ok((size, hits))
     }

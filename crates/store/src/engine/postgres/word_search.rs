@@ -41,8 +41,8 @@ macro_rules! newest {
     };
 }
 
-/// All rows that match $1, packed, and true; of a word that is in more than about $3 rows the newest $2, and false. The newest
-/// thousand rows tell which. Asking for the newest rows of a word and then for all of them would read most of them twice.
+/// All rows that match $1, packed, and true; of a word that is in more than about $3 rows the newest $2, and false; and the sizes of
+/// the scope $4. The newest thousand rows tell which. Asking for the newest rows of a word and then for all of them would read most of them twice.
 macro_rules! newest_or_all {
     ($table:literal) => {
         concat!(
@@ -73,7 +73,9 @@ macro_rules! newest_or_all {
                      AND terms @@ (SELECT CAST($1 AS TEXT)::tsquery)
              )
              SELECT coalesce(string_agg(int8send(number), ''), ''),
-                 (SELECT count(*) FROM newest) < $2 AND (SELECT count(*) FROM common) < $2
+                 (SELECT count(*) FROM newest) < $2 AND (SELECT count(*) FROM common) < $2,
+                 (SELECT message_count FROM scopes WHERE scopes.number = $4),
+                 (SELECT node_count FROM scopes WHERE scopes.number = $4)
              FROM found"
         )
     };

@@ -8,8 +8,8 @@ pub(crate) struct WordDialect {
     pub(crate) and: &'static str,
     /// The newest ?2 rows that match ?1, of messages and of nodes.
     pub(crate) newest: [&'static str; 2],
-    /// The rows that match ?1, packed as in `all`, and true if these are all: else the word is in more than about ?3 rows, and these
-    /// are the newest ?2. `None` where the newest rows are found without looking at the others.
+    /// The rows that match ?1, packed as in `all`; true if these are all: else the word is in more than about ?3 rows, and these are
+    /// the newest ?2; the numbers of messages and of nodes in the scope ?4. `None` where the newest rows are found without looking at the others.
     pub(crate) newest_or_all: Option<[&'static str; 2]>,
     /// All rows that match ?1, of messages and of nodes, in any order: one row that holds the numbers, in 8 bytes each, the most
     /// significant one first. `None` where rows cost nothing.
