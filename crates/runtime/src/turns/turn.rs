@@ -51,7 +51,6 @@ struct PreparedReply {
     prompt: RenderedReply,
     /// The last message of the burst.
     said: Option<MessageId>,
-    /// The user's zone.
     zone: TimeZone,
     /// The client's name for the last message of the burst.
     in_reply_to: Option<String>,
