@@ -17,7 +17,9 @@ PAGE := web/dist/index.html
 PAGE_TOOLS := web/node_modules/.package-lock.json
 BROWSER_TOOLS := e2e/node_modules/.package-lock.json
 CLIENT_TOOLS := e2e/mcp/node_modules/.package-lock.json
-PAGE_SOURCES := $(wildcard web/*.html web/*.json web/*.js web/*.ts) $(shell find web/src web/public -type f 2>/dev/null)
+# Declarations are written again by each run of the tests and are not part of the page.
+PAGE_SOURCES := $(wildcard web/*.html web/*.json web/*.js web/*.ts) \
+                $(shell find web/src web/public -type f ! -name '*.d.ts' 2>/dev/null)
 
 .PHONY: help
 help: ## Lists what there is.
