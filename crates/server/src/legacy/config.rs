@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{Span, SpanRelativeTo};
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
@@ -17,6 +16,8 @@ const EARLIER_KEYS: [(&str, &str); 4] = [
     ("memory.relational_bonus_weight", "recall.weight_relational"),
     ("llm.timeout_seconds", "llm.timeout"),
 ];
+/// Units in which a duration is shown, in milliseconds.
+const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 /// Earlier names of providers.
 const EARLIER_PROVIDERS: [(&str, &str); 2] = [("openai_compat", "openai"), ("stub", "offline")];
 
@@ -97,10 +98,11 @@ impl<'a> Settings<'a> {
     }
 
     /// 0 if the setting is not a duration.
-    fn milliseconds(self, key: &str) -> i64 {
-        let span = self.value(key).as_str().and_then(|text| text.parse::<Span>().ok());
-        let duration = span.and_then(|span| span.to_duration(SpanRelativeTo::days_are_24_hours()).ok());
-        duration.and_then(|duration| i64::try_from(duration.as_millis()).ok()).unwrap_or(0)
+    fn milliseconds(self, key: &str) -> u64 {
+        let text = self.value(key).as_str().unwrap_or_default();
+        let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0));
+        let factor = UNITS.iter().find(|(name, _)| *name == unit).map_or(0, |(_, factor)| *factor);
+        number.parse().unwrap_or(0_u64).saturating_mul(factor)
     }
 }
 
