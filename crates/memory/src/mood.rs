@@ -17,11 +17,6 @@ pub const MOOD_LENGTH_MAX: usize = 100;
 pub const ENERGY_NEUTRAL: u8 = 5;
 /// The word of a neutral mood.
 pub const NEUTRAL: &str = "neutral";
-/// Other words by which models write a neutral mood, folded.
-const NEUTRAL_WORDS: [&str; 22] = [
-    NEUTRAL, "calm", "none", "normal", "ordinary", "even", "balanced", "steady", "composed", "平静", "平和",
-    "平常", "平稳", "普通", "正常", "中性", "中立", "冷静", "淡定", "平靜", "無", "无",
-];
 
 /// A snapshot of the persona's feeling towards one user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,7 +57,7 @@ impl Mood {
         let folded = crate::text::fold(&self.mood);
         let bare = folded.trim_matches(|character: char| !character.is_alphanumeric());
         let bare = bare.strip_suffix(['的', '地']).unwrap_or(bare);
-        bare.is_empty() || NEUTRAL_WORDS.contains(&bare)
+        bare.is_empty() || bare == NEUTRAL || crate::text::lexicon::mood::NEUTRAL_WORDS.contains(bare)
     }
 
     /// A mood from a model's signal, with its lengths and bounds kept.

@@ -1,9 +1,10 @@
 //! "What is wrong with my dog?": the answer need not say "dog", it may call the dog by its name.
 
 use super::entities::{mentions_name, named_things};
-use super::lexicon::{self, Words};
 use super::reply_inputs::ReplyInputs;
-use super::sentences::{clauses, has_part, has_phrase, seems_to_ask, worded_sentences, words_with_spaces};
+use super::sentences::{clauses, seems_to_ask, worded_sentences};
+use text::Utterance;
+use text::lexicon::{life, names, self_statements};
 
 /// A question for what ails someone of the user's.
 pub(super) struct AilmentQuestion {
@@ -18,9 +19,8 @@ pub(super) struct AilmentQuestion {
 impl AilmentQuestion {
     /// The question that a text asks, if it asks what ails somebody who is family, a friend or an animal.
     pub(super) fn of(text: &str, inputs: &ReplyInputs) -> Option<Self> {
-        let spelled = words_with_spaces(text);
-        let asks = has_part(text, lexicon::ASKS_AILMENT_ZH) || has_phrase(&spelled, lexicon::ASKS_AILMENT_EN);
-        let subjects = if asks { subjects_in(text) } else { Vec::new() };
+        let subjects =
+            if Utterance::new(text).says(life::ASKS_AILMENT) { subjects_in(text) } else { Vec::new() };
         if subjects.is_empty() {
             return None;
         }
@@ -60,28 +60,24 @@ impl AilmentQuestion {
 }
 
 fn subjects_in(text: &str) -> Vec<&'static str> {
-    let spelled = words_with_spaces(text);
-    let chinese = [lexicon::FAMILY_ZH, lexicon::ACQUAINTANCE_ZH, lexicon::PET_ZH].into_iter();
-    let english = [lexicon::FAMILY_EN, lexicon::ACQUAINTANCE_EN, lexicon::PET_EN].into_iter();
-    let chinese = chinese.flat_map(Words::iter).filter(|word| text.contains(word));
-    let english = english
-        .flat_map(Words::iter)
+    let spelled = text::spaced_words(text);
+    let someone = [names::FAMILY, names::ACQUAINTANCE, names::PET];
+    let chinese =
+        someone.into_iter().flat_map(|words| words.chinese.iter()).filter(|word| text.contains(word));
+    let english = someone
+        .into_iter()
+        .flat_map(|words| words.english.iter())
         .filter(|word| spelled.contains(&format!(" {word} ")) || spelled.contains(&format!(" {word}'s ")));
     chinese.chain(english).collect()
 }
 
 fn tells_ailment(text: &str) -> bool {
-    let ailing = [
-        (lexicon::HARDSHIP_ZH, lexicon::HARDSHIP_EN),
-        (lexicon::ILLNESS_ZH, lexicon::ILLNESS_EN),
-        (lexicon::LOW_ZH, lexicon::LOW_EN),
-        (lexicon::HEALTH_ZH, lexicon::AILMENT_EN),
-    ];
+    let ailing = [life::HARDSHIP, life::ILLNESS, life::LOW, self_statements::HEALTH, life::AILMENT];
     let stating =
         worded_sentences(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();
     stating.iter().any(|sentence| {
         let stated = clauses(sentence);
-        stated.iter().any(|clause| clause.states() && ailing.iter().any(|(zh, en)| clause.has(*zh, *en)))
+        stated.iter().any(|clause| clause.states() && ailing.into_iter().any(|words| clause.has(words)))
     })
 }
 

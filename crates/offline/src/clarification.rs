@@ -1,9 +1,11 @@
 //! Whether the user said that two names mean one: in a sentence with both names, or by yes or no to a question with both.
 
 use serde::{Deserialize, Serialize};
+use text::Utterance;
+use text::lexicon::{WordList, clarification};
 
 use super::entities::mentions_name;
-use super::sentences::{clauses, worded_sentences, words_with_spaces};
+use super::sentences::{clauses, worded_sentences};
 
 /// Two things that may be one, each with its names, the one it is shown by first.
 #[derive(Deserialize)]
@@ -18,16 +20,6 @@ pub(super) struct Clarification {
     b: String,
     same: bool,
 }
-
-const DIFFERENT_ZH: [&str; 7] = ["不是同一", "不是一个", "不同", "两个人", "两回事", "另一个", "不是"];
-const SAME_ZH: [&str; 8] = ["就是", "是同一", "同一个", "其实是", "也叫", "又叫", "是一个人", "都是"];
-const DIFFERENT_EN: [&str; 6] = [" not ", " isn't ", " aren't ", " different ", " another ", " two people "];
-const SAME_EN: [&str; 7] =
-    [" same ", " short for ", " also called ", " is just ", " one person ", " nickname ", " both "];
-const YES_ZH: [&str; 5] = ["是", "对", "嗯", "没错", "就是"];
-const NO_ZH: [&str; 3] = ["不", "没", "哪里"];
-const YES_EN: [&str; 6] = [" yes ", " yeah ", " yep ", " right ", " exactly ", " correct "];
-const NO_EN: [&str; 3] = [" no ", " nope ", " nah "];
 
 /// The first doubt that is settled. `messages` are speakers (`user`, `persona`) with their words, oldest first.
 pub(super) fn clarification<'a>(
@@ -77,12 +69,10 @@ impl Doubt {
 fn same_or_not(sentence: &str) -> Option<bool> {
     // 是不是 asks, and denies nothing.
     let sentence = sentence.replace("是不是", "是");
-    let english = words_with_spaces(&sentence);
-    let holds = |parts: &[&str]| parts.iter().any(|part| english.contains(part));
-    let part = |parts: &[&str]| parts.iter().any(|part| sentence.contains(part));
-    if part(&DIFFERENT_ZH) || holds(&DIFFERENT_EN) {
+    let said = Utterance::new(&sentence);
+    if said.says(clarification::DIFFERENT) {
         Some(false)
-    } else if part(&SAME_ZH) || holds(&SAME_EN) {
+    } else if said.says(clarification::SAME) {
         Some(true)
     } else {
         None
@@ -90,13 +80,12 @@ fn same_or_not(sentence: &str) -> Option<bool> {
 }
 
 fn yes_or_no(text: &str) -> Option<bool> {
-    let english = words_with_spaces(text);
-    let text = text.trim_start();
-    let begins = |parts: &[&str]| parts.iter().any(|part| text.starts_with(part));
-    let begins_en = |parts: &[&str]| parts.iter().any(|part| english.starts_with(part));
-    if begins(&NO_ZH) || begins_en(&NO_EN) {
+    let spaced = text::spaced_words(text);
+    let first = spaced.split_whitespace().next().unwrap_or_default();
+    let begins = |words: WordList| words.chinese.begin(text.trim_start()) || words.english.contains(first);
+    if begins(clarification::NO) {
         Some(false)
-    } else if begins(&YES_ZH) || begins_en(&YES_EN) {
+    } else if begins(clarification::YES) {
         Some(true)
     } else {
         None

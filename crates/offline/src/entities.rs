@@ -1,11 +1,12 @@
 //! Named people, pets, places and organisations.
 
 use serde::Serialize;
+use text::Utterance;
 use text::is_han;
+use text::lexicon::{WordList, Words, names, self_statements};
 
-use super::lexicon::{self, Words};
 use super::names_beside::names_beside;
-use super::sentences::{self, Clause, has_part, has_phrase};
+use super::sentences::Clause;
 
 /// A name that a sentence gives to someone or something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +56,11 @@ pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedT
             .map(|(at, name)| NamedThing { kind: kind_near(sentence, clause.start + at, clause.text), name });
         let placed = places_zh(clause.text)
             .into_iter()
-            .chain(after_phrase(clause.text, lexicon::LIVES_IN_EN))
+            .chain(after_phrase(clause.text, names::LIVES_IN.english))
             .map(|name| NamedThing { name, kind: Kind::Place });
         let employed = orgs_zh(clause.text)
             .into_iter()
-            .chain(after_phrase(clause.text, lexicon::WORKS_AT_EN))
+            .chain(after_phrase(clause.text, names::WORKS_AT.english))
             .map(|name| NamedThing { name, kind: Kind::Org });
         for thing in named.chain(placed).chain(employed) {
             if !found.iter().any(|other| other.name == thing.name) {
@@ -72,19 +73,20 @@ pub(super) fn named_things(sentence: &str, clauses: &[Clause<'_>]) -> Vec<NamedT
 
 /// The kind told by the nearest word before `at`, else by any word of the clause around it.
 fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
-    const KINDS: [(Kind, Words, Words); 5] = [
-        (Kind::Pet, lexicon::PET_ZH, lexicon::PET_EN),
-        (Kind::Person, lexicon::FAMILY_ZH, lexicon::FAMILY_EN),
-        (Kind::Person, lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN),
-        (Kind::Org, lexicon::ORG_ZH, lexicon::ORG_EN),
-        (Kind::Place, lexicon::PLACE_ZH, lexicon::PLACE_EN),
+    const KINDS: [(Kind, WordList); 5] = [
+        (Kind::Pet, names::PET),
+        (Kind::Person, names::FAMILY),
+        (Kind::Person, names::ACQUAINTANCE),
+        (Kind::Org, names::ORG),
+        (Kind::Place, names::PLACE),
     ];
     let before = &text[..at];
-    let words_before = sentences::words_with_spaces(before);
-    let last = |chinese: Words, english: Words| {
+    let words_before = text::spaced_words(before);
+    let last = |words: WordList| {
         let parts =
-            chinese.iter().filter_map(|part| before.rfind(part).map(|place| place * 1000 / at.max(1)));
-        let phrases = english
+            words.chinese.iter().filter_map(|part| before.rfind(part).map(|place| place * 1000 / at.max(1)));
+        let phrases = words
+            .english
             .iter()
             .flat_map(|word| [format!(" {word} "), format!(" {word}s "), format!(" {word}'s ")]);
         let phrases = phrases
@@ -93,23 +95,21 @@ fn kind_near(text: &str, at: usize, clause: &str) -> Kind {
     };
     let nearest = KINDS
         .into_iter()
-        .filter_map(|(kind, chinese, english)| Some((last(chinese, english)?, kind)))
+        .filter_map(|(kind, words)| Some((last(words)?, kind)))
         .max_by_key(|(place, _)| *place);
     if let Some((_, kind)) = nearest {
         return kind;
     }
-    let words = sentences::words_with_spaces(clause);
-    KINDS
-        .into_iter()
-        .find(|(_, chinese, english)| has_part(clause, *chinese) || has_phrase(&words, *english))
-        .map_or(Kind::Other, |(kind, ..)| kind)
+    let said = Utterance::new(clause);
+    KINDS.into_iter().find(|(_, words)| said.says(*words)).map_or(Kind::Other, |(kind, _)| kind)
 }
 
 /// Names given by 叫 and its kin, each with its place.
 fn named_zh(clause: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut from = 0;
-    while let Some((at, marker)) = lexicon::NAMED_ZH
+    while let Some((at, marker)) = names::NAMED
+        .chinese
         .iter()
         .filter_map(|marker| Some((from + clause[from..].find(marker)?, marker)))
         .min_by_key(|(at, marker)| (*at, std::cmp::Reverse(marker.len())))
@@ -117,7 +117,7 @@ fn named_zh(clause: &str) -> Vec<(usize, String)> {
         from = at + marker.len();
         let before = clause[..at].trim_end();
         let own = before.ends_with('我') || before.ends_with("我的") || clause[from..].starts_with('我');
-        let sound = marker == "叫" && lexicon::SOUND_ZH.iter().any(|word| before.ends_with(word));
+        let sound = marker == "叫" && names::SOUND.chinese.end(before);
         if own || sound {
             continue;
         }
@@ -132,13 +132,13 @@ fn named_zh(clause: &str) -> Vec<(usize, String)> {
 fn read_name(text: &str) -> Option<String> {
     const LONGEST_NAME: usize = 4;
     let text = text.trim_start_matches([' ', '“', '「', '"', '‘', '《']);
-    if lexicon::NO_NAME_ZH.iter().any(|word| text.starts_with(word)) {
+    if names::NO_NAME.chinese.begin(text) {
         return None;
     }
     if !text.starts_with(is_han) {
         return capitalised_beginning(text);
     }
-    let name = han_until(text, lexicon::NAME_ENDS_ZH);
+    let name = han_until(text, names::NAME_ENDS.chinese);
     (1..=LONGEST_NAME).contains(&name.chars().count()).then(|| name.to_owned())
 }
 
@@ -155,21 +155,21 @@ fn han_until(text: &str, ends: Words) -> &str {
 
 fn places_zh(clause: &str) -> Option<String> {
     const LONGEST_PLACE: usize = 6;
-    let (_, after) = lexicon::LIVES_IN_ZH.iter().find_map(|marker| clause.split_once(marker))?;
-    if lexicon::NO_PLACE_ZH.iter().any(|word| after.starts_with(word)) {
+    let (_, after) = names::LIVES_IN.chinese.iter().find_map(|marker| clause.split_once(marker))?;
+    if names::NO_PLACE.chinese.begin(after) {
         return None;
     }
-    let place = han_until(after, lexicon::PLACE_ENDS_ZH);
+    let place = han_until(after, names::PLACE_ENDS.chinese);
     (2..=LONGEST_PLACE).contains(&place.chars().count()).then(|| place.to_owned())
 }
 
 /// 在X工作, where X says itself that it is an organisation.
 fn orgs_zh(clause: &str) -> Option<String> {
     let (_, after) = clause.split_once('在')?;
-    let end = lexicon::OCCUPIED_ZH.iter().filter_map(|work| after.find(work)).min()?;
+    let end = self_statements::OCCUPIED.chinese.iter().filter_map(|work| after.find(work)).min()?;
     let org = after[..end].trim();
-    let generic = org.starts_with(['一', '这', '那', '家', '某', '个']) || lexicon::ORG_ZH.holds(org);
-    let named = lexicon::ORG_ZH.iter().any(|word| org.ends_with(word));
+    let generic = org.starts_with(['一', '这', '那', '家', '某', '个']) || names::ORG.chinese.contains(org);
+    let named = names::ORG.chinese.end(org);
     (named && !generic && org.chars().count() <= 12).then(|| org.to_owned())
 }
 
@@ -192,7 +192,7 @@ fn named_en(clause: &str) -> Vec<(usize, String)> {
         };
         if named {
             let plain = lower != "called"
-                && !lexicon::NO_NAME_AFTER_NAMED_EN.holds(&strip_punctuation(tokens[position + 1].1));
+                && !names::NO_NAME_AFTER_NAMED.english.contains(&strip_punctuation(tokens[position + 1].1));
             let name = capitalised_beginning(rest).or_else(|| plain.then(|| plain_name(rest)).flatten());
             found.extend(name.map(|name| (*at, name)));
         } else if is_of_the_users(&lower)
@@ -225,15 +225,15 @@ fn after_phrase(clause: &str, phrases: Words) -> Option<String> {
 fn capitalised_beginning(text: &str) -> Option<String> {
     const MOST_WORDS: usize = 3;
     if text.starts_with(is_han) {
-        let name = han_until(text, lexicon::NAME_ENDS_ZH);
+        let name = han_until(text, names::NAME_ENDS.chinese);
         return (name.chars().count() <= 4).then(|| name.to_owned());
     }
     let mut name: Vec<&str> = Vec::new();
     for (_, token) in tokens(text).into_iter().take(MOST_WORDS) {
         let word = token.trim_matches(|letter: char| !letter.is_alphanumeric());
         let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
-        let capital =
-            word.starts_with(char::is_uppercase) && !lexicon::NO_NAME_EN.holds(&strip_punctuation(word));
+        let capital = word.starts_with(char::is_uppercase)
+            && !names::NO_NAME.english.contains(&strip_punctuation(word));
         if !capital {
             break;
         }
@@ -284,7 +284,7 @@ pub(super) fn mentions_name(sentence: &str, name: &str) -> bool {
     if name.chars().any(is_han) {
         return sentence.contains(name);
     }
-    sentences::words_with_spaces(sentence).replace("'s ", " ").contains(&sentences::words_with_spaces(name))
+    text::spaced_words(sentence).replace("'s ", " ").contains(&text::spaced_words(name))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod drafts;
 mod tests;
 
 use serde::{Deserialize, Serialize};
+use text::lexicon::speech;
 use text::{CorrectionCue, correction_cue, names_time_ahead};
 
 use corrections::takes_back_what_was_said;
@@ -16,13 +17,10 @@ use drafts::{
 
 use super::clarification::{Clarification, Doubt, clarification};
 use super::entities::{Kind, NamedThing, mentions_name, named_things};
-use super::lexicon;
 use super::peaks::heaviest_peak;
 use super::rewrite::{continue_about, quote_user, third_person};
 use super::self_statements::self_statement;
-use super::sentences::{
-    Clause, Language, clauses, clip, is_question, seems_to_ask, worded_sentences, words_with_spaces,
-};
+use super::sentences::{Clause, Language, clauses, clip, is_question, seems_to_ask, worded_sentences};
 
 /// An impact this far from zero is a peak.
 const PEAK_IMPACT: i32 = 7;
@@ -203,12 +201,12 @@ impl RuleContext<'_> {
                 finding.weigh(peak.impact, Some(peak.emotion));
                 finding.relate(peak.vulnerable, "vulnerability");
             }
-            if clause.states() && clause.has(lexicon::PROMISE_ZH, lexicon::PROMISE_EN) {
+            if clause.states() && clause.has(speech::PROMISE) {
                 worth = true;
                 finding.weigh(1, None);
                 finding.relate(true, "commitment");
             }
-            worth |= clause.has(lexicon::CORRECTION_ZH, lexicon::CORRECTION_EN);
+            worth |= clause.has(speech::CORRECTION);
         }
         match correction_cue(sentence) {
             Some(CorrectionCue::Mistaken) => finding.relate(worth, "correction"),
@@ -313,10 +311,10 @@ fn intentions_of(message: &Message) -> Vec<Event> {
     let mut found = Vec::new();
     for sentence in worded_sentences(&message.text) {
         let clauses = clauses(sentence);
-        let any = |zh, en| clauses.iter().any(|clause| clause.states() && clause.has(zh, en));
-        let promised = any(lexicon::PROMISE_ZH, lexicon::PROMISE_EN);
-        let due = any(lexicon::WHEN_ZH, lexicon::WHEN_EN) || names_time_ahead(sentence);
-        let refused = any(lexicon::REFUSAL_ZH, lexicon::REFUSAL_EN);
+        let any = |words| clauses.iter().any(|clause| clause.states() && clause.has(words));
+        let promised = any(speech::PROMISE);
+        let due = any(speech::WHEN) || names_time_ahead(sentence);
+        let refused = any(speech::REFUSAL);
         if promised && due && !refused && message.role == "persona" {
             let language = Language::of(sentence).unwrap_or_default();
             let description = match language {
@@ -337,7 +335,7 @@ fn intentions_of(message: &Message) -> Vec<Event> {
 }
 
 fn begins_with_pronoun(sentence: &str) -> bool {
-    let english = words_with_spaces(sentence);
+    let english = text::spaced_words(sentence);
     sentence.starts_with(['他', '她', '它', '牠'])
         || [" he ", " she ", " it ", " they ", " he's ", " she's ", " it's ", " they're "]
             .iter()

@@ -1,7 +1,7 @@
 //! Impressions by rule: whom several events are about, and whether they gladden or hurt. No event is restated.
 
-use super::lexicon;
-use super::sentences::{Language, words_with_spaces};
+use super::sentences::Language;
+use text::lexicon::{Words, names};
 
 /// Most events that one impression cites.
 const MOST_CITED: usize = 3;
@@ -48,13 +48,13 @@ pub(super) fn shared_impression(events: &[SeenEvent<'_>], language: Language) ->
 
 /// The one of the user's family or animals that most events are about, two at least.
 fn about_someone<'a>(events: &[SeenEvent<'a>], language: Language) -> Option<(String, Vec<SeenEvent<'a>>)> {
-    let lists = language.choose([lexicon::FAMILY_ZH, lexicon::PET_ZH], [lexicon::FAMILY_EN, lexicon::PET_EN]);
+    let lists = language
+        .choose([names::FAMILY.chinese, names::PET.chinese], [names::FAMILY.english, names::PET.english]);
     let mentions = |event: &SeenEvent<'_>, word: &str| match language {
         Language::Chinese => event.text.contains(word),
-        Language::English => words_with_spaces(event.text).contains(&format!(" {word} ")),
+        Language::English => text::spaced_words(event.text).contains(&format!(" {word} ")),
     };
-    let known =
-        lists.into_iter().flat_map(lexicon::Words::iter).filter(|word| !word.starts_with(['我', '咱']));
+    let known = lists.into_iter().flat_map(Words::iter).filter(|word| !word.starts_with(['我', '咱']));
     let counted = known.map(|word| (events.iter().filter(|event| mentions(event, word)).count(), word));
     // Of words in equally many events the first of the lists.
     let (count, word) = counted.fold((0, ""), |best, next| if next.0 > best.0 { next } else { best });

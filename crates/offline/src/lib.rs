@@ -33,8 +33,6 @@ mod peaks;
 mod rewrite;
 mod self_statements;
 
-mod lexicon;
-
 use std::time::Duration;
 
 use async_trait::async_trait;

@@ -3,28 +3,14 @@
 //! Chinese writes no capitals, so a name must tell itself by its form (小琳, 豆豆, 陈静), by being one that pets often
 //! have, or, for a pet, by what follows. When in doubt there is no name.
 
-use super::lexicon::{self, Words};
 use text::is_han;
+use text::lexicon::names;
 
 /// Characters before which the word for someone is the user's own, at most this many apart: 我最好的朋友.
 const OWN_WITHIN: usize = 5;
 
 const PREFIXES: &str = "小阿老";
 const SURNAMES: &str = "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔崔康毛邱秦史顾侯邵孟龙段雷钱汤尹黎乔贺赖龚";
-/// Names that pets often have and that no form gives away.
-const PET_NAMES: Words = Words::new(
-    "糯米|汤圆|豆包|布丁|可乐|奶茶|旺财|来福|花花|雪球|煤球|年糕|奶糖|馒头|包子|饺子|饭团|丸子|芝麻|花生|土豆|地瓜|红豆|绿豆|芋圆|芋头|\
-     团子|麻薯|麻团|豆腐|豆沙|巧克力|拿铁|摩卡|咖啡|奶酪|曲奇|饼干|薯条|栗子|橘子|柚子|桃子|柠檬|西瓜|南瓜|冬瓜|元宝|福宝|招财|大黄|大白|大黑|二黄|\
-     富贵|平安|幸运|皮皮虾|泡芙|蛋挞|果冻|棉花糖|大福|黑豆|咪咪|将军|虎子|点点",
-);
-/// Words behind a word for someone that are no names, nor begin one.
-const NO_NAMES: Words = Words::new(
-    "小学|小时|小心|小区|小说|小孩|小姐|小朋友|小气|小声|小名|小两|小时候|小产|小儿|小三|小腿|小手|小脸|小狗|小猫|老是|老师|老家|老说|老爱|老想|老在|老公|老婆|老了|老板|老喜|老年|老要|老不|\
-     老跟|老叫|老咬|老掉|老跑|老往|老把|老盯|老被|老早|老远|老人|阿姨|常常|天天|刚刚|偷偷|慢慢|渐渐|经常|往往|仅仅|明明|好好|早早|每每|看看|说说|聊聊|玩玩|试试|哈哈|嘻嘻|整整|\
-     多多|乖乖地|乖乖的|统统|纷纷|悄悄|默默|轻轻|处处|时时|人人|个个|家家|妈妈|爸爸|爷爷|奶奶|哥哥|姐姐|弟弟|妹妹|叔叔|舅舅|姑姑|宝宝|任何|任务|方便|方面|石头|金融|金毛|黄金|何时|何必|\
-     许多|许久|顾不|余下|曾经|曾在|康复|毛病|毛色|毛茸|毛很|毛都|龙年|雷雨|钱包|钱都|钱不|史上|田里|林业|唐突|程序|谢谢|张罗|张口|张嘴|张牙|胡说|胡闹|胡乱|胡子|周一|周二|周三|周四|周五|周六|周日|周末|周围|夏天|夏季|\
-     秦腔|汤药|任性|任教|任职|方才|陆续|贺卡|赖床|赖在|赖着|丁克|叶子|石化|成绩|杜绝|彭湃|苏醒|许可|戴眼|戴着|戴口|黄昏|方言|姜汤",
-);
 /// Characters that continue a sentence after a pet's name.
 const GOES_ON: &str = "很太是在也都就又总会要能最特非超真可不没有把被给跟和爱喜今昨前每已正刚从对每一两三得病生死丢走跑吃喝睡咬抓叫";
 
@@ -35,7 +21,7 @@ const DOES: &str = "搬想问找送带请帮拿做教写打买卖住读学开考
 pub(super) fn names_beside(clause: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     for (words, is_pet) in
-        [(lexicon::FAMILY_ZH, false), (lexicon::ACQUAINTANCE_ZH, false), (lexicon::PET_ZH, true)]
+        [(names::FAMILY.chinese, false), (names::ACQUAINTANCE.chinese, false), (names::PET.chinese, true)]
     {
         for word in words.iter() {
             for (at, _) in clause.match_indices(word) {
@@ -61,11 +47,11 @@ fn is_the_users(before: &str, word: &str) -> bool {
 }
 
 fn name_at(text: &str, is_pet: bool) -> Option<String> {
-    if NO_NAMES.iter().any(|word| text.starts_with(word)) {
+    if names::NO_NAMES_BESIDE.begin(text) {
         return None;
     }
     let listed =
-        PET_NAMES.iter().filter(|name| is_pet && text.starts_with(name)).max_by_key(|name| name.len());
+        names::PET_NAMES.iter().filter(|name| is_pet && text.starts_with(name)).max_by_key(|name| name.len());
     if let Some(name) = listed {
         return Some(name.to_owned());
     }

@@ -3,8 +3,8 @@
 //! The impact is signed on the contract's scale: −10 is catastrophic, −7 a severe turn, −4 a meaningful
 //! stress, +4 a meaningful joy, +7 a major milestone.
 
-use super::lexicon::{self, Words};
-use super::sentences::{Clause, has_part, has_phrase};
+use super::sentences::Clause;
+use text::lexicon::{WordList, life, names, speech, verbs};
 
 /// The weight of one clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +59,8 @@ pub(super) fn heaviest_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak>
 }
 
 fn despair(clause: &Clause<'_>) -> Option<Peak> {
-    let hits = hits(clause, lexicon::DESPAIR_ZH, lexicon::DESPAIR_EN);
-    let other =
-        has_part(clause.text, lexicon::NOT_DESPAIR_ZH) || has_phrase(&clause.words, lexicon::NOT_DESPAIR_EN);
+    let hits = hits(clause, life::DESPAIR);
+    let other = clause.has(life::NOT_DESPAIR);
     if hits.is_empty() || other {
         return None;
     }
@@ -71,31 +70,28 @@ fn despair(clause: &Clause<'_>) -> Option<Peak> {
 }
 
 fn crisis(clause: &Clause<'_>) -> Option<Peak> {
-    let other =
-        has_part(clause.text, lexicon::NOT_CRISIS_ZH) || has_phrase(&clause.words, lexicon::NOT_CRISIS_EN);
-    let hit = is_said(clause, lexicon::CRISIS_ZH, lexicon::CRISIS_EN);
+    let other = clause.has(life::NOT_CRISIS);
+    let hit = is_said(clause, life::CRISIS);
     (hit && !other).then(|| Peak::new(-9, "overwhelm").vulnerable())
 }
 
 fn loss(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let named = names.iter().any(|name| clause.text.contains(name));
-    let close = named
-        || clause.has(lexicon::FAMILY_ZH, lexicon::FAMILY_EN)
-        || clause.has(lexicon::PET_ZH, lexicon::PET_EN);
-    let acquaintance = clause.has(lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN);
-    let dead = hits(clause, lexicon::LOSS_ZH, lexicon::LOSS_EN).into_iter().any(|hit| {
+    let close = named || clause.has(names::FAMILY) || clause.has(names::PET);
+    let acquaintance = clause.has(names::ACQUAINTANCE);
+    let dead = hits(clause, life::LOSS).into_iter().any(|hit| {
         let intensified = hit.phrase == "死了"
-            && (lexicon::INTENSIFIED_ZH.iter().any(|word| hit.before.ends_with(word))
+            && (life::INTENSIFIED.chinese.end(hit.before)
                 || hit.after.starts_with(['我', '心'])
                 || hit.before.trim().is_empty());
         !hit.denied() && !intensified && !hit.is_about_thing()
     });
-    let gone = hits(clause, lexicon::LOSS_OF_SOMEONE_ZH, Words::NONE).into_iter().any(|hit| {
-        let walked = lexicon::WALKED_ZH.iter().any(|word| hit.after.starts_with(word));
+    let gone = hits(clause, life::LOSS_OF_SOMEONE).into_iter().any(|hit| {
+        let walked = life::WALKED.chinese.begin(hit.after);
         !hit.denied() && !walked && !hit.is_about_thing() && (close || (acquaintance && hit.phrase != "走了"))
     });
     let lost = ["lost my ", "lost our "].iter().any(|verb| {
-        clause.words.split_once(verb).is_some_and(|(_, after)| {
+        clause.said.spaced().split_once(verb).is_some_and(|(_, after)| {
             let next: Vec<&str> = after.split_whitespace().take(2).collect();
             next.iter().any(|word| is_someone_en(word))
         })
@@ -104,16 +100,16 @@ fn loss(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
 }
 
 fn hardship(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
-    let other = has_phrase(&clause.words, lexicon::NOT_HARDSHIP_EN);
-    let hard = !other && is_said(clause, lexicon::HARDSHIP_ZH, lexicon::HARDSHIP_EN);
+    let other = life::NOT_HARDSHIP.english.said_in(clause.said.spaced());
+    let hard = !other && is_said(clause, life::HARDSHIP);
     (hard || illness(clause, names)).then(|| Peak::new(shared_with(clause, -7), "hardship"))
 }
 
 /// An accident or an operation that somebody near has had.
 fn injury(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let is_work =
-        has_part(clause.text, lexicon::NOT_INJURY_ZH) || has_phrase(&clause.words, lexicon::NOT_LOW_EN);
-    let is_hurt = is_said(clause, lexicon::INJURY_ZH, lexicon::INJURY_EN) || injures_body_part(&clause.words);
+        life::NOT_INJURY.chinese.occur_in(clause.text) || life::NOT_LOW.english.said_in(clause.said.spaced());
+    let is_hurt = is_said(clause, life::INJURY) || injures_body_part(clause.said.spaced());
     (is_hurt && !is_work && is_about_someone(clause, names)).then(|| Peak::new(-4, "worry"))
 }
 
@@ -123,51 +119,47 @@ fn injures_body_part(words: &str) -> bool {
     let words: Vec<&str> = words.split_whitespace().collect();
     words.iter().enumerate().any(|(place, word)| {
         let mut before = words[..place].iter().rev().take(3);
-        let is_denied = before.any(|word| lexicon::DENIED_EN.holds(word) || word.ends_with("n't"));
+        let is_denied = before.any(|word| speech::DENIED.english.contains(word) || word.ends_with("n't"));
         // The back of a chair and the foot of a lamp are no parts of a body.
         let is_body = |at: usize| {
-            words.get(at).is_some_and(|word| lexicon::BODY_EN.holds(word)) && words.get(at + 1) != Some(&"of")
+            words.get(at).is_some_and(|word| life::BODY.english.contains(word))
+                && words.get(at + 1) != Some(&"of")
         };
         let is_of_body = (place + 1..=place + WORDS_BETWEEN_MAX).any(is_body);
-        lexicon::INJURES_EN.holds(word) && !is_denied && is_of_body
+        life::INJURES.english.contains(word) && !is_denied && is_of_body
     })
 }
 
 /// A grave illness that somebody has, and not only the word for it.
 fn illness(clause: &Clause<'_>, names: &[&str]) -> bool {
-    if has_part(clause.text, lexicon::NOT_ILLNESS_ZH) || has_phrase(&clause.words, lexicon::NOT_ILLNESS_EN) {
+    if clause.has(life::NOT_ILLNESS) {
         return false;
     }
     let has_it = |hit: &Hit<'_>| {
         if hit.chinese {
-            return has_part(clause.text, lexicon::HAVING_ILLNESS_ZH);
+            return life::HAVING_ILLNESS.chinese.occur_in(clause.text);
         }
         let mut before = hit.before.split_whitespace().rev().take(4);
-        before.any(|word| lexicon::HAVING_ILLNESS_EN.holds(word) || word.ends_with("'s"))
+        before.any(|word| life::HAVING_ILLNESS.english.contains(word) || word.ends_with("'s"))
     };
-    let hits = hits(clause, lexicon::ILLNESS_ZH, lexicon::ILLNESS_EN);
+    let hits = hits(clause, life::ILLNESS);
     is_about_someone(clause, names) && hits.iter().any(|hit| !hit.denied() && has_it(hit))
 }
 
 fn is_about_someone(clause: &Clause<'_>, names: &[&str]) -> bool {
     names.iter().any(|name| clause.text.contains(name))
-        || [(lexicon::FAMILY_ZH, lexicon::FAMILY_EN), (lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN)]
-            .iter()
-            .chain([&(lexicon::PET_ZH, lexicon::PET_EN)])
-            .any(|(chinese, english)| clause.has(*chinese, *english))
+        || [names::FAMILY, names::ACQUAINTANCE, names::PET].into_iter().any(|words| clause.has(words))
         || clause.text.contains(['我', '他', '她', '它'])
-        || has_phrase(&clause.words, lexicon::FIRST_PERSON_EN)
-        || has_phrase(&clause.words, lexicon::OTHER_SUBJECT_EN)
+        || speech::FIRST_PERSON.english.said_in(clause.said.spaced())
+        || verbs::OTHER_SUBJECT.english.said_in(clause.said.spaced())
 }
 
 fn milestone(clause: &Clause<'_>) -> Option<Peak> {
-    let born = has_part(clause.text, lexicon::BIRTH_ZH) && !has_part(clause.text, lexicon::NOT_BIRTH_ZH);
-    let other = has_phrase(&clause.words, lexicon::NOT_MILESTONE_EN);
-    let hits = hits(clause, lexicon::MILESTONE_ZH, lexicon::MILESTONE_EN);
-    let failed = has_part(clause.text, lexicon::FAILED_ZH) || has_phrase(&clause.words, lexicon::FAILED_EN);
-    let missed = |hit: &Hit<'_>| {
-        (failed || hit.denied()) && lexicon::ACHIEVEMENT.iter().any(|word| hit.phrase.contains(word))
-    };
+    let born = life::BIRTH.chinese.occur_in(clause.text) && !life::NOT_BIRTH.chinese.occur_in(clause.text);
+    let other = life::NOT_MILESTONE.english.said_in(clause.said.spaced());
+    let hits = hits(clause, life::MILESTONE);
+    let failed = clause.has(life::FAILED);
+    let missed = |hit: &Hit<'_>| (failed || hit.denied()) && life::ACHIEVEMENT.occur_in(hit.phrase);
     if hits.iter().any(missed) {
         return Some(Peak::new(shared_with(clause, -4), "disappointment"));
     }
@@ -176,40 +168,41 @@ fn milestone(clause: &Clause<'_>) -> Option<Peak> {
 }
 
 fn untold(clause: &Clause<'_>) -> Option<Peak> {
-    clause.has(lexicon::UNTOLD_ZH, lexicon::UNTOLD_EN).then_some(Peak::new(-2, "trust").vulnerable())
+    clause.has(speech::UNTOLD).then_some(Peak::new(-2, "trust").vulnerable())
 }
 
 /// A feeling counts when it is the user's own.
 fn feeling(clause: &Clause<'_>) -> Option<Peak> {
     let others = clause.text.contains(['你', '他', '她', '祝']) && !clause.text.contains('我');
-    let first_person = has_phrase(&clause.words, lexicon::FIRST_PERSON_EN);
-    let wish = has_phrase(&clause.words, lexicon::GOOD_WISHES_EN);
-    let at_work = has_phrase(&clause.words, lexicon::NOT_LOW_EN);
+    let first_person = speech::FIRST_PERSON.english.said_in(clause.said.spaced());
+    let wish = life::GOOD_WISHES.english.said_in(clause.said.spaced());
+    let at_work = life::NOT_LOW.english.said_in(clause.said.spaced());
     let own = |hit: &Hit<'_>| {
         let patient = !(at_work && hit.phrase.contains("hospital"));
-        let is_work = hit.phrase == "住院" && has_part(clause.text, lexicon::NOT_INJURY_ZH);
+        let is_work = hit.phrase == "住院" && life::NOT_INJURY.chinese.occur_in(clause.text);
         (if hit.chinese { !others && !is_work } else { first_person && !wish && patient }) && !hit.denied()
     };
-    if hits(clause, lexicon::LOW_ZH, lexicon::LOW_EN).iter().any(own) {
+    if hits(clause, life::LOW).iter().any(own) {
         return Some(Peak::new(-4, "sadness"));
     }
-    hits(clause, lexicon::HIGH_ZH, lexicon::HIGH_EN).iter().any(own).then_some(Peak::new(4, "joy"))
+    hits(clause, life::HIGH).iter().any(own).then_some(Peak::new(4, "joy"))
 }
 
 /// The impact as the user's own, or softer when it happened to an acquaintance.
 fn shared_with(clause: &Clause<'_>, impact: i32) -> i32 {
-    let acquaintance = clause.has(lexicon::ACQUAINTANCE_ZH, lexicon::ACQUAINTANCE_EN)
-        && !clause.has(lexicon::FAMILY_ZH, lexicon::FAMILY_EN);
+    let acquaintance = clause.has(names::ACQUAINTANCE) && !clause.has(names::FAMILY);
     if acquaintance && impact.abs() > 4 { impact.signum() * 4 } else { impact }
 }
 
 pub(super) fn is_someone_en(word: &str) -> bool {
-    [lexicon::FAMILY_EN, lexicon::ACQUAINTANCE_EN, lexicon::PET_EN].iter().any(|words| words.holds(word))
+    [names::FAMILY.english, names::ACQUAINTANCE.english, names::PET.english]
+        .iter()
+        .any(|words| words.contains(word))
 }
 
 /// True if one of these is said and not denied.
-fn is_said(clause: &Clause<'_>, chinese: Words, english: Words) -> bool {
-    hits(clause, chinese, english).iter().any(|hit| !hit.denied())
+fn is_said(clause: &Clause<'_>, words: WordList) -> bool {
+    hits(clause, words).iter().any(|hit| !hit.denied())
 }
 
 /// One occurrence of a listed word.
@@ -224,32 +217,32 @@ impl Hit<'_> {
     /// True if a negation comes directly before it (in English, among the three words before it).
     fn denied(&self) -> bool {
         if self.chinese {
-            return lexicon::DENIED_ZH.iter().any(|word| self.before.ends_with(word));
+            return speech::DENIED.chinese.end(self.before);
         }
         let mut before = self.before.split_whitespace().rev().take(3);
-        before.any(|word| lexicon::DENIED_EN.holds(word) || word.ends_with("n't"))
+        before.any(|word| speech::DENIED.english.contains(word) || word.ends_with("n't"))
     }
 
     /// True if it is said of something that is not mourned: the word beside it names a thing.
     fn is_about_thing(&self) -> bool {
         if self.chinese {
             let subject = self.before.trim_end_matches(['又', '都', '也', '刚', '全', '快', ' ']);
-            return lexicon::THINGS_ZH.iter().any(|thing| subject.ends_with(thing));
+            return life::THINGS.chinese.end(subject);
         }
         let before = self.before.split_whitespace().rev().take(2);
-        before.chain(self.after.split_whitespace().take(1)).any(|word| lexicon::THINGS_EN.holds(word))
+        before.chain(self.after.split_whitespace().take(1)).any(|word| life::THINGS.english.contains(word))
     }
 }
 
-fn hits<'a>(clause: &'a Clause<'_>, chinese: Words, english: Words) -> Vec<Hit<'a>> {
+fn hits<'a>(clause: &'a Clause<'_>, words: WordList) -> Vec<Hit<'a>> {
     let mut found = Vec::new();
-    for phrase in chinese.iter().filter(|phrase| !phrase.is_empty()) {
+    for phrase in words.chinese.iter() {
         if let Some((before, after)) = clause.text.split_once(phrase) {
             found.push(Hit { phrase, before, after, chinese: true });
         }
     }
-    for phrase in english.iter() {
-        if let Some((before, after)) = clause.words.split_once(&format!(" {phrase} ")) {
+    for phrase in words.english.iter() {
+        if let Some((before, after)) = clause.said.spaced().split_once(&format!(" {phrase} ")) {
             found.push(Hit { phrase, before, after, chinese: false });
         }
     }

@@ -2,19 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use text::lexicon::persona_draft;
 
-use super::sentences::{Language, worded_sentences, words_with_spaces};
+use super::sentences::{Language, worded_sentences};
 
 /// Characters of a draft's blocks.
 const PERSONA_BLOCK_LENGTH: usize = 2_000;
 const USER_BLOCK_LENGTH: usize = 3_000;
 const STYLE_BLOCK_LENGTH: usize = 1_000;
-/// Words by which a description tells how the persona speaks.
-const SPEECH_ZH: [&str; 5] = ["说话", "语气", "口吻", "措辞", "话不多"];
-const SPEECH_EN: [&str; 8] = ["speak", "speaks", "talk", "talks", "speaking", "talking", "tone", "wording"];
-/// Words by which a description calls the persona without a name.
-const PRONOUNS: [&str; 14] =
-    ["她", "他", "它", "牠", "祂", "ta", "你", "您", "she", "he", "it", "they", "her", "him"];
 /// Words by which a writer speaks of themselves.
 const FIRST_PERSON_EN: [&str; 11] =
     ["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "myself", "we", "our"];
@@ -55,7 +50,7 @@ pub(super) fn draft(inputs: &DraftInputs) -> Draft {
         .persona_name
         .as_deref()
         .map(str::trim)
-        .filter(|name| !name.is_empty() && !PRONOUNS.contains(&name.to_lowercase().as_str()));
+        .filter(|name| !name.is_empty() && !persona_draft::PRONOUNS.contains(&name.to_lowercase()));
     let introduction = named
         .filter(|name| !inputs.text.contains(name))
         .map(|name| language.choose(format!("你叫{name}。"), format!("You are {name}.")));
@@ -93,16 +88,16 @@ fn is_about_the_writer(sentence: &str) -> bool {
     // "你是我的朋友" speaks of the persona, though it names the writer.
     let addressed = sentence.starts_with(['你', '您']);
     let chinese = sentence.contains('我') && !addressed;
-    let words = words_with_spaces(sentence);
+    let words = text::spaced_words(sentence);
     let begins_with_you = ["you", "you're", "your"].iter().any(|you| words.starts_with(&format!(" {you} ")));
     chinese || (!begins_with_you && FIRST_PERSON_EN.iter().any(|word| words.contains(&format!(" {word} "))))
 }
 
 /// True if a sentence tells how the persona speaks.
 fn is_about_speech(sentence: &str) -> bool {
-    let words = words_with_spaces(sentence);
-    SPEECH_ZH.iter().any(|word| sentence.contains(word))
-        || SPEECH_EN.iter().any(|word| words.contains(&format!(" {word} ")))
+    let words = text::spaced_words(sentence);
+    persona_draft::SPEECH.chinese.occur_in(sentence)
+        || persona_draft::SPEECH.english.iter().any(|word| words.contains(&format!(" {word} ")))
 }
 
 #[cfg(test)]

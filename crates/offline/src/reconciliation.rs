@@ -2,10 +2,7 @@
 //! Of 46 lives of our own they leave 18 of 24 corrections unnoticed and take nothing away that is true (`docs/evaluation.md`).
 
 use serde::{Deserialize, Serialize};
-use text::{
-    CorrectionCue, contradicts, correction_cue, puts_in_doubt, split_sentences, tells_of_addition,
-    tells_of_the_past,
-};
+use text::{CorrectionCue, Utterance, contradicts, correction_cue, puts_in_doubt, split_sentences};
 
 use super::extraction::corrections::{is_change_of, takes_back};
 
@@ -51,9 +48,10 @@ fn verdict(pair: &Pair) -> &'static str {
         return if takes_back(&pair.words, &pair.older) { "corrects" } else { "unrelated" };
     }
     let is_mistaken = cue == Some(CorrectionCue::Mistaken);
-    let sentences = || split_sentences(&pair.words).into_iter();
-    let is_past = sentences().all(tells_of_the_past);
-    if !is_mistaken && (is_past || sentences().any(tells_of_addition)) {
+    let sentences: Vec<Utterance<'_>> =
+        split_sentences(&pair.words).into_iter().map(Utterance::new).collect();
+    let is_past = sentences.iter().all(Utterance::tells_of_the_past);
+    if !is_mistaken && (is_past || sentences.iter().any(Utterance::tells_of_addition)) {
         return "adds";
     }
     if puts_in_doubt(&pair.newer, &pair.older) {

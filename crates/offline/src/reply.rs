@@ -1,22 +1,22 @@
 //! `reply`: speaking from what was recalled.
 
 use std::ops::Range;
+use text::lexicon::speech;
 
 use text::is_han;
 
 use super::ailments::AilmentQuestion;
-use super::lexicon;
 use super::peaks::{Peak, heaviest_peak};
 use super::reply_inputs::{Memory, Passage, Period, ReplyInputs};
 use super::rewrite::second_person;
 use super::rollup;
 use super::self_questions::SelfQuestion;
-use super::sentences::{
-    Clause, Language, clauses, clip, has_part, has_phrase, seems_to_ask, worded_sentences, words_with_spaces,
-};
+use super::sentences::{Clause, Language, clauses, clip, seems_to_ask, worded_sentences};
 use super::small_talk::{to_a_wish, to_small_talk};
 
 /// Most memories and passages that one reply restates.
+/// Characters that carry no meaning of their own.
+const FUNCTION_CHARACTERS: &str = "我你他她它您们的了吗呢吧啊呀是在有不没就都也还记得什么怎样谁哪几多少会能要想这那个一只养叫名字知道过和跟对说去来很最现今明昨天做上下里次样好事周";
 const MOST_RESTATED: usize = 3;
 const LONGEST_RESTATED: usize = 160;
 /// The line that marks where a period was shortened for the prompt.
@@ -203,7 +203,7 @@ fn contains_term(source: &str, about: &[String], term: &String) -> bool {
 
 /// True if a line is one of this provider's own, which restates what is remembered anyway.
 fn is_own_line(text: &str) -> bool {
-    lexicon::OWN_LINES.iter().any(|begin| text.starts_with(begin))
+    speech::OWN_LINES.begin(text)
 }
 
 /// The source of a statement.
@@ -224,7 +224,7 @@ fn is_own(passage: &Passage, persona_name: Option<&str>) -> bool {
 }
 
 fn names_a_time(clause: &Clause<'_>) -> bool {
-    clause.has(lexicon::TIMES_ZH, lexicon::TIMES_EN)
+    clause.has(speech::TIMES)
 }
 
 /// The stating part of a text: all of it, or the first sentences that do not ask. None if it only asks.
@@ -264,11 +264,11 @@ fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, la
 
 /// The terms of a text: words of letters without their endings, and ideographs that carry meaning.
 fn terms(text: &str) -> Vec<String> {
-    let spelled = words_with_spaces(text);
+    let spelled = text::spaced_words(text);
     let spelled = spelled
         .split_whitespace()
         .map(|word| word.strip_suffix("'s").unwrap_or(word))
-        .filter(|word| word.len() > 2 && !lexicon::FUNCTION_EN.holds(word))
+        .filter(|word| word.len() > 2 && !speech::FUNCTION.english.contains(word))
         .map(|word| word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned());
     ideographs(text).into_iter().chain(spelled).collect()
 }
@@ -276,7 +276,7 @@ fn terms(text: &str) -> Vec<String> {
 /// Pairs of neighbouring ideographs that carry meaning; one that stands alone between others counts by itself (我的猫吗
 /// asks about 猫, but 怕做不好 is not about 做什么).
 fn ideographs(text: &str) -> Vec<String> {
-    let carries = |letter: char| is_han(letter) && !lexicon::FUNCTION_ZH.contains(letter);
+    let carries = |letter: char| is_han(letter) && !FUNCTION_CHARACTERS.contains(letter);
     text.split(|letter| !carries(letter))
         .flat_map(|run| {
             let letters: Vec<char> = run.chars().collect();
@@ -315,11 +315,11 @@ fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
 
 /// A request that is no question in form: "tell me …".
 fn asks_for_something(text: &str) -> bool {
-    let spelled = words_with_spaces(text);
+    let spelled = text::spaced_words(text);
     let first_words = spelled.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
-    lexicon::REQUEST_ZH.iter().any(|word| text.starts_with(word))
-        || has_phrase(&format!(" {first_words} "), lexicon::REQUEST_EN)
-        || (has_part(text, lexicon::REMEMBER_ZH) && text.contains('你'))
+    speech::REQUEST.chinese.begin(text)
+        || speech::REQUEST.english.said_in(&format!(" {first_words} "))
+        || (speech::REMEMBER.chinese.occur_in(text) && text.contains('你'))
 }
 
 #[cfg(test)]

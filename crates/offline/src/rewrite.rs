@@ -2,8 +2,8 @@
 //!
 //! Simple on purpose: a sentence that these rules cannot turn with certainty is quoted instead.
 
-use super::lexicon;
-use super::sentences::{Language, clip, has_part};
+use super::sentences::{Language, clip};
+use text::lexicon::{names, self_statements, speech, verbs};
 
 /// Most characters of a sentence that a description repeats.
 const LONGEST: usize = 300;
@@ -22,9 +22,8 @@ pub(super) fn continue_about(sentence: &str, language: Language) -> String {
     let speaks_of_user = match language {
         Language::Chinese => sentence.contains(['我', '你', '您', '咱']),
         Language::English => {
-            let words = super::sentences::words_with_spaces(sentence);
-            super::sentences::has_phrase(&words, lexicon::FIRST_PERSON_EN)
-                || super::sentences::has_phrase(&words, lexicon::SECOND_PERSON_EN)
+            let words = text::spaced_words(sentence);
+            speech::FIRST_PERSON.english.said_in(&words) || speech::SECOND_PERSON.english.said_in(&words)
         }
     };
     if speaks_of_user { third_person(sentence, language) } else { clip(sentence, LONGEST) }
@@ -43,15 +42,16 @@ pub(super) fn quote_user(sentence: &str, language: Language, asked: bool) -> Str
 
 fn third_person_zh(sentence: &str) -> Option<String> {
     let sentence = without_filler_zh(sentence);
-    let unsure =
-        sentence.contains(['你', '妳', '您', '咱', '「', '“', '"']) || has_part(sentence, lexicon::UNSURE_ZH);
+    let unsure = sentence.contains(['你', '妳', '您', '咱', '「', '“', '"'])
+        || speech::UNSURE.chinese.occur_in(sentence);
     if unsure || !sentence.contains('我') {
         return None;
     }
-    let theirs = lexicon::FAMILY_ZH
+    let theirs = names::FAMILY
+        .chinese
         .iter()
-        .chain(lexicon::ACQUAINTANCE_ZH.iter())
-        .chain(lexicon::PET_ZH.iter())
+        .chain(names::ACQUAINTANCE.chinese.iter())
+        .chain(names::PET.chinese.iter())
         .map(|word| word.strip_prefix('我').unwrap_or(word));
     let theirs: Vec<&str> = theirs.collect();
     let mut turned = String::new();
@@ -76,7 +76,7 @@ fn third_person_zh(sentence: &str) -> Option<String> {
 fn without_filler_zh(sentence: &str) -> &str {
     let mut rest = sentence;
     while let Some((first, after)) = rest.split_once([',', '，', ' ', '~', '…']) {
-        if !lexicon::FILLERS_ZH.holds(first.trim()) {
+        if !speech::FILLERS.chinese.contains(first.trim()) {
             break;
         }
         rest = after.trim_start();
@@ -87,12 +87,15 @@ fn without_filler_zh(sentence: &str) -> &str {
 fn third_person_en(sentence: &str) -> Option<String> {
     let words: Vec<String> = sentence.split_whitespace().map(lower_core).collect();
     let unsure = sentence.contains(['"', '“', '«'])
-        || words.iter().any(|word| lexicon::SECOND_PERSON_EN.holds(word) || lexicon::UNSURE_EN.holds(word));
-    if unsure || !words.iter().any(|word| lexicon::FIRST_PERSON_EN.holds(word)) {
+        || words.iter().any(|word| {
+            speech::SECOND_PERSON.english.contains(word) || speech::UNSURE.english.contains(word)
+        });
+    if unsure || !words.iter().any(|word| speech::FIRST_PERSON.english.contains(word)) {
         return None;
     }
     let is_filler = |(token, word): (&str, &String)| {
-        lexicon::FILLERS_EN.holds(word) || matches!(word.as_str(), "no" | "nope") && token.ends_with(',')
+        speech::FILLERS.english.contains(word)
+            || matches!(word.as_str(), "no" | "nope") && token.ends_with(',')
     };
     let start = sentence.split_whitespace().zip(&words).position(|word| !is_filler(word))?;
     let mut turner = PersonRewriter::default();
@@ -128,13 +131,13 @@ impl PersonRewriter {
     fn turn(&mut self, core: &str, word: &str, next: &str) -> Option<String> {
         let after_and = std::mem::take(&mut self.after_and);
         if self.awaits_verb {
-            if lexicon::ADVERBS_EN.holds(word) && word != "do"
+            if self_statements::ADVERBS.english.contains(word) && word != "do"
                 || matches!(word, "never" | "no" | "longer" | "kind" | "of")
             {
                 return Some(core.to_owned());
             }
             self.awaits_verb = false;
-            self.conjugate_after_and = !lexicon::MODAL_EN.holds(word);
+            self.conjugate_after_and = !verbs::MODAL.english.contains(word);
             return third_person_verb(word);
         }
         let plural = after_and && self.others && !self.named && !self.predicate;
@@ -158,16 +161,17 @@ impl PersonRewriter {
             self.named = true;
             return Some("the user".to_owned());
         }
-        let verb = lexicon::VERBS_EN.holds(word) && lexicon::AFTER_VERB_EN.holds(next);
+        let verb = verbs::VERBS.english.contains(word) && verbs::AFTER_VERB.english.contains(next);
         if after_and && self.conjugate_after_and && verb {
             return third_person_verb(word);
         }
         self.after_and = matches!(word, "and" | "but");
-        if word == "to" || lexicon::OTHER_SUBJECT_EN.holds(word) {
+        if word == "to" || verbs::OTHER_SUBJECT.english.contains(word) {
             self.conjugate_after_and = false;
         }
         let proper = core.starts_with(char::is_uppercase) && !self.written.is_empty();
-        self.others |= proper || lexicon::OTHER_SUBJECT_EN.holds(word) || super::peaks::is_someone_en(word);
+        self.others |=
+            proper || verbs::OTHER_SUBJECT.english.contains(word) || super::peaks::is_someone_en(word);
         Some(core.to_owned())
     }
 
@@ -185,11 +189,11 @@ fn third_person_verb(word: &str) -> Option<String> {
     if let Some((_, turned)) = irregular.iter().find(|(base, _)| *base == word) {
         return Some((*turned).to_owned());
     }
-    if lexicon::VERBS_EN.holds(word) {
+    if verbs::VERBS.english.contains(word) {
         return Some(with_s(word));
     }
-    let unchanged = lexicon::MODAL_EN.holds(word)
-        || lexicon::PAST_EN.holds(word)
+    let unchanged = verbs::MODAL.english.contains(word)
+        || verbs::PAST.english.contains(word)
         || (word.ends_with("ed") && word.len() > 3);
     unchanged.then(|| word.to_owned())
 }
@@ -270,15 +274,18 @@ fn second_person_en(description: &str) -> String {
             }
             "their" if named && !others => "your".to_owned(),
             "themselves" if named && !others => "yourself".to_owned(),
-            _ if awaits_verb && (lexicon::ADVERBS_EN.holds(&word) || word == "never") => core.to_owned(),
+            _ if awaits_verb && (self_statements::ADVERBS.english.contains(&word) || word == "never") => {
+                core.to_owned()
+            }
             _ if awaits_verb || (after_and && leads) => {
                 awaits_verb = false;
                 second_person_verb(&word).unwrap_or_else(|| core.to_owned())
             }
             _ => {
                 let proper = core.starts_with(char::is_uppercase) && !written.is_empty();
-                others |=
-                    proper || lexicon::OTHER_SUBJECT_EN.holds(&word) || super::peaks::is_someone_en(&word);
+                others |= proper
+                    || verbs::OTHER_SUBJECT.english.contains(&word)
+                    || super::peaks::is_someone_en(&word);
                 core.to_owned()
             }
         };
@@ -305,7 +312,7 @@ fn second_person_verb(word: &str) -> Option<String> {
     if let Some((_, turned)) = irregular.iter().find(|(third, _)| *third == word) {
         return Some((*turned).to_owned());
     }
-    lexicon::VERBS_EN.iter().find(|base| with_s(base) == word).map(str::to_owned)
+    verbs::VERBS.english.iter().find(|base| with_s(base) == word).map(str::to_owned)
 }
 
 fn lower_core(token: &str) -> String {

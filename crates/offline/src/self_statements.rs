@@ -1,9 +1,9 @@
 //! What a user says about themselves and theirs: facts, not peaks.
 
+use text::lexicon::{Words, names, self_statements, speech};
 use text::names_time_ahead;
 
-use super::lexicon::{self, Words};
-use super::sentences::{Clause, has_part, has_phrase};
+use super::sentences::Clause;
 
 /// A fact of the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
         return None;
     }
     let english = || {
-        let parts = parts_of_their_own(&clause.words);
+        let parts = parts_of_their_own(clause.said.spaced());
         let stated = parts.iter().filter_map(|part| in_english(part)).reduce(SelfStatement::with);
         stated.or_else(|| tells_name(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
             identity: statement.identity || tells_name(clause.text),
@@ -48,19 +48,17 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
         })
     };
     in_chinese(clause.text).or_else(english).or_else(|| plan(clause)).map(|statement| {
-        let pet =
-            clause.has(lexicon::PET_ZH, lexicon::PET_EN) && !statement.identity && statement.impact >= 0;
+        let pet = clause.has(names::PET) && !statement.identity && statement.impact >= 0;
         if pet { felt(statement.impact.max(2), "fondness") } else { statement }
     })
 }
 
 /// A plan of the user with a time that they name.
 fn plan(clause: &Clause<'_>) -> Option<SelfStatement> {
-    let own_in_chinese = clause
-        .text
-        .split_once(['我', '咱'])
-        .is_some_and(|(before, about)| !before.ends_with(['自', '忘']) && has_part(about, lexicon::PLAN_ZH));
-    let planned = own_in_chinese || has_phrase(&clause.words, lexicon::PLAN_EN);
+    let own_in_chinese = clause.text.split_once(['我', '咱']).is_some_and(|(before, about)| {
+        !before.ends_with(['自', '忘']) && self_statements::PLAN.chinese.occur_in(about)
+    });
+    let planned = own_in_chinese || self_statements::PLAN.english.said_in(clause.said.spaced());
     (planned && names_time_ahead(clause.text)).then_some(fact(0))
 }
 
@@ -82,7 +80,8 @@ fn begins_with_name(text: &str) -> bool {
     let name =
         letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase);
     let lower = word.to_lowercase();
-    name && !lexicon::NO_INTRODUCTION_EN.holds(&lower) && !lexicon::NO_NAME_EN.holds(&lower)
+    name && !self_statements::NO_INTRODUCTION.english.contains(&lower)
+        && !names::NO_NAME.english.contains(&lower)
 }
 
 /// The parts of a clause that have a subject of their own: "I'm Mia | and I'm a nurse".
@@ -90,7 +89,9 @@ fn parts_of_their_own(words: &str) -> Vec<String> {
     let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
     let mut before = "";
     for word in words.split_whitespace() {
-        if matches!(before, "and" | "but" | "so" | "because") && (Words::I.holds(word) || word == "my") {
+        if matches!(before, "and" | "but" | "so" | "because")
+            && (speech::I_AS_SUBJECT.english.contains(word) || word == "my")
+        {
             parts.push(Vec::new());
         }
         if let Some(part) = parts.last_mut() {
@@ -107,65 +108,71 @@ fn in_chinese(text: &str) -> Option<SelfStatement> {
     if before.ends_with(['自', '忘', '叫']) && !before.ends_with("家叫") {
         return None;
     }
-    let about = lexicon::ADVERBS_ZH
+    let about = self_statements::ADVERBS
+        .chinese
         .iter()
         .fold(about.trim_start(), |rest, adverb| rest.strip_prefix(adverb).unwrap_or(rest));
-    let starts = |words: Words| words.iter().any(|word| about.starts_with(word));
-    if starts(lexicon::NO_STATEMENT_ZH) {
+    let starts = |words: Words| words.begin(about);
+    if starts(self_statements::NO_STATEMENT.chinese) {
         return None;
     }
-    if starts(lexicon::HEALTH_ZH) || text.contains("我") && has_part(about, lexicon::ALLERGY_ZH) {
-        let own = !has_part(text, lexicon::FAMILY_ZH) && !has_part(text, lexicon::ACQUAINTANCE_ZH);
+    if starts(self_statements::HEALTH.chinese)
+        || text.contains("我") && self_statements::ALLERGY.chinese.occur_in(about)
+    {
+        let own = !names::FAMILY.chinese.occur_in(text) && !names::ACQUAINTANCE.chinese.occur_in(text);
         return Some(SelfStatement { impact: -2, emotion: None, identity: own });
     }
     let felt_for_something = about.chars().filter(|letter| letter.is_alphanumeric()).count() > 2;
-    if starts(lexicon::DISLIKE_ZH) && felt_for_something {
+    if starts(self_statements::DISLIKE.chinese) && felt_for_something {
         return Some(felt(-2, "dislike"));
     }
-    if starts(lexicon::LIKE_ZH) && felt_for_something {
+    if starts(self_statements::LIKE.chinese) && felt_for_something {
         return Some(felt(2, "fondness"));
     }
-    if starts(lexicon::IDENTITY_ZH) || (starts(Words::ZAI) && has_part(about, lexicon::OCCUPIED_ZH)) {
+    if starts(self_statements::IDENTITY.chinese)
+        || (about.starts_with('在') && self_statements::OCCUPIED.chinese.occur_in(about))
+    {
         return Some(IDENTITY);
     }
-    if starts(lexicon::DOING_ZH) {
+    if starts(self_statements::DOING.chinese) {
         return Some(fact(1));
     }
     let theirs = about.strip_prefix('的').is_some_and(|thing| !thing.is_empty())
-        || [lexicon::FAMILY_ZH, lexicon::ACQUAINTANCE_ZH, lexicon::PET_ZH].iter().any(|words| {
+        || [names::FAMILY.chinese, names::ACQUAINTANCE.chinese, names::PET.chinese].iter().any(|words| {
             starts(*words) || words.iter().any(|word| text.contains(word) && word.starts_with('我'))
         });
-    let told = starts(lexicon::HAVING_ZH) || starts(lexicon::HABIT_ZH) && felt_for_something;
+    let told = starts(self_statements::HAVING.chinese)
+        || starts(self_statements::HABIT.chinese) && felt_for_something;
     (told || theirs).then_some(fact(0))
 }
 
 fn in_english(words: &str) -> Option<SelfStatement> {
-    if has_phrase(words, lexicon::NO_STATEMENT_EN) {
+    if self_statements::NO_STATEMENT.english.said_in(words) {
         return None;
     }
-    let own = has_phrase(words, Words::I);
+    let own = speech::I_AS_SUBJECT.english.said_in(words);
     if words.contains(" allergic ") && (own || words.starts_with(" my ")) {
         return Some(SelfStatement { impact: -2, emotion: None, identity: own });
     }
     if let Some(about) = after_subject(words) {
         let starts = |phrases: Words| phrases.iter().any(|phrase| about.starts_with(&format!("{phrase} ")));
-        if starts(lexicon::DISLIKE_EN) {
+        if starts(self_statements::DISLIKE.english) {
             return Some(felt(-2, "dislike"));
         }
-        if starts(lexicon::LIKE_EN) {
+        if starts(self_statements::LIKE.english) {
             return Some(felt(2, "fondness"));
         }
-        if starts(lexicon::IDENTITY_EN) {
+        if starts(self_statements::IDENTITY.english) {
             return Some(IDENTITY);
         }
         let age = about.starts_with("am ") && about.contains(" years old");
         if age {
             return Some(IDENTITY);
         }
-        if starts(lexicon::DOING_EN) {
+        if starts(self_statements::DOING.english) {
             return Some(fact(1));
         }
-        if starts(lexicon::HAVING_EN) || has_phrase(words, lexicon::HABIT_EN) {
+        if starts(self_statements::HAVING.english) || self_statements::HABIT.english.said_in(words) {
             return Some(fact(0));
         }
     }
@@ -179,7 +186,8 @@ fn in_english(words: &str) -> Option<SelfStatement> {
 fn after_subject(words: &str) -> Option<String> {
     // Further from the beginning it is no longer the sentence's subject: "look at what I made".
     const MOST_WORDS_BEFORE: usize = 3;
-    let before = words.split_whitespace().take_while(|word| !Words::I.holds(word)).count();
+    let before =
+        words.split_whitespace().take_while(|word| !speech::I_AS_SUBJECT.english.contains(word)).count();
     let mut rest = words.split_whitespace().skip(before).take_while(|_| before <= MOST_WORDS_BEFORE);
     let verb = match rest.next()? {
         "i'm" | "im" => Some("am"),
@@ -188,13 +196,15 @@ fn after_subject(words: &str) -> Option<String> {
         "i'd" => Some("would"),
         _ => None,
     };
-    let about: Vec<&str> =
-        verb.into_iter().chain(rest.skip_while(|word| lexicon::ADVERBS_EN.holds(word))).collect();
+    let about: Vec<&str> = verb
+        .into_iter()
+        .chain(rest.skip_while(|word| self_statements::ADVERBS.english.contains(word)))
+        .collect();
     // An adverb may also follow the auxiliary: "I'm currently working".
     let about: Vec<&str> = about
         .iter()
         .enumerate()
-        .filter(|(at, word)| *at != 1 || !lexicon::ADVERBS_EN.holds(word))
+        .filter(|(at, word)| *at != 1 || !self_statements::ADVERBS.english.contains(word))
         .map(|(_, word)| *word)
         .collect();
     Some(format!("{} ", about.join(" ")))

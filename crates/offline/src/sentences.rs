@@ -1,8 +1,7 @@
 //! Clauses: what of a sentence states, asks or supposes.
 
-use text::{is_end_mark, is_han, is_unspaced, split_sentences};
-
-use super::lexicon::{self, Words};
+use text::lexicon::{WordList, speech};
+use text::{Utterance, is_end_mark, is_unspaced, split_sentences};
 
 pub(super) use text::Language;
 
@@ -19,8 +18,7 @@ pub(super) struct Clause<'a> {
     pub(super) text: &'a str,
     /// Start of the clause in its sentence, in bytes.
     pub(super) start: usize,
-    /// Words of letters in lower case, each with a space on both sides; see [`words_with_spaces`].
-    pub(super) words: String,
+    pub(super) said: Utterance<'a>,
     /// True if the clause asks; what it mentions is not a fact.
     pub(super) asks: bool,
     /// True if the clause supposes or dreams; what it mentions did not happen.
@@ -34,37 +32,37 @@ impl Clause<'_> {
         !self.asks && !self.supposed
     }
 
-    /// True if one of the Chinese parts or English phrases occurs.
-    pub(super) fn has(&self, chinese: Words, english: Words) -> bool {
-        has_part(self.text, chinese) || has_phrase(&self.words, english)
+    /// True if it says one of the phrases.
+    pub(super) fn has(&self, phrases: WordList) -> bool {
+        self.said.says(phrases)
     }
 }
 
 /// The clauses of a sentence.
 pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
-    let all_words = words_with_spaces(sentence);
+    let whole = Utterance::new(sentence);
     let question = sentence.trim_end_matches(is_at_end).len() < sentence.len()
         && sentence
             .chars()
             .rev()
             .take_while(|letter| is_at_end(*letter))
             .any(|letter| matches!(letter, '?' | '？'));
-    let opens_asking = text::opens_as_question(sentence);
-    let fiction = has_part(sentence, lexicon::FICTION_ZH) || has_phrase(&all_words, lexicon::FICTION_EN);
-    let own = sentence.contains('我') || has_phrase(&all_words, lexicon::FIRST_PERSON_EN);
+    let opens_asking = whole.opens_as_question();
+    let fiction = whole.says(speech::FICTION);
+    let own = sentence.contains('我') || whole.says(speech::FIRST_PERSON);
     let parts = parts(sentence);
     let last = parts.len().saturating_sub(1);
     let mut supposed_from_the_start = false;
     let mut clauses = Vec::new();
     for (position, (start, text)) in parts.into_iter().enumerate() {
-        let words = words_with_spaces(text);
-        let asks = (question && (position == last || opens_asking)) || text::asks_the_listener(text);
-        let supposed = has_part(text, lexicon::SUPPOSED_ZH) || has_phrase(&words, lexicon::SUPPOSED_EN);
+        let said = Utterance::new(text);
+        let asks = (question && (position == last || opens_asking)) || said.asks_the_listener();
+        let supposed = said.says(speech::SUPPOSED);
         supposed_from_the_start |= supposed && position == 0;
         clauses.push(Clause {
             text,
             start,
-            words,
+            said,
             asks,
             supposed: supposed || supposed_from_the_start,
             fiction: fiction && !own,
@@ -107,38 +105,11 @@ pub(super) fn is_question(text: &str) -> bool {
 /// True if a text asks although it may bear no question mark, as people type. Looser than [`is_question`]: enough to answer
 /// by, not to take what is said for unsaid.
 pub(super) fn seems_to_ask(text: &str) -> bool {
-    is_question(text) || text::seems_to_ask(text)
+    is_question(text) || Utterance::new(text).seems_to_ask()
 }
 
 fn is_at_end(letter: char) -> bool {
     letter.is_whitespace() || is_end_mark(letter)
-}
-
-/// Words of letters and digits in lower case, each with a space on both sides, so that a phrase is found
-/// at word borders by plain search. Apostrophes are made straight, ideographs left out.
-pub(super) fn words_with_spaces(text: &str) -> String {
-    let mut padded = String::from(" ");
-    for letter in text.chars() {
-        let letter = if letter == '’' { '\'' } else { letter };
-        if (letter.is_alphanumeric() && !is_han(letter)) || letter == '\'' {
-            padded.extend(letter.to_lowercase());
-        } else if !padded.ends_with(' ') {
-            padded.push(' ');
-        }
-    }
-    if !padded.ends_with(' ') {
-        padded.push(' ');
-    }
-    padded
-}
-
-pub(super) fn has_part(text: &str, parts: Words) -> bool {
-    parts.iter().any(|part| text.contains(part))
-}
-
-/// True if a phrase occurs at word borders of [`words_with_spaces`].
-pub(super) fn has_phrase(words: &str, phrases: Words) -> bool {
-    phrases.iter().any(|phrase| words.contains(&format!(" {phrase} ")))
 }
 
 /// The first `most` characters or a few less, up to the end of a word, with an ellipsis when something is left out.

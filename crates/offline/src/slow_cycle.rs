@@ -1,9 +1,9 @@
 //! `slow_cycle`: what stays in mind between two conversations: an impression by rule, and what is open or to come.
 
 use serde::{Deserialize, Serialize};
+use text::lexicon::speech;
 
 use super::impressions::{Impression, SeenEvent, shared_impression};
-use super::lexicon;
 use super::sentences::{Language, clip};
 
 /// Most characters of one restated event.
@@ -151,7 +151,7 @@ fn language(text: &str) -> Language {
 /// The event's own words. Those that name a diagnosis are replaced: no thought labels a person.
 fn restate_event(text: &str, language: Language) -> String {
     let lower = text.to_lowercase();
-    if lexicon::LABELS.iter().any(|label| lower.contains(label)) {
+    if speech::LABELS.occur_in(&lower) {
         return language.choose("用户说起过一件沉重的事", "the user spoke of something heavy").to_owned();
     }
     clip(strip_ending(text), LONGEST_EVENT)

@@ -3,23 +3,15 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use super::lexicon::{Words, function_words as lexicon};
 use super::segment::{fold, is_han};
 
-const LISTS: [&str; 5] = [
-    include_str!("function_words/en.txt"),
-    include_str!("function_words/zh.txt"),
-    include_str!("function_words/ja.txt"),
-    include_str!("function_words/ko.txt"),
-    include_str!("function_words/ru.txt"),
-];
-
-static FUNCTION_WORDS: LazyLock<HashSet<&'static str>> =
-    LazyLock::new(|| LISTS.into_iter().flat_map(listed).collect());
-
-/// The words of a list.
-pub(super) fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
-    list.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace)
-}
+static FUNCTION_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    lexicon::FUNCTION_WORDS
+        .iter()
+        .chain([lexicon::JA, lexicon::KO, lexicon::RU].into_iter().flat_map(Words::iter))
+        .collect()
+});
 
 /// Longest run of function words without a blank that is still taken apart, in characters.
 const COMPOUND_LENGTH_MAX: usize = 12;
@@ -48,24 +40,25 @@ pub(crate) fn is_function_compound(folded: &str) -> bool {
 }
 
 /// Languages beside English whose words are written in Latin letters, by their function words.
-const LATIN: [&str; 12] = [
-    include_str!("function_words/da.txt"),
-    include_str!("function_words/de.txt"),
-    include_str!("function_words/es.txt"),
-    include_str!("function_words/fi.txt"),
-    include_str!("function_words/fr.txt"),
-    include_str!("function_words/hu.txt"),
-    include_str!("function_words/it.txt"),
-    include_str!("function_words/nl.txt"),
-    include_str!("function_words/no.txt"),
-    include_str!("function_words/pt.txt"),
-    include_str!("function_words/sv.txt"),
-    include_str!("function_words/tr.txt"),
+const LATIN: [Words; 12] = [
+    lexicon::DA,
+    lexicon::DE,
+    lexicon::ES,
+    lexicon::FI,
+    lexicon::FR,
+    lexicon::HU,
+    lexicon::IT,
+    lexicon::NL,
+    lexicon::NO,
+    lexicon::PT,
+    lexicon::SV,
+    lexicon::TR,
 ];
 
-static ENGLISH: LazyLock<HashSet<&'static str>> = LazyLock::new(|| listed(LISTS[0]).collect());
+static ENGLISH: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| lexicon::FUNCTION_WORDS.english.iter().collect());
 static OTHER_LATIN: LazyLock<Vec<HashSet<&'static str>>> =
-    LazyLock::new(|| LATIN.into_iter().map(|list| listed(list).collect()).collect());
+    LazyLock::new(|| LATIN.into_iter().map(|list| list.iter().collect()).collect());
 
 /// True if a text is written in another language than English and Chinese: in another script, or with more function words
 /// of one other language than of English.

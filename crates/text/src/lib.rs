@@ -3,6 +3,8 @@
 //! Pure functions and static word lists; no I/O, and no clock but the one passed in. Nothing here knows what a message or
 //! a memory is.
 
+pub mod lexicon;
+mod utterance;
 mod terms;
 mod grams;
 mod segment;
@@ -24,13 +26,11 @@ mod times;
 mod time_words;
 
 pub use borders::at_word_borders;
-pub use correcting::{
-    CorrectionCue, asks_for_the_past, correction_cue, denied_value, tells_of_addition, tells_of_the_past,
-};
+pub use correcting::{CorrectionCue, correction_cue, denied_value};
 pub use folded_names::{fold_name, name_stands_in};
 pub use function_words::{is_function_word, is_other_language};
 pub use grams::{QueryGram, index_grams, query_grams};
-pub use questions::{asks, asks_the_listener, ends_in_question, opens_as_question, seems_to_ask};
+pub use questions::ends_in_question;
 pub use quote::find_quote;
 pub use replies::{is_bare_denial, is_bare_reply, offers_choice};
 pub use segment::{fold, is_han, is_unspaced};
@@ -40,4 +40,5 @@ pub use terms::{Phrase, QueryTerm, border_terms, content_terms, index_terms, que
 pub use time_words::{asks_when, names_time_ahead, tells_when};
 pub use times::{TimePhrase, moments, named_times, names_due_time, time_phrases};
 pub use tokens::estimate_tokens;
+pub use utterance::{Utterance, spaced_words};
 pub use values::{CommonValue, Values, common_value, contradicts, given_names, puts_in_doubt};

@@ -1,115 +1,8 @@
 //! Answers that say nothing by themselves, and the choices that they leave open.
 
 use super::at_word_borders;
+use super::lexicon::{WordList, replies as lexicon};
 use super::segment::fold;
-
-/// Yes, in many words. Each list has the longer forms of a word too; the longest one at a position counts.
-const ASSENT: &[&str] = &[
-    "嗯",
-    "恩",
-    "唔",
-    "哦",
-    "噢",
-    "欸",
-    "对",
-    "是",
-    "没错",
-    "好",
-    "可以",
-    "行",
-    "当然",
-    "确实",
-    "真的",
-    "有",
-    "会",
-    "你说得对",
-    "你说的对",
-    "说得对",
-    "算是",
-    "差不多",
-    "yes",
-    "yeah",
-    "yep",
-    "yup",
-    "yea",
-    "ya",
-    "sure",
-    "right",
-    "exactly",
-    "indeed",
-    "correct",
-    "true",
-    "absolutely",
-    "definitely",
-    "totally",
-    "of course",
-    "for sure",
-    "i do",
-    "i am",
-    "i did",
-    "i have",
-    "i was",
-    "i will",
-    "i can",
-    "it is",
-    "it does",
-    "it was",
-    "that's right",
-    "thats right",
-    "you're right",
-    "you are right",
-    "uh huh",
-    "uh-huh",
-    "mm hmm",
-    "mhm",
-    "hmm",
-    "ok",
-    "okay",
-    "i guess",
-    "i guess so",
-    "i think so",
-    "pretty much",
-    "kind of",
-    "sort of",
-];
-/// No, in many words.
-const DENIAL: &[&str] = &[
-    "不",
-    "不是",
-    "没有",
-    "没",
-    "不会",
-    "不对",
-    "不用",
-    "不要",
-    "才不是",
-    "并没有",
-    "no",
-    "nope",
-    "nah",
-    "never",
-    "not really",
-    "not at all",
-    "i don't",
-    "i dont",
-    "i do not",
-    "i'm not",
-    "i am not",
-    "i didn't",
-    "i did not",
-    "i haven't",
-    "i wasn't",
-    "i won't",
-    "i can't",
-    "it isn't",
-    "it's not",
-    "of course not",
-];
-/// Words around a yes or no that add nothing.
-const FILLERS: &[&str] =
-    &["啊", "呀", "吧", "呢", "哈", "嘛", "啦", "了", "的", "呵", "嘿", "oh", "well", "ah", "haha", "lol"];
-/// Between the two sides of a choice; a yes does not choose.
-const CHOICES: &[&str] = &["还是", "或者", " or "];
 
 /// True if the text is only a yes or a no ("嗯", "对啊", "yes, I do"): it says nothing without what it answers.
 pub fn is_bare_reply(text: &str) -> bool {
@@ -124,7 +17,7 @@ pub fn is_bare_denial(text: &str) -> bool {
 /// True if a question offers a choice, so that a yes answers nothing.
 pub fn offers_choice(sentence: &str) -> bool {
     let folded = fold(sentence);
-    CHOICES.iter().any(|choice| folded.contains(choice))
+    lexicon::CHOICES.occur_in(&folded)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -143,13 +36,13 @@ fn bare_reply(text: &str) -> Option<Reply> {
             at += character.len_utf8();
             continue;
         }
-        let here = |words: &[&str]| -> usize {
+        let here = |words: WordList| -> usize {
             let fitting = words.iter().filter(|word| {
-                folded[at..].starts_with(**word) && at_word_borders(&folded, at, at + word.len())
+                folded[at..].starts_with(*word) && at_word_borders(&folded, at, at + word.len())
             });
             fitting.map(|word| word.len()).max().unwrap_or(0)
         };
-        let (yes, no, filler) = (here(ASSENT), here(DENIAL), here(FILLERS));
+        let (yes, no, filler) = (here(lexicon::ASSENT), here(lexicon::DENIAL), here(lexicon::FILLERS));
         let longest = yes.max(no).max(filler);
         if longest == 0 {
             return None;

@@ -1,66 +1,8 @@
 //! What a message states: a question, and an answer that says only that nothing is known, state nothing.
 
-use super::questions::{asks_by_words, folded_asks};
-use super::segment::fold;
+use super::lexicon::statements as lexicon;
 use super::sentences::split_sentences;
-
-/// Not knowing, as a persona says it.
-const NOT_KNOWING: [&str; 54] = [
-    "不知道",
-    "不记得",
-    "不清楚",
-    "不太确定",
-    "不确定",
-    "不太记得",
-    "没有印象",
-    "没印象",
-    "没什么印象",
-    "没听你",
-    "没有听你",
-    "没跟我说过",
-    "没告诉过我",
-    "没有告诉",
-    "没提过",
-    "没有提过",
-    "没提到",
-    "没有提到",
-    "没说过",
-    "没有说过",
-    "没和我说过",
-    "还没跟我",
-    "想不起来",
-    "记不起来",
-    "记不得",
-    "没有记忆",
-    "没有关于",
-    "没有相关",
-    "don't know",
-    "do not know",
-    "don't remember",
-    "do not remember",
-    "don't recall",
-    "do not recall",
-    "not sure",
-    "unsure",
-    "no memory",
-    "no record",
-    "no idea",
-    "don't have any",
-    "don't have that",
-    "don't have a memory",
-    "haven't told",
-    "haven't mentioned",
-    "haven't shared",
-    "didn't tell me",
-    "didn't mention",
-    "never told",
-    "never mentioned",
-    "can't remember",
-    "cannot remember",
-    "can't recall",
-    "don't think you",
-    "not aware",
-];
+use super::utterance::Utterance;
 
 /// The part of a message that states something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,38 +15,41 @@ pub enum Statement {
     Only(String),
 }
 
+impl Utterance<'_> {
+    /// True if it states something: it asks nothing.
+    pub fn states(&self) -> bool {
+        !self.asks() && !self.asks_by_words()
+    }
+
+    fn denies_knowledge(&self) -> bool {
+        lexicon::NOT_KNOWING.occur_in(&self.folded)
+    }
+}
+
 /// The statements of a user's message: none if it only asks.
 pub fn statement_by_user(text: &str) -> Statement {
-    statement_of_all(&folded_sentences(text))
+    statement_of_all(&utterances(text))
 }
 
 /// The statements of a persona's message. "I don't know" is the persona's word about its memory (a user says it of the
 /// world), so only the other sentences count.
 pub fn statement_by_persona(text: &str) -> Statement {
-    let sentences = folded_sentences(text);
-    if !sentences.iter().any(|(_, folded)| says_not_knowing(folded)) {
+    let sentences = utterances(text);
+    if !sentences.iter().any(Utterance::denies_knowledge) {
         return statement_of_all(&sentences);
     }
-    let stating = sentences.iter().filter(|(_, folded)| !is_asking(folded) && !says_not_knowing(folded));
-    let known: Vec<&str> = stating.map(|(sentence, _)| *sentence).collect();
+    let stating = sentences.iter().filter(|sentence| sentence.states() && !sentence.denies_knowledge());
+    let known: Vec<&str> = stating.map(|sentence| sentence.text).collect();
     if known.is_empty() { Statement::Nothing } else { Statement::Only(known.join("\n")) }
 }
 
-pub(super) fn folded_sentences(text: &str) -> Vec<(&str, String)> {
-    split_sentences(text).into_iter().map(|sentence| (sentence, fold(sentence))).collect()
+fn utterances(text: &str) -> Vec<Utterance<'_>> {
+    split_sentences(text).into_iter().map(Utterance::new).collect()
 }
 
-fn statement_of_all(sentences: &[(&str, String)]) -> Statement {
-    let only_asks = !sentences.is_empty() && sentences.iter().all(|(_, folded)| is_asking(folded));
-    if only_asks { Statement::Nothing } else { Statement::Everything }
-}
-
-fn says_not_knowing(folded: &str) -> bool {
-    NOT_KNOWING.iter().any(|phrase| folded.contains(phrase))
-}
-
-fn is_asking(folded: &str) -> bool {
-    folded_asks(folded) || asks_by_words(folded)
+fn statement_of_all(sentences: &[Utterance<'_>]) -> Statement {
+    let states = sentences.is_empty() || sentences.iter().any(Utterance::states);
+    if states { Statement::Everything } else { Statement::Nothing }
 }
 
 #[cfg(test)]

@@ -10,31 +10,32 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::function_words::{self, is_function_word};
+use super::function_words::is_function_word;
+use super::lexicon::{Words, function_words as lexicon};
 use super::segment::Piece;
 
 /// Languages in Latin script beside English, with their function words.
-const LATIN: [(Algorithm, &str); 13] = [
-    (Algorithm::Spanish, include_str!("function_words/es.txt")),
-    (Algorithm::French, include_str!("function_words/fr.txt")),
-    (Algorithm::German, include_str!("function_words/de.txt")),
-    (Algorithm::Portuguese, include_str!("function_words/pt.txt")),
-    (Algorithm::Italian, include_str!("function_words/it.txt")),
-    (Algorithm::Dutch, include_str!("function_words/nl.txt")),
-    (Algorithm::Swedish, include_str!("function_words/sv.txt")),
-    (Algorithm::Norwegian, include_str!("function_words/no.txt")),
-    (Algorithm::Danish, include_str!("function_words/da.txt")),
-    (Algorithm::Finnish, include_str!("function_words/fi.txt")),
-    (Algorithm::Hungarian, include_str!("function_words/hu.txt")),
-    (Algorithm::Romanian, include_str!("function_words/ro.txt")),
-    (Algorithm::Turkish, include_str!("function_words/tr.txt")),
+const LATIN: [(Algorithm, Words); 13] = [
+    (Algorithm::Spanish, lexicon::ES),
+    (Algorithm::French, lexicon::FR),
+    (Algorithm::German, lexicon::DE),
+    (Algorithm::Portuguese, lexicon::PT),
+    (Algorithm::Italian, lexicon::IT),
+    (Algorithm::Dutch, lexicon::NL),
+    (Algorithm::Swedish, lexicon::SV),
+    (Algorithm::Norwegian, lexicon::NO),
+    (Algorithm::Danish, lexicon::DA),
+    (Algorithm::Finnish, lexicon::FI),
+    (Algorithm::Hungarian, lexicon::HU),
+    (Algorithm::Romanian, lexicon::RO),
+    (Algorithm::Turkish, lexicon::TR),
 ];
 
 /// For each function word the places in [`LATIN`] of its languages, as bits.
 static LATIN_WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
     let mut words: HashMap<&str, u16> = HashMap::new();
     for (place, (_, list)) in LATIN.iter().enumerate() {
-        for word in function_words::listed(list) {
+        for word in list.iter() {
             *words.entry(word).or_default() |= 1 << place;
         }
     }

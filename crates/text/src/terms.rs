@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::function_words::{is_function_compound, is_function_word};
+use super::lexicon::names as lexicon;
 use super::names::{NAME_WORDS_MAX, Names};
 use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, letters, split_words};
 use super::stem::Stems;
@@ -15,12 +16,6 @@ pub struct Phrase(pub Vec<String>);
 
 /// Most dictionary segments that one function word spans (怎么样 is two, 还记不记得 four).
 const FUNCTION_SEGMENTS_MAX: usize = 4;
-/// Characters that make a name of the character after them: 小黑, 老王, 阿强.
-const NAME_PREFIXES: [&str; 4] = ["小", "老", "阿", "大"];
-/// Characters before 叫 that make it a cry: 尖叫, 大叫.
-const CALLS: [&str; 10] = ["尖", "大", "喊", "吼", "惊", "嚎", "鸣", "呼", "乱", "哭"];
-/// Characters before 过 with which it is a word, not a past tense: 通过, 难过.
-const NOT_BEFORE_PAST: [&str; 8] = ["通", "经", "超", "不", "难", "度", "渡", "罪"];
 /// Particles that depend on Korean words.
 const KOREAN_PARTICLES: &str = "은는이가을를에의도와과로";
 /// Shortest Hangul word whose last syllable is taken for a particle: shorter ones (가을) are more often words.
@@ -186,7 +181,7 @@ fn run_query(run: &str) -> Vec<QueryTerm> {
         let next =
             words.get(at + 1).filter(|next| next.start == words[at].end && is_letter(&run[(*next).clone()]));
         match next {
-            Some(next) if NAME_PREFIXES.contains(&word) => {
+            Some(next) if lexicon::NAME_PREFIXES.contains(word) => {
                 terms.push(unspaced_term(&run[words[at].start..next.end], false));
                 at += 1;
             }
@@ -249,7 +244,8 @@ fn content_words(run: &str) -> Vec<Range<usize>> {
 fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
     let word = &run[segment.clone()];
     let verb = word.strip_suffix('了').or_else(|| {
-        word.strip_suffix('过').filter(|verb| verb.chars().count() == 1 && !NOT_BEFORE_PAST.contains(verb))
+        word.strip_suffix('过')
+            .filter(|verb| verb.chars().count() == 1 && !lexicon::NOT_BEFORE_PAST.contains(verb))
     });
     match verb {
         Some(verb) if !verb.is_empty() => segment.start..segment.start + verb.len(),
@@ -260,7 +256,7 @@ fn without_aspect(run: &str, segment: Range<usize>) -> Range<usize> {
 /// The segment without 叫: the dictionary takes 猫叫 in 我的猫叫什么 for one word, though it is the cat that is asked for.
 fn without_call(run: &str, segment: Range<usize>) -> Range<usize> {
     match run[segment.clone()].strip_suffix('叫') {
-        Some(called) if !called.is_empty() && !CALLS.contains(&called) => {
+        Some(called) if !called.is_empty() && !lexicon::CALLS.contains(called) => {
             segment.start..segment.start + called.len()
         }
         _ => segment,

@@ -4,95 +4,9 @@ use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
+use super::lexicon::times as lexicon;
 use super::segment::{Piece, fold, split_words};
 use super::times::time_phrases;
-
-/// Words that follow "when" in a question.
-const AUXILIARIES: [&str; 19] = [
-    "did", "do", "does", "is", "are", "am", "was", "were", "will", "would", "has", "have", "had", "can",
-    "could", "should", "shall", "might", "may",
-];
-/// Openings of English questions for a time, beside "when".
-const OPENINGS: [&[&str]; 12] = [
-    &["how", "long"],
-    &["how", "recently"],
-    &["what", "date"],
-    &["what", "day"],
-    &["what", "month"],
-    &["what", "year"],
-    &["which", "day"],
-    &["which", "month"],
-    &["which", "year"],
-    &["in", "which", "month"],
-    &["in", "which", "year"],
-    &["since", "when"],
-];
-const CHINESE_QUESTIONS: [&str; 14] = [
-    "什么时候",
-    "什么时间",
-    "啥时候",
-    "何时",
-    "哪天",
-    "哪一天",
-    "哪年",
-    "哪一年",
-    "哪个月",
-    "几月",
-    "几号",
-    "几点",
-    "多久",
-    "多长时间",
-];
-/// English words that tell when. "May" is left out: it is more often a verb.
-const WORDS: [&str; 43] = [
-    "yesterday",
-    "today",
-    "tonight",
-    "tomorrow",
-    "last",
-    "next",
-    "ago",
-    "since",
-    "week",
-    "weeks",
-    "weekend",
-    "month",
-    "months",
-    "year",
-    "years",
-    "day",
-    "days",
-    "recently",
-    "just",
-    "soon",
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "spring",
-    "summer",
-    "autumn",
-    "winter",
-    "later",
-];
-const CHINESE: [&str; 24] = [
-    "昨天", "昨晚", "今天", "今晚", "今早", "明天", "前天", "后天", "上周", "下周", "上个", "下个", "去年",
-    "今年", "明年", "前年", "周末", "星期", "最近", "刚刚", "刚才", "天前", "年前", "月前",
-];
 
 /// True if a text asks for a time: it opens so in English (and "when" is a question, not "when I was young"), or holds a
 /// question word for time in Chinese.
@@ -100,17 +14,17 @@ pub fn asks_when(text: &str) -> bool {
     let folded = fold(text);
     let words = words(&folded);
     let when = words.first() == Some(&"when")
-        && (folded.trim_end().ends_with('?') || words.get(1).is_some_and(|next| AUXILIARIES.contains(next)));
-    when || OPENINGS.iter().any(|opening| words.starts_with(opening))
-        || CHINESE_QUESTIONS.iter().any(|question| folded.contains(question))
+        && (folded.trim_end().ends_with('?')
+            || words.get(1).is_some_and(|next| lexicon::WHEN_VERBS.contains(next)));
+    when || lexicon::ASKS_WHEN.english.begin_words(&words) || lexicon::ASKS_WHEN.chinese.occur_in(&folded)
 }
 
 /// True if a text tells a time, or seems to: a word for a time, a year, a month.
 pub fn tells_when(text: &str) -> bool {
     let folded = fold(text);
     let is_year = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
-    words(&folded).into_iter().any(|word| WORDS.contains(&word) || is_year(word))
-        || CHINESE.iter().any(|word| folded.contains(word))
+    words(&folded).into_iter().any(|word| lexicon::TELLS_WHEN.english.contains(word) || is_year(word))
+        || lexicon::TELLS_WHEN.chinese.occur_in(&folded)
         || names_month_or_year(&folded)
 }
 

@@ -4,7 +4,7 @@
 use super::merge::count_negations;
 use crate::messages::{Message, Role};
 use crate::nodes::Evidence;
-use crate::text::{self, asks, is_bare_denial, is_bare_reply, offers_choice, split_sentences};
+use crate::text::{self, Utterance, is_bare_denial, is_bare_reply, offers_choice, split_sentences};
 
 /// Share of a description's content words that the answered question must hold.
 const ANSWERED_SHARE_MIN: f64 = 0.5;
@@ -44,7 +44,7 @@ fn question_of(description: &str, reply: &Evidence, messages: &[Message]) -> Res
     let asked = before.last().filter(|message| message.role == Role::Persona);
     let question =
         asked.and_then(|message| split_sentences(&message.content).pop().map(|last| (message, last)));
-    let Some((message, question)) = question.filter(|(_, last)| asks(last)) else {
+    let Some((message, question)) = question.filter(|(_, last)| Utterance::new(last).asks()) else {
         return Err("this yes or no answers no question, so nothing is known from it".to_owned());
     };
     if offers_choice(question) {

@@ -2,13 +2,8 @@
 
 use crate::entities::{fold_name, name_stands_in};
 use crate::text::at_word_borders;
+use crate::text::lexicon::people as lexicon;
 
-/// People in somebody's life, as both languages call them.
-static PEOPLE: &str = include_str!("words/people.txt");
-const FIRST_PERSON: &[&str] =
-    &["我", "俺", "咱", "本人", "i", "i'm", "i've", "i'll", "i'd", "me", "we", "us", "myself"];
-/// Possessives before the word for a person. They make that person somebody else's and are no subject of their own.
-const POSSESSIVES: &[&str] = &["我的", "我们的", "我们家", "我家", "我", "my", "our"];
 /// Words between "my" and whom it belongs to ("my older sister").
 const BETWEEN_MAX: usize = 2;
 /// Characters that end a clause.
@@ -60,15 +55,16 @@ struct Person {
 }
 
 fn first_person_or_somebody(clause: &str, names: &[String]) -> Option<Person> {
-    let people = PEOPLE.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let somebody = people
-        .chain(names.iter().map(String::as_str))
+    let somebody = names
+        .iter()
+        .map(|name| -> &str { name })
+        .chain(lexicon::PEOPLE.iter().map(|word| -> &str { word }))
         .filter_map(|word| find(clause, word).map(|start| (start, word)))
         .min_by_key(|(start, word)| (*start, std::cmp::Reverse(word.len())))
         .map(|(start, word)| Person { somebody: Some(word.to_owned()), start, end: start + word.len() });
-    let speaker = FIRST_PERSON
+    let speaker = lexicon::FIRST_PERSON
         .iter()
-        .filter_map(|word| find(clause, word).map(|start| (start, *word)))
+        .filter_map(|word| find(clause, word).map(|start| (start, word)))
         .min_by_key(|(start, _)| *start)
         .map(|(start, word)| Person { somebody: None, start, end: start + word.len() });
     match (speaker, somebody) {
@@ -83,7 +79,7 @@ fn first_person_or_somebody(clause: &str, names: &[String]) -> Option<Person> {
 /// True if the words before somebody only say whose that one is ("我的", "my older").
 fn owner_of(before: &str, from: usize) -> bool {
     let before = before[from..].trim();
-    POSSESSIVES.iter().any(|possessive| {
+    lexicon::POSSESSIVES.iter().any(|possessive| {
         before.strip_prefix(possessive).is_some_and(|rest| {
             let rest = rest.trim();
             rest.is_empty()
@@ -93,7 +89,7 @@ fn owner_of(before: &str, from: usize) -> bool {
 }
 
 fn says_i(text: &str) -> bool {
-    FIRST_PERSON.iter().any(|word| find(text, word).is_some())
+    lexicon::FIRST_PERSON.iter().any(|word| find(text, word).is_some())
 }
 
 fn find(text: &str, word: &str) -> Option<usize> {

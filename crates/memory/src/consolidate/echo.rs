@@ -8,7 +8,8 @@
 //! said before the persona did is the user's, however often it is said again.
 
 use crate::messages::Message;
-use crate::text::{asks, index_terms, is_function_word, is_unspaced, split_sentences};
+use crate::text::lexicon::{WordList, echo as lexicon};
+use crate::text::{Utterance, index_terms, is_function_word, is_unspaced, split_sentences};
 
 /// Weight of a shared run from which it may be a copy. A word weighs 1, a character of an unspaced script ⅔.
 const RUN_WEIGHT_MIN: f64 = 2.0;
@@ -21,29 +22,6 @@ const QUOTED_SHARE_MIN: f64 = 0.9;
 /// Terms of a sentence that are compared.
 const TERMS_MAX: usize = 400;
 
-const FIRST_PERSON: &[&str] = &["我", "俺", "咱", "i", "my", "me", "mine", "we", "our", "us", "im", "ive"];
-const SECOND_PERSON: &[&str] = &["你", "您", "you", "your", "youv", "your"];
-/// Terms by which memories name the user.
-const THIRD_PERSON: &[&str] = &["用户", "user"];
-/// Words that tell nothing beside a copy.
-const FILLERS: &[&str] = &["哈", "嘿", "呵", "啊", "呀", "哦", "嗯", "haha", "lol", "oh", "hey"];
-/// "You said": what follows is not the user's.
-const FRAMES: &[&str] = &[
-    "你刚才说过",
-    "你刚才说",
-    "你刚刚说",
-    "你刚说",
-    "你说过",
-    "你告诉我",
-    "你跟我说",
-    "你说",
-    "you just said",
-    "you told me",
-    "you said that",
-    "you said",
-    "you wrote",
-    "you say",
-];
 const MARKS: &[(char, char)] = &[('"', '"'), ('“', '”'), ('「', '」'), ('『', '』'), ('‘', '’'), ('«', '»')];
 
 /// A text that the user may have repeated.
@@ -59,7 +37,7 @@ pub(super) enum Source<'a> {
 pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[Source<'_>]) -> bool {
     let sentence = sentences_around(&message.content, start, end);
     let mut unframed = sentence.to_lowercase();
-    for frame in FRAMES {
+    for frame in lexicon::FRAMES.iter() {
         unframed = unframed.replace(frame, " ");
     }
     let said = terms_of(&unframed);
@@ -74,9 +52,11 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[So
             return true;
         }
         let mark = match source {
-            Source::Memory(_) => THIRD_PERSON,
-            Source::Persona(text) if asks(text) && !asks(&sentence) => SECOND_PERSON,
-            Source::Persona(_) => &[],
+            Source::Memory(_) => Some(lexicon::THIRD_PERSON),
+            Source::Persona(text) if Utterance::new(text).asks() && !Utterance::new(&sentence).asks() => {
+                Some(lexicon::SECOND_PERSON)
+            }
+            Source::Persona(_) => None,
         };
         is_copy(&said, &source_terms, mark)
     })
@@ -89,7 +69,7 @@ pub(super) fn said_before(earlier: &Message, later: &Message, start: usize, end:
 }
 
 /// True if these terms are a copy. Where there are marks, one of them must have been copied too.
-fn is_copy(said: &[String], source: &[String], marks: &[&str]) -> bool {
+fn is_copy(said: &[String], source: &[String], marks: Option<WordList>) -> bool {
     let covered = terms_in_common(said, source);
     let weight: f64 =
         said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| weight_of(term)).sum();
@@ -97,22 +77,23 @@ fn is_copy(said: &[String], source: &[String], marks: &[&str]) -> bool {
         return false;
     }
     let own = said.iter().zip(&covered).filter(|(_, covered)| !**covered).map(|(term, _)| term.as_str());
-    let tells =
-        |term: &str| FIRST_PERSON.contains(&term) || !(is_function_word(term) || FILLERS.contains(&term));
+    let tells = |term: &str| {
+        lexicon::FIRST_PERSON.contains(term) || !(is_function_word(term) || lexicon::FILLERS.contains(term))
+    };
     if own.into_iter().any(tells) {
         return false;
     }
     let copied = said.iter().zip(&covered).filter(|(_, covered)| **covered).map(|(term, _)| term.as_str());
     let copied = format!(" {} ", copied.collect::<Vec<_>>().join(" "));
-    let marked = |mark: &&str| {
+    let marked = |mark: &str| {
         let spaced: Vec<String> = if mark.chars().all(is_unspaced) {
             mark.chars().map(String::from).collect()
         } else {
-            vec![(*mark).to_owned()]
+            vec![mark.to_owned()]
         };
         copied.contains(&format!(" {} ", spaced.join(" ")))
     };
-    marks.is_empty() || marks.iter().any(marked)
+    marks.is_none_or(|marks| marks.iter().any(marked))
 }
 
 /// For each term of `said`: true if it is part of a sequence of terms that `source` has in the same order. Sequences that weigh

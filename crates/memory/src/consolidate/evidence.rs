@@ -3,23 +3,17 @@
 use super::assent::answered_question;
 use super::attribution::somebody_else;
 use super::echo::{Source, is_echo, said_before};
-use super::patterns::Patterns;
 use crate::identifiers::MessageId;
 use crate::messages::{Message, Role};
 use crate::nodes::{Evidence, NodeKind, Proposal, RejectedQuote, Subject};
 use crate::ports::{EvidenceFailure, ProposedEvent, ProposedQuote};
-use crate::text::{find_quote, is_other_language, names_due_time, split_sentences};
-use std::sync::LazyLock;
+use crate::text::lexicon::consolidation as lexicon;
+use crate::text::{
+    Utterance, ends_in_question, find_quote, fold, is_other_language, names_due_time, split_sentences,
+};
 
 /// Shortest quote that says anything, in characters without white space. A whole message may be shorter.
 const QUOTE_LENGTH_MIN: usize = 2;
-
-static COMMITMENT: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::parse(include_str!("words/commitment.txt")));
-static REFUSAL: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/refusal.txt")));
-static NO_REFUSAL: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::parse(include_str!("words/no_refusal.txt")));
-static HEDGE: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/hedge.txt")));
 
 /// A proposed event after the check.
 #[derive(Clone, Debug, PartialEq)]
@@ -233,16 +227,17 @@ fn broken_promise_rule(event: &ProposedEvent, found: &[Evidence], messages: &[Me
 
 /// True if a sentence of the text commits: in words of commitment, without a hedge, and not as a question.
 pub(super) fn is_commitment(text: &str) -> bool {
-    split_sentences(text).iter().any(|sentence| {
-        COMMITMENT.occur_as_words(sentence)
-            && !HEDGE.occur_as_words(sentence)
-            && !sentence.trim_end().ends_with(['?', '？', '吗', '呢'])
+    split_sentences(text).into_iter().any(|sentence| {
+        let said = Utterance::new(sentence);
+        said.says(lexicon::COMMITMENT) && !said.says(lexicon::HEDGE) && !ends_in_question(sentence)
     })
 }
 
 /// True if the text refuses. "I can't wait" does not.
 fn is_refusal(text: &str) -> bool {
-    REFUSAL.occur_as_words(&NO_REFUSAL.taken_out_of(text))
+    let folded = fold(text);
+    let refusing = lexicon::NO_REFUSAL.iter().fold(folded, |text, phrase| text.replace(phrase, " "));
+    Utterance::new(&refusing).says(lexicon::REFUSAL)
 }
 
 #[cfg(test)]

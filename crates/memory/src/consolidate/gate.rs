@@ -6,13 +6,12 @@ use std::sync::LazyLock;
 use super::ConsolidateSettings;
 use super::patterns::Patterns;
 use crate::messages::{Message, Role};
-use crate::text;
+use crate::text::lexicon::consolidation as lexicon;
+use crate::text::{self, Utterance};
 
-static STRONG_EMOTION: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::parse(include_str!("words/strong_emotion.txt")));
-static SUBSTANCE: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/substance.txt")));
-static OWN: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/own.txt")));
-static PLANS: LazyLock<Patterns> = LazyLock::new(|| Patterns::parse(include_str!("words/plans.txt")));
+static STRONG_EMOTION: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::STRONG_EMOTION));
+static SUBSTANCE: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::SUBSTANCE));
+static PLANS: LazyLock<Patterns> = LazyLock::new(|| Patterns::from(lexicon::PLANS));
 
 /// The share of the terms that make a session worth remembering from which one sentence does, if it is of the user's own life.
 const OWN_SENTENCE_SHARE: f64 = 1.0 / 3.0;
@@ -81,8 +80,10 @@ fn states_something(content: &str, terms_min: f64) -> bool {
     if text::statement_by_user(content) == text::Statement::Nothing {
         return false;
     }
-    text::split_sentences(content).into_iter().filter(|sentence| !text::asks(sentence)).any(|sentence| {
-        let share = if OWN.occur_as_words(sentence) { OWN_SENTENCE_SHARE } else { SENTENCE_SHARE };
+    let sentences =
+        text::split_sentences(content).into_iter().map(|sentence| (sentence, Utterance::new(sentence)));
+    sentences.filter(|(_, said)| !said.asks()).any(|(sentence, said)| {
+        let share = if said.says(lexicon::OWN) { OWN_SENTENCE_SHARE } else { SENTENCE_SHARE };
         let weight: f64 = text::content_terms(sentence).iter().map(|term| weight_of(term)).sum();
         weight >= share * terms_min
     })

@@ -1,6 +1,7 @@
 //! Word lists that are data: strong-emotion keywords, one pattern per line.
 
 use crate::text::at_word_borders;
+use crate::text::lexicon::WordList;
 
 /// Maximum length that a `…` of a pattern matches, in characters.
 const GAP_MAX: usize = 40;
@@ -9,6 +10,12 @@ const GAP_MAX: usize = 40;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patterns {
     parts: Vec<Vec<String>>,
+}
+
+impl From<WordList> for Patterns {
+    fn from(list: WordList) -> Self {
+        Self { parts: list.iter().map(parse_pattern).collect() }
+    }
 }
 
 impl Patterns {
@@ -28,15 +35,6 @@ impl Patterns {
     pub fn occur_in(&self, text: &str) -> bool {
         let folded = fold(text);
         self.parts.iter().any(|parts| occurs_in(&folded, parts, false))
-    }
-
-    /// The text, folded, without its words that match a pattern; patterns with a gap are not looked for.
-    pub fn taken_out_of(&self, text: &str) -> String {
-        let simple = self
-            .parts
-            .iter()
-            .filter_map(|parts| if let [part] = parts.as_slice() { Some(part) } else { None });
-        simple.fold(fold(text), |text, part| text.replace(part.as_str(), " "))
     }
 
     /// Like [`Self::occur_in`], but a Latin pattern must begin and end at a word's border.

@@ -4,33 +4,10 @@ use crate::entities::fold_name;
 use crate::messages::Message;
 use crate::ports::MentionedEntity;
 use crate::text::at_word_borders;
+use crate::text::lexicon::names as lexicon;
 
-/// Words that people call one another instead of a name.
-const ENDEARMENTS: &[&str] = &[
-    "亲爱的",
-    "宝贝",
-    "宝宝",
-    "亲",
-    "老婆大人",
-    "老公大人",
-    "honey",
-    "dear",
-    "darling",
-    "babe",
-    "baby",
-    "sweetie",
-    "sweetheart",
-    "bro",
-    "buddy",
-    "dude",
-    "mate",
-    "love",
-];
 /// Characters that separate a name that is called out from the rest.
 const PAUSES: &[char] = &[',', '!', '~', '?', '.', ':', '\u{3002}', '\u{3001}', '\u{2026}'];
-/// Words after a name that is explained rather than called: "Tom, my brother, is ill".
-const EXPLANATIONS: &[&str] =
-    &["my ", "our ", "the ", "a ", "an ", "who ", "which ", "是我", "我的", "我家", "我们家", "一只", "一个"];
 
 /// The named things without those whose every mention in the conversation calls somebody. What is known already, or is
 /// told of in a description, stays.
@@ -47,7 +24,7 @@ pub(super) fn without_vocatives(
             .chain(&entity.aliases)
             .map(|name| fold_name(name))
             .collect();
-        if names.iter().any(|name| *name == persona || ENDEARMENTS.contains(&name.as_str())) {
+        if names.iter().any(|name| *name == persona || lexicon::ENDEARMENTS.contains(name)) {
             return true;
         }
         if names.iter().any(|name| stays(name)) {
@@ -82,7 +59,7 @@ fn is_called_at(text: &str, start: usize, end: usize) -> bool {
         return false;
     }
     let rest = after.trim_start_matches(PAUSES).trim_start();
-    !EXPLANATIONS.iter().any(|explanation| rest.starts_with(explanation))
+    !lexicon::EXPLANATIONS.begin(rest)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::WordKey;
 use crate::entities::{fold_name, name_stands_in};
+use crate::text::lexicon::names as lexicon;
 use crate::text::{CommonValue, Values, common_value, content_terms, is_unspaced};
 
 /// The words of a value that another one took the place of, or that took its place.
@@ -70,7 +71,7 @@ fn written_names(text: &str) -> impl Iterator<Item = &str> {
     words.skip(first).filter(|word| {
         word.len() > 1
             && is_written_as_name(word)
-            && !PARTS_OF_NAMES.contains(&word.to_ascii_lowercase().as_str())
+            && !lexicon::PARTS_OF_NAMES.contains(&word.to_ascii_lowercase())
     })
 }
 
@@ -93,12 +94,6 @@ fn written_phrases(text: &str) -> Vec<String> {
 fn is_written_as_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
 }
-
-/// Parts of names that are no name by themselves.
-const PARTS_OF_NAMES: [&str; 20] = [
-    "new", "old", "north", "south", "east", "west", "great", "saint", "st", "san", "santa", "los", "las",
-    "the", "mr", "mrs", "ms", "dr", "prof", "mt",
-];
 
 /// One of two texts that are compared.
 struct Side {

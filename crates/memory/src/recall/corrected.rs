@@ -15,7 +15,7 @@ use crate::messages::{Message, Role};
 use crate::nodes::{Node, NodeKind};
 use crate::ports::{CorrectionStore, Store, StoreError};
 use crate::scope::Scope;
-use crate::text::{Values, asks_for_the_past, content_terms, correction_cue, split_sentences};
+use crate::text::{Utterance, Values, content_terms, correction_cue, split_sentences};
 
 /// Values that one prompt tells of as no longer current.
 const TOLD_MAX: usize = 10;
@@ -103,7 +103,7 @@ pub(super) async fn hold_back(
     let said: Vec<Message> = found.passages.iter().flat_map(|passage| passage.messages.clone()).collect();
     corrected.note_messages(&said);
     let outdated: BTreeMap<i64, NodeId> = replaced.outdated.into_iter().collect();
-    let asks = asks_for_the_past(&request.text);
+    let asks = Utterance::new(&request.text).asks_for_the_past();
     corrected.asks_for_the_past = asks;
     corrected.hold_back_nodes(found, &outdated);
     corrected.hold_back_replies(found);

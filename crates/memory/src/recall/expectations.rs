@@ -10,7 +10,7 @@ use super::word_search::find_words;
 use super::words::{IndexedText, Occurrences, WordStatistics};
 use crate::nodes::{Node, NodeKind};
 use crate::ports::{Corpus, Store, StoreError, StoredVector};
-use crate::text::{QueryTerm, index_terms, query_terms};
+use crate::text::{QueryTerm, ends_in_question, index_terms, query_terms};
 use crate::vector_index::{READABILITY_MIN, cosine};
 
 /// Cosine from which a message tells what was expected, where both can be read.
@@ -20,9 +20,6 @@ const FULFILLED_COSINE_MIN: f32 = 0.7;
 const FULFILLED_RELEVANCE_MIN: f64 = 0.5;
 /// Content words that must be common beside that, so that naming a thing is not yet telling of it.
 const FULFILLED_WORDS_COMMON: usize = 2;
-/// Endings of a message that asks.
-const ASKING: [char; 4] = ['?', '？', '吗', '呢'];
-
 /// True if the time of an expectation or a promise has gone by.
 pub(super) fn is_overdue(node: &Node, now: Timestamp) -> bool {
     matches!(node.kind, NodeKind::Expectation | NodeKind::Intention)
@@ -36,8 +33,7 @@ pub(super) async fn fulfilled_by(
     query: &Query,
     pending: &[Node],
 ) -> Result<Vec<Node>, StoreError> {
-    let asks = request.text.trim_end().ends_with(ASKING);
-    if pending.is_empty() || asks || query.sentences.is_empty() {
+    if pending.is_empty() || ends_in_question(&request.text) || query.sentences.is_empty() {
         return Ok(Vec::new());
     }
     let seqs: Vec<i64> = pending.iter().map(|node| node.seq).collect();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Corrected;
 use crate::entities::{fold_name, name_stands_in};
 use crate::messages::{Message, Role};
-use crate::text::{Values, correction_cue, denied_value, tells_of_addition};
+use crate::text::{Utterance, Values, correction_cue, denied_value};
 
 /// Time for which a correction in the conversation applies before its session becomes memory.
 const FRESH: SignedDuration = SignedDuration::from_hours(24);
@@ -61,7 +61,7 @@ impl Corrected {
         let found = later.find(|(fresh, said)| {
             let denied = fresh.denied.as_ref().map(|denied| fold_name(denied));
             denied.is_some_and(|denied| name_stands_in(&folded, &denied))
-                || !tells_of_addition(&fresh.text) && said.contradict(&values, true)
+                || !Utterance::new(&fresh.text).tells_of_addition() && said.contradict(&values, true)
         });
         found.map(|(fresh, _)| fresh)
     }

@@ -8,6 +8,7 @@ use crate::entities::name_stands_in;
 use crate::nodes::Node;
 use crate::ports::{Phrase, Store, StoreError};
 use crate::scope::Scope;
+use crate::text::lexicon::{WordList, identity as lexicon};
 use crate::text::{QueryTerm, at_word_borders, fold, split_sentences};
 
 /// Memories that are offered from either end, the newest and the oldest, for who one is was often told first.
@@ -33,193 +34,32 @@ pub enum IdentityQuestion {
 
 use IdentityQuestion::{Age, Home, Name, Whole, Work};
 
-/// Questions; nothing but [`TAILS`] may follow.
-const ASKED: [(IdentityQuestion, &[&str]); 5] = [
-    (
-        Name,
-        &[
-            "我叫什么",
-            "我叫啥",
-            "我姓什么",
-            "我姓啥",
-            "我的名字",
-            "我的全名",
-            "我名字",
-            "怎么称呼我",
-            "叫我什么",
-            "叫我啥",
-            "我的名字是什么",
-            "我的名字叫什么",
-            "my name",
-            "my full name",
-            "what am i called",
-            "do you call me",
-            "people call me",
-            "should you call me",
-        ],
-    ),
-    (
-        Age,
-        &[
-            "我几岁",
-            "我多大",
-            "我多少岁",
-            "我今年几岁",
-            "我今年多大",
-            "我今年多少岁",
-            "我的年龄",
-            "我多大年纪",
-            "how old am i",
-            "how old i am",
-            "my age",
-        ],
-    ),
-    (
-        Work,
-        &[
-            "我是做什么的",
-            "我做什么的",
-            "我是干什么的",
-            "我干什么的",
-            "我是干嘛的",
-            "我做什么工作",
-            "我是做什么工作的",
-            "我的工作是什么",
-            "我的职业",
-            "我的职业是什么",
-            "我在哪工作",
-            "我在哪上班",
-            "我在哪里工作",
-            "我在哪里上班",
-            "我在哪儿工作",
-            "我在哪儿上班",
-            "what do i do for a living",
-            "what do i do for work",
-            "what i do for a living",
-            "what i do for work",
-            "what is my job",
-            "what's my job",
-            "my occupation",
-            "my profession",
-            "where do i work",
-            "where i work",
-        ],
-    ),
-    (
-        Home,
-        &[
-            "我住哪",
-            "我住在哪",
-            "我住在哪个城市",
-            "我在哪住",
-            "我在哪里住",
-            "我家在哪",
-            "我是哪里人",
-            "我是哪儿人",
-            "我来自哪",
-            "我来自什么地方",
-            "where do i live",
-            "where i live",
-            "which city do i live in",
-            "what city do i live in",
-            "where am i from",
-            "where i am from",
-            "where i'm from",
-            "where do i come from",
-        ],
-    ),
-    (
-        Whole,
-        &[
-            "我是谁",
-            "我是什么人",
-            "我是个什么样的人",
-            "我是什么样的人",
-            "我是怎样的人",
-            "了解我",
-            "认识我",
-            "知道我",
-            "关于我",
-            "记得我",
-            "介绍我",
-            "介绍一下我",
-            "说说我",
-            "who am i",
-            "who i am",
-            "know about me",
-            "remember about me",
-            "remember me",
-            "know me",
-            "tell me about me",
-            "about myself",
-            "describe me",
-        ],
-    ),
-];
-/// Words that may follow such a question until the end of its sentence, besides punctuation.
-const TAILS: [&str; 40] = [
-    "来着", "呢", "呀", "啊", "吗", "么", "吧", "了", "哦", "嘛", "名字", "里", "儿", "的", "哪些", "什么",
-    "多少", "一些", "些", "事", "情", "again", "now", "today", "exactly", "please", "then", "really",
-    "actually", "still", "is", "so", "far", "at", "all", "already", "right", "by", "any", "chance",
+/// Questions; nothing but [`lexicon::TAILS`] may follow.
+const ASKED: [(IdentityQuestion, WordList); 5] = [
+    (Name, lexicon::ASKED_NAME),
+    (Age, lexicon::ASKED_AGE),
+    (Work, lexicon::ASKED_WORK),
+    (Home, lexicon::ASKED_HOME),
+    (Whole, lexicon::ASKED_WHOLE),
 ];
 
 /// Phrases of memories that answer each question.
-const TELLS: [(IdentityQuestion, &[&str]); 4] = [
-    (Name, &["叫", "名字", "姓", "name", "called", "用户是小", "用户是阿", "用户是老"]),
-    (
-        Age,
-        &["岁", "今年", "出生", "年纪", "年龄", "years old", "year old", "age", "born", "生日", "birthday"],
-    ),
-    (
-        Work,
-        &[
-            "工作",
-            "职业",
-            "上班",
-            "就职",
-            "入职",
-            "跳槽",
-            "当老师",
-            "works",
-            "working",
-            "work",
-            "job",
-            "teaches",
-            "studies",
-            "studying",
-            "employed",
-            "profession",
-        ],
-    ),
-    (
-        Home,
-        &[
-            "住",
-            "搬",
-            "来自",
-            "家在",
-            "老家",
-            "lives",
-            "living",
-            "moved",
-            "based in",
-            "comes from",
-            "is from",
-            "grew up",
-            "home",
-        ],
-    ),
+const TELLS: [(IdentityQuestion, WordList); 4] = [
+    (Name, lexicon::TELLS_NAME),
+    (Age, lexicon::TELLS_AGE),
+    (Work, lexicon::TELLS_WORK),
+    (Home, lexicon::TELLS_HOME),
 ];
 /// Phrases behind which a name or a job may follow.
-const MAY_TELL: [(IdentityQuestion, &[&str]); 2] =
-    [(Name, &["用户是"]), (Work, &["用户是", "is a", "is an"])];
+const MAY_TELL: [(IdentityQuestion, WordList); 2] =
+    [(Name, lexicon::MAY_TELL_NAME), (Work, lexicon::MAY_TELL_WORK)];
 
 /// The question about the user in a text, by the newest sentence that asks one.
 pub(super) fn identity_question(text: &str) -> Option<IdentityQuestion> {
     let newest = text.trim().lines().next_back()?;
     split_sentences(newest).into_iter().rev().find_map(|sentence| {
         let folded = fold(sentence);
-        let asks = |phrases: &[&str]| phrases.iter().any(|phrase| ends_with_question(&folded, phrase));
+        let asks = |phrases: WordList| phrases.iter().any(|phrase| ends_with_question(&folded, phrase));
         ASKED.into_iter().find_map(|(question, phrases)| asks(phrases).then_some(question))
     })
 }
@@ -247,7 +87,7 @@ fn is_tail(rest: &str) -> bool {
     let mut rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
     while !rest.is_empty() {
         let Some(tail) =
-            TAILS.iter().find(|tail| rest.starts_with(**tail) && at_word_borders(rest, 0, tail.len()))
+            lexicon::TAILS.iter().find(|tail| rest.starts_with(tail) && at_word_borders(rest, 0, tail.len()))
         else {
             return false;
         };
@@ -260,7 +100,7 @@ impl IdentityQuestion {
     /// W that a memory of who the user is has for the question; `folded` is its description in the form in which texts
     /// are compared.
     pub(super) fn relevance(self, node: &Node, folded: &str) -> f64 {
-        let says = |phrases: &[&str]| phrases.iter().any(|phrase| name_stands_in(folded, phrase));
+        let says = |phrases: WordList| phrases.iter().any(|phrase| name_stands_in(folded, phrase));
         match TELLS.into_iter().find(|(question, _)| *question == self) {
             None => TOLD,
             Some((_, tells)) if says(tells) => TOLD,
@@ -353,7 +193,7 @@ mod tests {
     #[test]
     fn no_phrase_stands_for_what_another_finds_already() {
         for (_, phrases) in ASKED {
-            for phrase in phrases {
+            for phrase in phrases.iter() {
                 let other =
                     phrases.iter().find(|other| *other != phrase && ends_with_question(phrase, other));
                 assert_eq!(other, None, "{phrase}");

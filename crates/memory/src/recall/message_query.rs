@@ -10,6 +10,7 @@ use super::identity::{self, IdentityQuestion};
 use super::settings::{RecallSettings, SpeakerNames};
 use super::speakers::{NamedSpeakers, name_speakers};
 use crate::messages::{Message, Role};
+use crate::text::lexicon::times as lexicon;
 use crate::text::{
     QueryTerm, asks_when, border_terms, estimate_tokens, index_terms, named_times, query_terms,
     split_sentences, time_phrases,
@@ -34,8 +35,6 @@ const TOLD_MAX: SignedDuration = SignedDuration::from_hours(24 * 31);
 const TELLING_TOKENS_MAX: u32 = 300;
 /// Weight of a date's words if the date is understood: it is searched for as a time.
 const DATE_WORD: f64 = 0.3;
-/// Words of Chinese dates, beside numbers.
-const DATE_WORDS: [&str; 10] = ["年", "月", "日", "号", "月份", "上旬", "中旬", "下旬", "月初", "月底"];
 /// Weight of two characters across the border of two Chinese words, relative to a word.
 const BORDER_PAIR: f64 = 0.5;
 /// Terms that are looked for, the newest.
@@ -234,7 +233,7 @@ fn weighted_parts(text: &str) -> Vec<(&str, f64)> {
 }
 
 fn is_of_date(term: &QueryTerm) -> bool {
-    term.surface.chars().all(|c| c.is_ascii_digit()) || DATE_WORDS.contains(&term.surface.as_str())
+    term.surface.chars().all(|c| c.is_ascii_digit()) || lexicon::DATE_WORDS.contains(&term.surface)
 }
 
 /// The name that a line of a dialogue begins with.

@@ -9,6 +9,7 @@ use super::word_search::find_words;
 use super::words::IndexedText;
 use crate::nodes::NodeKind;
 use crate::ports::{Corpus, Store, StoreError};
+use crate::text::lexicon::occasions as lexicon;
 use crate::text::{fold, is_unspaced, moments, query_terms};
 
 /// Nodes that are looked at for an occasion's words.
@@ -24,26 +25,6 @@ const TERMS_MAX: usize = 2;
 /// Characters before 那天, and words after "the day of", in which the occasion is named.
 const CHARACTERS_MAX: usize = 10;
 const WORDS_MAX: usize = 4;
-
-const THAT_DAY: [&str; 6] = ["那一天", "那天", "当天", "那晚", "那日", "当晚"];
-/// Nouns after "on my …" that name an occasion.
-const OCCASIONS: [&str; 14] = [
-    "birthday",
-    "anniversary",
-    "wedding",
-    "graduation",
-    "funeral",
-    "engagement",
-    "christening",
-    "baptism",
-    "interview",
-    "exam",
-    "surgery",
-    "operation",
-    "holiday",
-    "move",
-];
-const WHOSE: [&str; 9] = ["my", "your", "our", "her", "his", "their", "the", "a", "that"];
 
 /// First and last moments of the days on which the occasions were of which the text speaks: of each the latest events
 /// with a time that tell of it, one that is still ahead only when there is no other.
@@ -90,7 +71,7 @@ pub(super) async fn days_of_occasions(
 /// The words by which a folded text names occasions.
 fn occasions(folded: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for mark in THAT_DAY {
+    for mark in lexicon::THAT_DAY.iter() {
         for (at, _) in folded.match_indices(mark) {
             let before: Vec<char> =
                 folded[..at].chars().rev().take_while(|c| is_unspaced(*c)).take(CHARACTERS_MAX).collect();
@@ -111,8 +92,8 @@ fn occasions(folded: &str) -> Vec<String> {
 /// On my birthday, at our wedding; the day of her exam, the day we moved.
 fn occasion_at(words: &[&str]) -> Option<String> {
     match words {
-        ["on" | "at" | "during" | "for", whose, rest @ ..] if WHOSE.contains(whose) => {
-            let length = rest.iter().take(WORDS_MAX).position(|word| OCCASIONS.contains(word))?;
+        ["on" | "at" | "during" | "for", whose, rest @ ..] if lexicon::WHOSE.contains(whose) => {
+            let length = rest.iter().take(WORDS_MAX).position(|word| lexicon::OCCASIONS.contains(word))?;
             Some(rest[..=length].join(" "))
         }
         [

@@ -2,11 +2,8 @@
 
 use super::settings::SpeakerNames;
 use crate::messages::Role;
+use crate::text::lexicon::names as lexicon;
 use crate::text::{Language, at_word_borders, is_function_word, is_unspaced};
-
-/// Words before a name that only calls: "Hey Ann, …".
-const CALLS: [&str; 14] =
-    ["hi", "hey", "hello", "ok", "okay", "dear", "oh", "so", "well", "嗨", "你好", "喂", "嘿", "哎"];
 
 /// Letters of the shortest first word of a name that is a name by itself.
 const GIVEN_NAME_MIN: usize = 3;
@@ -98,7 +95,7 @@ fn end_of_name(text: &str, at: usize, name: &str) -> Option<usize> {
 fn is_address(before: &str, after: &str) -> bool {
     let parts = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !matches!(c, '\'' | '’');
     let (before, after) = (before.trim(), after.trim());
-    let opens = before.is_empty() || CALLS.contains(&before.to_lowercase().as_str());
+    let opens = before.is_empty() || lexicon::CALLS_OUT.contains(&before.to_lowercase());
     let closes = after.chars().all(parts);
     (opens && !closes && after.starts_with(parts)) || (closes && before.ends_with(parts))
 }

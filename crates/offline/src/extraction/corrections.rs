@@ -1,12 +1,12 @@
 //! What a sentence corrects: older memories that it takes the place of, and what is taken back.
 
-use text::{CorrectionCue, content_terms, correction_cue, denied_value, names_time_ahead};
+use text::lexicon::{names, self_statements, speech};
+use text::{CorrectionCue, Utterance, content_terms, correction_cue, denied_value, names_time_ahead};
 
 use super::drafts::Event;
 use super::{Finding, Message, RuleContext};
-use crate::lexicon;
 use crate::rewrite::quote_user;
-use crate::sentences::{Clause, Language, clauses, has_part, has_phrase, words_with_spaces};
+use crate::sentences::{Clause, Language, clauses};
 
 /// Longest message, in characters, that only takes back the one before it, as "no, forget that".
 const RETRACTION_LENGTH_MAX: usize = 30;
@@ -33,24 +33,20 @@ pub(crate) fn takes_back(sentence: &str, older: &str) -> bool {
 /// True if a sentence tells of a move or a new job of the user where this memory tells of their home or work, or denies a
 /// value that it has. Only an explicit change replaces anything.
 pub(crate) fn is_change_of(sentence: &str, older: &str) -> bool {
-    let english = words_with_spaces(sentence);
-    let about_others = has_part(sentence, lexicon::FAMILY_ZH) || has_part(sentence, lexicon::ACQUAINTANCE_ZH);
-    let own = (sentence.contains('我') && !about_others) || has_phrase(&english, lexicon::Words::I);
+    let said = Utterance::new(sentence);
+    let about_others =
+        names::FAMILY.chinese.occur_in(sentence) || names::ACQUAINTANCE.chinese.occur_in(sentence);
+    let own = (sentence.contains('我') && !about_others) || said.says(speech::I_AS_SUBJECT);
     let of_user = older.starts_with("用户") && !older.starts_with("用户的")
         || older.to_lowercase().starts_with("the user ");
-    let older_words = words_with_spaces(older);
-    let fields = [
-        (lexicon::MOVED_ZH, lexicon::MOVED_EN, lexicon::HOME_ZH, lexicon::HOME_EN),
-        (lexicon::NEW_JOB_ZH, lexicon::NEW_JOB_EN, lexicon::JOB_ZH, lexicon::JOB_EN),
-    ];
+    let remembered = Utterance::new(older);
+    let fields =
+        [(self_statements::MOVED, self_statements::HOME), (self_statements::NEW_JOB, self_statements::JOB)];
     denied_value(sentence).is_some_and(|value| older.contains(value))
         || own
             && of_user
             && clauses(sentence).iter().any(Clause::states)
-            && fields.iter().any(|(new_zh, new_en, old_zh, old_en)| {
-                (has_part(sentence, *new_zh) || has_phrase(&english, *new_en))
-                    && (has_part(older, *old_zh) || has_phrase(&older_words, *old_en))
-            })
+            && fields.into_iter().any(|(newer, older)| said.says(newer) && remembered.says(older))
 }
 
 impl RuleContext<'_> {

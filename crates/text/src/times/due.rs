@@ -5,77 +5,8 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
 use super::{chinese, clock, english, time_phrases};
+use crate::lexicon::times as lexicon;
 use crate::segment::{Piece, fold, split_words};
-
-/// Parts of a day, days of a week, and occasions that return. A word of several needs all of them in a row.
-const ENGLISH: [&[&str]; 33] = [
-    &["morning"],
-    &["afternoon"],
-    &["evening"],
-    &["tonight"],
-    &["noon"],
-    &["midnight"],
-    &["lunchtime"],
-    &["bedtime"],
-    &["later", "today"],
-    &["weekend"],
-    &["weekends"],
-    &["monday"],
-    &["tuesday"],
-    &["wednesday"],
-    &["thursday"],
-    &["friday"],
-    &["saturday"],
-    &["sunday"],
-    &["mondays"],
-    &["tuesdays"],
-    &["wednesdays"],
-    &["thursdays"],
-    &["fridays"],
-    &["saturdays"],
-    &["sundays"],
-    &["every", "day"],
-    &["every", "night"],
-    &["every", "week"],
-    &["next", "time"],
-    &["next", "session"],
-    &["birthday"],
-    &["easter"],
-    &["new", "year's"],
-];
-const CHINESE: [&str; 31] = [
-    "早上",
-    "早晨",
-    "清晨",
-    "上午",
-    "中午",
-    "下午",
-    "傍晚",
-    "晚上",
-    "夜里",
-    "睡前",
-    "周末",
-    "星期",
-    "礼拜",
-    "下次",
-    "每天",
-    "每晚",
-    "每早",
-    "每周",
-    "每个月",
-    "生日",
-    "过几天",
-    "几天后",
-    "春节",
-    "除夕",
-    "中秋",
-    "端午",
-    "元宵",
-    "圣诞",
-    "待会",
-    "一会儿",
-    "点钟",
-];
 
 /// True if a text names a time at which something can be done. What lies behind ("yesterday", 去年) is none.
 pub fn names_due_time(text: &str) -> bool {
@@ -92,11 +23,11 @@ pub fn names_due_time(text: &str) -> bool {
         return true;
     }
     let words: Vec<&str> = words(&folded);
-    let occasion = |start: usize| ENGLISH.iter().any(|occasion| words[start..].starts_with(occasion));
+    let occasion = |start: usize| lexicon::OCCASIONS.english.begin_words(&words[start..]);
     (0..words.len()).any(|start| {
         english::span_ahead(&words[start..]) || english::day_of_month(&words[start..]) || occasion(start)
     }) || chinese::names_span_ahead(&folded)
-        || phrases.is_empty() && CHINESE.iter().any(|occasion| folded.contains(occasion))
+        || phrases.is_empty() && lexicon::OCCASIONS.chinese.occur_in(&folded)
 }
 
 fn words(folded: &str) -> Vec<&str> {

@@ -21,8 +21,7 @@ use jiff::{Timestamp, ToSpan};
 
 use calendar::Calendar;
 
-/// Words between the ends of a range of days.
-const RANGE_WORDS: [&str; 9] = ["到", "至", "-", "–", "—", "~", "to", "until", "through"];
+use super::lexicon::times as lexicon;
 
 /// A time that a text names, seen from the moment of its saying and in the speaker's zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +103,7 @@ fn join_spans(found: Vec<(Range<usize>, NamedPeriod)>, folded: &str) -> Vec<(Ran
     for (place, named) in found {
         if let Some((before, earlier)) = joined.last_mut() {
             let between = folded.get(before.end..place.start).map_or("", str::trim);
-            if RANGE_WORDS.contains(&between) && earlier.days.0 <= named.days.0 {
+            if lexicon::RANGE_WORDS.contains(between) && earlier.days.0 <= named.days.0 {
                 before.end = place.end;
                 earlier.days.1 = earlier.days.1.max(named.days.1);
                 earlier.sure &= named.sure;

@@ -8,6 +8,7 @@ mod slots;
 use std::collections::BTreeSet;
 
 use self::slots::{is_one_of_several, slot};
+use super::lexicon::{Words, values as lexicon};
 use super::{content_terms, fold_name, is_unspaced, name_stands_in, split_sentences};
 
 /// Phrases between a subject and its value, for attributes that have one value at a time, such as the place where somebody lives.
@@ -33,31 +34,13 @@ const NAME: &str = "name";
 const BIRTHDAY: &str = "birthday";
 /// Relations whose values are names: they mean the same wherever they are said.
 const NAMED: [&str; 3] = [HOME, NAME, BIRTHDAY];
-/// Words around a value or in a clause that are no part of it.
-pub(super) const AROUND: &[&str] = &["now", "anymore", "these days", "现在", "如今", "目前", "了"];
 /// A sentence with one of these tells no plain fact.
 const NOT_PLAIN: &[char] = &['"', '\u{201c}', '「', '?', '？'];
 const CLAUSE_ENDS: &[char] = &['，', ',', '：', ':', '；', ';', '。', '!', '！', '\n'];
-/// A clause with one of these says what is not, what may be, or what was.
-const NOT_SO: &str = "\
-    no longer|not|never|isn't|doesn't|don't|could|would|wants to|plans to|if|still|used to|as a child|\
-    years ago|back then|formerly|previously|不|没|想|打算|要不|如果|以为|还管|小时候|以前|曾|那时|当时|\
-    年前";
-/// Words with which somebody says that they are not sure. A clause says the same without them.
-const HEDGES: &str = "the user thinks that |the user thinks |the user believes that |the user believes |the user guesses |\
-    maybe |perhaps |probably |possibly |可能|也许|好像|大概|似乎|应该";
 /// Phrases for a possibility, treated like statements.
 const MAY_BE: &str = " might be | may be | could be ";
-const PRONOUNS: &[&str] = &["she", "he", "it", "they", "and she", "and he", "and it", "她", "他", "它"];
-/// Words with which a clause goes on about whom the one before was.
-const GOES_ON: &[&str] = &["是", "就是", "而是"];
 /// After what it is not, this says what it is, without a doubt: 不是叫小黑，应该是叫小白.
 const SHOULD_BE: &str = "应该是";
-/// Before the name of a town, these tell which part of it.
-const PARTS_OF_TOWN: &[&str] = &[
-    "central", "downtown", "inner", "greater", "north", "south", "east", "west", "northern", "southern",
-    "eastern", "western",
-];
 pub(super) const ARTICLES: &[&str] = &["a", "an", "the"];
 /// A value ends before these.
 const AFTER_VALUE: &[&str] = &[" in ", " at ", " for ", " with ", " near ", "的"];
@@ -216,7 +199,7 @@ pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
 fn words_beside(clause: &str, value: &str) -> BTreeSet<String> {
     let rest = clause.replacen(value, " ", 1).replace("the user", " ").replace("用户", " ");
     // Content terms have none of the English ones.
-    let around = AROUND.iter().filter(|word| !word.is_ascii());
+    let around = lexicon::AROUND.chinese.iter();
     content_terms(&around.fold(rest, |rest, word| rest.replace(word, "")))
 }
 
@@ -232,14 +215,13 @@ fn clauses_of(text: &str) -> Vec<String> {
 }
 
 fn is_so(clause: &str) -> bool {
-    let is_ascii = clause.is_ascii();
-    let mut words = NOT_SO.split('|').filter(|word| !is_ascii || word.is_ascii());
-    !words.any(|word| name_stands_in(clause, word))
+    let stands_in = |words: Words| words.iter().any(|word| name_stands_in(clause, word));
+    !stands_in(lexicon::NOT_SO.english) && (clause.is_ascii() || !stands_in(lexicon::NOT_SO.chinese))
 }
 
 /// A folded clause without its words of doubt; none if it has none.
 fn without_hedges(clause: &str) -> Option<String> {
-    let hedges = HEDGES.split('|').map(|hedge| (hedge, ""));
+    let hedges = lexicon::HEDGES.iter().map(|hedge| (hedge, ""));
     let mut left = None;
     for (hedge, instead) in hedges.chain(MAY_BE.split('|').map(|hedge| (hedge, " is "))) {
         let said = left.as_deref().unwrap_or(clause);
@@ -285,8 +267,8 @@ fn parse_statement(clause: &str, before: &str) -> Option<Statement> {
         };
         let value = without_article(strip_edges(value));
         let subject = strip_edges(whom);
-        let has_pronoun = PRONOUNS.contains(&subject);
-        let subject = if has_pronoun || GOES_ON.contains(&subject) { "" } else { subject };
+        let has_pronoun = lexicon::PRONOUNS.contains(subject);
+        let subject = if has_pronoun || lexicon::GOES_ON.contains(subject) { "" } else { subject };
         let is_introduction = possessive_form(subject).is_some()
             || subject.is_empty() && possessive_form(before.trim_end()).is_some();
         let subject = match *relation {
@@ -368,7 +350,8 @@ fn is_same_place(short: &str, long: &str) -> bool {
         // Who names the province first, uses its whole name.
         true => before.chars().count() > 1,
         false => {
-            before.split_whitespace().all(|word| PARTS_OF_TOWN.contains(&word)) && name_stands_in(long, short)
+            before.split_whitespace().all(|word| lexicon::PARTS_OF_TOWN.contains(word))
+                && name_stands_in(long, short)
         }
     }
 }
@@ -387,7 +370,7 @@ pub(super) fn without_article(value: &str) -> &str {
 fn strip_edges(text: &str) -> &str {
     let mut left = text.trim();
     loop {
-        let shorter = AROUND.iter().fold(left, |left, word| {
+        let shorter = lexicon::AROUND.iter().fold(left, |left, word| {
             let without = |cut: Option<&'_ str>| cut.map(str::len);
             let end = without(left.strip_suffix(word)).unwrap_or(left.len());
             let left = left[..end].trim_end();

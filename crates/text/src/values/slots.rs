@@ -1,19 +1,9 @@
 //! Clauses that are the same but for one value.
 
-use super::{AROUND, ARTICLES, Values, without_article};
+use super::{ARTICLES, Values, without_article};
+use crate::lexicon::values as lexicon;
 use crate::{is_unspaced, name_stands_in};
 
-/// One may do or be many of these at once: another value behind them replaces nothing.
-const MANY: &str = "\
-    is|was|are|were|has|had|have|likes|loves|hates|knows|met|saw|went|wants|bought|got|ate|did|made|\
-    said|told|thinks|feels|user|是|有|叫|喜欢|爱|讨厌|认识|见|去|想|买|说|觉得|养|用户";
-const PREPOSITIONS: &[&str] = &["in", "at", "for", "with", "near", "as", "on", "to", "by", "from"];
-/// People and things of which one has several: each has its own name.
-const SEVERAL: &str = "\
-    friend|colleague|coworker|classmate|roommate|cousin|brother|sister|aunt|uncle|nephew|niece|\
-    neighbour|neighbor|teacher|student|child|kid|son|daughter|book|song|album|band|game|film|movie|\
-    series|shop|bar|restaurant|project|朋友|同事|同学|室友|表|堂|哥哥|弟弟|姐姐|妹妹|叔叔|阿姨|侄|邻居|\
-    老师|学生|孩子|儿子|女儿|书|歌|专辑|乐队|游戏|电影|店|餐馆|项目";
 /// One has one of these.
 const PARTNERS: &[&str] = &["男朋友", "女朋友"];
 /// Longest value that two clauses may differ in, in words; in characters where there are no blanks.
@@ -48,7 +38,7 @@ fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
         false => (BEFORE_SLOT_WORDS, SLOT_WORDS_MAX),
     };
     // `at a bank` says something else than `as a nurse`, not another value of the same.
-    let is_value = |value: &[String]| !PREPOSITIONS.contains(&value[0].as_str());
+    let is_value = |value: &[String]| !lexicon::PREPOSITIONS.contains(&value[0]);
     let fits = |value: &[String]| (1..=most).contains(&value.len()) && is_value(value);
     if same < least || !fits(value) || !fits(replacing) {
         return None;
@@ -58,8 +48,8 @@ fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
     let last = words[..same].iter().rev().find(|word| !ARTICLES.contains(&word.as_str()))?;
     // What somebody's own is, is one: `the user's favourite colour is`.
     let is_many = match is_unspaced {
-        true => MANY.split('|').any(|word| before.ends_with(word)) && !is_of_somebody(&before, "是", "的"),
-        false => MANY.split('|').any(|word| word == last) && !is_of_somebody(&before, " is", "'s "),
+        true => lexicon::MANY.end(&before) && !is_of_somebody(&before, "是", "的"),
+        false => lexicon::MANY.contains(last) && !is_of_somebody(&before, " is", "'s "),
     };
     let value = without_article(&value.join(glue)).to_owned();
     Some(Slot { clause: words.join(glue), value, is_single: !is_many })
@@ -67,7 +57,7 @@ fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
 
 /// True if a clause is about somebody or something of which one has several.
 pub(super) fn is_one_of_several(clause: &str) -> bool {
-    SEVERAL.split('|').any(|kind| name_stands_in(clause, kind))
+    lexicon::SEVERAL.iter().any(|kind| name_stands_in(clause, kind))
         && !PARTNERS.iter().any(|kind| clause.contains(kind))
 }
 
@@ -96,8 +86,8 @@ fn split_characters(text: &str) -> Vec<String> {
 /// The words of a clause, or its characters, without those that only say that it is so now.
 fn split_clause(clause: &str, is_unspaced: bool) -> Vec<String> {
     if is_unspaced {
-        let plain = AROUND.iter().fold(clause.to_owned(), |clause, word| clause.replace(word, ""));
+        let plain = lexicon::AROUND.iter().fold(clause.to_owned(), |clause, word| clause.replace(word, ""));
         return split_characters(plain.trim_start_matches("用户"));
     }
-    clause.split_whitespace().filter(|word| !AROUND.contains(word)).map(str::to_owned).collect()
+    clause.split_whitespace().filter(|word| !lexicon::AROUND.contains(word)).map(str::to_owned).collect()
 }

@@ -1,0 +1,55 @@
+//! A sentence that is read once, for all rules that ask of it.
+
+use super::lexicon::WordList;
+use super::segment::{fold, is_han};
+
+/// A sentence or clause with its folded form. Whether it asks is in `questions`, whether it corrects in `correcting`, whether
+/// it states something in `statements`.
+#[derive(Clone, Debug)]
+pub struct Utterance<'a> {
+    pub(super) text: &'a str,
+    pub(super) folded: String,
+    spaced: String,
+}
+
+impl<'a> Utterance<'a> {
+    pub fn new(text: &'a str) -> Self {
+        let folded = fold(text);
+        let spaced = spaced_words(&folded);
+        Self { text, folded, spaced }
+    }
+
+    /// The words without the Chinese ones, each with one blank on both sides; see [`spaced_words`].
+    pub fn spaced(&self) -> &str {
+        &self.spaced
+    }
+
+    /// The folded words without the Chinese ones.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.spaced.split_whitespace()
+    }
+
+    /// True if one of the phrases is said: a Chinese one anywhere, an English one as whole words.
+    pub fn says(&self, phrases: WordList) -> bool {
+        phrases.chinese.occur_in(self.text) || phrases.english.said_in(&self.spaced)
+    }
+}
+
+/// The words of letters and digits in lower case, each with one blank on both sides, so that a phrase is found at word
+/// borders by plain search. Apostrophes are made straight, Chinese characters left out.
+pub fn spaced_words(text: &str) -> String {
+    let mut spaced = String::with_capacity(text.len() + 2);
+    spaced.push(' ');
+    for letter in text.chars() {
+        let letter = if letter == '\u{2019}' { '\'' } else { letter };
+        if (letter.is_alphanumeric() && !is_han(letter)) || letter == '\'' {
+            spaced.extend(letter.to_lowercase());
+        } else if !spaced.ends_with(' ') {
+            spaced.push(' ');
+        }
+    }
+    if !spaced.ends_with(' ') {
+        spaced.push(' ');
+    }
+    spaced
+}
