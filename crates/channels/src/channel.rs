@@ -26,7 +26,7 @@ pub enum ChannelState {
 /// A piece that was delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
-    /// The platform's name of it; none where it gives none.
+    /// The platform's name of the delivered message; none where the platform gives none.
     pub sent_as: Option<String>,
 }
 
@@ -44,11 +44,11 @@ pub struct Piece<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieceOrigin<'a> {
     pub message: MessageId,
-    /// Zero-based number of the piece in it.
+    /// Zero-based number of the piece in its message.
     pub number: u32,
     /// Time at which the message was written.
     pub written_at: Timestamp,
-    /// True if an earlier attempt may have delivered it.
+    /// True if an earlier attempt may have delivered this piece.
     pub is_doubtful: bool,
     /// The platform's name of what was delivered before it in the conversation, where it is known.
     pub sent_before: Option<&'a str>,

@@ -18,7 +18,7 @@ use crate::delivery_error::DeliveryError;
 
 /// Lifetime of a code that links an account.
 const CODE_VALID: SignedDuration = SignedDuration::from_mins(10);
-/// Letters of a code: none that is taken for another.
+/// Letters of a link code; none of them is easily taken for another.
 const CODE_LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CODE_LENGTH: usize = 10;
 

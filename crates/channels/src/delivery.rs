@@ -16,7 +16,7 @@ use crate::delivery_error::DeliveryError;
 use crate::split::split_text;
 use crate::voice_message::VoiceMessage;
 
-/// Messages that are delivered side by side, each of another conversation.
+/// Messages that are delivered at the same time, each to another conversation.
 const SIDE_BY_SIDE: u32 = 32;
 /// Period for which delivery of a message is retried.
 const DELIVERED_WITHIN: SignedDuration = SignedDuration::from_hours(24);

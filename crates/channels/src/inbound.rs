@@ -101,7 +101,7 @@ impl ChannelInbox {
         Ok(latest.is_some_and(|latest| latest >= written_at))
     }
 
-    /// True if the message, and the position with it, are stored.
+    /// Stores a received message and its position; true if both are stored.
     async fn accept(
         &self,
         position: Option<ReceivedPosition>,

@@ -24,7 +24,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// No channel yet; [`Channels::add`] adds those of the start.
+    /// Starts without a channel; [`Channels::add`] adds those of the configuration.
     pub fn new(parts: ChannelsParts) -> Self {
         let ChannelsParts { store, clock, random } = parts;
         Self { shared: Arc::new(Shared::new(store, clock, random)) }

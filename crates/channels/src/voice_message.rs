@@ -21,7 +21,7 @@ const WAVEFORM_POINTS: usize = 256;
 pub struct VoiceMessage {
     pub ogg_opus: Vec<u8>,
     pub seconds: f64,
-    /// A picture of it: loudness over time, at most 256 points.
+    /// The loudness of the sound over time, at most 256 points, which apps draw.
     pub waveform: Vec<u8>,
 }
 

@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt as _;
 use crate::home::{Home, RunFile};
 use crate::system::random_bytes;
 
-/// Error: no daemon answers at its address.
+/// Error: no daemon answers at the home's address.
 #[derive(Debug, thiserror::Error)]
 #[error("no EchoVessel is running on {0}; start it with `echovessel run`")]
 pub(crate) struct NoDaemon(String);

@@ -63,7 +63,7 @@ fn read_password(config: &Config) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// A backup is a file, whichever database it is made of.
+/// Copies the database to one SQLite file, the form of every backup.
 pub(crate) async fn copy_to_file(database: HomeDatabase, target: PathBuf) -> anyhow::Result<BackupReport> {
     let copy = tokio::task::spawn_blocking(move || match &database {
         HomeDatabase::File(path) => store::back_up(path, &target),

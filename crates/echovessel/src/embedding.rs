@@ -29,7 +29,7 @@ pub(crate) enum EmbeddingSetup {
     Local {
         embedder: Arc<LocalEmbedder>,
         folder: PathBuf,
-        /// Settings besides its files.
+        /// Settings of the local model besides its files.
         settings: FolderSettings,
     },
     /// An endpoint that makes vectors.
@@ -177,7 +177,7 @@ impl EmbeddingSetup {
         }
     }
 
-    /// Looks closely whether it works, and says what it is.
+    /// Tries the embedder once, and describes it in a sentence.
     pub(crate) async fn examine(&self) -> anyhow::Result<String> {
         match self {
             Self::Off => Ok("switched off: memory works on words alone".to_owned()),
@@ -205,7 +205,7 @@ impl EmbeddingSetup {
     }
 }
 
-/// Refuses to bring a model into a folder that holds another.
+/// Refuses to fetch a model into a folder that holds another one.
 pub(crate) fn check_fetchable(
     folder: &std::path::Path,
     wanted: &'static ModelDescription,

@@ -8,7 +8,7 @@ const REPLACEMENT: &str = "Homes no longer exchange their rows. All that came fr
      To be one self on several machines, make one home the hub of the others with `echovessel sync connect`; see \
      docs/book/machines.md";
 
-/// Logs it where there were peers, and removes their tokens.
+/// Logs a notice where this home had peers, and removes their tokens.
 pub(crate) async fn log_former_peers(home: &Home, database: &HomeStore) -> anyhow::Result<()> {
     let names = database.take_former_peers().await?;
     if !names.is_empty() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::owner::{OwnerCredential, TOKEN_HASH, read_token_hash};
 
-/// The folder and the names of what is in it.
+/// The home folder, and the paths of the files in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Home {
     folder: PathBuf,
@@ -19,19 +19,19 @@ pub(crate) struct Home {
 /// A running daemon's entry in `run.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunFile {
-    /// The id of its process.
+    /// The process id of the daemon.
     pub(crate) pid: u32,
-    /// The port that it listens on.
+    /// The port that the daemon listens on.
     pub(crate) port: u16,
-    /// The address of its page and API.
+    /// The address of the daemon's web UI and API.
     pub(crate) url: String,
 }
 
-/// A folder with one of these is a home.
+/// Files that make a folder a home, if one of them is there.
 const HOME_FILES: [&str; 4] = ["echovessel.db", "config.toml", "token", "lock"];
 /// The variable with the owner's token.
 const TOKEN: &str = "ECHOVESSEL_TOKEN";
-/// Permissions of group and others to write.
+/// Mode bits that let the group and others write.
 const OTHERS_WRITE: u32 = 0o022;
 
 /// The flag `O_NOFOLLOW` of the system.
@@ -43,7 +43,7 @@ pub(crate) struct HomeLock {
     _file: File,
 }
 
-/// Another process owns the home.
+/// Error: another process owns the home.
 #[derive(Debug, thiserror::Error)]
 #[error("another EchoVessel{} holds {folder}; stop it with `echovessel stop`, or use another --home", pid_hint(.pid.as_deref()))]
 pub(crate) struct HomeInUse {
@@ -136,7 +136,7 @@ impl Home {
         self.folder.join("config.toml")
     }
 
-    /// The database, unless `storage.url` names another.
+    /// The path of the home's database file; `storage.url` may name another database.
     pub(crate) fn database(&self) -> PathBuf {
         self.folder.join("echovessel.db")
     }
@@ -166,7 +166,7 @@ impl Home {
         self.folder.join("models").join(name)
     }
 
-    /// Prompts that replace the built-in ones.
+    /// The folder of prompts that replace the built-in ones; none if it is not there.
     pub(crate) fn prompts(&self) -> Option<PathBuf> {
         Some(self.folder.join("prompts")).filter(|folder| folder.is_dir())
     }
@@ -237,7 +237,7 @@ impl Home {
         self.folder.join("hub_token")
     }
 
-    /// Says where the daemon answers. Whoever sees the file may trust that it is answering.
+    /// Writes the run file with the daemon's address. The daemon answers before the file appears.
     pub(crate) fn write_run_file(&self, run: &RunFile) -> anyhow::Result<()> {
         let (path, fresh) = (self.run_path(), self.folder.join("run.json.new"));
         let mut file = open_private(&fresh, true).context("run.json can't be written")?;

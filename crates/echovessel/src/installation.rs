@@ -88,7 +88,7 @@ impl ScratchHome {
         Ok(scratch)
     }
 
-    /// The path of its database, for a store of one's own.
+    /// The path of the scratch home's database, for a test that opens a store itself.
     pub fn database(&self) -> PathBuf {
         self.0.database()
     }
@@ -122,7 +122,7 @@ impl Drop for ScratchHome {
 }
 
 impl ScratchRuntime {
-    /// The runtime; its owner starts and stops it.
+    /// The runtime; the caller starts and stops it.
     pub fn runtime(&self) -> &Runtime {
         &self.services.runtime
     }

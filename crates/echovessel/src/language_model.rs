@@ -164,7 +164,7 @@ impl LlmSummary {
         })
     }
 
-    /// Converts it for the API.
+    /// Converts the summary to the API's form.
     pub(crate) fn state(self) -> LlmState {
         LlmState {
             offline: self.is_offline(),

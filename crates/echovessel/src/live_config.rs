@@ -35,9 +35,9 @@ pub(crate) struct LiveConfig {
     pub(crate) prices: Arc<ArcSwap<Prices>>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) server: Arc<ArcSwap<ServerSettings>>,
-    /// None in a program that runs for one command.
+    /// The channels; none in a program that runs one command only.
     pub(crate) channels: Option<Channels>,
-    /// Held while it changes.
+    /// The configuration's state, locked while it changes.
     pub(crate) state: Mutex<ConfigState>,
     /// Held while a model is chosen or a bot set up: keys and configuration change together.
     pub(crate) choosing: Mutex<()>,
@@ -257,7 +257,7 @@ fn differing_keys(one: &Config, other: &Config) -> Result<Vec<String>, Configura
     Ok(keys)
 }
 
-/// The configuration with these keys from another.
+/// Copies these keys of another configuration into `config`.
 fn with_keys_of(config: &Config, other: &Config, keys: &[String]) -> Result<Config, ConfigurationError> {
     let (mut table, other) = (table_of(config)?, table_of(other)?);
     for key in keys {

@@ -8,7 +8,7 @@ use crate::system::random_bytes;
 
 /// The variable with the digest of the owner's token, for those who keep no secret in the environment.
 pub(crate) const TOKEN_HASH: &str = "ECHOVESSEL_TOKEN_HASH";
-/// Before the digest. Others may follow; a token of 32 random bytes needs no slow hash.
+/// Prefix of a token's digest. A token of 32 random bytes needs no slow hash.
 const SHA_256: &str = "sha256:";
 
 /// Proof of the owner's identity.

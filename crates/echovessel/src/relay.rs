@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 /// Lines of the client that wait for an owner.
 const WAITING_LINES: usize = 64;
 
-/// The end of a connection that closed it.
+/// The way in which a connection was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionEnd {
     /// The client has closed its end, and has every answer.
@@ -139,9 +139,9 @@ struct Call {
 /// Earlier messages that a new owner must receive.
 #[derive(Default)]
 struct ReplayState {
-    /// The client's `initialize` and its id.
+    /// The client's `initialize` request, with its id.
     initialize: Option<(String, Vec<u8>)>,
-    /// True if the client has its answer.
+    /// True if the client has the answer to its `initialize`.
     is_initialized: bool,
     /// The client's message `notifications/initialized`.
     initialized: Option<Vec<u8>>,
@@ -178,7 +178,7 @@ impl ReplayState {
         self.pending.insert(id, call);
     }
 
-    /// True if the client is to hear it.
+    /// Reads a line of the server; true if the client is to receive it.
     fn on_host_line(&mut self, line: &[u8]) -> bool {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return true };
         let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) else { return true };

@@ -36,7 +36,7 @@ struct Centres {
 /// Why a text is embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A text that others are searched with.
+    /// A query: a text that others are searched with.
     Query,
     /// A text that is searched.
     Passage,

@@ -20,7 +20,7 @@ pub const MODEL_HUB: &str = "https://huggingface.co";
 pub struct Progress {
     /// The file that is being fetched.
     pub file: &'static str,
-    /// Bytes that are here, those of earlier tries included.
+    /// Bytes that have been downloaded, those of earlier tries included.
     pub received: u64,
     /// Bytes of the whole file.
     pub total: u64,
@@ -28,7 +28,7 @@ pub struct Progress {
 
 /// Longest time to reach the hub: where it is out of reach, one wants to know soon, and to go on another way.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest silence while it sends.
+/// Longest silence of the server before a download is given up.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Fetches the files of the model that are not yet in `directory` from `hub` (usually [`MODEL_HUB`]).
@@ -71,7 +71,7 @@ pub async fn download(
     install_parts(directory, arrived)
 }
 
-/// Completes the `.part` file and checks it.
+/// Downloads the rest of the `.part` file and verifies it.
 async fn fetch_part(
     client: &Client,
     url: &str,

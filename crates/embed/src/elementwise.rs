@@ -22,7 +22,7 @@ pub(crate) struct Norm {
     pub(crate) bias: Vec<f32>,
 }
 
-/// Layer normalisation of one row.
+/// Normalises one row (layer normalisation).
 #[inline(always)]
 pub(crate) fn normalize(row: &mut [f32], norm: &Norm, epsilon: f32) {
     let mean = sum_of(row, |number| number) / row.len() as f32;

@@ -17,7 +17,7 @@ use crate::pooling::normalize;
 use crate::readability::{Scripts, readability};
 use request::{Endpoint, Refusal};
 
-/// Most texts of one request.
+/// Most texts in one request to the endpoint.
 const TEXTS_PER_REQUEST: usize = 64;
 /// Characters of a text that are sent; the models behind such endpoints read some 8,000 tokens.
 const CHARACTERS_MAX: usize = 8_000;

@@ -30,7 +30,7 @@ pub struct LocalEmbedder {
     source: Arc<Source>,
     /// One permit for each processor: further queries wait their turn.
     query_places: Arc<Semaphore>,
-    /// One batch at a time.
+    /// One permit: one batch of passages is embedded at a time.
     passage_place: Arc<Semaphore>,
 }
 
@@ -167,7 +167,7 @@ impl Queries {
     }
 }
 
-/// Ends with the query, also when it panics.
+/// Counts a query as running until it is dropped, also when the query panics.
 struct RunningQuery<'a>(&'a Queries);
 
 impl Drop for RunningQuery<'_> {

@@ -172,7 +172,7 @@ impl Model {
         Ok(embeddings)
     }
 
-    /// Embeds what waits, in one pass through the layers.
+    /// Embeds all waiting texts in one pass through the layers.
     fn embed_pass(
         &self,
         waiting: &mut Vec<(&str, Pieces)>,

@@ -91,7 +91,7 @@ pub(crate) fn part_path(directory: &Path, file: &PinnedFile) -> PathBuf {
     directory.join(format!("{}.part", file.name))
 }
 
-/// Gives gathered and verified files their names.
+/// Moves downloaded and verified files to their final names.
 pub(crate) fn install_parts<'a>(
     directory: &Path,
     files: impl IntoIterator<Item = &'a PinnedFile>,

@@ -1,6 +1,6 @@
 //! How a file writes numbers.
 
-/// Weights that share one scale.
+/// Number of weights that share one scale.
 pub(crate) const BLOCK: usize = 32;
 /// Bytes of a block: an f16 that scales, and 16 bytes of two numbers each.
 pub(crate) const BLOCK_BYTES: usize = 2 + BLOCK / 2;

@@ -24,13 +24,13 @@ const PIECE_BYTES_MEAN_MAX: usize = 64;
 /// Most characters that are replaced, and most bytes that say with what.
 const REPLACEMENTS_MAX: usize = 1 << 16;
 const REPLACEMENT_BYTES_MAX: usize = 1 << 22;
-/// Most tensors, and longest name of one.
+/// Most tensors of a packed file, and most characters of a tensor's name.
 const TENSORS_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 64;
 /// Largest of the sizes: layers, components, positions.
 const SIZE_MAX: usize = 1 << 16;
 
-/// An opened file, its tensors not read yet.
+/// An opened packed file whose tensors have not been read yet.
 pub(crate) struct PackedFile {
     file: File,
     path: PathBuf,
@@ -170,7 +170,7 @@ impl PackedFile {
     }
 }
 
-/// Reads one thing after the other, none larger than its bound.
+/// Reads length-prefixed values in order, none longer than its limit.
 struct Reader<'a, R> {
     reader: R,
     path: &'a Path,

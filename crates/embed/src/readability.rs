@@ -10,7 +10,7 @@ use crate::ModelError;
 
 /// Share of a vocabulary's pieces from which a script is one that the model was trained on.
 const SHARE_MIN: f64 = 0.02;
-/// Number of pieces from which it is, however large the vocabulary.
+/// Number of pieces from which a script counts as readable, however large the vocabulary.
 const PIECES_MIN: usize = 500;
 
 /// The scripts whose letters a model reads.

@@ -34,7 +34,7 @@ pub(crate) struct Sizes {
     pub(crate) heads: usize,
     /// Added to the variance in layer normalisation.
     pub(crate) epsilon: f32,
-    /// Between the two halves of the feed-forward network.
+    /// The activation between the two halves of the feed-forward network.
     pub(crate) activation: Activation,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Dense {
 pub(crate) enum Matrix {
     /// Panels, ready to multiply.
     Panels(Aligned),
-    /// Four bits a number, made into panels one at a time.
+    /// A matrix of four-bit numbers, unpacked one panel at a time.
     Packed(PackedPanels),
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct WordPieces {
     scripts: Scripts,
 }
 
-/// A text as the model meets it.
+/// A text's pieces, as the model reads them.
 pub(crate) struct Pieces {
     /// Ids in the vocabulary, from the start marks to the end marks.
     pub(crate) ids: Vec<u32>,

@@ -20,7 +20,7 @@ const QUESTIONS_MAX: usize = 300;
 const CHARACTERS_MAX: usize = 1200;
 /// Texts embedded at once.
 const BATCH: usize = 64;
-/// Share of a data set's letters from which it is Chinese.
+/// Share of Chinese letters from which a data set counts as Chinese.
 const HAN_SHARE_MIN: f64 = 0.5;
 
 /// Distribution of a model's vectors over several data sets.
@@ -178,7 +178,7 @@ fn percentiles(mut cosines: Vec<f32>) -> [f32; 4] {
 }
 
 impl Calibration {
-    /// The means of another measurement.
+    /// Averages two measurements into this one.
     pub fn take_means(&mut self, other: Self) {
         self.han_passages = other.han_passages;
         self.latin_passages = other.latin_passages;

@@ -51,7 +51,7 @@ pub struct Question {
     pub text: String,
     /// Units that hold the answer.
     pub gold: Vec<String>,
-    /// Sessions that hold it, where the data says so.
+    /// Sessions that hold the answer, where the data names them.
     pub gold_sessions: Vec<String>,
     /// The question's kind in the data.
     pub category: String,

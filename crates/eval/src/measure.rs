@@ -31,7 +31,7 @@ pub struct Ranked {
     pub conversation: String,
     pub question: String,
     pub category: String,
-    /// Units that answer it.
+    /// Units that answer the question.
     pub gold: Vec<String>,
     /// Units found, best first.
     pub ranking: Vec<String>,

@@ -14,7 +14,7 @@ const FLOORS: [f64; 2] = [0.0, 0.4];
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredMessage {
     pub id: String,
-    /// The sum by which it is ranked.
+    /// The weighted sum by which the message is ranked.
     pub total: f64,
     /// The larger of its relevances.
     pub relevance: f64,

@@ -8,7 +8,7 @@ use crate::report::Report;
 
 /// Side of a panel's field.
 const FIELD: f64 = 220.0;
-/// Room around a field for its labels.
+/// Space around the plot for its labels, in SVG units.
 const MARGIN: f64 = 60.0;
 /// Least distance of two labels, as a share of the field.
 const LABEL: f64 = 0.05;

@@ -30,11 +30,11 @@ use crate::passages::ScoredMessage;
 const CHANNEL: &str = "eval";
 /// Texts embedded at once.
 const BATCH: u32 = 64;
-/// Messages of a ranking among which those that are shown are.
+/// Number of best-ranked messages of which some are shown.
 const BEST: usize = 30;
 /// Units kept of each ranking.
 const DEPTH: usize = 50;
-/// Messages asked of the ranking: all that it looks at.
+/// Number of messages asked of the ranking: all that it looks at.
 const ALL: usize = 10_000;
 
 /// The dependencies of a replay.
@@ -181,7 +181,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Message vectors, in batches, as the daemon's background work makes them.
+    /// Embeds messages in batches, as the daemon's background work does.
     async fn embed(&self) -> anyhow::Result<()> {
         let Some(embedder) = self.embedder else { return Ok(()) };
         let fingerprint = embedder.fingerprint();

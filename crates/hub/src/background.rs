@@ -83,7 +83,7 @@ impl Hub {
         HubWork { hub: self.clone(), rollup_at: hours.rollup_at, progress }
     }
 
-    /// Returns when there may be background work before it is due.
+    /// Returns when there may be work in the background before its next time.
     pub async fn background_work_waits(&self) {
         self.inner().written.notified().await;
     }

@@ -104,7 +104,7 @@ impl Hub {
     }
 }
 
-/// A conflict in its wire format.
+/// Converts a conflict to its wire format.
 pub(crate) fn conflict_entry(conflict: &Conflict) -> ConflictEntry {
     let side = |version: &Version| ConflictSide {
         content: version.content.clone(),

@@ -18,9 +18,9 @@ const VERSIONS_MAX: u32 = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditOutcome {
     Written(Box<DocumentText>),
-    /// Another version came meanwhile: this one.
+    /// The document has another version by now: this one.
     Changed(i64),
-    /// There is no such document or version.
+    /// The document, or the version, is not there.
     Missing,
 }
 
@@ -52,7 +52,7 @@ impl Hub {
         Ok(deleted)
     }
 
-    /// A document; none if it is not there.
+    /// Reads a document; none if it is not there.
     pub async fn document_read(
         &self,
         scope: &Scope,
@@ -120,7 +120,7 @@ impl Hub {
         Ok(versions.iter().map(version_entry).collect())
     }
 
-    /// Writes the text of an earlier version as a new one.
+    /// Writes the text of an earlier version as a new version.
     pub async fn document_restore(
         &self,
         caller: &Caller,

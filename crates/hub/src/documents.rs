@@ -24,16 +24,16 @@ pub struct Version {
     pub number: i64,
     /// The text; none says that the document was deleted.
     pub content: Option<String>,
-    /// All changes that it includes, its own too.
+    /// All changes that the version includes, its own too.
     pub vector: VersionVector,
     pub author: InstanceId,
-    /// The author as it calls itself: an instance, `editor:file` or `admin`.
+    /// The author's name: an instance, `editor:file` or `admin`.
     pub edited_by: String,
-    /// True if a person wrote it.
+    /// True if a person wrote the version.
     pub by_person: bool,
-    /// Talks that it tells of.
+    /// Chats that the version tells of.
     pub chat_ids: BTreeSet<String>,
-    /// Instances that took part in them.
+    /// Instances that took part in those chats.
     pub participants: BTreeSet<InstanceId>,
     /// Time at which it was written, by a hybrid logical clock: later than anything that it has seen.
     pub written_at: Timestamp,
@@ -47,9 +47,9 @@ pub struct Document {
     pub prompt_label: Option<String>,
     /// Versions that none has replaced, pairwise concurrent; the first is the one that is shown. Never empty.
     pub heads: Vec<Version>,
-    /// True if a roll-up's sources have changed since it was written.
+    /// True if the sources of the roll-up have changed since it was written.
     pub stale: bool,
-    /// Time at which it was first written.
+    /// Time at which the document was first written.
     pub created_at: Timestamp,
     /// The hub's revision at its last change.
     pub revision: i64,
@@ -61,7 +61,7 @@ impl Document {
         self.heads.first()
     }
 
-    /// The text that is shown; none if it was deleted.
+    /// The text of the shown version; none if it is a deletion.
     pub fn content(&self) -> Option<&str> {
         self.shown_version().and_then(|version| version.content.as_deref())
     }
@@ -82,7 +82,7 @@ pub struct Conflict {
     /// The version that was shown when the conflict was opened.
     pub shown: Version,
     pub opened_at: Timestamp,
-    /// Time at which it was settled.
+    /// Time at which the conflict was settled.
     pub settled_at: Option<Timestamp>,
     /// The decision: `shown`, `kept`, `merged` or `dismissed`.
     pub settled: Option<String>,

@@ -18,7 +18,7 @@ pub const ERASED: &str = "erased";
 pub struct ErasedLine {
     /// Made by [`line_digest`] from the line.
     pub digest: [u8; 32],
-    /// The instance that erased it.
+    /// The instance that erased the line.
     pub author: InstanceId,
     /// Counter of the erasure among the changes of that instance.
     pub counter: u64,

@@ -14,12 +14,12 @@ use crate::version_vector::VersionVector;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VersionState {
-    /// The version is the one that is shown.
+    /// The version that readers see.
     Shown,
-    /// Neither it nor the shown one has seen the other.
+    /// A version that has not seen the shown one, nor the shown one it.
     #[serde(rename = "beside")]
     Concurrent,
-    /// Another has replaced it.
+    /// A version that another one has replaced.
     Past,
 }
 
@@ -38,22 +38,22 @@ impl VersionState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExportedVersion {
     pub state: VersionState,
-    /// The version; without content it is a deletion.
+    /// The version itself; without content it is a deletion.
     #[serde(flatten)]
     pub version: Version,
 }
 
-/// A conflict, its versions by their numbers.
+/// A conflict, with its versions by their numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedConflict {
     pub id: Uuid,
-    /// The version that lost its place.
+    /// The number of the version that is not shown.
     pub kept: i64,
     /// The version that was shown then.
     pub shown: i64,
     pub opened_at: Timestamp,
-    /// Time at which it was settled.
+    /// Time at which the conflict was settled.
     pub settled_at: Option<Timestamp>,
     pub settled: Option<String>,
 }
@@ -64,11 +64,11 @@ pub struct ExportedConflict {
 pub struct DocumentHistory {
     /// True if a roll-up's sources have changed since it was written.
     pub stale: bool,
-    /// Time at which it was first written.
+    /// Time at which the document was first written.
     pub created_at: Timestamp,
-    /// Every version, the first one first. Exactly one is shown.
+    /// Every version, the oldest first. Exactly one of them is shown.
     pub versions: Vec<ExportedVersion>,
-    /// Every conflict, the first one first.
+    /// Every conflict, the oldest first.
     pub conflicts: Vec<ExportedConflict>,
 }
 
@@ -89,33 +89,33 @@ pub struct ExportedSource {
     pub evidence: Option<String>,
 }
 
-/// A node with what the wire does not show of it.
+/// A node, with the fields that the API does not show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedNode {
     #[serde(flatten)]
     pub node: GraphNode,
-    /// True if a person described it.
+    /// True if a person wrote the node's description.
     pub described_by_person: bool,
     /// The memory that the description came from.
     pub described_by: Option<String>,
     /// True for an entity that came into being in the graph.
     pub made_here: bool,
-    /// Time at which it was deleted softly.
+    /// Time at which the node was deleted softly.
     pub deleted_at: Option<Timestamp>,
-    /// Memories that it depends on, the oldest first.
+    /// Memories that the node depends on, the oldest first.
     pub sources: Vec<ExportedSource>,
 }
 
-/// An edge with what the wire does not show of it.
+/// An edge, with the fields that the API does not show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedEdge {
     #[serde(flatten)]
     pub edge: GraphEdge,
-    /// Time at which it was deleted softly.
+    /// Time at which the edge was deleted softly.
     pub deleted_at: Option<Timestamp>,
-    /// Memories that it depends on, the oldest first.
+    /// Memories that the edge depends on, the oldest first.
     pub sources: Vec<ExportedSource>,
 }
 
@@ -127,7 +127,7 @@ pub struct ErasedName {
     pub kind: String,
     /// SHA-256 of persona, user, kind and name.
     pub digest: [u8; 32],
-    /// All changes that it included, its deletion too.
+    /// All changes that the document included, its deletion too.
     pub vector: VersionVector,
     pub erased_at: Timestamp,
 }

@@ -17,7 +17,7 @@ use crate::sections;
 use crate::service::{Caller, Hub};
 use crate::transaction::{HubTransaction, check_reach};
 
-/// The order of known documents; others follow by name.
+/// The order of the known identity documents; others follow by name.
 const ORDER: [&str; 14] = [
     "my_identity",
     "my_persona",
@@ -35,7 +35,7 @@ const ORDER: [&str; 14] = [
     "relationship_notes",
 ];
 
-/// Sorting key of a document within its category.
+/// The sorting key of a document within its category.
 fn order_key(name: &FileName) -> (usize, &str) {
     let stem = name.stem();
     (ORDER.iter().position(|known| *known == stem).unwrap_or(ORDER.len()), stem)

@@ -25,7 +25,7 @@ use matching::LoreIndex;
 
 /// `kind` of an entry in a receipt.
 const KIND: &str = "lore";
-/// Most entries that are looked for in one prompt.
+/// Most lore entries that are looked for in one prompt.
 const NAMED_MAX: usize = 50;
 /// Documents that are written in one transaction.
 const WRITTEN_AT_ONCE: usize = 100;
@@ -34,7 +34,7 @@ const WRITTEN_AT_ONCE: usize = 100;
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedLore {
     pub name: DocumentName,
-    /// The instance that wrote it.
+    /// The instance that wrote the entry.
     pub author: InstanceId,
     /// The label of the entry in the prompt.
     pub label: String,

@@ -258,7 +258,7 @@ fn list_entry(name: &DiaryName, document: &Document) -> ListedMemory {
     }
 }
 
-/// A memory in its wire format; none if it was deleted.
+/// Converts a memory to its wire format; none if it was deleted.
 pub(crate) fn memory_entry(document: &Document) -> Option<MemoryEntry> {
     let name = memory_of(&document.name)?;
     let shown = document.shown_version()?;

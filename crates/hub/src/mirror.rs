@@ -316,7 +316,7 @@ fn differing_files(
     Ok(unlike)
 }
 
-/// The file of a document; none if it was deleted.
+/// The mirrored file's text; none if the document was deleted.
 fn file_text(document: &Document) -> Option<String> {
     let shown = document.shown_version()?;
     let content = shown.content.as_deref()?;

@@ -143,7 +143,7 @@ pub enum Granularity {
 }
 
 impl Granularity {
-    /// All of them, finest first.
+    /// All granularities, finest first.
     pub const ALL: [Self; 5] = [Self::Daily, Self::Weekly, Self::Monthly, Self::Yearly, Self::Significant];
 
     /// The word on the wire, in paths and in the database.
@@ -189,7 +189,7 @@ impl FileName {
         self.0.strip_suffix(".md").unwrap_or(&self.0)
     }
 
-    /// True if it lies in the folder of lorebooks.
+    /// True if the file is in the folder of lorebooks.
     pub fn is_in_lore(&self) -> bool {
         self.0.starts_with(LORE_FOLDER)
     }
@@ -299,7 +299,7 @@ impl FromStr for InstanceId {
 /// Names a memory: its granularity, its date, and what tells those of one date apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DiaryName {
-    /// A day as one instance lived it.
+    /// The day and the instance that lived it.
     Daily(Date, InstanceId),
     /// A week, month or year.
     RollUp(Granularity, DiaryDate),

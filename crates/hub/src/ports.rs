@@ -31,19 +31,19 @@ pub struct DocumentFilter {
     pub categories: Vec<Category>,
     /// Only memories of these granularities; empty means none.
     pub granularities: Vec<Granularity>,
-    /// True if deleted ones are read too.
+    /// True if deleted documents are read too.
     pub deleted: bool,
     /// Documents that changed after this revision; 0 for all.
     pub after: i64,
 }
 
 impl DocumentFilter {
-    /// All identity documents that are there.
+    /// A filter for all identity documents that are not deleted.
     pub fn identity() -> Self {
         Self { categories: Category::ALL.to_vec(), ..Self::default() }
     }
 
-    /// All memories that are there.
+    /// A filter for all memories that are not deleted.
     pub fn memories() -> Self {
         Self { granularities: Granularity::ALL.to_vec(), ..Self::default() }
     }
@@ -59,7 +59,7 @@ impl DocumentFilter {
     }
 }
 
-/// Fields of a document that synchronisation needs: all but its texts.
+/// The fields of a document that synchronisation needs, without its texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentOutline {
     pub name: DocumentName,
@@ -96,7 +96,7 @@ pub struct ShownText {
     pub name: DocumentName,
     /// The label of the document in prompts, if one was set.
     pub prompt_label: Option<String>,
-    /// The shown version's text, or its beginning.
+    /// The text of the shown version, or its beginning.
     pub text: String,
 }
 
@@ -104,7 +104,7 @@ pub struct ShownText {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoreState {
     pub count: u64,
-    /// The highest revision of one of them.
+    /// The highest revision among the lorebook's documents.
     pub revision: i64,
 }
 
@@ -122,13 +122,13 @@ pub struct LoreDocument {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentWrite {
     pub name: DocumentName,
-    /// The prompt label from now on; none leaves it.
+    /// The prompt label from now on; none leaves the label unchanged.
     pub prompt_label: Option<String>,
     /// All live versions, the shown one first. What is live now and not among them becomes a past version.
     pub heads: Vec<Version>,
     /// Versions that were merged into these heads on arrival: they are kept as past versions.
     pub merged_from: Vec<Version>,
-    /// True if it is out of date.
+    /// True if the document is out of date.
     pub stale: bool,
     pub at: Timestamp,
 }
@@ -140,7 +140,7 @@ impl DocumentWrite {
     }
 }
 
-/// A line of a diary and the memory that it tells.
+/// A line of a diary, with the memory that it tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiaryLine {
     pub document: DocumentName,
@@ -155,7 +155,7 @@ pub struct DiaryLine {
 pub struct DiaryEvent {
     pub scope: Scope,
     pub node: memory::identifiers::NodeId,
-    /// The session that it was made from.
+    /// The session that the event was made from.
     pub session: memory::identifiers::SessionId,
     /// Time at which the session began.
     pub at: Timestamp,
@@ -166,13 +166,13 @@ pub struct DiaryEvent {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutdatedLine {
     pub scope: Scope,
-    /// The line as it stands.
+    /// The line as it is written in the diary.
     pub line: DiaryLine,
     /// The present text of the event.
     pub description: String,
 }
 
-/// The changes of one act, committed together or not at all.
+/// Changes of one operation, committed together or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HubCommit {
     /// The revision at which all that led to this was read.
@@ -224,7 +224,7 @@ pub trait HubStore: Send + Sync {
     /// Documents of the scope and the persona's own that changed at this revision or later, also deleted ones, in no
     /// order. No text is read, except of documents with concurrent versions.
     async fn document_outlines(&self, scope: &Scope, from: i64) -> Result<Vec<DocumentOutline>, StoreError>;
-    /// One document, also a deleted one.
+    /// Reads one document, also a deleted one.
     async fn document(&self, scope: &Scope, name: &DocumentName) -> Result<Option<Document>, StoreError>;
     /// Texts of identity documents, without entries of lorebooks, by kind and stem, and of those of these memories that
     /// exist, in the order asked: the first `length_max` characters of each. Its cost does not depend on the length of the
@@ -258,7 +258,7 @@ pub trait HubStore: Send + Sync {
     async fn commit_hub(&self, scope: &Scope, commit: HubCommit) -> Result<HubCommitOutcome, StoreError>;
     /// Sets how a prompt calls a document, which need not be there.
     async fn set_label(&self, scope: &Scope, name: &DocumentName, label: &str) -> Result<(), StoreError>;
-    /// All labels that were set, by kind and stem.
+    /// All prompt labels that were set, by kind and stem.
     async fn labels(&self, scope: &Scope) -> Result<Vec<(DocumentName, String)>, StoreError>;
     /// Conflicts, newest first; only open ones, or all.
     async fn conflicts(&self, scope: &Scope, only_open: bool) -> Result<Vec<Conflict>, StoreError>;
@@ -361,7 +361,7 @@ pub trait HubStore: Send + Sync {
     ) -> Result<Vec<Vec<DiaryName>>, StoreError>;
     /// Takes the vectors of all memories of the scope away; says of how many memories.
     async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError>;
-    /// All of it, as it stands at one moment.
+    /// Exports the whole hub at one moment.
     async fn export_hub(&self, scope: &Scope) -> Result<HubExport, StoreError>;
     /// Says which instance this hub is: it is the author of changes that the memory itself makes. Core blocks that are
     /// no documents yet become some, and memories that are not cut into pieces are.
@@ -430,9 +430,9 @@ pub struct SummaryError(pub String);
 /// Writes roll-ups with a model.
 #[async_trait]
 pub trait Summariser: Send + Sync {
-    /// Bullets in the first person, without their dash; at least one.
+    /// Writes bullets in the first person, without their dash; at least one.
     async fn summarise(&self, request: SummaryRequest) -> Result<Vec<String>, SummaryError>;
 
-    /// Number of tokens of sources that fit into one question.
+    /// Number of tokens of sources that fit into one call.
     fn source_tokens_max(&self) -> u32;
 }

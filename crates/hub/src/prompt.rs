@@ -19,14 +19,14 @@ use crate::service::Hub;
 const DAYS_OF_YEARS: i32 = 300;
 const DAYS_OF_MONTHS: i32 = 25;
 const DAYS_OF_WEEKS: i32 = 6;
-/// Most periods that tell one span.
+/// Most periods that describe one span of time.
 const PERIODS_MAX: usize = 12;
-/// Spans of one text that are looked up, the first named.
+/// Most spans of time that are looked up for one text, in the order of their mention.
 const SPANS_MAX: usize = 4;
 /// Characters of one text that are read: more than any prompt has room for.
 const LENGTH_MAX: u32 = 20_000;
 
-/// Texts for a prompt, each with what it is called.
+/// Texts for a prompt, each with its label.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptDocuments {
     /// Identity documents beyond the core blocks, in the order of the prompt.

@@ -15,7 +15,7 @@ pub struct Instance {
     /// The kind of program: `psycheros`, `sillytavern`, …
     pub kind: String,
     pub name: Option<String>,
-    /// Time at which it last pulled or pushed.
+    /// Time at which the instance last pulled or pushed.
     pub last_sync: Timestamp,
     /// Changes that it has seen of each document: the base of what it sends without version vectors.
     pub base: ClientBase,
@@ -31,7 +31,7 @@ pub struct Snapshot {
     pub id: String,
     pub name: DocumentName,
     pub content: String,
-    /// Time at which it was made.
+    /// Time at which the snapshot was made.
     pub created_at: Timestamp,
     /// Why: `manual`, `scheduled`, `pre-replace`.
     pub reason: String,

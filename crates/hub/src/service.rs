@@ -20,7 +20,7 @@ use crate::retries::Retries;
 use crate::search::vectors::ChunkVectorCache;
 use crate::search::watermark::EmbeddingWatermark;
 
-/// The author of a request, and the memory it is about.
+/// The author of a request, and the memory that it may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The persona and the user.
@@ -63,11 +63,11 @@ pub struct HubParts {
     /// Users, so that a document's scope is known.
     pub users: Arc<dyn memory::ports::UserStore>,
     pub corrections: Arc<dyn memory::ports::CorrectionStore>,
-    /// Without it, documents are found by their words alone.
+    /// The embedder; without one, documents are found by their words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Without it, weeks, months and years are not summarised.
+    /// The summariser; without one, weeks, months and years are not summarised.
     pub summariser: Option<Arc<dyn Summariser>>,
-    /// Without it, a search does not follow links between memories.
+    /// Links between memories, which a search follows; none without a graph.
     pub links: Option<Arc<dyn DiaryLinks>>,
     /// Is told what other homes change here.
     pub listener: Option<Arc<dyn HubListener>>,

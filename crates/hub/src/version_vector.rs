@@ -44,13 +44,13 @@ impl VersionVector {
         self.0.values().all(|counter| *counter == 0)
     }
 
-    /// This vector with one more change seen.
+    /// Returns the vector with one more change seen.
     pub fn with(mut self, author: &InstanceId, counter: u64) -> Self {
         self.see(author, counter);
         self
     }
 
-    /// Notes a change; an older one than was seen changes nothing.
+    /// Notes a change as seen; a change older than the newest one of its author has no effect.
     pub fn see(&mut self, author: &InstanceId, counter: u64) {
         if counter > self.get(author) {
             self.0.insert(author.clone(), counter);
@@ -99,7 +99,7 @@ impl VersionVector {
         )
     }
 
-    /// This vector without one author's counter.
+    /// Returns the vector without one author's counter.
     pub fn without(&self, author: &InstanceId) -> Self {
         Self(
             self.0.iter().filter(|(name, _)| *name != author).map(|(name, at)| (name.clone(), *at)).collect(),

@@ -18,7 +18,7 @@ pub enum MergeOutcome {
     AlreadySeen,
     /// The version replaces every live version.
     Replaced,
-    /// The version is kept beside others: neither has seen the other.
+    /// The version is stored beside others: none of them has seen the other.
     Concurrent,
 }
 

@@ -10,7 +10,7 @@ pub struct Card {
     /// `1.0`, `2.0` or `3.0`.
     pub spec_version: String,
     pub name: String,
-    /// Replaces `{{char}}`, if it isn't the name.
+    /// Replaces `{{char}}`, where the nickname differs from the name.
     pub nickname: Option<String>,
     /// Describes the persona of the card.
     pub description: String,
@@ -33,11 +33,11 @@ pub struct Card {
     /// The card's own version.
     pub version: String,
     pub tags: Vec<String>,
-    /// The picture that carried it, or that is in its archive.
+    /// The picture that the card was embedded in, or that is in its archive.
     pub picture: Option<Picture>,
     /// The lorebook of the card.
     pub lorebook: Option<Lorebook>,
-    /// File, for a person to find it again.
+    /// The card's file, so that a person can find it.
     pub place: String,
     /// The whole JSON of the card, unchanged, so that it can be exported again.
     #[serde(skip)]
@@ -48,9 +48,9 @@ pub struct Card {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
     pub media_type: String,
-    /// The file, without the card in it.
+    /// The picture's bytes, without the card in it.
     pub bytes: Vec<u8>,
-    /// File that it is, or came in.
+    /// The picture's own file, or the archive that holds it.
     pub place: String,
 }
 
@@ -62,7 +62,7 @@ pub struct Lorebook {
     pub name: String,
     /// Entries in the book's order, with those that are switched off.
     pub entries: Vec<LoreEntry>,
-    /// File, for a person to find it again.
+    /// The lorebook's file, so that a person can find it.
     pub place: String,
 }
 
@@ -80,9 +80,9 @@ pub struct LoreEntry {
     pub secondary_keys: Vec<String>,
     /// The text, word by word.
     pub content: String,
-    /// True if it is always in the prompt.
+    /// True if the entry is always in the prompt.
     pub is_constant: bool,
-    /// True if it is switched on.
+    /// True if the entry is switched on.
     pub is_enabled: bool,
     /// Condition on `secondary_keys`: `and_any`, `and_all`, `not_all` or `not_any`.
     pub logic: String,

@@ -49,7 +49,7 @@ pub struct CharacterDraft {
 /// The end of a text that is longer than its block. It is saved as a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overflow {
-    /// The block that holds its beginning.
+    /// The core block that holds the beginning of the text.
     pub block: CoreBlock,
     /// The rest of the text.
     pub text: String,
@@ -60,7 +60,7 @@ pub struct Overflow {
 pub struct LorebookSummary {
     /// The name of the book.
     pub name: String,
-    /// Number of entries it has.
+    /// Number of entries the lorebook has.
     pub entries: u64,
 }
 
@@ -314,13 +314,13 @@ fn greetings_of(card: &Card) -> Vec<String> {
     all.map(|greeting| greeting.trim().to_owned()).filter(|greeting| !greeting.is_empty()).collect()
 }
 
-/// Example talk without the marks between its pieces.
+/// Example dialogue without the marks between its parts.
 fn without_starts(examples: &str) -> String {
     let is_start = |line: &str| line.trim().eq_ignore_ascii_case("<start>");
     examples.lines().map(|line| if is_start(line) { "" } else { line }).collect::<Vec<_>>().join("\n")
 }
 
-/// Instructions without the placeholder for another program's usual ones.
+/// Instructions without the placeholder for another program's default ones.
 fn without_original(instructions: &str) -> String {
     instructions.replace("{{original}}", "")
 }

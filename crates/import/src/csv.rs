@@ -17,7 +17,7 @@ pub(crate) struct CsvRecords<R> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CsvRecord {
     Fields {
-        /// Line on which it begins, from 1.
+        /// Line on which the record begins, from 1.
         line: u64,
         fields: Vec<String>,
         /// True if bytes that are not UTF-8 were replaced.

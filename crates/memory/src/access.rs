@@ -113,11 +113,11 @@ pub struct NamedToken {
     pub scopes: Vec<AccessScope>,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,
-    /// Time at which it was made.
+    /// Time at which the token was made.
     pub created_at: Timestamp,
-    /// Time at which it was last used, to the minute.
+    /// Time at which the token was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
-    /// Time at which it ends by itself.
+    /// Time at which the token ends by itself.
     pub expires_at: Option<Timestamp>,
     /// Streams that it may have open at once; the server's own number where none is said.
     pub streams_max: Option<u32>,
@@ -144,7 +144,7 @@ pub struct Login {
     pub browser: String,
     /// Time at which the link was opened.
     pub created_at: Timestamp,
-    /// Time at which it was last used, to the minute.
+    /// Time at which the login was last used, to the minute.
     pub last_seen_at: Timestamp,
 }
 

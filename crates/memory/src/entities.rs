@@ -187,9 +187,9 @@ pub struct Entity {
     pub merge_target: Option<EntityId>,
     /// All names as written, the canonical one included.
     pub aliases: Vec<String>,
-    /// Time at which it was first named.
+    /// Time at which the entity was first named.
     pub created_at: Timestamp,
-    /// Time at which it last changed.
+    /// Time at which the entity last changed.
     pub updated_at: Timestamp,
 }
 

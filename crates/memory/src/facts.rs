@@ -33,7 +33,7 @@ macro_rules! facts {
                 match self { $(Self::$variant => $length),+ }
             }
 
-            /// The words that it can be; empty where any text will do.
+            /// The words that the fact can be; empty where any text will do.
             pub fn words(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &$words),+ }
             }

@@ -57,7 +57,7 @@ fn is_release(rest: &str) -> bool {
 /// One call to a language model, for the cost ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelCall {
-    /// Time at which it began.
+    /// Time at which the call began.
     pub at: Timestamp,
     /// The task: `reply`, `extraction`, `reflection`, …
     pub task: String,
@@ -132,7 +132,7 @@ pub struct UsedDocument {
     /// The day that a memory is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// The instance that wrote it.
+    /// The instance that wrote the document.
     pub source_instance: String,
     /// Relevance for the message, from 0 to 1, on the scale of recall.
     pub relevance: f64,

@@ -30,13 +30,13 @@ pub struct Message {
     pub id: MessageId,
     /// The store's own number of the row: grows with each commit. Never leaves the process.
     pub seq: i64,
-    /// The memory that it belongs to.
+    /// The memory that the message belongs to.
     pub scope: Scope,
     /// The session it belongs to.
     pub session_id: SessionId,
     /// The turn it belongs to; none for a message that the persona sent proactively.
     pub turn_id: Option<TurnId>,
-    /// The channel that it was sent on: opaque, never in a prompt.
+    /// The channel that the message was sent on: opaque, never in a prompt.
     pub channel_id: String,
     /// The speaker of the message.
     pub role: Role,
@@ -49,7 +49,7 @@ pub struct Message {
     pub token_count: u32,
     /// The day it was said on, in the user's zone.
     pub day: Date,
-    /// Time at which it was said.
+    /// Time at which the message was said.
     pub created_at: Timestamp,
     /// True if the model was cut off while saying it.
     pub incomplete: bool,
@@ -79,7 +79,7 @@ pub struct MessageVersion {
     pub speaker: Option<String>,
     /// The text, word by word.
     pub content: String,
-    /// Time at which it was said, if that is known.
+    /// Time at which the version was said, if that is known.
     pub said_at: Option<Timestamp>,
     /// The language model that wrote it, if that is known.
     pub model: Option<String>,
@@ -105,15 +105,15 @@ pub enum TurnStatus {
 pub struct Turn {
     /// The turn's id, minted by the burst's first message.
     pub id: TurnId,
-    /// The memory that it belongs to.
+    /// The memory that the turn belongs to.
     pub scope: Scope,
     /// The channel that gets the reply.
     pub channel_id: String,
     /// The state of the turn.
     pub status: TurnStatus,
-    /// Time at which its first message arrived.
+    /// Time at which the turn's first message arrived.
     pub started_at: Timestamp,
-    /// Time at which its last message arrived.
+    /// Time at which the turn's last message arrived.
     pub last_message_at: Timestamp,
     /// Reason of the failure, for a person.
     pub reason: Option<String>,

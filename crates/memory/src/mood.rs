@@ -27,7 +27,7 @@ pub struct Mood {
     pub energy: u8,
     /// The last sense of the user.
     pub last_user_signal: Option<String>,
-    /// Time at which it was written.
+    /// Time at which the mood was written.
     pub updated_at: Timestamp,
 }
 

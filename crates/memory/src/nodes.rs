@@ -138,21 +138,21 @@ pub struct Node {
     pub emotion_tags: Vec<String>,
     /// Tags of the closed vocabulary, at most 3.
     pub relational_tags: Vec<RelationalTag>,
-    /// The person that it is about.
+    /// The person that the memory is about.
     pub subject: Subject,
     /// Period in which it happened or is due.
     pub event_time: Option<EventTime>,
     /// The session it came from.
     pub source_session_id: Option<SessionId>,
-    /// Number of times it was said.
+    /// Number of times the node was said.
     pub mention_count: u32,
     /// The node that replaced it; such a node leaves default recall and stays in history.
     pub superseded_by: Option<NodeId>,
     /// Kept in every prompt by a person's wish.
     pub pinned: bool,
-    /// Number of times it was recalled.
+    /// Number of times the node was recalled.
     pub access_count: u32,
-    /// Time at which it was last recalled.
+    /// Time at which the node was last recalled.
     pub last_accessed_at: Option<Timestamp>,
     /// Time at which it was written; recency counts from here and access never refreshes it.
     pub created_at: Timestamp,
@@ -204,7 +204,7 @@ impl NewNode {
 /// Fields of a proposed memory besides its text, its impact and its quotes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proposal {
-    /// The kind that it would have.
+    /// The kind that the proposal would have.
     #[serde(rename = "type", default = "Proposal::event")]
     pub kind: NodeKind,
     /// The person that it is about.
@@ -256,7 +256,7 @@ pub struct RejectedMemory {
     pub emotional_impact: Option<f64>,
     /// The quotes as proposed, with the message when it exists.
     pub evidence: Vec<RejectedQuote>,
-    /// Why it was refused.
+    /// Why the memory was refused.
     pub reason: String,
     /// Time of the refusal.
     pub created_at: Timestamp,

@@ -69,7 +69,7 @@ pub struct TriggerRef {
     pub trigger: ProactiveTrigger,
     /// Names the occasion: a trigger is used once for each key. It holds numbers and no words.
     pub key: String,
-    /// The memory that it comes from.
+    /// The memory that the trigger comes from.
     pub node: Option<NodeId>,
 }
 
@@ -79,7 +79,7 @@ pub struct ProactiveDecision {
     /// The decision's id; the receipt of a sent message is kept under the same id.
     pub id: DecisionId,
     pub scope: Scope,
-    /// Time at which it was made. It holds until the next decision about the same scope.
+    /// Time at which the decision was made. It holds until the next decision about the same scope.
     pub at: Timestamp,
     /// The outcome; none while the decision is being made.
     pub outcome: Option<ProactiveOutcome>,
@@ -87,11 +87,11 @@ pub struct ProactiveDecision {
     pub gate: Option<ProactiveGate>,
     /// The occasion that led to it.
     pub trigger: Option<TriggerRef>,
-    /// Why it failed, without any words of the two.
+    /// Why the decision failed, without any words of the two.
     pub detail: Option<String>,
     /// The message that was sent.
     pub message_id: Option<MessageId>,
-    /// The channel that it was sent to.
+    /// The channel that the decision was sent to.
     pub channel_id: Option<String>,
 }
 
@@ -195,8 +195,8 @@ pub struct TriggerUse {
     pub key: String,
     /// True if the trigger is not considered again: a message was sent, the model had nothing to say, or its time has passed.
     pub is_used: bool,
-    /// Number of times it failed.
+    /// Number of times the trigger failed.
     pub failures: u32,
-    /// Time at which it failed last.
+    /// Time at which the trigger failed last.
     pub failed_at: Option<Timestamp>,
 }

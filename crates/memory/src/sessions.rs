@@ -68,9 +68,9 @@ pub const SAVED_MEMORIES_CHANNEL: &str = "import-memories";
 pub struct Session {
     /// The id of the session.
     pub id: SessionId,
-    /// The memory that it belongs to.
+    /// The memory that the session belongs to.
     pub scope: Scope,
-    /// The channel that it took place on: opaque, never in a prompt.
+    /// The channel that the session took place on: opaque, never in a prompt.
     pub channel_id: String,
     /// The state of the session.
     pub status: SessionStatus,
@@ -82,17 +82,17 @@ pub struct Session {
     pub first_message_at: Timestamp,
     /// Time of the last message.
     pub last_message_at: Timestamp,
-    /// Time at which its consolidation finished.
+    /// Time at which the session's consolidation finished.
     pub closed_at: Option<Timestamp>,
     /// Reason of its end.
     pub close_trigger: Option<CloseTrigger>,
     /// True if its extraction is committed: a retry skips it.
     pub extracted: bool,
-    /// True if its reflection was decided and, if due, committed.
+    /// True if the session's reflection was decided and, if due, committed.
     pub reflected: bool,
     /// Events that its extraction wrote.
     pub extracted_events: u32,
-    /// True if it was too slight to ask a model about.
+    /// True if the session was too slight to ask a model about.
     pub trivial: bool,
     /// A summary in a sentence or two.
     pub summary: Option<String>,
@@ -108,7 +108,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// True if it was imported.
+    /// True if the session was imported.
     pub fn is_imported(&self) -> bool {
         self.channel_id.starts_with(IMPORT_CHANNEL_PREFIX)
     }

@@ -123,7 +123,7 @@ pub struct EventAnswer {
     /// Empty for most events.
     #[schemars(schema_with = "relational_tags_schema")]
     pub relational_tags: List<String>,
-    /// The person that it is about.
+    /// The person that the event is about: the user, the persona or both.
     #[schemars(schema_with = "subject_schema")]
     pub subject: Member<String>,
     /// An intention is a promise that the persona itself voiced.
@@ -181,7 +181,7 @@ pub struct EntityAnswer {
     pub canonical_name: Member<String>,
     /// Other names used for it.
     pub aliases: List<String>,
-    /// The kind that it is.
+    /// The kind that the entity is.
     #[schemars(schema_with = "entity_kind_schema")]
     pub kind: Member<String>,
 }

@@ -69,7 +69,7 @@ impl PromptName {
         Self::ReplyUser,
     ];
 
-    /// The name of its file, without the ending.
+    /// The name of the prompt's file, without the ending.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extraction => "extraction",
@@ -130,7 +130,7 @@ impl PromptName {
         }
     }
 
-    /// True if it is one text, or a `system` and a `user` block.
+    /// True if the prompt is one text, or a `system` and a `user` block.
     fn has_blocks(self) -> bool {
         matches!(
             self,

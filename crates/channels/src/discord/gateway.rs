@@ -49,7 +49,7 @@ struct Session {
 
 /// Why a connection ended.
 enum End {
-    /// The gateway asked for it.
+    /// The gateway asked the client to end the connection.
     AskedTo,
     /// The connection broke; the session may be resumed.
     Lost(String),
@@ -99,7 +99,7 @@ impl Gateway {
         Self { client, address, token, clock }
     }
 
-    /// The host, where another than the API's is set.
+    /// The gateway's host, where it differs from the API's.
     pub(super) fn host(&self) -> Option<&str> {
         self.address.as_ref().and_then(Url::host_str)
     }
@@ -139,7 +139,7 @@ impl Gateway {
         }
     }
 
-    /// One connection from its beginning to its end.
+    /// Runs one connection to the gateway from its beginning to its end.
     async fn connection(
         &self,
         rest: &Rest,

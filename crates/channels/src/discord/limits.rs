@@ -41,7 +41,7 @@ impl Limits {
         Duration::try_from(until.duration_since(now)).ok().filter(|wait| !wait.is_zero())
     }
 
-    /// Takes what an answer says about its route.
+    /// Updates the limit of a route from the headers of an answer.
     pub(super) fn learn(&self, route: &Route, headers: &HeaderMap, now: Timestamp) {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let mut known = self.lock();
@@ -88,7 +88,7 @@ fn add_wait(now: Timestamp, wait: Duration) -> Timestamp {
     SignedDuration::try_from(wait).ok().and_then(|wait| now.checked_add(wait).ok()).unwrap_or(now)
 }
 
-/// Seconds with a fraction, as the platform writes them.
+/// Parses seconds with a fraction, as the platform writes waits.
 pub(super) fn parse_seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.parse().ok()?).ok()
 }

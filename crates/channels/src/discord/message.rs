@@ -17,7 +17,7 @@ const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
 const KINDS: [u8; 2] = [0, 19];
 /// The file that the platform's programs make of a long text.
 const PASTE_NAME: &str = "message.txt";
-/// Largest one that is read: no message may be longer.
+/// Largest pasted file that is read, in bytes: no message may be longer.
 pub(super) const PASTE_BYTES_MAX: usize = 4 * MESSAGE_LENGTH_MAX;
 /// Marks a voice message.
 pub(super) const VOICE_MESSAGE_FLAG: u64 = 1 << 13;
@@ -41,7 +41,7 @@ pub(super) struct Message {
     #[serde(default)]
     sticker_items: Vec<Sticker>,
     poll: Option<Value>,
-    /// The message that it replies to; missing if that was deleted.
+    /// The message that the message replies to; missing if that was deleted.
     referenced_message: Option<Box<Quoted>>,
     #[serde(default)]
     message_snapshots: Vec<Snapshot>,
@@ -115,12 +115,12 @@ impl Message {
         self.id.parse().unwrap_or_default()
     }
 
-    /// Milliseconds of the moment when it was written.
+    /// Time at which the message was written, in milliseconds.
     pub(super) fn written_at(&self) -> i64 {
         (self.number() >> TIME_SHIFT) + PLATFORM_EPOCH
     }
 
-    /// True if its text is not the first one.
+    /// True if the message was edited after it was sent.
     pub(super) fn is_edited(&self) -> bool {
         self.edited_timestamp.is_some()
     }
@@ -264,7 +264,7 @@ pub(super) fn external_message(channel: &str, message: &str) -> ExternalMessage 
     ExternalMessage { conversation: channel.to_owned(), message: message.to_owned() }
 }
 
-/// `<:wave:123>` as `:wave:`, which is how people read it.
+/// Turns `<:wave:123>` into `:wave:`, which is how people read an emoji.
 fn emoji_by_name(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

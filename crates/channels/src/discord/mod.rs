@@ -102,7 +102,7 @@ impl Discord {
         Ok(Self { rest, gateway, reading: Semaphore::new(SIDE_BY_SIDE) })
     }
 
-    /// The hosts that it speaks with.
+    /// The hosts that the Discord channel connects to.
     pub fn hosts(&self) -> Vec<&str> {
         let api = self.rest.host();
         let gateway = match self.gateway.host() {

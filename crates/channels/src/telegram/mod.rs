@@ -33,9 +33,9 @@ const REPEATED_MAX: i64 = 200;
 /// A request for updates.
 #[derive(Clone, Copy)]
 struct Poll {
-    /// Time for which the platform may hold it.
+    /// Time for which the platform may hold the request open, in seconds.
     seconds: u64,
-    /// True if it tells the platform what was received.
+    /// True if the request confirms the updates received before.
     confirms: bool,
 }
 

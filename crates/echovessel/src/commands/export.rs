@@ -32,7 +32,7 @@ pub(crate) async fn export(
     Ok(())
 }
 
-/// The file appears under its name when it is whole.
+/// Writes the export; the file appears under its name when it is complete.
 async fn write(daemon: &Daemon, asked: &Export) -> anyhow::Result<u64> {
     let persona =
         asked.persona.as_deref().map(|id| format!("&persona_id={}", encode_query(id))).unwrap_or_default();

@@ -70,7 +70,7 @@ pub(crate) async fn mcp(config: &Config, home: &Home, asked: &Mcp) -> anyhow::Re
     }
 }
 
-/// Owns the home if nobody does, else speaks with its owner.
+/// Takes the home if no program has it, else connects to the program that has.
 async fn join(
     config: &Config,
     home: &Home,
@@ -116,7 +116,7 @@ async fn join(
 enum Elsewhere {
     /// There are none: this process may take the home.
     Nobody,
-    /// A connection with the one that holds the home.
+    /// A connection with the program that holds the home.
     Holder(Reader, Writer),
     /// A daemon is about to take the home.
     Waiting,

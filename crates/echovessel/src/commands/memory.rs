@@ -308,7 +308,7 @@ pub(super) fn print_erasure(receipt: &Value, done: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A count with its noun, which is given in the plural.
+/// A count with its noun, such as `1 memory`; `nouns` is the plural.
 pub(crate) fn count_in_words(count: u64, nouns: &str) -> String {
     let noun = match nouns.strip_suffix("ies") {
         _ if count != 1 => nouns.to_owned(),
@@ -318,7 +318,7 @@ pub(crate) fn count_in_words(count: u64, nouns: &str) -> String {
     format!("{count} {}", noun.replace('_', " "))
 }
 
-/// A name as it is in a query string.
+/// Encodes a name for use in a query string.
 pub(super) fn encode_query(text: &str) -> String {
     let escaped = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),

@@ -128,7 +128,7 @@ pub(crate) fn print(candidates: &[Candidate], explain: bool) {
     }
 }
 
-/// At most `length` characters on one line.
+/// Cuts a text to at most `length` characters on one line.
 pub(crate) fn shorten(text: &str, length: usize) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if flat.chars().count() <= length { flat } else { flat.chars().take(length - 1).chain(['…']).collect() }

@@ -7,10 +7,10 @@ use super::values::{EmbeddingProvider, SpeechProvider, TranscriptProvider};
 
 /// A key and what is wrong with it.
 type Wrong = (&'static str, String);
-/// Returns the first thing that it finds.
+/// A check of the configuration; returns the first problem that it finds.
 type Check = fn(&Config) -> Result<(), Wrong>;
 
-/// All checks that no type can express.
+/// All checks of the configuration that no type can express.
 const CHECKS: [Check; 18] = [
     check_advertised,
     check_embedding_model,

@@ -28,7 +28,7 @@ pub(crate) enum ConfigError {
     /// A value that the key can't take.
     #[error("{0}")]
     BadValue(String),
-    /// More than one of these.
+    /// More than one error of the configuration.
     #[error("{} mistakes:\n{}", .0.len(), error_lines(.0))]
     Several(Vec<ConfigError>),
 }

@@ -164,7 +164,7 @@ fn reason_of(error: &toml::de::Error) -> String {
     error.message().replace("unknown variant", "unknown value")
 }
 
-/// True if the type of a key takes its value.
+/// True if the configuration accepts this type of value for a key.
 fn fits_type(table: &Table, key: &str) -> bool {
     let mut parts = key.split('.');
     let first = parts.next().and_then(|part| table.get(part));

@@ -491,15 +491,15 @@ section!(
         words: f64 = Signal::Words.default_weight(),
         /// The message is near to the question in meaning.
         meaning: f64 = Signal::Meaning.default_weight(),
-        /// The talk around it says it.
+        /// The messages around it share words with the question.
         topic_words: f64 = Signal::TopicWords.default_weight(),
-        /// The talk around it means it.
+        /// The messages around it mean the same as the question.
         topic_meaning: f64 = Signal::TopicMeaning.default_weight(),
-        /// The message is by the one whom the question names.
+        /// The message is by the speaker whom the question names.
         speaker: f64 = Signal::Speaker.default_weight(),
         /// The message was said at the time that the question names.
         time: f64 = Signal::Time.default_weight(),
-        /// The question asks when, and it tells a time.
+        /// The message tells a time, and the question asks for one.
         tells_when: f64 = Signal::TellsWhen.default_weight(),
         /// The message is a question.
         asks: f64 = Signal::Asks.default_weight(),

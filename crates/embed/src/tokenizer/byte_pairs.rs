@@ -131,7 +131,7 @@ struct Part {
     before: Option<usize>,
     /// The number of parts if none follows.
     next: usize,
-    /// True if it became the right half of another part.
+    /// True if this part has become the right half of another part.
     is_merged: bool,
 }
 

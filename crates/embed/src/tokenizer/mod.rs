@@ -33,7 +33,7 @@ pub(crate) struct Symbol {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) id: u32,
-    /// Bytes of the original text that it was made of.
+    /// Bytes of the original text that the piece was made of.
     pub(crate) source: Range<usize>,
 }
 
@@ -48,9 +48,9 @@ enum Algorithm {
 struct AddedToken {
     text: String,
     id: u32,
-    /// True if white space before it belongs to it.
+    /// True if white space before the token belongs to it.
     takes_space_before: bool,
-    /// True if white space after it belongs to it.
+    /// True if white space after the token belongs to it.
     takes_space_after: bool,
 }
 

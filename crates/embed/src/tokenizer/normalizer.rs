@@ -14,7 +14,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quic
 use super::unigram::Replacements;
 use super::{Symbol, kind_of, steps};
 
-/// One rewriting of the whole text.
+/// One rewriting step of the normalizer, applied to the whole text.
 enum Step {
     CleanText,
     /// Makes every white space a blank.

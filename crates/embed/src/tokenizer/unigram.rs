@@ -17,7 +17,7 @@ const EMPTY: u32 = u32::MAX;
 
 /// The pieces with their scores, and what characters are replaced with before splitting.
 pub(crate) struct PieceTable {
-    /// All pieces, one after the other.
+    /// The texts of all pieces, joined together.
     text: Vec<u8>,
     /// Start of each piece, and at the end the end of the last one.
     bounds: Vec<u32>,
@@ -93,7 +93,7 @@ impl Replacements {
         Ok(Self { ends, replaced })
     }
 
-    /// The replacement of `character`; none if it stays.
+    /// The replacement of `character`; none if the character stays as it is.
     pub(super) fn of(&self, character: char) -> Option<&[char]> {
         let at = self.ends.binary_search_by_key(&character, |entry| entry.0).ok()?;
         let from = at.checked_sub(1).map_or(0, |before| self.ends[before].1);

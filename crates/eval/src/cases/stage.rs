@@ -26,9 +26,9 @@ const LATER: SignedDuration = SignedDuration::from_hours(24);
 const NUDGE_AFTER: Duration = Duration::from_secs(10);
 /// Step by which the clock is moved on then.
 const NUDGE: SignedDuration = SignedDuration::from_secs(5);
-/// Events and moves that are waited through for one session.
+/// Most background steps that are waited for in one session.
 const NUDGES_MAX: u32 = 200;
-/// Waits shorter than this only let others go first.
+/// Waits shorter than this only let other tasks run first.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// A clock that stands where it is set. Whoever waits wakes when it is set beyond their time; who waits but a moment, to

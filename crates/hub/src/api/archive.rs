@@ -30,7 +30,7 @@ pub struct ArchiveCounts {
     pub identity_files: usize,
     /// Number of memories of all granularities.
     pub memory_entries: usize,
-    /// Versions of both, with those of what was deleted.
+    /// Versions of documents and nodes, with those of what was deleted.
     #[serde(default)]
     pub versions: usize,
     /// Documents of which only their deletion is left.
@@ -50,7 +50,7 @@ pub struct ArchiveCounts {
 /// Result of the tool `entity_export`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EntityExport {
-    /// True if it was made.
+    /// True if the archive was made.
     pub success: bool,
     /// The archive, encoded in base64.
     pub data: String,
@@ -63,7 +63,7 @@ pub struct EntityExport {
 /// Result of the tool `entity_import`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EntityImported {
-    /// True if all of it was taken; nothing of it otherwise.
+    /// True if everything was imported; otherwise nothing was.
     pub success: bool,
     /// A description of the result.
     pub message: String,

@@ -10,13 +10,13 @@ use crate::names::InstanceId;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConflictSide {
-    /// The text; none if that side deleted it.
+    /// The text of this side; none if the side deleted the document.
     pub content: Option<String>,
-    /// The instance that wrote it.
+    /// The instance that wrote the version.
     pub source_instance: InstanceId,
     /// The author of this version.
     pub edited_by: String,
-    /// Time at which it was written.
+    /// Time at which this side was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
 }
@@ -33,14 +33,14 @@ pub struct ConflictEntry {
     pub filename: String,
     /// The version that is shown.
     pub shown: ConflictSide,
-    /// The version that is kept beside it.
+    /// The version that is kept beside the current one.
     pub kept: ConflictSide,
     /// Time at which the conflict arose.
     #[schemars(with = "String")]
     pub created_at: Timestamp,
-    /// True if it waits for a person.
+    /// True if the conflict waits for a person's decision.
     pub open: bool,
-    /// The decision, if there was one.
+    /// The decision of the conflict, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<String>,
 }
@@ -48,7 +48,7 @@ pub struct ConflictEntry {
 /// Arguments of the tool `conflict_list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct ConflictQuery {
-    /// True if settled ones are listed too.
+    /// True if settled conflicts are listed too.
     #[serde(default)]
     pub all: bool,
 }
@@ -67,7 +67,7 @@ pub struct Conflicts {
 pub enum Resolution {
     /// The shown version stays.
     Shown,
-    /// The kept version takes its place.
+    /// The kept version replaces the current one.
     Kept,
     /// `content` takes the place of both.
     Merge,

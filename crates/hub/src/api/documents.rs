@@ -17,13 +17,13 @@ pub struct DocumentEntry {
     pub filename: String,
     /// The label of the document in prompts.
     pub prompt_label: Option<String>,
-    /// The number of its versions.
+    /// The document's number of versions.
     pub version: i64,
     /// The instance that wrote this version.
     pub source_instance: InstanceId,
     /// The person or program that made this change.
     pub edited_by: String,
-    /// Time at which it was first written.
+    /// Time at which the document was first written.
     #[schemars(with = "String")]
     pub created_at: Timestamp,
     /// Time at which this version was written.
@@ -33,7 +33,7 @@ pub struct DocumentEntry {
     pub stale: bool,
     /// True if other versions wait for a person.
     pub in_conflict: bool,
-    /// True if only people write it.
+    /// True if only people write the document.
     pub core_block: bool,
     /// Present and true for a deleted document; `version` is then its last version with a text, which can be restored, and
     /// the times and names are those of the deletion.
@@ -58,17 +58,17 @@ pub struct DocumentText {
 /// A version of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VersionEntry {
-    /// The first one is 1.
+    /// The version's number; the first one is 1.
     pub version: i64,
     /// The text; none for a deletion.
     pub content: Option<String>,
-    /// The instance that wrote it.
+    /// The instance that wrote the version.
     pub source_instance: InstanceId,
     /// The person or program that made this change.
     pub edited_by: String,
     /// True if a person wrote it.
     pub by_person: bool,
-    /// Time at which it was written.
+    /// Time at which the version was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
     /// All changes that this version includes.

@@ -105,7 +105,7 @@ pub struct MetaText {
 /// Result of writing a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Written {
-    /// True if it was written.
+    /// True if the document was written.
     pub success: bool,
     /// A description of the result.
     pub message: String,

@@ -18,10 +18,10 @@ pub struct MemoryCreate {
     /// The text, as Markdown.
     #[schemars(length(min = 1))]
     pub content: String,
-    /// Talks that it tells of.
+    /// Chats that the memory tells of.
     #[serde(default)]
     pub chat_ids: Vec<String>,
-    /// The instance that writes; a daily belongs to it.
+    /// The instance that writes the memory; a daily belongs to its instance.
     pub instance_id: InstanceId,
     /// Other instances that took part.
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct MemoryCreate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryWritten {
-    /// True if it was written.
+    /// True if the memory was written.
     pub success: bool,
     /// A description of the result.
     pub message: String,
@@ -68,7 +68,7 @@ pub struct MemorySearch {
 pub enum SearchMethod {
     /// Search by meaning and words.
     Vector,
-    /// Found by its words alone.
+    /// Found by its words alone, without vectors.
     Text,
 }
 
@@ -89,19 +89,19 @@ pub struct FoundMemory {
     pub score: f64,
     /// The whole memory, or the part that fits best.
     pub excerpt: String,
-    /// The instance that wrote it.
+    /// The instance that wrote the memory.
     pub source_instance: InstanceId,
     /// Same as the granularity.
     pub tier: Granularity,
-    /// Whole days since its last day.
+    /// Whole days since the memory's last day.
     pub age_days: i64,
     /// Relevance: clamped cosine, or that of the words where it is higher.
     pub vector_score: f64,
     /// 1 / (1 + 0.007·age in days).
     pub recency_score: f64,
-    /// Strength of its links to entities that the query names.
+    /// Strength of the memory's links to entities that the query names.
     pub graph_score: f64,
-    /// 1 if the asking instance wrote it.
+    /// 1 if the asking instance wrote the memory.
     pub instance_score: f64,
     /// The method by which it was found.
     pub method: SearchMethod,
@@ -149,9 +149,9 @@ pub struct GreppedMemory {
     pub slug: Option<Slug>,
     /// The memory's title, or its date.
     pub title: String,
-    /// Share of the query's words that it holds.
+    /// Share of the query's words that are in the memory.
     pub score: f64,
-    /// The words around the first one.
+    /// The words around the first match.
     pub context: String,
 }
 
@@ -197,7 +197,7 @@ pub struct ListedMemory {
     pub date: String,
     /// The first 100 characters.
     pub preview: String,
-    /// The instance that wrote it.
+    /// The instance that wrote the memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_instance: Option<InstanceId>,
     /// True if the memory is a roll-up whose sources have changed since.
@@ -240,18 +240,18 @@ pub struct MemoryEntry {
     pub date: DiaryDate,
     /// The text, as Markdown.
     pub content: String,
-    /// Talks that it tells of.
+    /// Chats that the memory tells of.
     pub chat_ids: Vec<String>,
-    /// The instance that wrote it.
+    /// The instance that wrote the memory.
     pub source_instance: InstanceId,
     /// Other instances that took part.
     pub participating_instances: Vec<InstanceId>,
     /// The slug of a significant memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slug: Option<Slug>,
-    /// Counts its versions from 1.
+    /// Counts the memory's versions from 1.
     pub version: i64,
-    /// Time at which it was first written.
+    /// Time at which the memory was first written.
     #[schemars(with = "String")]
     pub created_at: Timestamp,
     /// Time at which this version was written.
@@ -267,12 +267,12 @@ pub struct MemoryEntry {
 /// Result of the tool `memory_read`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryReadResult {
-    /// True if it is there.
+    /// True if the memory is there.
     pub success: bool,
     /// The memory, if it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryEntry>,
-    /// The reason why it was not found.
+    /// The reason why the memory was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -314,15 +314,15 @@ pub struct MemoryConsolidate {
 pub struct PendingPeriod {
     /// Weekly, monthly or yearly.
     pub kind: String,
-    /// The file name that its roll-up has or will have.
+    /// The file name of the period's roll-up, written or not.
     pub filename: String,
     /// True if it is over and nothing stands against writing it: it is written by itself soon.
     pub due: bool,
-    /// True if it is written, and its sources have changed since.
+    /// True if the roll-up is written and its sources have changed since.
     pub stale: bool,
 }
 
-/// Result of writing the summary of one period.
+/// The result of writing the roll-up of one period.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Consolidation {
@@ -330,7 +330,7 @@ pub struct Consolidation {
     pub granularity: Granularity,
     /// The period that was summarised.
     pub date_str: String,
-    /// True if it was written.
+    /// True if the summary was written.
     pub success: bool,
     /// The reason of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -342,7 +342,7 @@ pub struct Consolidation {
 pub struct Consolidations {
     /// True if none failed.
     pub success: bool,
-    /// One for each period.
+    /// One result for each period.
     pub consolidations: Vec<Consolidation>,
     /// A description of the result.
     pub message: String,

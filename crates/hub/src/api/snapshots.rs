@@ -15,14 +15,14 @@ pub struct SnapshotEntry {
     pub category: Category,
     /// The name of the file.
     pub filename: FileName,
-    /// Time at which it was made.
+    /// Time at which the snapshot was made.
     #[schemars(with = "String")]
     pub timestamp: Timestamp,
     /// The day it was made, UTC.
     pub date: String,
     /// Why: `manual`, `scheduled`, `pre-replace`.
     pub reason: String,
-    /// The instance that made it.
+    /// The instance that made the snapshot.
     pub source: String,
 }
 
@@ -55,12 +55,12 @@ pub struct SnapshotRef {
 /// Result of the tool `snapshot_get`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SnapshotText {
-    /// True if it is there.
+    /// True if the snapshot is there.
     pub success: bool,
     /// The text of the snapshot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// The reason why it was not found.
+    /// The reason why the snapshot was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -34,7 +34,7 @@ pub struct ErasedLineItem {
     /// SHA-256, in hexadecimal, of persona, user, kind and name of the document and the words of the line, each with a zero byte
     /// behind it. Tags, list markers, case and white space do not count.
     pub digest: String,
-    /// The author of the change that erased it.
+    /// The author of the change that erased the line.
     pub author: InstanceId,
     /// The counter of that change.
     pub counter: u64,
@@ -47,13 +47,13 @@ pub struct ConcurrentVersion {
     /// The text; absent if this version is a deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// The instance that wrote it.
+    /// The instance that wrote the version.
     pub source_instance: InstanceId,
     /// The author of this version: an instance, `editor:file` or `admin`.
     pub edited_by: String,
     /// True if a person wrote it.
     pub by_person: bool,
-    /// Time at which it was written.
+    /// Time at which the version was written.
     #[schemars(with = "String")]
     pub updated_at: Timestamp,
     /// All changes that it includes, its own too.
@@ -76,14 +76,14 @@ pub struct IdentityItem {
     pub content: Option<String>,
     /// The label of the document in prompts.
     pub prompt_label: String,
-    /// The number of its versions.
+    /// The number of the document's versions.
     pub version: i64,
     /// Time at which this version was written.
     #[schemars(with = "String")]
     pub last_modified: Timestamp,
     /// The author of this version.
     pub modified_by: String,
-    /// The instance that wrote it.
+    /// The instance that wrote the document.
     pub source_instance: InstanceId,
     /// True if a person wrote it.
     pub by_person: bool,
@@ -92,7 +92,7 @@ pub struct IdentityItem {
     /// Present and true for a deletion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
-    /// Time at which it was deleted.
+    /// Time at which the document was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
@@ -137,15 +137,15 @@ pub struct MemoryItem {
     /// The text; none if it was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Talks that it tells of.
+    /// Chats that the memory tells of.
     pub chat_ids: Vec<String>,
     /// The instance that wrote it; of a daily, the one that it belongs to.
     pub source_instance: InstanceId,
     /// Other instances that took part.
     pub participating_instances: Vec<InstanceId>,
-    /// The number of its versions.
+    /// The number of the memory's versions.
     pub version: i64,
-    /// Time at which it was first written.
+    /// Time at which the memory was first written.
     #[schemars(with = "String")]
     pub created_at: Timestamp,
     /// Time at which this version was written.
@@ -158,7 +158,7 @@ pub struct MemoryItem {
     /// Present and true for a deletion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
-    /// Time at which it was deleted.
+    /// Time at which the memory was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deleted_at: Option<Timestamp>,
@@ -251,10 +251,10 @@ pub struct IdentityChange {
     /// All changes that it includes, its own too; without it the client's last pull is its base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_vector: Option<VersionVector>,
-    /// True if it is a deletion.
+    /// True if the change is a deletion.
     #[serde(default)]
     pub deleted: bool,
-    /// Time at which it was deleted.
+    /// Time at which the document was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
 }
@@ -273,7 +273,7 @@ pub struct MemoryChange {
     /// The text; left out for a deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Talks that it tells of.
+    /// Chats that the memory tells of.
     #[serde(default)]
     pub chat_ids: Vec<String>,
     /// The instance of a daily, else the author.
@@ -285,7 +285,7 @@ pub struct MemoryChange {
     /// Kept for older clients; without effect.
     #[serde(default)]
     pub version: i64,
-    /// Time at which it was created, as RFC 3339.
+    /// Time at which the memory was created, as RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
     /// Time of the change, as RFC 3339.
@@ -297,10 +297,10 @@ pub struct MemoryChange {
     /// All changes that it includes, its own too; without it the client's last pull is its base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_vector: Option<VersionVector>,
-    /// True if it is a deletion.
+    /// True if the change deletes the memory.
     #[serde(default)]
     pub deleted: bool,
-    /// Time at which it was deleted.
+    /// Time at which the memory was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<String>,
 }
@@ -361,13 +361,13 @@ pub enum ItemStatus {
     Applied,
     /// The item was there already, or something newer that has seen it.
     Known,
-    /// The item is kept beside another version; a person decides.
+    /// The item is stored beside another version; a person decides between them.
     Conflict,
     /// The item was rejected.
     Refused,
 }
 
-/// The result for an item of a push, with its name.
+/// The result for one item of a push.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemResult {
     /// The category of an identity document.
@@ -396,20 +396,20 @@ pub struct ItemResult {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPushed {
-    /// True if it was taken; single items may still be refused.
+    /// True if the push was taken; single items may still be refused.
     pub success: bool,
     /// The token of the next pull.
     pub new_sync_token: SyncToken,
-    /// Conflicts that it opened.
+    /// Conflicts that the push opened.
     pub conflicts: Vec<super::conflicts::ConflictEntry>,
-    /// One for each item, identity documents first, in order.
+    /// One result for each item, identity documents first, in the order of the push.
     pub results: Vec<ItemResult>,
-    /// One for each erasure, in order.
+    /// One result for each erasure, in the order of the push.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub erasure_results: Vec<ItemResult>,
 }
 
-/// An instance and when it last spoke.
+/// An instance and the time of its last call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectedInstance {
@@ -418,7 +418,7 @@ pub struct ConnectedInstance {
     /// The kind of program.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Time at which it last pulled or pushed.
+    /// Time at which the instance last pulled or pushed.
     #[schemars(with = "String")]
     pub last_sync: Timestamp,
 }
@@ -430,12 +430,12 @@ pub struct FollowingInstance {
     pub id: InstanceId,
     /// The kind of program; `echovessel` for a home.
     pub kind: String,
-    /// Time at which it last pulled or pushed.
+    /// Time at which the instance last pulled or pushed.
     #[schemars(with = "String")]
     pub last_sync: Timestamp,
-    /// Documents that it does not have as they are shown here.
+    /// Number of documents of which the instance has an older version, or none.
     pub behind: usize,
-    /// True if it holds a copy of something that was erased here since.
+    /// True if the instance holds a copy of something that was erased here since.
     pub has_erased: bool,
 }
 
@@ -445,25 +445,25 @@ pub struct FollowingInstance {
 pub struct ExtractionStatus {
     /// True if there is a model that facts can be asked of.
     pub llm_available: bool,
-    /// Time at which one was last asked.
+    /// Time at which a model was last asked to extract the graph.
     #[schemars(with = "Option<String>")]
     pub last_attempt: Option<Timestamp>,
     /// Time at which that last succeeded.
     #[schemars(with = "Option<String>")]
     pub last_success: Option<Timestamp>,
-    /// Why it last failed.
+    /// The reason why the last extraction failed.
     pub last_error: Option<String>,
-    /// Number of times one was asked.
+    /// Number of times a model was asked to extract the graph.
     pub attempts_total: u64,
     /// Number of times that succeeded.
     pub successes_total: u64,
-    /// Nodes that came of it.
+    /// Nodes that extraction has created.
     pub nodes_created_total: u64,
-    /// Edges that came of it.
+    /// Edges that extraction has created.
     pub edges_created_total: u64,
 }
 
-/// A persona, as one home tells another which it is.
+/// A persona's identity, as one home states it to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HubPersona {
     /// The id of the persona.

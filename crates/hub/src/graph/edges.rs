@@ -20,9 +20,9 @@ fn default_weight() -> f64 {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeCreate {
-    /// The id of the node at its beginning.
+    /// The id of the node that the edge leaves.
     pub from_id: String,
-    /// The id of the node at its end.
+    /// The id of the node that the edge reaches.
     pub to_id: String,
     /// The fields of the edge.
     #[serde(flatten)]
@@ -38,7 +38,7 @@ pub struct EdgeText {
     /// The type of the relation.
     #[serde(rename = "type")]
     pub edge_type: String,
-    /// Whatever the client keeps with it.
+    /// Whatever the client keeps with the edge.
     #[serde(default)]
     pub properties: Map<String, Value>,
     /// The strength of the relation, from 0 to 1.
@@ -48,13 +48,13 @@ pub struct EdgeText {
     /// The evidence of the relation.
     #[serde(default)]
     pub evidence: Option<String>,
-    /// The memory that it depends on.
+    /// The memory that the edge depends on.
     #[serde(default)]
     pub source_memory_id: Option<String>,
     /// Time at which the fact happened.
     #[serde(default)]
     pub occurred_at: Option<String>,
-    /// Until when it holds.
+    /// Until when the edge holds.
     #[serde(default)]
     pub valid_until: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct EdgeGet {
     /// The type of the edges.
     #[serde(default, rename = "type")]
     pub edge_type: Option<String>,
-    /// Softly deleted ones too.
+    /// Include softly deleted edges.
     #[serde(default)]
     pub include_deleted: bool,
     /// Set to true for edges that hold now.
@@ -92,7 +92,7 @@ pub struct EdgeUpdate {
     /// The new type of the relation.
     #[serde(default, rename = "type")]
     pub edge_type: Option<String>,
-    /// All properties; they replace the old ones.
+    /// All properties of the edge; they replace the former ones.
     #[serde(default)]
     pub properties: Option<Map<String, Value>>,
     /// The new strength, from 0 to 1.
@@ -101,10 +101,10 @@ pub struct EdgeUpdate {
     /// The new evidence of the relation.
     #[serde(default)]
     pub evidence: Option<String>,
-    /// Until when it holds.
+    /// Until when the edge holds.
     #[serde(default)]
     pub valid_until: Option<String>,
-    /// Time at which it was last confirmed.
+    /// Time at which the edge was last confirmed.
     #[serde(default)]
     pub last_confirmed_at: Option<String>,
     /// The instance that writes.

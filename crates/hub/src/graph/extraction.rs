@@ -22,9 +22,9 @@ pub struct KnownEntity {
 pub struct UnreadEvent {
     /// The event; of a line of a document, the beginning of the line's digest.
     pub node: NodeId,
-    /// The text of the event; of a line, without its bullet.
+    /// The text of the event, or of a diary line without its bullet.
     pub description: String,
-    /// Verbatim words that it depends on.
+    /// Verbatim quotes that the event depends on.
     pub quotes: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct UnreadSession {
     pub entities: Vec<KnownEntity>,
 }
 
-/// One end of a fact.
+/// One end of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelationEnd {
     /// The person who talks with the persona.
@@ -66,7 +66,7 @@ pub struct Relation {
     pub to: RelationEnd,
     /// The type of the relation, such as `lives_in`.
     pub relation: String,
-    /// The event that it depends on.
+    /// The event that the relation depends on.
     pub event: NodeId,
     /// The certainty of the relation, from 0 to 1.
     pub confidence: f64,

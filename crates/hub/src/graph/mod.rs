@@ -50,7 +50,7 @@ pub const LABEL_LENGTH_MAX: usize = 256;
 pub const PROSE_LENGTH_MAX: usize = 4_000;
 /// Longest properties of a node or an edge, in bytes of JSON.
 pub const PROPERTIES_BYTES_MAX: usize = 16 * 1024;
-/// Nodes, and edges, that one transaction may write.
+/// Most nodes, and most edges, in one transaction.
 pub const TRANSACTION_MAX: usize = 1_000;
 
 /// The kind of entity that a node type means; none for a type that the memory does not know.
@@ -84,7 +84,7 @@ pub(crate) fn time_of(field: &str, text: Option<&str>) -> Result<Option<Timestam
     }
 }
 
-/// Refuses what is too long for its field.
+/// Refuses a text that is too long for its field.
 pub(crate) fn check_length(field: &str, text: &str, length_max: usize) -> Result<(), String> {
     let length = text.chars().count();
     if length > length_max {

@@ -12,7 +12,7 @@ use super::responses::{Deleted, NodeListResponse, NodeResponse};
 use super::service::Graph;
 use super::{LABEL_LENGTH_MAX, PROSE_LENGTH_MAX, check_length, properties_fit, time_of};
 
-/// Nodes in one page of a list.
+/// Number of nodes in one page of a list.
 const LIST_LIMIT: usize = 100;
 
 fn default_weight() -> f64 {
@@ -44,17 +44,17 @@ pub struct NodeText {
     /// A description of the node, in prose.
     #[serde(default)]
     pub description: Option<String>,
-    /// Whatever the client keeps with it.
+    /// Whatever the client keeps with the node.
     #[serde(default)]
     pub properties: Map<String, Value>,
     /// The certainty of the node, from 0 to 1.
     #[serde(default = "default_weight")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
-    /// The memory that it depends on.
+    /// The memory that the node depends on.
     #[serde(default)]
     pub source_memory_id: Option<String>,
-    /// Time at which it became known.
+    /// Time at which the node became known.
     #[serde(default)]
     pub first_learned_at: Option<String>,
     /// A vector of the client's. Its size is checked; our own model embeds the node.
@@ -77,13 +77,13 @@ pub struct NodeUpdate {
     /// The new description, in prose.
     #[serde(default)]
     pub description: Option<String>,
-    /// All properties; they replace the old ones.
+    /// All properties of the node; they replace the former ones.
     #[serde(default)]
     pub properties: Option<Map<String, Value>>,
     /// The new certainty, from 0 to 1.
     #[serde(default)]
     pub confidence: Option<f64>,
-    /// Time at which it was last confirmed.
+    /// Time at which the node was last confirmed.
     #[serde(default)]
     pub last_confirmed_at: Option<String>,
     /// The vector, as in [`NodeText`].
@@ -110,7 +110,7 @@ pub struct NodeList {
     /// Lists nodes of this type only.
     #[serde(default, rename = "type")]
     pub node_type: Option<String>,
-    /// Softly deleted ones too.
+    /// Include softly deleted nodes.
     #[serde(default)]
     pub include_deleted: bool,
     /// Maximum number of nodes.

@@ -54,7 +54,7 @@ impl Graph {
     }
 }
 
-/// At most five bridges, the best joined first, then clusters by type.
+/// Returns at most five bridges, the most connected first, then clusters by type.
 pub fn insights(nodes: &[GraphNode], edges: &[GraphEdge]) -> Vec<Insight> {
     let mut links: HashMap<Uuid, usize> = HashMap::new();
     for edge in edges {

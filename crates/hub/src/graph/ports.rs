@@ -26,30 +26,30 @@ pub struct GraphNode {
     pub label: String,
     /// A description in prose; may be empty.
     pub description: String,
-    /// Properties of clients, kept as they are.
+    /// Properties that clients set, stored unchanged.
     pub properties: Map<String, Value>,
     /// The certainty of the node, from 0 to 1.
     pub confidence: f64,
     /// Other names of an entity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// The instance that wrote it first; empty for nodes that come from memories.
+    /// The instance that wrote the node first; empty for nodes that come from memories.
     pub source_instance: String,
-    /// The memories that it depends on, the newest first.
+    /// The memories that the node depends on, the newest first.
     pub source_memory_ids: Vec<String>,
-    /// Time at which it was written.
+    /// Time at which the node was written.
     pub created_at: Timestamp,
-    /// Time at which it last changed.
+    /// Time at which the node last changed.
     pub updated_at: Timestamp,
-    /// Time at which it became known.
+    /// Time at which the node became known.
     pub first_learned_at: Option<Timestamp>,
-    /// Time at which it was last found to hold.
+    /// Time at which the node was last found to hold.
     pub last_confirmed_at: Option<Timestamp>,
     /// Rises with every change.
     pub version: u32,
-    /// True if it was deleted softly.
+    /// True if the node was deleted softly.
     pub deleted: bool,
-    /// True if it is an entity of the memory.
+    /// True if the node is an entity of the memory.
     pub entity: bool,
     /// A value in its label or description that is no longer current.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,34 +66,34 @@ pub struct GraphEdge {
     /// The type of the relation, as the client named it.
     #[serde(rename = "type")]
     pub edge_type: String,
-    /// Whatever clients keep with it.
+    /// Whatever clients keep with the edge.
     pub properties: Map<String, Value>,
     /// The strength of the relation, from 0 to 1.
     pub weight: f64,
-    /// The newest evidence for it.
+    /// The newest evidence for the edge.
     pub evidence: Option<String>,
-    /// The instance that wrote it first.
+    /// The instance that wrote the edge first.
     pub source_instance: String,
-    /// The memories that it depends on, the newest first.
+    /// The memories that the edge depends on, the newest first.
     pub source_memory_ids: Vec<String>,
-    /// Time at which it was written.
+    /// Time at which the edge was written.
     pub created_at: Timestamp,
-    /// Time at which it last changed.
+    /// Time at which the edge last changed.
     pub updated_at: Timestamp,
-    /// Time at which what it says happened.
+    /// Time at which the stated fact happened.
     pub occurred_at: Option<Timestamp>,
-    /// Until when it holds.
+    /// Until when the edge holds.
     pub valid_until: Option<Timestamp>,
-    /// Time at which it was last found to hold.
+    /// Time at which the edge was last found to hold.
     pub last_confirmed_at: Option<Timestamp>,
     /// Rises with every change.
     pub version: u32,
-    /// True if it was deleted softly.
+    /// True if the edge was deleted softly.
     pub deleted: bool,
 }
 
 impl GraphEdge {
-    /// True if it is there and holds at this moment.
+    /// True if the edge is there and holds at this moment.
     pub fn holds_at(&self, now: Timestamp) -> bool {
         !self.deleted && self.valid_until.is_none_or(|until| now < until)
     }
@@ -107,13 +107,13 @@ pub struct NewGraphNode {
     pub node_type: String,
     pub label: String,
     pub description: String,
-    /// Whatever clients keep with it.
+    /// Whatever clients keep with the node.
     pub properties: Map<String, Value>,
     /// From 0 to 1.
     pub confidence: f64,
-    /// The memory that it depends on.
+    /// The memory that the node depends on.
     pub source_memory_id: Option<String>,
-    /// Time at which it became known.
+    /// Time at which the node became known.
     pub first_learned_at: Option<Timestamp>,
 }
 
@@ -134,16 +134,16 @@ pub struct NewGraphEdge {
     pub from: EdgeEnd,
     pub to: EdgeEnd,
     pub edge_type: String,
-    /// Whatever clients keep with it.
+    /// Whatever clients keep with the edge.
     pub properties: Map<String, Value>,
     /// From 0 to 1.
     pub weight: f64,
     pub evidence: Option<String>,
-    /// The memory that it depends on.
+    /// The memory that the edge depends on.
     pub source_memory_id: Option<String>,
-    /// Time at which what it says happened.
+    /// Time at which the stated fact happened.
     pub occurred_at: Option<Timestamp>,
-    /// Until when it holds.
+    /// Until when the edge holds.
     pub valid_until: Option<Timestamp>,
 }
 
@@ -160,9 +160,9 @@ pub struct GraphWrite {
 /// A node or edge that was written, or was there already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written<T> {
-    /// The value as it is now.
+    /// The value after the write.
     pub value: T,
-    /// True if it is new.
+    /// True if the write created the value.
     pub is_new: bool,
 }
 
@@ -192,11 +192,11 @@ pub struct NodeChange {
     pub node_type: Option<String>,
     pub label: Option<String>,
     pub description: Option<String>,
-    /// All properties: they take the place of those that were there.
+    /// All properties of the node; they replace the former ones.
     pub properties: Option<Map<String, Value>>,
     /// From 0 to 1.
     pub confidence: Option<f64>,
-    /// Time at which it was last found to hold.
+    /// Time at which the node was last found to hold.
     pub last_confirmed_at: Option<Timestamp>,
 }
 
@@ -204,9 +204,9 @@ pub struct NodeChange {
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeUpdateOutcome {
     Changed(Box<GraphNode>),
-    /// There is no such node.
+    /// No node has this id.
     NotThere,
-    /// Another of its type is called so.
+    /// Another node of the same type has this label.
     LabelTaken(Box<GraphNode>),
     /// A person described this entity, and nobody else overwrites that.
     DescribedByPerson,
@@ -219,14 +219,14 @@ pub enum NodeUpdateOutcome {
 pub enum NodeDeleteOutcome {
     /// The node is deleted, with so many edges.
     Gone {
-        /// Edges that went with it.
+        /// Number of edges that were deleted with the node.
         edges: u64,
     },
-    /// There is no such node.
+    /// No node has this id.
     NotThere,
     /// The node is an entity that this number of memories mention. It can be forgotten, but not deleted from under them.
     SpokenOf {
-        /// Memories that speak of it.
+        /// Number of memories that mention the entity.
         memories: u64,
     },
 }
@@ -239,9 +239,9 @@ pub struct EdgeChange {
     /// From 0 to 1.
     pub weight: Option<f64>,
     pub evidence: Option<String>,
-    /// Until when it holds.
+    /// Until when the edge holds.
     pub valid_until: Option<Timestamp>,
-    /// Time at which it was last found to hold.
+    /// Time at which the edge was last found to hold.
     pub last_confirmed_at: Option<Timestamp>,
 }
 

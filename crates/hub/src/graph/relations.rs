@@ -47,7 +47,7 @@ impl Graph {
         self.step_of(&session.scope, written).await
     }
 
-    /// Embeds what is new of a write, and counts it.
+    /// Embeds the new nodes of a write, and counts them.
     pub(super) async fn step_of(
         &self,
         scope: &Scope,

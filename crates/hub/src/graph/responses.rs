@@ -11,7 +11,7 @@ use super::ports::{GraphEdge, GraphNode, Unresolved};
 /// The result of a write to a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeResponse {
-    /// True if it was done.
+    /// True if the request was carried out.
     pub success: bool,
     /// A description of the result; of a failure, with what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ impl NodeResponse {
 /// The result of a write to an edge.
 #[derive(Clone, Debug, Serialize)]
 pub struct EdgeResponse {
-    /// True if it was done.
+    /// True if the request was carried out.
     pub success: bool,
     /// A description of the result; of a failure, with what to do.
     pub message: String,
@@ -54,7 +54,7 @@ impl EdgeResponse {
 /// The result of a deletion.
 #[derive(Clone, Debug, Serialize)]
 pub struct Deleted {
-    /// True if it is deleted.
+    /// True if the node or edge is deleted.
     pub success: bool,
     pub message: String,
 }
@@ -95,9 +95,9 @@ pub struct NodeSearchResponse {
 #[derive(Clone, Debug, Serialize)]
 pub struct Visited {
     pub node: GraphNode,
-    /// Ids of the edges from the start to it.
+    /// Ids of the edges on the way from the start to the node.
     pub path: Vec<Uuid>,
-    /// Number of edges away it is.
+    /// Number of edges between the start and the node.
     pub depth: u32,
 }
 
@@ -105,7 +105,7 @@ pub struct Visited {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraverseResponse {
-    /// The first node; of type `unknown` if it does not exist.
+    /// The first node of the walk; of type `unknown` if it does not exist.
     pub start_node: serde_json::Value,
     /// Visited nodes, the nearest first.
     pub results: Vec<Visited>,
@@ -116,7 +116,7 @@ pub struct TraverseResponse {
 pub struct SubgraphResponse {
     /// Nodes within reach, the nearest first.
     pub nodes: Vec<GraphNode>,
-    /// All edges among them that hold.
+    /// All valid edges between the nodes.
     pub edges: Vec<GraphEdge>,
 }
 
@@ -128,7 +128,7 @@ pub struct Insight {
     #[serde(rename = "type")]
     pub kind: &'static str,
     pub description: String,
-    /// The nodes that it is about.
+    /// The nodes that the insight is about.
     pub node_ids: Vec<Uuid>,
     /// The certainty of the insight, from 0 to 1.
     pub confidence: f64,
@@ -164,7 +164,7 @@ pub struct StatsResponse {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionResponse {
-    /// True if it was written.
+    /// True if the transaction was written.
     pub success: bool,
     pub message: String,
     /// Nodes that are new.
@@ -179,6 +179,6 @@ pub struct TransactionResponse {
     pub nodes: Vec<GraphNode>,
     /// The edges that were written, in the order asked.
     pub edges: Vec<GraphEdge>,
-    /// The edges that were not, and what they lack.
+    /// Edges that were not written, each with the label that is missing.
     pub unresolved: Vec<Unresolved>,
 }

@@ -78,7 +78,7 @@ impl Graph {
         Ok((rebuilt, total - rebuilt, total))
     }
 
-    /// Says of each node what its label or description tells that was corrected since.
+    /// Notes on each node which parts of its label or description were corrected later.
     pub(super) async fn note_former<'a>(
         &self,
         scope: &Scope,

@@ -16,9 +16,9 @@ use super::service::Graph;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionEdge {
-    /// The label of the node at its beginning.
+    /// The label of the node that the edge leaves.
     pub from_label: String,
-    /// The label of the node at its end.
+    /// The label of the node that the edge reaches.
     pub to_label: String,
     /// The fields of the edge.
     #[serde(flatten)]

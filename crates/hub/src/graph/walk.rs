@@ -15,7 +15,7 @@ use super::service::Graph;
 
 /// Nodes of a subgraph.
 const SUBGRAPH_NODES_MAX: usize = 100;
-/// Depth, and nodes, of a walk that says nothing of it.
+/// Default depth of a walk, in edges.
 const DEPTH: u32 = 2;
 const VISITED: usize = 50;
 
@@ -98,7 +98,7 @@ impl Graph {
         Ok(TraverseResponse { start_node, results })
     }
 
-    /// A node, what is around it, and all edges among these.
+    /// Returns a node, the nodes around it, and all edges between them.
     pub async fn subgraph(&self, scope: &Scope, asked: Subgraph) -> Result<SubgraphResponse, StoreError> {
         let nothing = SubgraphResponse { nodes: Vec::new(), edges: Vec::new() };
         let Ok(id) = Uuid::parse_str(&asked.node_id) else { return Ok(nothing) };

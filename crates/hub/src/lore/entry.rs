@@ -18,7 +18,7 @@ pub enum KeyLogic {
     AndAny,
     /// All of them must be named.
     AndAll,
-    /// At least one of the keys must not be named.
+    /// At least one of the keys must be missing.
     NotAll,
     /// None of the keys may be named.
     NotAny,
@@ -45,18 +45,18 @@ impl KeyLogic {
 /// One fact about the persona's world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoreEntry {
-    /// The book that it belongs to.
+    /// The book that the entry belongs to.
     pub book: String,
-    /// The name that people gave it; may be empty.
+    /// The name that a person gave the entry; may be empty.
     pub name: String,
-    /// The entry is used while one of these is named.
+    /// The keys of the entry: it is used while one of them is named.
     pub keys: Vec<String>,
     /// Secondary keys, which restrict the entry by [`Self::logic`].
     pub secondary_keys: Vec<String>,
     pub logic: KeyLogic,
     /// True if the entry is in every prompt, without any of its keys.
     pub is_constant: bool,
-    /// False if its author has switched it off.
+    /// False if the entry's author has switched it off.
     pub is_enabled: bool,
     /// Entries of a higher order are closer to the conversation, and stay when there is room for some of them only.
     pub order: i64,
@@ -220,7 +220,7 @@ fn value_to_text(value: &Value) -> String {
         .map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
 }
 
-/// Keys, also as one text with commas between them.
+/// Reads keys from a list, or from one text with commas between them.
 fn keys_of(value: Value) -> Vec<String> {
     let words: Vec<String> = match value {
         Value::Array(list) => list.iter().map(value_to_text).collect(),

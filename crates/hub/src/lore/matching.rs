@@ -24,7 +24,7 @@ pub(super) struct LoreIndex {
 struct Key {
     entry: usize,
     is_secondary: bool,
-    /// Folded, unless it is case-sensitive.
+    /// The key's text, folded unless the key is case-sensitive.
     text: String,
     is_case_sensitive: bool,
     whole_words: Option<bool>,

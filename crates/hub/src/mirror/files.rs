@@ -44,7 +44,7 @@ pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The text of a file; none if it is not there.
+/// Reads a file; none if it is not there.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

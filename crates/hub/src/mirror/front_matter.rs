@@ -26,7 +26,7 @@ pub struct FrontMatter {
     /// Instances that took part.
     #[serde(default)]
     pub participating_instances: BTreeSet<InstanceId>,
-    /// Talks that it tells of.
+    /// Chats that the document tells of.
     #[serde(default)]
     pub chat_ids: BTreeSet<String>,
     pub edited_by: String,
@@ -122,7 +122,7 @@ impl<'a> MirroredText<'a> {
         Self { front_matter, content }
     }
 
-    /// True if the text is another than was written.
+    /// True if a person has edited the text since it was written.
     pub fn is_edited(&self) -> bool {
         self.front_matter.as_ref().is_none_or(|front| front.digest != digest(self.content))
     }

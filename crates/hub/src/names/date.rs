@@ -33,7 +33,7 @@ impl DiaryDate {
         Self::Week(monday.unwrap_or(week))
     }
 
-    /// The month that a week belongs to: that of its Thursday.
+    /// The month that a week belongs to: the month of its Thursday.
     pub fn month_of_week(week: ISOWeekDate) -> Self {
         let thursday = ISOWeekDate::new(week.year(), week.week(), Weekday::Thursday).unwrap_or(week);
         Self::Month(thursday.date().first_of_month())

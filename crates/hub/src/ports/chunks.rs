@@ -13,7 +13,7 @@ pub struct ChunkHits {
     pub hits: Vec<PhraseHits>,
 }
 
-/// A piece of a memory, as a search weighs it.
+/// A part of a memory, with its weight in a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiaryChunk {
     /// The chunk's number: the greater, the newer the memory.
@@ -48,7 +48,7 @@ pub struct ChunkVector {
 /// Progress of embedding the diary of a scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiaryCoverage {
-    /// All memories that are there.
+    /// Number of memories, without deleted ones.
     pub memories: u64,
     /// Number of memories without a piece that waits for a vector.
     pub embedded: u64,

@@ -40,7 +40,7 @@ pub struct RemoteStatus {
     pub is_bound: bool,
     /// The instance that the hub is.
     pub instance: Option<InstanceId>,
-    /// All changes that it has seen.
+    /// All changes that the remote hub has seen.
     #[serde(default)]
     pub version_vector: VersionVector,
 }
@@ -76,12 +76,12 @@ pub struct RemoteToken {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemotePushed {
-    /// True if it was taken.
+    /// True if the push was taken.
     pub success: bool,
-    /// One for each item, in order.
+    /// One result for each item, in the order of the push.
     #[serde(default)]
     pub results: Vec<ItemResult>,
-    /// One for each erasure, in order.
+    /// One result for each erasure, in the order of the push.
     #[serde(default)]
     pub erasure_results: Vec<ItemResult>,
 }
@@ -111,12 +111,12 @@ pub struct ExchangePosition {
     pub sent: VersionVector,
     /// Erasures of this home that the hub follows, by author.
     pub erased: VersionVector,
-    /// Time at which an exchange last came to its end.
+    /// Time at which the last complete exchange ended.
     pub exchanged_at: Option<Timestamp>,
 }
 
 impl ExchangePosition {
-    /// Before the first exchange.
+    /// The position before the first exchange with a hub.
     pub fn start(hub: InstanceId) -> Self {
         Self {
             hub,
@@ -137,7 +137,7 @@ pub struct DocumentErasure {
     pub lines: Vec<ErasedLine>,
     /// True if nothing but a digest of its name may be left.
     pub takes_name: bool,
-    /// True if it is a change of this hub, which others are to hear of.
+    /// True if this hub made the change itself, so that others are to receive it.
     pub is_own_change: bool,
 }
 
@@ -145,8 +145,8 @@ pub struct DocumentErasure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingErasure {
     pub name: DocumentName,
-    /// Lines that went from it.
+    /// Lines that were erased from the document.
     pub lines: Vec<ErasedLine>,
-    /// True if its name was erased too.
+    /// True if the document's name was erased too.
     pub name_erased: bool,
 }

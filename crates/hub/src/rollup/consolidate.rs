@@ -19,7 +19,7 @@ pub enum RollupOutcome {
     Written,
     /// The roll-up was written before, and none of its sources has changed since.
     Current,
-    /// There is nothing of this granularity to tell it from.
+    /// There are no sources of this granularity to summarise.
     NoSources(Granularity),
     /// The roll-up could not be written, for this reason; it is tried again.
     Failed(String),
@@ -46,7 +46,7 @@ impl Hub {
         Ok(periods)
     }
 
-    /// Writes one roll-up now, whether or not its period is over.
+    /// Writes one roll-up now, whether or not its period has ended.
     pub async fn rewrite_rollup(&self, scope: &Scope, name: &DiaryName) -> Result<RollupOutcome, HubError> {
         if !TIERS.contains(&name.granularity()) {
             let word = name.granularity().as_str();

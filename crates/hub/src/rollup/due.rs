@@ -64,7 +64,7 @@ impl Hub {
         self.due_among(&documents, scope, granularity).await
     }
 
-    /// All memories, also deleted ones: the input for finding due periods.
+    /// Reads all memories, also deleted ones, to find the periods that are due.
     pub(super) async fn all_memories(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
         let filter = DocumentFilter { deleted: true, ..DocumentFilter::memories() };
         Ok(self.inner().parts.store.documents(scope, filter).await?)

@@ -21,7 +21,7 @@ const WORDS_MAX: usize = 300;
 /// Pieces that are read for their meaning, of each sentence.
 const MEANT_MAX: usize = 100;
 
-/// Pieces that may answer, and what weighs them.
+/// Parts of memories that may answer a query, with their weights.
 pub(super) struct Candidates {
     pub(super) pieces: Vec<DiaryChunk>,
     sentences: Vec<Sentence>,

@@ -60,7 +60,7 @@ impl Hub {
         self.inner().embedded.rests(self.now())
     }
 
-    /// Gives every memory of the scope its vectors.
+    /// Embeds every memory of the scope that has no vector yet.
     pub async fn embed_all(&self, scope: &Scope) -> Result<Rebuilt, HubError> {
         let store = &self.inner().parts.store;
         if self.inner().parts.embedder.is_none() {

@@ -19,9 +19,9 @@ use crate::names::{DiaryName, DocumentName, Granularity, InstanceId};
 use crate::ports::DiaryChunk;
 use crate::service::Hub;
 
-/// Memories that one text brings up.
+/// Most memories that one text brings up.
 const RELATED_MAX: usize = 3;
-/// Characters of one excerpt.
+/// Most characters of one excerpt.
 const EXCERPT_LENGTH: usize = 800;
 
 /// A memory that another program wrote, and why it was chosen.
@@ -34,11 +34,11 @@ pub struct RelatedMemory {
     pub kind: Granularity,
     /// The document's file name.
     pub filename: String,
-    /// The instance that wrote it.
+    /// The instance that wrote the memory.
     pub source_instance: InstanceId,
     /// Relevance for the text, from 0 to 1, on the scale of recall.
     pub relevance: f64,
-    /// The lines of it that are about the text, at most 800 characters.
+    /// The lines of the memory that are about the text, at most 800 characters.
     pub excerpt: String,
 }
 

@@ -19,11 +19,11 @@ const VECTORS_AT_ONCE: u32 = 2_000;
 #[derive(Debug, Default)]
 struct ScopeVectors {
     matrix: Matrix,
-    /// All vectors that were stored up to this one are in.
+    /// Number of the newest stored vector that is in the cache.
     stored: i64,
 }
 
-/// One place on the shelf, and when it was last used.
+/// A cached scope, with the time of its last use.
 #[derive(Debug, Default)]
 struct CacheEntry {
     held: Arc<RwLock<ScopeVectors>>,

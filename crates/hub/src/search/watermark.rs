@@ -14,7 +14,7 @@ const MODEL_RESTS: SignedDuration = SignedDuration::from_secs(30);
 #[derive(Debug, Default)]
 pub(crate) struct EmbeddingWatermark {
     revisions: Mutex<HashMap<(Scope, String), i64>>,
-    /// Until when a model that failed is let rest; none while it works.
+    /// Time until which a failed model is not asked again; none while it works.
     rests_until: Mutex<Option<Timestamp>>,
 }
 

@@ -64,7 +64,7 @@ pub struct Exchanged {
 }
 
 impl Exchanged {
-    /// Adds what another exchange did.
+    /// Adds the counts of another exchange.
     pub fn add(&mut self, other: Self) {
         self.received += other.received;
         self.erased += other.erased;

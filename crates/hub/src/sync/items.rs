@@ -61,7 +61,7 @@ pub(super) fn identity_item(document: &Document, erased: &[ErasedLine]) -> Optio
     })
 }
 
-/// The live versions that say something else than the shown one.
+/// The live versions whose text differs from the shown one.
 fn concurrent_versions(document: &Document) -> Vec<ConcurrentVersion> {
     let shown = document.shown_version().map(|shown| &shown.content);
     let others = document.heads.iter().filter(|head| Some(&head.content) != shown);
@@ -112,7 +112,7 @@ fn is_name_erased(shown: &Version) -> bool {
     shown.number == 0 && shown.content.is_none() && shown.edited_by == ERASED
 }
 
-/// Reads an identity item; says what is wrong with it.
+/// Reads an identity item; the error says what is wrong with it.
 pub(super) fn read_identity(
     item: &IdentityChange,
     pusher: &InstanceId,
@@ -139,7 +139,7 @@ pub(super) fn read_identity(
     })
 }
 
-/// Reads a memory item; says what is wrong with it.
+/// Reads a memory item; the error says what is wrong with it.
 pub(super) fn read_memory(
     item: &MemoryChange,
     pusher: &InstanceId,

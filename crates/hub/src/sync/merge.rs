@@ -14,13 +14,13 @@ use crate::version_vector::VersionVector;
 /// Earlier versions among which the one that two sides have in common is looked for.
 pub(super) const VERSIONS_LOOKED_AT: u32 = 100;
 
-/// A text as it may come in.
+/// The text of an incoming version after this home's erasures.
 pub(super) enum Admission {
     /// The version holds nothing that was erased here.
     Whole,
     /// The text without the lines that were erased here.
     Without(String),
-    /// All of it was erased here.
+    /// Every line of the text was erased here.
     Nothing,
 }
 

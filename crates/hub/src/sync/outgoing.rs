@@ -13,7 +13,7 @@ use crate::service::Hub;
 use crate::version_vector::VersionVector;
 use crate::versions::ROLL_UP_EDITOR;
 
-/// Versions in one push.
+/// Number of versions in one push.
 const PUSHED_AT_ONCE: usize = 200;
 /// Bytes of text after which a push ends; it has at least one version.
 const PUSHED_BYTES_MAX: usize = 1024 * 1024;

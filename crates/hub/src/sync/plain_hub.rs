@@ -22,7 +22,7 @@ use crate::versions::differ;
 use super::exchange::{ExchangeError, Exchanged};
 use super::outgoing::{next_push, refusal_text};
 
-/// Id of such a hub in the list of instances.
+/// The id under which a plain entity-core hub is listed among the instances.
 const PLAIN_HUB: &str = "entity-core";
 /// Kind of instance that this home pushes as. The hub accepts a fixed list.
 const KIND_THERE: &str = "other";
@@ -167,7 +167,7 @@ fn reason_against(document: &Document) -> Option<String> {
     is_moment.then(|| format!("{name} stays here: this hub takes no significant memories by an exchange"))
 }
 
-/// Core blocks come from the hub, where people write them.
+/// Marks a core block as written by a person: on a plain hub only people write them.
 fn of_person(mut change: IdentityChange, scope: &Scope) -> IdentityChange {
     // It does not say who wrote a file.
     change.modified_by = None;

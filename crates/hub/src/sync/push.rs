@@ -120,7 +120,7 @@ impl Hub {
     }
 }
 
-/// One push under way.
+/// A push in progress.
 pub(super) struct Push {
     pub(super) pusher: InstanceId,
     /// True if the pusher may speak for itself alone.

@@ -17,7 +17,7 @@ use crate::versions::{MergeOutcome, differ, merge_version};
 
 use super::merge::{self, Admission, merge_versions};
 
-/// A document as the hub has it.
+/// A document as this hub has it, before a change is merged.
 pub(super) struct Incoming {
     name: DocumentName,
     prompt_label: Option<String>,
@@ -182,7 +182,7 @@ impl Hub {
     }
 }
 
-/// Merges one document; says whether that changed anything.
+/// Merges one document; true if that changed anything.
 async fn receive_one(
     act: &mut HubTransaction<'_>,
     incoming: &Incoming,

@@ -6,13 +6,13 @@ use crate::card::{LoreEntry, Lorebook};
 use crate::character::{CharacterDraft, DraftOptions, draft_of_card};
 use crate::formats::{card_of_json, raw_entries};
 
-/// A persona as it is now.
+/// The stored texts of a persona.
 #[derive(Clone, Debug, Default)]
 pub struct CardPersona {
     pub name: String,
-    /// The core block that says who it is.
+    /// The core block that describes the persona.
     pub persona_block: String,
-    /// The core block that says how it speaks.
+    /// The core block that describes how the persona speaks.
     pub style_block: String,
     pub lorebooks: Vec<Lorebook>,
 }

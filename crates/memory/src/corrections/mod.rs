@@ -67,7 +67,7 @@ pub struct NodeVersion {
     pub superseded_by: Option<NodeId>,
     /// True if the change was taken back.
     pub undone: bool,
-    /// The words that it depends on; a person's own text depends on nothing else.
+    /// The words that the version depends on; a person's own text depends on nothing else.
     pub evidence: Vec<Evidence>,
 }
 

@@ -66,7 +66,7 @@ pub struct ReplacedValue {
     pub current_text: String,
     /// True if the value was never right: a person corrected it, or said that it was wrong. Else it was right until then.
     pub mistaken: bool,
-    /// The session that it came from.
+    /// The session that the value came from.
     pub session: Option<SessionId>,
     /// The words by which a text says it.
     pub words: ValueWords,

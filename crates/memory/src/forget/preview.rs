@@ -19,7 +19,7 @@ pub struct Dependent {
     pub kind: NodeKind,
     /// The text of the node.
     pub description: String,
-    /// Time at which it was written.
+    /// Time at which the dependent memory was written.
     pub created_at: Timestamp,
     /// The session it came from.
     pub source_session_id: Option<SessionId>,

@@ -32,7 +32,7 @@ pub struct NewMessage {
     pub terms: String,
     /// The day in the user's zone.
     pub day: Date,
-    /// Time at which it was said.
+    /// Time at which the message was said.
     pub created_at: Timestamp,
     /// True if the model was cut off.
     pub incomplete: bool,
@@ -47,9 +47,9 @@ pub struct NewMessage {
 pub struct CapturedMessage {
     /// The message as stored.
     pub message: Message,
-    /// The session that it opened.
+    /// The session that the message opened.
     pub opened: Option<Session>,
-    /// The sessions that it ended; now `closing`.
+    /// The sessions that the message ended; now `closing`.
     pub ended: Vec<Session>,
     /// The turn's earlier reply, which this one took the place of, and what had rested on it.
     pub replaced: Option<Withdrawal>,

@@ -62,7 +62,7 @@ pub struct OutgoingMessage {
     pub last_sent: Option<String>,
     /// Failed attempts so far.
     pub attempts: u32,
-    /// Time at which it was written.
+    /// Time at which the message was written.
     pub created_at: Timestamp,
 }
 

@@ -23,7 +23,7 @@ pub struct MessageEdit {
     pub terms: String,
     /// Estimated, not counted by the model.
     pub token_count: u32,
-    /// Time at which it was changed.
+    /// Time at which the message was edited.
     pub at: Timestamp,
 }
 

@@ -68,7 +68,7 @@ pub struct ImportRun {
     pub position: String,
     /// Everything that was read so far: recorded, written as documents, already there, proposed and skipped.
     pub found: u64,
-    /// Messages that it recorded.
+    /// Messages that the import recorded.
     pub recorded: u64,
     /// Documents that it wrote.
     #[serde(default)]
@@ -79,15 +79,15 @@ pub struct ImportRun {
     pub proposed: u64,
     /// Messages whose file gives no time: they have the one of the message before, else of the file.
     pub undated: u64,
-    /// Number of things it skipped.
+    /// Number of things the import skipped.
     pub skipped: u64,
-    /// Sessions that it wrote so far.
+    /// Sessions that the import wrote so far.
     pub sessions: u64,
     /// The run's sessions that are not yet consolidated.
     pub sessions_waiting: u64,
-    /// Time at which it began.
+    /// Time at which the import began.
     pub created_at: Timestamp,
-    /// Time at which its recording ended.
+    /// Time at which the import's recording ended.
     pub finished_at: Option<Timestamp>,
 }
 
@@ -95,7 +95,7 @@ pub struct ImportRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedSession {
     pub status: SessionStatus,
-    /// Characters of its messages.
+    /// Characters of the session's messages.
     pub characters: u64,
     pub memories: ImportMemories,
     /// A summary of the session; `None` if there is none.
@@ -185,7 +185,7 @@ pub struct RecordedPage {
 pub struct ImportedProposal {
     /// The proposal; its session is the one to begin if the run has none for this time.
     pub memory: RejectedMemory,
-    /// Time at which it was saved, else when the run began.
+    /// Time at which the proposal was saved, else when the run began.
     pub at: Timestamp,
 }
 

@@ -80,7 +80,7 @@ pub struct RefusedEvent {
     pub emotional_impact: Option<f64>,
     /// The quotes as proposed.
     pub evidence: Vec<RejectedQuote>,
-    /// The rule that it broke.
+    /// The rule that the event broke.
     pub reason: String,
     /// The rest of the proposal.
     pub proposal: Proposal,

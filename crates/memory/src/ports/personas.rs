@@ -36,7 +36,7 @@ pub struct Appearance {
     pub voice_enabled: bool,
     /// The voice it would speak with, as its provider names it.
     pub voice_id: Option<String>,
-    /// True if it has a picture.
+    /// True if the persona has a picture.
     pub has_avatar: bool,
 }
 

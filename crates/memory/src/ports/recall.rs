@@ -29,7 +29,7 @@ pub struct NodeOutline {
     /// From −10 to +10.
     pub emotional_impact: i8,
     pub event_time: Option<EventTime>,
-    /// Time at which it was written.
+    /// Time at which the node was written.
     pub created_at: Timestamp,
 }
 
@@ -90,7 +90,7 @@ pub struct RowSelection {
 pub struct MessageOutline {
     pub seq: i64,
     pub token_count: u32,
-    /// Time at which it was said.
+    /// Time at which the message was said.
     pub created_at: Timestamp,
 }
 

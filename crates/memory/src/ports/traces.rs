@@ -15,7 +15,7 @@ pub struct TurnSummary {
     pub turn_id: TurnId,
     pub scope: Scope,
     pub channel_id: String,
-    /// Time at which its first message arrived.
+    /// Time at which the turn's first message arrived.
     pub started_at: Timestamp,
     pub finished_at: Option<Timestamp>,
     /// Milliseconds from the first message to the end.

@@ -29,7 +29,7 @@ pub struct HeldBackValue {
     pub node_id: NodeId,
     /// The replaced text or value.
     pub text: String,
-    /// Time at which it was replaced.
+    /// Time at which the value was replaced.
     pub until: Timestamp,
     /// The memory that is current instead.
     pub current: NodeId,

@@ -17,9 +17,9 @@ pub struct FormerValue {
     pub node_id: NodeId,
     /// The replaced text or value.
     pub text: String,
-    /// Time at which it was written.
+    /// Time at which the value was written.
     pub since: Timestamp,
-    /// Time at which it was replaced.
+    /// Time at which the value was replaced.
     pub until: Timestamp,
     /// The memory that is current instead.
     pub current: NodeId,

@@ -34,7 +34,7 @@ pub struct Candidate {
     pub speaker: Option<String>,
     /// The text of the row.
     pub text: String,
-    /// Time at which it was written or said.
+    /// Time at which the candidate was written or said.
     pub created_at: Timestamp,
     /// Time at which the words were said on which a node rests, looked up when a receipt is read: of what was imported long
     /// before.
@@ -63,9 +63,9 @@ pub struct Candidate {
     /// The parts of a message's score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<BTreeMap<String, f64>>,
-    /// True if it went into the prompt.
+    /// True if the candidate went into the prompt.
     pub used: bool,
-    /// Why it was used or fell.
+    /// Why the candidate was used or fell.
     pub reason: String,
     /// A value in it that is no longer current, with the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

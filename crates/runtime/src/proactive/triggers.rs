@@ -35,7 +35,7 @@ const REST_AFTER_FAILURE: SignedDuration = SignedDuration::from_mins(15);
 pub(super) struct Occasion {
     pub(super) reference: TriggerRef,
     pub(super) node: Option<Node>,
-    /// True if its moment has passed.
+    /// True if the occasion's moment has passed.
     pub(super) is_too_late: bool,
 }
 

@@ -27,7 +27,7 @@ pub struct VoiceSampleInfo {
     pub filename: String,
     pub size_bytes: usize,
     pub duration_seconds: f64,
-    /// Time at which it was uploaded.
+    /// Time at which the sample was uploaded.
     pub created_at: Timestamp,
 }
 

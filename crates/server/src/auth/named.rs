@@ -36,7 +36,7 @@ pub struct NewToken {
     pub scopes: Vec<AccessScope>,
     /// The one user whom it speaks for; none for all.
     pub user: Option<UserId>,
-    /// Time at which it ends by itself.
+    /// Time at which the token ends by itself.
     pub expires_at: Option<Timestamp>,
     /// Streams that it may have open at once.
     pub streams_max: Option<u32>,

@@ -42,7 +42,7 @@ pub enum TokenError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginCode {
     pub code: String,
-    /// Time at which it stops working.
+    /// Time at which the code stops working.
     pub expires_at: Timestamp,
 }
 

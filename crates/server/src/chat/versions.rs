@@ -28,7 +28,7 @@ struct MessageVersionBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<String>,
     content: String,
-    /// Time at which it was said, if that is known.
+    /// Time at which the version was said, if that is known.
     said_at: Option<Timestamp>,
     /// The language model that wrote it, if that is known.
     model: Option<String>,

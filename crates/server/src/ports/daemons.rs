@@ -46,7 +46,7 @@ pub enum DaemonState {
 impl DaemonState {
     pub(crate) const ALL: [Self; 4] = [Self::Serving, Self::StandingBy, Self::Draining, Self::Dead];
 
-    /// The name of its number among the metrics.
+    /// The name of the daemon's state as a number, in the metrics.
     pub(crate) fn level(self) -> &'static str {
         match self {
             Self::Serving => "daemons_serving",

@@ -63,7 +63,7 @@ pub struct ModelConfiguration {
 /// Facts about a key, without the key.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ModelKey {
-    /// The place that it comes from.
+    /// The place that the key comes from.
     pub source: KeySource,
     /// The environment variable that is read before the entered key; empty where none is.
     pub variable: String,

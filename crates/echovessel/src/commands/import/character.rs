@@ -15,7 +15,7 @@ use crate::commands::run::AnyDaemon;
 use crate::config::Config;
 use crate::home::Home;
 
-/// Shows the draft, and saves it once it is confirmed.
+/// Shows the draft of the persona, and saves it once the person confirms it.
 pub(super) async fn import(
     shared: &Shared,
     config: &Config,

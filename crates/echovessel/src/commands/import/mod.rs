@@ -207,7 +207,7 @@ struct RecordedImport {
     skipped_count: u64,
     skipped: Vec<ImportSkip>,
     sessions: u64,
-    /// True if memory is made of it now.
+    /// True if memories of the import are being made now.
     #[serde(default)]
     is_remembering: bool,
 }
@@ -350,7 +350,7 @@ async fn accept_proposals(shared: &Shared, daemon: &Daemon, id: ImportId) -> any
     Ok(())
 }
 
-/// Erases a run with all that came from it.
+/// Erases an import with everything that was made of it.
 async fn undo(shared: &Shared, daemon: &Daemon, id: ImportId, yes: bool) -> anyhow::Result<()> {
     if !yes {
         let run = daemon.ask(Method::GET, &format!("/api/admin/imports/{id}"), None).await?;

@@ -85,11 +85,11 @@ const RENAMED: [(&str, &str, Unit); 28] = [
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SettingsReport {
     pub(super) taken: Vec<String>,
-    /// This home's file sets them already.
+    /// Settings that this home's file sets already; they stay as they are.
     pub(super) set_here: Vec<String>,
     /// Each with the reason in brackets.
     pub(super) refused: Vec<String>,
-    /// This program has no such setting.
+    /// Settings of the other program that this program does not have.
     pub(super) unused: Vec<String>,
 }
 

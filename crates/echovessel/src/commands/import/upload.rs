@@ -20,7 +20,7 @@ use crate::cli::Import;
 use crate::client::{Daemon, Refusal};
 use crate::system::{SystemClock, random_bytes};
 
-/// Between two looks at how far the daemon is.
+/// Time between two queries of the daemon's progress.
 const POLL_EVERY: Duration = Duration::from_millis(200);
 /// Bytes that are read and sent at once.
 const CHUNK_SIZE: usize = 256 * 1024;
@@ -129,7 +129,7 @@ fn list_files(asked: &Import) -> anyhow::Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// The form, read from the disk while it is sent.
+/// The upload form, read from the disk while it is sent.
 fn form_stream(
     files: Vec<(String, PathBuf)>,
     asked: &Import,

@@ -64,7 +64,7 @@ impl WholeHome {
         }
     }
 
-    /// Makes a database of it.
+    /// Copies the home into a new database.
     fn read(&self, zone: &TimeZone, database: &Path) -> Result<Self, StoreError> {
         Ok(match self {
             Self::Archive(path, _) => Self::Archive(path.clone(), store::read_archive(path, database)?),

@@ -67,7 +67,7 @@ pub(super) fn print_address(
     println!("{login}");
 }
 
-/// Says that this daemon passes requests on.
+/// Prints that this daemon passes requests on to the holder.
 pub(super) fn print_standby(shared: &Shared, url: &str, holder: Option<&str>, login: Option<&str>) {
     if shared.json {
         let pid = std::process::id();

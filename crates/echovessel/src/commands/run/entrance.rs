@@ -18,7 +18,7 @@ use crate::wiring::{bare_host, server_settings, shown_host};
 /// Shortest owner's token that is taken beyond this machine.
 const OWNER_TOKEN_BYTES_MIN: usize = 16;
 
-/// A daemon's entrance, open before its home is.
+/// A daemon's listening address, open before its home is.
 pub(super) struct Entrance {
     /// The address that is printed.
     pub(super) url: String,
@@ -95,7 +95,7 @@ async fn listen(config: &Config, asked: &Run, owner: &OwnerCredential) -> anyhow
     Ok(listener)
 }
 
-/// The server's identity, where one is configured.
+/// Loads the server's certificate and key, where TLS is configured.
 fn load_tls(config: &Config) -> anyhow::Result<Option<Tls>> {
     let (certificates, key) = (&config.server.tls_cert, &config.server.tls_key);
     if certificates.is_empty() {

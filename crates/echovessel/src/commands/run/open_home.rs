@@ -21,7 +21,7 @@ use crate::outbound;
 use crate::system::SystemClock;
 use crate::wiring::Services;
 
-/// A home with all that works on it.
+/// An open home with all services that work on it.
 pub(super) struct OpenHome {
     pub(super) wired: Services,
     /// Hosts of channels, as `api.telegram.org for Telegram`.

@@ -189,7 +189,7 @@ impl SharingDaemon<'_> {
         self.hold(database, &mut stop).await
     }
 
-    /// The home, if no other program has it.
+    /// Takes the home for this process; none if another program has it.
     async fn take_home(&self) -> anyhow::Result<Option<HomeStore>> {
         let clock = SystemClock;
         let began = clock.now();
@@ -240,7 +240,7 @@ impl SharingDaemon<'_> {
         }
     }
 
-    /// Answers by itself until it must end.
+    /// Serves the home until another daemon takes it or this one is stopped.
     async fn hold(mut self, database: HomeStore, stop: &mut BoxFuture<'static, ()>) -> anyhow::Result<()> {
         let clock = Arc::new(SystemClock);
         let ids = Arc::new(SystemIdGenerator::default());

@@ -21,7 +21,7 @@ use store::{HomeStore, StoreOptions};
 
 /// Beginning of the names under which the last runs are kept in the home.
 const RECORD: &str = "eval-";
-/// Without a terminal a line is printed every so many questions.
+/// Number of questions after which a line of progress is printed, without a terminal.
 const LINE_EVERY: usize = 100;
 
 /// Sets that need `--data`.

@@ -78,7 +78,7 @@ fn check_history(history: &DocumentHistory) -> Result<(), String> {
     }
 }
 
-/// Checks that the shown texts are exactly those of the history.
+/// Checks that the texts shown are those of the history.
 fn check_shown(
     shown: &[Archived],
     documents: &BTreeMap<DocumentName, DocumentHistory>,

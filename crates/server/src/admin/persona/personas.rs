@@ -35,7 +35,7 @@ pub(crate) struct PersonaList {
 struct PersonaSummary {
     id: PersonaId,
     display_name: String,
-    /// True if it answers when a request names none.
+    /// True if the persona answers when a request names none.
     is_default: bool,
     voice_enabled: bool,
     has_voice_id: bool,

@@ -27,9 +27,9 @@ const CHANNELS: [(&str, &str, bool); 5] = [
 pub(crate) struct Channel {
     channel_id: String,
     name: String,
-    /// True if it accepts messages.
+    /// True if the channel accepts messages.
     enabled: bool,
-    /// True if it receives and delivers now.
+    /// True if the channel receives and delivers now.
     ready: bool,
     /// `off`, `connecting`, `ready` or `failed`.
     state: &'static str,

@@ -42,7 +42,7 @@ struct TurnSummaryBody {
     persona_id: PersonaId,
     user_id: UserId,
     channel_id: String,
-    /// Time at which its first message arrived.
+    /// Time at which the turn's first message arrived.
     started_at: Timestamp,
     finished_at: Option<Timestamp>,
     duration_ms: Option<i64>,
@@ -129,7 +129,7 @@ struct ScoredMemory {
     entity_anchor: f64,
     total: f64,
     anchored: bool,
-    /// Why it is not in the prompt.
+    /// Why the memory is not in the prompt.
     reason: Option<String>,
 }
 
