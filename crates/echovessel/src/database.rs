@@ -68,14 +68,14 @@ pub(crate) async fn copy_to_file(database: HomeDatabase, target: PathBuf) -> any
     let copy = tokio::task::spawn_blocking(move || match &database {
         HomeDatabase::File(path) => store::back_up(path, &target),
         HomeDatabase::Server(_) => {
+            let unwritable = |error| StoreError::Unwritable(format!("{}: {error}", target.display()));
             let fresh = target.with_extension("copied");
-            // Of a copy that was cut off; there is seldom one.
-            let _removed = std::fs::remove_file(&fresh);
+            // A copy that was cut off may have left one.
+            store::remove_database_file(&fresh).map_err(unwritable)?;
             let file = HomeDatabase::File(fresh.clone());
             store::copy_home(&database, &file, CopySettings::default(), &mut |_| {})?;
             let report = store::examine_backup(&fresh)?;
-            store::put_in_place(&fresh, &target)
-                .map_err(|error| StoreError::Unwritable(format!("{}: {error}", target.display())))?;
+            store::put_in_place(&fresh, &target).map_err(unwritable)?;
             Ok(report)
         }
     });

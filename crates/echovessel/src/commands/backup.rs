@@ -13,7 +13,7 @@ use memory::ports::Clock;
 use secrecy::SecretString;
 use serde_json::json;
 use server::{BackupCreated, BackupError, BackupFile, BackupList, Backups};
-use store::{BackupReport, HomeDatabase};
+use store::{BackupReport, HomeDatabase, SIDE_FILES};
 
 use super::encrypted_backup;
 use crate::cli::{Backup, Shared};
@@ -123,16 +123,8 @@ pub(crate) async fn repeat(config: Config, home: Home, every: Duration, clock: A
 }
 
 /// Endings of files that a backup leaves in its folder when it is killed. They may hold words that no erasure reaches.
-const UNFINISHED: [&str; 8] = [
-    ".new",
-    ".new-journal",
-    ".copied",
-    ".copied-wal",
-    ".copied-shm",
-    ".partial",
-    ".partial-wal",
-    ".partial-shm",
-];
+/// Side files of a database may be beside each of them.
+const UNFINISHED: [&str; 3] = [".new", ".copied", ".partial"];
 /// Locked by the process that writes into the folder: the timer, somebody at the page and a command may ask at the same moment.
 /// Of two in one second the later one stays.
 const FOLDER_LOCK: &str = "backups.lock";
@@ -194,7 +186,8 @@ fn remove_unfinished(folder: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(PREFIX) && UNFINISHED.iter().any(|ending| name.ends_with(ending)) {
+        let database = SIDE_FILES.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+        if name.starts_with(PREFIX) && UNFINISHED.iter().any(|ending| database.ends_with(ending)) {
             std::fs::remove_file(entry.path())?;
         }
     }

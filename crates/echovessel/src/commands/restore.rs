@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use memory::forget::{ForgetMode, ForgetRequest};
 use memory::ports::{Clock as _, ForgetStore as _, StoreError};
 use serde_json::json;
-use store::{CopySettings, HomeDatabase, HomeStore, StoreOptions};
+use store::{CopySettings, HomeDatabase, HomeStore, SIDE_FILES, StoreOptions};
 
 use super::encrypted_backup::OpenedBackup;
 use crate::cli::{Restore, Shared};
@@ -16,9 +16,6 @@ use crate::config::Config;
 use crate::database::home_database;
 use crate::home::Home;
 use crate::system::SystemClock;
-
-/// Endings of the files that SQLite keeps beside a database.
-const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 pub(crate) async fn restore(
     shared: &Shared,
@@ -80,7 +77,8 @@ async fn into_file(
 ) -> anyhow::Result<(Option<PathBuf>, Erased)> {
     let fresh = database.with_extension("restored");
     store::back_up(backup, &fresh).context("nothing was changed")?;
-    let aside = if has_memory { Some(put_aside(database)?) } else { None };
+    let aside = put_aside(database)?;
+    let aside = has_memory.then_some(aside);
     fs::rename(&fresh, database)
         .with_context(|| format!("the backup is at {} and could not be put in its place", fresh.display()))?;
     let erased = match &aside {
@@ -176,17 +174,17 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<Erased> {
     Ok(erased)
 }
 
-/// Renames the database with its log, so that both stay together.
+/// Renames the database with its side files, so that they stay together. Side files without a database are renamed too: they
+/// would be applied to the next database of that name.
 pub(super) fn put_aside(database: &Path) -> anyhow::Result<PathBuf> {
     let aside = aside_of(database)?;
-    for ending in BESIDE {
+    for ending in SIDE_FILES.iter().chain(&[""]) {
         let from = with_ending(database, ending);
         if from.exists() {
             fs::rename(&from, with_ending(&aside, ending))
                 .with_context(|| format!("{} could not be put aside", from.display()))?;
         }
     }
-    fs::rename(database, &aside).with_context(|| format!("{} could not be put aside", database.display()))?;
     Ok(aside)
 }
 

@@ -168,9 +168,13 @@ async fn killed_backups_leave_no_words_and_no_half_of_a_file() {
     run(&home, &settings, &["stop"]).await.well();
 
     // A start removes unfinished backups, too. Other files in the folder stay.
-    for name in ["echovessel-20260101T000000Z.new", "echovessel-20260101T000000Z.db.bak"] {
-        fs::write(home.file("backups").join(name), KEPT).unwrap();
+    for ending in ["new", "copied", "partial"] {
+        for beside in ["", "-journal", "-wal", "-shm"] {
+            let name = format!("echovessel-20260101T000000Z.{ending}{beside}");
+            fs::write(home.file("backups").join(name), KEPT).unwrap();
+        }
     }
+    fs::write(home.file("backups").join("echovessel-20260101T000000Z.db.bak"), KEPT).unwrap();
     let daemon = Daemon::start(&home, &settings).await;
     run(&home, &settings, &["stop"]).await.well();
     drop(daemon);
@@ -186,6 +190,29 @@ async fn killed_backups_leave_no_words_and_no_half_of_a_file() {
         run(&other, &settings, &arguments).await.well();
         assert_eq!(history(&other, &settings).await, before, "{arguments:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restored_databases_are_not_mixed_with_the_log_of_a_lost_one() {
+    let (home, settings) = (Home::new(), Settings::offline());
+    let daemon = Daemon::start(&home, &settings).await;
+    say(&daemon, &[KEPT]).await;
+    run(&home, &settings, &["backup"]).await.well();
+    say(&daemon, &["The lighthouse is painted blue now."]).await;
+    daemon.kill();
+    assert!(
+        fs::metadata(home.file("echovessel.db-wal")).unwrap().len() > 0,
+        "the log holds the later message"
+    );
+    fs::remove_file(home.file("echovessel.db")).unwrap();
+    let backup = home.file("backups").join(names(&home.file("backups")).pop().unwrap());
+    run(&home, &settings, &["restore", backup.to_str().unwrap(), "--yes"]).await.well();
+    let restored = history(&home, &settings).await.to_string();
+    assert!(restored.contains(KEPT) && !restored.contains("lighthouse"), "{restored}");
+    let checked = run(&home, &settings, &["doctor", "--json"]).await;
+    assert!(!checked.out.contains("damaged"), "{}", checked.out);
+    let logs = names(&home.path()).into_iter().filter(|name| name.ends_with("-wal")).collect::<Vec<_>>();
+    assert!(logs.iter().any(|name| name.starts_with("echovessel.before-restore-")), "{logs:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

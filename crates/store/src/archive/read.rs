@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::{FORMAT, MANIFEST, Manifest, VERSION};
 use crate::engine::connection::open_for_writing;
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, ToSql};
-use crate::engine::{StoreOptions, migrate};
+use crate::engine::{StoreOptions, migrate, remove_database_file};
 use crate::index::words::with_scope;
 
 /// Longest line of a `.jsonl`, in bytes.
@@ -49,11 +49,7 @@ pub fn read_archive(archive: &Path, database: &Path) -> Result<ArchiveReport, St
     }
     let outcome = read_into(archive, database);
     if outcome.is_err() {
-        for ending in ["", "-wal", "-shm"] {
-            let mut path = database.as_os_str().to_owned();
-            path.push(ending);
-            let _removed = fs::remove_file(path);
-        }
+        let _removed = remove_database_file(database);
     }
     outcome
 }

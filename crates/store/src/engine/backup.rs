@@ -11,6 +11,7 @@ use memory::ports::StoreError;
 use memory::scope::{PersonaId, UserId};
 
 use crate::engine::connection::{inspect_existing, open_for_maintenance, open_for_reading, overwrite_words};
+use crate::engine::database_file::{put_in_place, remove_database_file};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection, params};
 use crate::engine::{StoreOptions, blocking, check, migrate};
@@ -51,13 +52,15 @@ pub fn back_up(source: &Path, target: &Path) -> Result<BackupReport, StoreError>
     let read = |error: rusqlite::Error| Failure::from(error).of_read();
     connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema;").map_err(read)?;
     let fresh = target.with_extension("new");
+    remove_database_file(&fresh)
+        .map_err(|error| StoreError::Unwritable(format!("{}: {error}", fresh.display())))?;
     migrate::back_up(&connection, &fresh)?;
     let verified = overwrite_words_in(&fresh).and_then(|()| examine_backup(&fresh));
     let report = match verified {
         Ok(report) => report,
         Err(error) => {
             // The copy is good for nothing; what it was made of says why.
-            let _removed = fs::remove_file(&fresh);
+            let _removed = remove_database_file(&fresh);
             return Err(error);
         }
     };
@@ -74,16 +77,6 @@ fn overwrite_words_in(copy: &Path) -> Result<(), StoreError> {
         overwrite_words(&connection)
     };
     overwrite().map_err(|error: rusqlite::Error| Failure::from(error).of_write())
-}
-
-/// Gives a file that is whole its name, so that it has that name after a power failure too.
-///
-/// # Errors
-/// When the file can't be renamed or its folder can't be written.
-pub fn put_in_place(fresh: &Path, target: &Path) -> std::io::Result<()> {
-    fs::rename(fresh, target)?;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::File::open(folder)?.sync_all()
 }
 
 /// Reads the whole of a copy: whether it is ours, of a schema that this program reads, and undamaged. Changes nothing.

@@ -8,8 +8,8 @@ use memory::ports::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
+use crate::engine::database_file::create;
 use crate::engine::failure::Failure;
-use crate::engine::private_file::create;
 use crate::engine::{StoreOptions, migrate};
 
 /// `EVsl` in the file's header: says whose database it is.

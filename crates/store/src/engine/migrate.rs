@@ -8,8 +8,8 @@ use memory::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
+use crate::engine::database_file::{create, remove_database_file};
 use crate::engine::failure::Failure;
-use crate::engine::private_file::create;
 
 /// One step of the schema.
 pub(crate) struct Migration {
@@ -327,9 +327,7 @@ pub(crate) fn back_up(connection: &Connection, target: &Path) -> Result<(), Stor
         StoreError::Unwritable(format!("no backup at {}: {error}", target.display()))
     };
     let partial = target.with_extension("partial");
-    if partial.exists() {
-        fs::remove_file(&partial).map_err(|error| unwritable(&error))?;
-    }
+    remove_database_file(&partial).map_err(|error| unwritable(&error))?;
     create(&partial).map_err(|error| unwritable(&error))?;
     copy(connection, &partial).map_err(|error| unwritable(&error))?;
     fs::rename(&partial, target).map_err(|error| unwritable(&error))

@@ -8,7 +8,7 @@ pub(crate) mod migrate;
 pub(crate) mod writer;
 pub(crate) mod options;
 pub(crate) mod readers;
-mod private_file;
+mod database_file;
 mod queue;
 pub(crate) mod failure;
 pub(crate) mod check;
@@ -21,8 +21,9 @@ mod statements;
 
 use memory::ports::StoreError;
 
-pub use backup::{BackupReport, MissedErasures, back_up, examine_backup, put_in_place};
+pub use backup::{BackupReport, MissedErasures, back_up, examine_backup};
 pub use check::Check;
+pub use database_file::{SIDE_FILES, put_in_place, remove_database_file};
 pub use options::StoreOptions;
 pub use postgres::{
     DaemonEntry, DaemonState, HomeState, NewDaemon, ServerAddress, SharedAccess, Standby, Standing,

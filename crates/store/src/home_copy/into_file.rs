@@ -1,16 +1,13 @@
 //! A copy into a database file that does not exist yet.
 
-use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use memory::ports::StoreError;
 
 use super::{CopyError, CopyReport, HomeCopy};
 use crate::engine::connection::open_for_copying;
-use crate::engine::put_in_place;
 use crate::engine::sql::{Connection, params};
-use crate::engine::{StoreOptions, check, schema};
+use crate::engine::{StoreOptions, check, put_in_place, remove_database_file, schema};
 use crate::index::words::with_scope;
 
 /// The file appears under its name when it is whole and was compared.
@@ -22,13 +19,13 @@ pub(super) fn copy(copy: &mut HomeCopy<'_>, path: &Path) -> Result<CopyReport, C
         return Err(unwritable("it exists and was left as it is; name another file".to_owned()));
     }
     let partial = path.with_extension("partial");
-    remove(&partial);
+    remove_database_file(&partial).map_err(|error| unwritable(error.to_string()))?;
     let outcome = fill(copy, &partial).and_then(|report| {
         put_in_place(&partial, path).map_err(|error| unwritable(error.to_string()))?;
         Ok(report)
     });
     if outcome.is_err() {
-        remove(&partial);
+        let _removed = remove_database_file(&partial);
     }
     outcome
 }
@@ -78,13 +75,4 @@ fn index_words(connection: &Connection) -> crate::engine::sql::Result<()> {
         "INSERT INTO hub_words (rowid, terms) SELECT number, terms FROM hub_chunks WHERE terms <> '';
          INSERT INTO hub_gram_words (rowid, grams) SELECT number, grams FROM hub_chunks WHERE grams <> '';",
     )
-}
-
-/// Takes away what a copy that did not end has left.
-fn remove(partial: &Path) {
-    for ending in ["", "-wal", "-shm"] {
-        let mut name = OsString::from(partial);
-        name.push(ending);
-        let _removed = fs::remove_file(PathBuf::from(name));
-    }
 }

@@ -6,7 +6,7 @@ mod talk;
 mod nodes;
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ use jiff::tz::TimeZone;
 use memory::ports::{IdGenerator, StoreError};
 
 use crate::archive::index_words;
-use crate::engine::StoreOptions;
 use crate::engine::connection::{open_for_reading, open_for_writing};
 use crate::engine::failure::Failure;
 use crate::engine::sql::{self, Connection};
+use crate::engine::{StoreOptions, remove_database_file};
 use source::{each_row, has_table};
 
 /// The 16 bytes of an id.
@@ -98,11 +98,7 @@ pub fn read_python_home(
     }
     let outcome = read_into(home, (zone, ids, now), database);
     if outcome.is_err() {
-        for ending in ["", "-wal", "-shm"] {
-            let mut path = database.as_os_str().to_owned();
-            path.push(ending);
-            let _removed = fs::remove_file(path);
-        }
+        let _removed = remove_database_file(database);
     }
     outcome
 }

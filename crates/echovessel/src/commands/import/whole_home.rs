@@ -165,9 +165,7 @@ fn into_file(found: &WholeHome, zone: &TimeZone, database: &Path) -> anyhow::Res
     }
     let fresh = database.with_extension("imported");
     let read = found.read(zone, &fresh)?;
-    if database.exists() {
-        put_aside(database)?;
-    }
+    put_aside(database)?;
     fs::rename(&fresh, database)
         .with_context(|| format!("the memory is at {} and could not be put in its place", fresh.display()))?;
     Ok(read)
