@@ -41,6 +41,12 @@ fn scan(criterion: &mut Criterion) {
         group.bench_with_input(BenchmarkId::from_parameter(rows), &matrix, |bencher, matrix| {
             bencher.iter(|| black_box(matrix.nearest(black_box(&query), ROUGH)));
         });
+        // A message of several sentences.
+        let queries: Vec<Vec<f32>> = (0..6).map(|sentence| vector(2 * rows + sentence)).collect();
+        let queries: Vec<&[f32]> = queries.iter().map(Vec::as_slice).collect();
+        group.bench_with_input(BenchmarkId::new("6 queries", rows), &matrix, |bencher, matrix| {
+            bencher.iter(|| black_box(matrix.nearest_to_each(black_box(&queries), ROUGH)));
+        });
     }
     group.finish();
 }

@@ -10,7 +10,7 @@ use std::thread;
 use pulp::{Arch, NullaryFnOnce};
 
 use super::LANES;
-use super::registers::{Plain, ROWS, Registers, no_rows, products, put_row, query_lanes};
+use super::registers::{Plain, ROWS, Registers, no_rows, products, products_of_codes, put_row, query_lanes};
 
 /// Largest magnitude of a code.
 const CODE_MAX: f32 = 127.0;
@@ -254,12 +254,23 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
             let rows = codes[taken.start * dimension..taken.end * dimension].chunks(ROWS * dimension);
             let scales = scales[taken.clone()].chunks(ROWS);
             for ((rows, scales), seqs) in rows.zip(scales).zip(seqs[taken].chunks(ROWS)) {
+                // Products stay far below 2^24, so that the sum is exact in f32 too.
+                if let ([query], [best]) = (&queries[..], &mut found[..])
+                    && !query.is_empty()
+                {
+                    // Of rows that are missing at the end the first one is put in place; they belong to no number.
+                    let row = |place| {
+                        rows.get(place * dimension..(place + 1) * dimension).unwrap_or(&rows[..*dimension])
+                    };
+                    let products = products_of_codes(registers, std::array::from_fn(row), query);
+                    best.offer(products.map(|product| product as f32), scales, seqs);
+                    continue;
+                }
                 // Once for all queries. Places that stay as they were at the end belong to no number.
                 for (place, row) in rows.chunks(*dimension).enumerate() {
                     put_row(registers, &mut lanes, place, row);
                 }
                 for (query, best) in queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
-                    // Products stay far below 2^24, so that the sum is exact in f32 too.
                     let products = products(registers, &lanes, query).map(|product| product as f32);
                     best.offer(products, scales, seqs);
                 }

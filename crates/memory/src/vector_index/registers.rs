@@ -39,7 +39,12 @@ pub(super) fn no_rows<R: Registers>(registers: R, dimension: usize) -> Vec<[R::L
 /// Puts a row in the place of the one that is there.
 #[inline(always)]
 pub(super) fn put_row<R: Registers>(registers: R, rows: &mut [[R::Lanes; ROWS]], place: usize, codes: &[i8]) {
-    for (rows, codes) in rows.iter_mut().zip(codes.chunks(R::WIDTH)) {
+    let whole = codes.chunks_exact(R::WIDTH);
+    let rest = whole.remainder();
+    if let (false, Some(last)) = (rest.is_empty(), rows.last_mut()) {
+        last[place] = registers.lanes(rest);
+    }
+    for (rows, codes) in rows.iter_mut().zip(whole) {
         rows[place] = registers.lanes(codes);
     }
 }
@@ -55,6 +60,27 @@ pub(super) fn products<R: Registers>(
     for (rows, &query) in rows.iter().zip(query) {
         for (sums, &row) in sums.iter_mut().zip(rows) {
             *sums = registers.add(*sums, row, query);
+        }
+    }
+    registers.totals(sums)
+}
+
+/// The products of rows of codes with one query: [`products`] without lanes that are stored to be used again.
+#[inline(always)]
+pub(super) fn products_of_codes<R: Registers>(
+    registers: R,
+    rows: [&[i8]; ROWS],
+    query: &[R::Lanes],
+) -> [i32; ROWS] {
+    let mut sums = [registers.none(); ROWS];
+    for (sums, row) in sums.iter_mut().zip(rows) {
+        let whole = row.chunks_exact(R::WIDTH);
+        let rest = whole.remainder();
+        for (codes, &query) in whole.zip(query) {
+            *sums = registers.add(*sums, registers.lanes(codes), query);
+        }
+        if let (false, Some(&query)) = (rest.is_empty(), query.last()) {
+            *sums = registers.add(*sums, registers.lanes(rest), query);
         }
     }
     registers.totals(sums)
@@ -109,37 +135,49 @@ mod x86 {
 
     use super::{ROWS, Registers};
 
+    // Expressions, not closures: a closure is not compiled for the level, so each of its instructions becomes a call.
     macro_rules! registers {
-        ($level:ty, $register:ty, $lanes:literal, $zero:expr, $widen:expr, $add:expr, $totals:expr) => {
-            impl Registers for $level {
+        ($level_type:ty, $register:ty, $lanes:literal, $level:ident => {
+            none: $none:expr,
+            lanes($codes:ident): $widened:expr,
+            add($sums:ident, $a:ident, $b:ident): $added:expr,
+            totals($rows:ident): $totals:expr,
+        }) => {
+            impl Registers for $level_type {
                 type Lanes = $register;
                 type Sums = $register;
                 const WIDTH: usize = $lanes;
 
                 #[inline(always)]
                 fn lanes(self, codes: &[i8]) -> $register {
+                    let $level = self;
                     if let Some(whole) = codes.first_chunk::<$lanes>() {
-                        return $widen(self, *whole);
+                        let $codes = cast(*whole);
+                        return $widened;
                     }
-                    let mut padded = [0; $lanes];
+                    let mut padded = [0i8; $lanes];
                     padded[..codes.len()].copy_from_slice(codes);
-                    $widen(self, padded)
+                    let $codes = cast(padded);
+                    $widened
                 }
 
                 #[inline(always)]
                 fn none(self) -> $register {
-                    $zero(self)
+                    let $level = self;
+                    $none
                 }
 
                 #[inline(always)]
-                fn add(self, sums: $register, a: $register, b: $register) -> $register {
-                    $add(self, sums, a, b)
+                fn add(self, $sums: $register, $a: $register, $b: $register) -> $register {
+                    let $level = self;
+                    $added
                 }
 
                 #[inline(always)]
-                fn totals(self, sums: [$register; ROWS]) -> [i32; ROWS] {
+                fn totals(self, $rows: [$register; ROWS]) -> [i32; ROWS] {
+                    let $level = self;
                     // Each four lanes hold a sum of each row.
-                    let parts: [[i32; ROWS]; $lanes / 2 / ROWS] = cast($totals(self, sums));
+                    let parts: [[i32; ROWS]; $lanes / 2 / ROWS] = cast($totals);
                     let mut totals = [0; ROWS];
                     for part in parts {
                         totals.iter_mut().zip(part).for_each(|(total, part)| *total += part);
@@ -155,33 +193,28 @@ mod x86 {
         };
     }
 
-    registers!(
-        V3,
-        __m256i,
-        16,
-        |level: V3| level.avx._mm256_setzero_si256(),
-        |level: V3, codes: [i8; 16]| level.avx2._mm256_cvtepi8_epi16(cast(codes)),
-        |level: V3, sums, a, b| level.avx2._mm256_add_epi32(sums, level.avx2._mm256_madd_epi16(a, b)),
-        |level: V3, [a, b, c, d]: [__m256i; 4]| {
-            let pair = |a, b| level.avx2._mm256_hadd_epi32(a, b);
-            pair(pair(a, b), pair(c, d))
-        }
-    );
-    registers!(
-        V4,
-        __m512i,
-        32,
-        |level: V4| level.avx512f._mm512_setzero_si512(),
-        |level: V4, codes: [i8; 32]| level.avx512bw._mm512_cvtepi8_epi16(cast(codes)),
-        |level: V4, sums, a, b| level.avx512f._mm512_add_epi32(sums, level.avx512bw._mm512_madd_epi16(a, b)),
-        |level: V4, [a, b, c, d]: [__m512i; 4]| {
+    registers!(V3, __m256i, 16, level => {
+        none: level.avx._mm256_setzero_si256(),
+        lanes(codes): level.avx2._mm256_cvtepi8_epi16(codes),
+        add(sums, a, b): level.avx2._mm256_add_epi32(sums, level.avx2._mm256_madd_epi16(a, b)),
+        totals(rows): {
+            let [a, b, c, d] = rows;
+            let (ab, cd) = (level.avx2._mm256_hadd_epi32(a, b), level.avx2._mm256_hadd_epi32(c, d));
+            level.avx2._mm256_hadd_epi32(ab, cd)
+        },
+    });
+    registers!(V4, __m512i, 32, level => {
+        none: level.avx512f._mm512_setzero_si512(),
+        lanes(codes): level.avx512bw._mm512_cvtepi8_epi16(codes),
+        add(sums, a, b): level.avx512f._mm512_add_epi32(sums, level.avx512bw._mm512_madd_epi16(a, b)),
+        totals(rows): {
             let f = level.avx512f;
-            let pair =
-                |a, b| f._mm512_add_epi32(f._mm512_unpacklo_epi32(a, b), f._mm512_unpackhi_epi32(a, b));
-            let (a, b) = (pair(a, b), pair(c, d));
-            f._mm512_add_epi32(f._mm512_unpacklo_epi64(a, b), f._mm512_unpackhi_epi64(a, b))
-        }
-    );
+            let [a, b, c, d] = rows;
+            let ab = f._mm512_add_epi32(f._mm512_unpacklo_epi32(a, b), f._mm512_unpackhi_epi32(a, b));
+            let cd = f._mm512_add_epi32(f._mm512_unpacklo_epi32(c, d), f._mm512_unpackhi_epi32(c, d));
+            f._mm512_add_epi32(f._mm512_unpacklo_epi64(ab, cd), f._mm512_unpackhi_epi64(ab, cd))
+        },
+    });
 }
 
 #[cfg(test)]
@@ -195,7 +228,10 @@ mod tests {
         for (place, row) in rows.iter().enumerate() {
             put_row(registers, &mut lanes, place, row);
         }
-        products(registers, &lanes, &query_lanes(registers, query))
+        let query = query_lanes(registers, query);
+        let products = products(registers, &lanes, &query);
+        assert_eq!(products_of_codes(registers, rows.each_ref().map(Vec::as_slice), &query), products);
+        products
     }
 
     proptest! {
