@@ -109,7 +109,7 @@ pub trait Inbound: Send + Sync {
     ///
     /// # Errors
     /// [`Stopped`].
-    async fn position(&self, source: &str) -> Result<Option<i64>, Stopped>;
+    async fn read_position(&self, source: &str) -> Result<Option<i64>, Stopped>;
     /// Sets up to where a sequence was received, also to a lower number. Waits for storage that refuses.
     ///
     /// # Errors
@@ -126,12 +126,12 @@ pub trait Inbound: Send + Sync {
     ///
     /// # Errors
     /// [`Stopped`]: it was not taken.
-    async fn take(&self, update: Update) -> Result<(), Stopped>;
+    async fn accept_update(&self, update: Update) -> Result<(), Stopped>;
     /// Waits.
     ///
     /// # Errors
     /// [`Stopped`].
-    async fn rest(&self, wait: Duration) -> Result<(), Stopped>;
+    async fn wait(&self, wait: Duration) -> Result<(), Stopped>;
 }
 
 /// A platform where people talk with the persona.

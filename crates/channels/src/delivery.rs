@@ -219,7 +219,9 @@ fn after_failure(shared: &Shared, message: &OutgoingMessage, error: DeliveryErro
     let wait = match error {
         DeliveryError::Permanent(_) => return DeliveryStep::GivenUp(reason),
         DeliveryError::Wait(wait) => wait,
-        DeliveryError::Transient(_) | DeliveryError::Unauthorized(_) => BACKOFF.wait_after(message.attempts),
+        DeliveryError::Transient(_) | DeliveryError::Unauthorized(_) => {
+            BACKOFF.wait_after_failures(message.attempts)
+        }
     };
     if now.duration_since(message.created_at) > DELIVERED_WITHIN {
         return DeliveryStep::GivenUp(reason);

@@ -16,7 +16,7 @@ use crate::channel::{Channel, ChannelState, Inbound, Piece, Stopped, Update, Upd
 use crate::connections::{Connection, Shared};
 
 /// Pause after storage refused a write.
-const REST: Duration = Duration::from_secs(5);
+const STORE_RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// Period in which an unknown account gets no second answer.
 const STRANGER_REST: SignedDuration = SignedDuration::from_hours(24);
 /// Largest difference that is expected between the platform's clock and this machine's.
@@ -24,8 +24,8 @@ const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_mins(5);
 /// Interval at which the typing indicator is renewed.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
 
-const LINKED: &str = "This account is linked. 账号已关联。";
-const UNKNOWN: &str = "This assistant is private. If you know its owner, ask for a code and send it here. \
+const LINKED_REPLY: &str = "This account is linked. 账号已关联。";
+const UNKNOWN_ACCOUNT_REPLY: &str = "This assistant is private. If you know its owner, ask for a code and send it here. \
                        这是私人助手。如果你认识它的主人,请向对方要一个验证码并发到这里。";
 const TOO_LONG: &str = "That message is too long to be read; send it in parts. 这条消息太长了,请分几条发送。";
 
@@ -61,7 +61,8 @@ impl ChannelInbox {
 
     async fn advance(&self, position: Option<ReceivedPosition>) -> Result<(), Stopped> {
         let Some(position) = position else { return Ok(()) };
-        self.insist(|| self.shared.store().advance_channel(self.channel.id(), position.clone())).await
+        self.retry_until_stored(|| self.shared.store().advance_channel(self.channel.id(), position.clone()))
+            .await
     }
 
     async fn accept_written(
@@ -73,7 +74,7 @@ impl ChannelInbox {
             // Before the link: a code that comes again after a crash is known no more, and a linked account would say it to the
             // persona.
             self.advance(position).await?;
-            return self.link(user, &written).await;
+            return self.link_account(user, &written).await;
         }
         let user = match self.sender_of(&written).await? {
             Sender::User(user) => user,
@@ -96,7 +97,8 @@ impl ChannelInbox {
     async fn is_repeated(&self, written: &ReceivedMessage) -> Result<bool, Stopped> {
         let Some(written_at) = written.written_at else { return Ok(false) };
         let (store, name) = (self.shared.store(), written.external.to_string());
-        let known = self.insist(|| store.message_by_external_ref(self.channel.id(), &name)).await?;
+        let known =
+            self.retry_until_stored(|| store.message_by_external_ref(self.channel.id(), &name)).await?;
         let latest = known.and_then(|message| message.created_at.checked_add(CLOCK_DIFFERENCE).ok());
         Ok(latest.is_some_and(|latest| latest >= written_at))
     }
@@ -133,10 +135,10 @@ impl ChannelInbox {
                 }
                 Err(AcceptError::Capture(CaptureError::Store(error))) => {
                     tracing::warn!(channel = self.channel.id(), "a message waits for storage: {error}");
-                    REST
+                    STORE_RETRY_PAUSE
                 }
             };
-            self.rest(wait).await?;
+            self.wait(wait).await?;
         }
     }
 
@@ -146,15 +148,15 @@ impl ChannelInbox {
         let ReceivedMessage { sender, external, is_direct, .. } = written;
         let identity = self.identity(sender);
         let store = self.runtime.store();
-        if let Some(user) = self.insist(|| store.user_of_identity(&identity)).await? {
+        if let Some(user) = self.retry_until_stored(|| store.user_of_identity(&identity)).await? {
             return Ok(Sender::User(user));
         }
         let now = self.clock().now();
         if self.allowed_accounts().iter().any(|one| one == sender)
             && let Ok(user) = UserId::new(format!("{}-{sender}", self.channel.id()))
         {
-            self.insist(|| store.ensure_user(&user, now)).await?;
-            self.insist(|| store.bind_identity(&user, identity.clone(), now)).await?;
+            self.retry_until_stored(|| store.ensure_user(&user, now)).await?;
+            self.retry_until_stored(|| store.bind_identity(&user, identity.clone(), now)).await?;
             return Ok(Sender::User(user));
         }
         if !is_direct {
@@ -162,10 +164,10 @@ impl ChannelInbox {
         }
         let since = now.checked_sub(STRANGER_REST).unwrap_or(now);
         let answers = self
-            .insist(|| self.shared.store().answer_stranger(self.channel.id(), sender, now, since))
+            .retry_until_stored(|| self.shared.store().answer_stranger(self.channel.id(), sender, now, since))
             .await?;
         if answers {
-            self.notify(external, UNKNOWN).await;
+            self.notify(external, UNKNOWN_ACCOUNT_REPLY).await;
         }
         Ok(Sender::Unknown)
     }
@@ -177,17 +179,17 @@ impl ChannelInbox {
     }
 
     /// Links the account that wrote the message to the user.
-    async fn link(&self, user: UserId, written: &ReceivedMessage) -> Result<(), Stopped> {
+    async fn link_account(&self, user: UserId, written: &ReceivedMessage) -> Result<(), Stopped> {
         let (store, now) = (self.runtime.store(), self.clock().now());
         let identity = &self.identity(&written.sender);
-        self.insist(|| store.ensure_user(&user, now)).await?;
+        self.retry_until_stored(|| store.ensure_user(&user, now)).await?;
         // The account may have been a user of its own before.
-        if let Some(before) = self.insist(|| store.user_of_identity(identity)).await? {
-            self.insist(|| store.unbind_identity(&before, identity)).await?;
+        if let Some(before) = self.retry_until_stored(|| store.user_of_identity(identity)).await? {
+            self.retry_until_stored(|| store.unbind_identity(&before, identity)).await?;
         }
-        let bound = self.insist(|| store.bind_identity(&user, identity.clone(), now)).await?;
+        let bound = self.retry_until_stored(|| store.bind_identity(&user, identity.clone(), now)).await?;
         if matches!(bound, BindOutcome::Now | BindOutcome::Before) {
-            self.notify(&written.external, LINKED).await;
+            self.notify(&written.external, LINKED_REPLY).await;
         }
         Ok(())
     }
@@ -199,11 +201,12 @@ impl ChannelInbox {
     /// Deletes a message of a user, and what only it supported, as the web UI does.
     async fn deleted(&self, external: &ExternalMessage) -> Result<(), Stopped> {
         let name = external.to_string();
-        let known =
-            self.insist(|| self.shared.store().message_by_external_ref(self.channel.id(), &name)).await?;
+        let known = self
+            .retry_until_stored(|| self.shared.store().message_by_external_ref(self.channel.id(), &name))
+            .await?;
         let Some(message) = known else { return Ok(()) };
         let selection = Selection { messages: [message.id].into(), ..Selection::default() };
-        self.insist(|| {
+        self.retry_until_stored(|| {
             self.runtime.changes().delete(message.scope.clone(), selection.clone(), ForgetMode::default())
         })
         .await?;
@@ -212,10 +215,11 @@ impl ChannelInbox {
 
     async fn edited(&self, sender: &str, external: &ExternalMessage, text: &str) -> Result<(), Stopped> {
         let identity = self.identity(sender);
-        let user = self.insist(|| self.runtime.store().user_of_identity(&identity)).await?;
+        let user = self.retry_until_stored(|| self.runtime.store().user_of_identity(&identity)).await?;
         let name = external.to_string();
-        let known =
-            self.insist(|| self.shared.store().message_by_external_ref(self.channel.id(), &name)).await?;
+        let known = self
+            .retry_until_stored(|| self.shared.store().message_by_external_ref(self.channel.id(), &name))
+            .await?;
         let Some(message) = known.filter(|message| Some(&message.scope.user) == user.as_ref()) else {
             return Ok(());
         };
@@ -231,7 +235,7 @@ impl ChannelInbox {
                 }
                 Err(CaptureError::Store(error)) => {
                     tracing::warn!(channel = self.channel.id(), "an edit waits for storage: {error}");
-                    self.rest(REST).await?;
+                    self.wait(STORE_RETRY_PAUSE).await?;
                 }
             }
         }
@@ -288,7 +292,7 @@ impl ChannelInbox {
     }
 
     /// Tries again until storage answers: nothing is acknowledged before.
-    async fn insist<T, W>(&self, work: impl Fn() -> W) -> Result<T, Stopped>
+    async fn retry_until_stored<T, W>(&self, work: impl Fn() -> W) -> Result<T, Stopped>
     where
         W: Future<Output = Result<T, StoreError>>,
     {
@@ -297,7 +301,7 @@ impl ChannelInbox {
                 Ok(value) => return Ok(value),
                 Err(error) => tracing::warn!(channel = self.channel.id(), "waiting for storage: {error}"),
             }
-            self.rest(REST).await?;
+            self.wait(STORE_RETRY_PAUSE).await?;
         }
     }
 }
@@ -323,30 +327,30 @@ impl Inbound for ChannelInbox {
 
     async fn is_known(&self, account: &str) -> Result<bool, Stopped> {
         let identity = self.identity(account);
-        Ok(self.insist(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
+        Ok(self.retry_until_stored(|| self.runtime.store().user_of_identity(&identity)).await?.is_some())
     }
 
-    async fn position(&self, source: &str) -> Result<Option<i64>, Stopped> {
-        self.insist(|| self.shared.store().sequence_position(source)).await
+    async fn read_position(&self, source: &str) -> Result<Option<i64>, Stopped> {
+        self.retry_until_stored(|| self.shared.store().sequence_position(source)).await
     }
 
     async fn set_position(&self, source: &str, number: i64) -> Result<(), Stopped> {
-        self.insist(|| self.shared.store().set_sequence_position(source, number)).await
+        self.retry_until_stored(|| self.shared.store().set_sequence_position(source, number)).await
     }
 
     fn note_unreadable(&self) {
-        self.runtime.metrics().refused("channel_update");
+        self.runtime.metrics().count_refusal("channel_update");
         tracing::warn!(channel = self.channel.id(), "something of an unknown form was passed over");
     }
 
     async fn conversation_positions(&self) -> Result<Vec<(String, i64)>, Stopped> {
-        self.insist(|| self.shared.store().conversation_positions(self.channel.id())).await
+        self.retry_until_stored(|| self.shared.store().conversation_positions(self.channel.id())).await
     }
 
-    async fn take(&self, update: Update) -> Result<(), Stopped> {
+    async fn accept_update(&self, update: Update) -> Result<(), Stopped> {
         let (store, channel_id) = (self.shared.store(), self.channel.id());
         if let Some(position) = &update.position
-            && self.insist(|| store.is_received(channel_id, position)).await?
+            && self.retry_until_stored(|| store.is_received(channel_id, position)).await?
         {
             return Ok(());
         }
@@ -367,7 +371,7 @@ impl Inbound for ChannelInbox {
         }
     }
 
-    async fn rest(&self, wait: Duration) -> Result<(), Stopped> {
+    async fn wait(&self, wait: Duration) -> Result<(), Stopped> {
         tokio::select! {
             () = self.clock().sleep(wait) => Ok(()),
             stopped = self.stopped() => Err(stopped),

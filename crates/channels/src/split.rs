@@ -3,7 +3,7 @@
 
 const FENCE: &str = "```";
 /// Characters after which a sentence may end.
-const ENDS: [char; 10] = ['.', '!', '?', '。', '！', '？', '…', '\n', ';', '；'];
+const SENTENCE_ENDS: [char; 10] = ['.', '!', '?', '。', '！', '？', '…', '\n', ';', '；'];
 
 /// The pieces of a text, each of at most `max` UTF-16 units. No word is lost; white space between pieces is.
 pub(crate) fn split_text(text: &str, max: usize) -> Vec<String> {
@@ -64,7 +64,7 @@ fn split_block(block: &str, max: usize) -> Vec<String> {
     let room = max.saturating_sub(utf16_length(opening) + FENCE.len() + 2).max(1);
     let mut parts = Vec::new();
     let mut part = String::new();
-    for line in body.split_inclusive('\n').flat_map(|line| cut(line, room)) {
+    for line in body.split_inclusive('\n').flat_map(|line| cut_unbroken(line, room)) {
         if utf16_length(&part) + utf16_length(&line) > room {
             parts.push(fence(opening, &std::mem::take(&mut part)));
         }
@@ -87,17 +87,17 @@ fn split_sentences(text: &str, max: usize) -> Vec<String> {
         let next = letters.peek().map(|(_, next)| *next);
         // A full stop inside a number or a name ends nothing.
         let pauses = letter == '\n' || !letter.is_ascii() || next.is_none_or(char::is_whitespace);
-        if ENDS.contains(&letter) && pauses {
+        if SENTENCE_ENDS.contains(&letter) && pauses {
             sentences.push(&text[start..end]);
             start = end;
         }
     }
     sentences.push(&text[start..]);
-    sentences.into_iter().filter(|one| !one.is_empty()).flat_map(|one| cut(one, max)).collect()
+    sentences.into_iter().filter(|one| !one.is_empty()).flat_map(|one| cut_unbroken(one, max)).collect()
 }
 
 /// A stretch without a pause, cut between words, or between characters where a word is too long.
-fn cut(text: &str, max: usize) -> Vec<String> {
+fn cut_unbroken(text: &str, max: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
     for word in text.split_inclusive(char::is_whitespace) {

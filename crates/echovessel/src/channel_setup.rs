@@ -14,7 +14,7 @@ use crate::secrets::{EnteredKey, Secrets};
 #[async_trait]
 impl ChannelSetup for LiveConfig {
     async fn tokens(&self) -> Result<Vec<(&'static str, ModelKey)>, ChannelSetupError> {
-        let config = self.configured().await;
+        let config = self.file_config().await;
         let token = |bot: Bot| bot.token(&config, &self.home).map(|token| (bot.id(), shown_key(token)));
         Bot::ALL.into_iter().map(token).collect::<anyhow::Result<_>>().map_err(files)
     }
@@ -23,7 +23,7 @@ impl ChannelSetup for LiveConfig {
         let _choosing = self.choosing.lock().await;
         let bot = bot(channel_id)?;
         let channels = self.channels.as_ref().ok_or_else(no_channels)?;
-        let config = self.configured().await;
+        let config = self.file_config().await;
         let known = bot.token(&config, &self.home).map_err(files)?;
         if known.source == KeySource::Environment && token.is_some() {
             return Err(ChannelSetupError::Token(format!(
@@ -75,7 +75,7 @@ impl LiveConfig {
         let id = bot.id();
         let section = format!("channels.{id}.");
         let key = format!("{section}enabled");
-        if bot.is_enabled(&self.configured().await) != is_enabled
+        if bot.is_enabled(&self.file_config().await) != is_enabled
             && overridden_keys(std::env::vars()).contains(&key)
         {
             return Err(ChannelSetupError::Files(format!(
@@ -87,7 +87,7 @@ impl LiveConfig {
     }
 
     /// The configuration in the file.
-    async fn configured(&self) -> Config {
+    async fn file_config(&self) -> Config {
         self.state.lock().await.wanted.clone()
     }
 }

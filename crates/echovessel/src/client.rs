@@ -52,7 +52,7 @@ impl Daemon {
         let token = home.token(random_bytes)?;
         let path = home.daemon_socket();
         if !path.exists() {
-            return Self::at(run, token);
+            return Self::connect_to(run, token);
         }
         let socket = HomeSocket::find(&path).with_context(|| format!("{} can't be used", path.display()))?;
         // It speaks no TLS, so it needs no certificates, which a small machine may not have.
@@ -63,7 +63,7 @@ impl Daemon {
     }
 
     /// The daemon that answers at its address, also where its home can hold no socket.
-    pub(crate) fn at(run: RunFile, token: String) -> anyhow::Result<Self> {
+    pub(crate) fn connect_to(run: RunFile, token: String) -> anyhow::Result<Self> {
         // No proxy: what is said here never leaves the machine.
         // Its certificate is for the name that others know it by; here it is known by the lock that it holds on the home
         // and by the port that it wrote there itself.

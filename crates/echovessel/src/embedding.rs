@@ -18,7 +18,7 @@ use crate::home::Home;
 /// Threads that one text's embedding may use; turns of several users share the processors.
 const THREADS: usize = 2;
 /// A prefix of this name is what the model's own files say.
-const AUTO: &str = "auto";
+const AUTO_PREFIX: &str = "auto";
 
 /// The source of vectors.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl EmbeddingSetup {
     /// Opens and asks nothing yet.
     pub(crate) fn new(config: &Config, home: &Home, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         let set = &config.embedding;
-        let prefix = |prefix: &str| (prefix != AUTO).then(|| prefix.to_owned());
+        let prefix = |prefix: &str| (prefix != AUTO_PREFIX).then(|| prefix.to_owned());
         let (query_prefix, passage_prefix) = (prefix(&set.query_prefix), prefix(&set.passage_prefix));
         let readable_scripts = set.readable_scripts.clone();
         match set.provider {
@@ -85,7 +85,7 @@ impl EmbeddingSetup {
     }
 
     /// The local model with its vectors as they come out of it; `None` where they need no calibration.
-    pub(crate) fn uncalibrated(&self) -> Option<LocalEmbedder> {
+    pub(crate) fn uncalibrated_model(&self) -> Option<LocalEmbedder> {
         let Self::Local { folder, settings, .. } = self else { return None };
         let found = ModelFolder::read(folder, settings).ok()?;
         found.description()?.calibration?;
@@ -95,7 +95,7 @@ impl EmbeddingSetup {
 
     /// The model before this one, if vectors of it are stored and its folder is still there. An endpoint is not asked any
     /// more once it is taken out of the configuration.
-    pub(crate) async fn previous(&self, store: &dyn Store, home: &Home) -> Option<Arc<dyn Embedder>> {
+    pub(crate) async fn previous_model(&self, store: &dyn Store, home: &Home) -> Option<Arc<dyn Embedder>> {
         let current = self.embedder()?;
         if let Self::Local { embedder, .. } = self {
             // Where it is not there (yet), another model may serve meanwhile.
@@ -138,7 +138,7 @@ impl EmbeddingSetup {
             Self::Endpoint { embedder, .. } => EmbeddingState {
                 provider: Some("openai".to_owned()),
                 model: Some(self.name()),
-                words_only: embedder.trouble().is_some(),
+                words_only: embedder.failure_reason().is_some(),
             },
         }
     }

@@ -4,7 +4,7 @@ use store::HomeStore;
 
 use crate::home::Home;
 
-const REPLACEMENT: &str = "Homes no longer exchange their rows. All that came from other homes stays here, and so does all that is theirs there. \
+const SYNC_HINT: &str = "Homes no longer exchange their rows. All that came from other homes stays here, and so does all that is theirs there. \
      To be one self on several machines, make one home the hub of the others with `echovessel sync connect`; see \
      docs/book/machines.md";
 
@@ -18,7 +18,7 @@ pub(crate) async fn log_former_peers(home: &Home, database: &HomeStore) -> anyho
         {
             tracing::warn!(%error, "tokens of former peers could not be removed; delete {}", folder.display());
         }
-        tracing::warn!(peers = names.join(", "), "{REPLACEMENT}");
+        tracing::warn!(peers = names.join(", "), "{SYNC_HINT}");
     }
     Ok(())
 }

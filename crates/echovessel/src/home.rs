@@ -30,7 +30,7 @@ pub(crate) struct RunFile {
 /// Files that make a folder a home, if one of them is there.
 const HOME_FILES: [&str; 4] = ["echovessel.db", "config.toml", "token", "lock"];
 /// The variable with the owner's token.
-const TOKEN: &str = "ECHOVESSEL_TOKEN";
+const TOKEN_VARIABLE: &str = "ECHOVESSEL_TOKEN";
 /// Mode bits that let the group and others write.
 const OTHERS_WRITE: u32 = 0o022;
 
@@ -185,12 +185,12 @@ impl Home {
         if let Some(hash) = variable(TOKEN_HASH) {
             return Ok(Some(OwnerCredential::Digest(read_token_hash(hash.trim())?)));
         }
-        Ok(variable(TOKEN).map(|token| OwnerCredential::Token(token.trim().to_owned())))
+        Ok(variable(TOKEN_VARIABLE).map(|token| OwnerCredential::Token(token.trim().to_owned())))
     }
 
     /// The owner's token: from `ECHOVESSEL_TOKEN`, from the file, or made now.
     pub(crate) fn token(&self, random: impl Fn() -> [u8; 32]) -> anyhow::Result<String> {
-        if let Some(token) = std::env::var(TOKEN).ok().filter(|token| !token.trim().is_empty()) {
+        if let Some(token) = std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.trim().is_empty()) {
             return Ok(token.trim().to_owned());
         }
         if let Some(token) = self.stored_token()? {

@@ -64,7 +64,7 @@ impl Installation {
     /// # Errors
     /// If its settings are not valid.
     pub fn uncalibrated_embedder(&self) -> anyhow::Result<Option<LocalEmbedder>> {
-        Ok(self.embedding()?.uncalibrated())
+        Ok(self.embedding()?.uncalibrated_model())
     }
 
     fn embedding(&self) -> anyhow::Result<EmbeddingSetup> {

@@ -73,7 +73,7 @@ impl EndpointKey {
     ) -> anyhow::Result<Self> {
         let address = customary_variable(config.llm.provider).and(settings.address().ok());
         let secrets = Secrets::load(home)?;
-        let entered = address.map(|address| secrets.entered(MODEL_KEY, &address)).unwrap_or_default();
+        let entered = address.map(|address| secrets.entered_key(MODEL_KEY, &address)).unwrap_or_default();
         let variable = match (is_configured && !entered.is_chosen, settings.is_own_address()) {
             (true, _) => api_key_variable(config),
             (false, true) => customary_variable(config.llm.provider).unwrap_or_default(),

@@ -87,7 +87,7 @@ impl Configuration for LiveConfig {
     }
 
     async fn use_voice_program(&self, name: &str) -> Result<ConfigUpdate, ConfigurationError> {
-        match voice_setup::changes_for(&self.home, name) {
+        match voice_setup::config_changes(&self.home, name) {
             Some(wanted) => self.apply(wanted, None).await,
             None => Err(ConfigurationError::NotAKey(format!("{name} is not installed; nothing was changed"))),
         }
@@ -97,7 +97,7 @@ impl Configuration for LiveConfig {
         let mut state = self.state.lock().await;
         let config = config::load(&self.home.config(), std::env::vars())
             .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
-        let changed = self.take_up(&mut state, config, None, None).await?;
+        let changed = self.apply_config(&mut state, config, None, None).await?;
         tracing::info!(
             reloaded = changed.reloaded.join(" "),
             restart_required = changed.restart_required.join(" "),
@@ -129,7 +129,7 @@ impl LiveConfig {
             .map_err(|reason| ConfigurationError::BadValue(format!("{}: {reason}", path.display())))?;
         let config = config::parse(&text, &path, std::env::vars())
             .map_err(|error| ConfigurationError::BadValue(format!("{error}; nothing was changed")))?;
-        let mut changed = self.take_up(&mut state, config, Some(&text), connecting).await?;
+        let mut changed = self.apply_config(&mut state, config, Some(&text), connecting).await?;
         let touched = |key: &String| wishes.iter().any(|wish: &ConfigChange| wish.key == *key);
         changed.restart_required.retain(touched);
         changed.overridden = config::overridden_keys(std::env::vars()).into_iter().filter(touched).collect();
@@ -139,7 +139,7 @@ impl LiveConfig {
     }
 
     /// Makes this the configuration: what can fail comes first, then the file is written, then all is put into force.
-    async fn take_up(
+    async fn apply_config(
         &self,
         state: &mut ConfigState,
         wanted: Config,

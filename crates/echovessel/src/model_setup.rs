@@ -58,7 +58,7 @@ impl ModelSetup for LiveConfig {
     }
 
     async fn local_servers(&self) -> Vec<LocalModelServer> {
-        let found = llm::local_servers(LocalEndpoint::customary()).await;
+        let found = llm::local_servers(LocalEndpoint::on_usual_ports()).await;
         found
             .into_iter()
             .map(|server| LocalModelServer {
@@ -77,7 +77,7 @@ impl ModelSetup for LiveConfig {
         Ok(models)
     }
 
-    async fn try_out(
+    async fn test_model(
         &self,
         choice: ModelChoice,
         language: String,
@@ -91,7 +91,7 @@ impl ModelSetup for LiveConfig {
         let (ledger, clock) = (self.ledger.clone(), self.runtime.shared_clock());
         let mut call = CallInFlight::begin(ledger, clock, &*provider, &request, Purpose::default());
         let words = provider.stream(request).await.map_err(|error| {
-            call.end(error.kind());
+            call.report_end(error.kind());
             refused_choice(error, ModelFault::Model)
         })?;
         let first_words_ms = milliseconds(asked_at.elapsed());
@@ -100,7 +100,7 @@ impl ModelSetup for LiveConfig {
             Ok(StreamEvent::Finished { usage, model, .. }) => {
                 let whole_ms = milliseconds(asked_at.elapsed());
                 call.reported(usage, &model);
-                call.end(CALL_OK);
+                call.report_end(CALL_OK);
                 ModelTryEvent::Done {
                     model,
                     first_words_ms,
@@ -109,7 +109,7 @@ impl ModelSetup for LiveConfig {
                 }
             }
             Err(error) => {
-                call.end(error.kind());
+                call.report_end(error.kind());
                 let error = refused_choice(error, ModelFault::Model);
                 ModelTryEvent::Failed { detail: error.detail, code: error.fault.code() }
             }
@@ -204,7 +204,7 @@ impl LiveConfig {
             return Ok(secrets);
         }
         let address = address_of(&config)?;
-        let known = secrets.entered(MODEL_KEY, &address);
+        let known = secrets.entered_key(MODEL_KEY, &address);
         let is_chosen = known.is_chosen || !is_same_endpoint(&config, &running);
         let key = entered_key(choice).unwrap_or(known.key);
         if key.is_some() || is_chosen || entered_key(choice).is_some() {

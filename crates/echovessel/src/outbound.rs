@@ -75,7 +75,7 @@ impl Bot {
         let variable = self.token_variable(config);
         let (key, source) = match environment_key(variable) {
             Some(key) => (Some(key), KeySource::Environment),
-            None => match Secrets::load(home)?.entered(self.id(), &self.address(config)?).key {
+            None => match Secrets::load(home)?.entered_key(self.id(), &self.address(config)?).key {
                 Some(key) => (Some(key), KeySource::Entered),
                 None => (None, KeySource::None),
             },

@@ -74,7 +74,7 @@ impl Secrets {
     }
 
     /// The key that was entered for this address.
-    pub(crate) fn entered(&self, name: &str, address: &Url) -> EnteredKey {
+    pub(crate) fn entered_key(&self, name: &str, address: &Url) -> EnteredKey {
         self.0.get(name).and_then(|addresses| addresses.get(&origin_of(address))).cloned().unwrap_or_default()
     }
 
@@ -124,16 +124,16 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
 
         let mut secrets = Secrets::load(&home).unwrap();
-        let end = |address: &str| secrets.entered(MODEL_KEY, &url(address)).key.as_ref().map(shown_end);
+        let end = |address: &str| secrets.entered_key(MODEL_KEY, &url(address)).key.as_ref().map(shown_end);
         assert_eq!(end("https://one.test:443/other").as_deref(), Some("cdef"));
-        assert!(secrets.entered(MODEL_KEY, &url("https://two.test")).is_chosen);
+        assert!(secrets.entered_key(MODEL_KEY, &url("https://two.test")).is_chosen);
         for other in ["http://one.test/v1", "https://one.test:444/v1", "https://one.test.evil.test/v1"] {
             assert_eq!(end(other), None, "{other}");
         }
         secrets.set(MODEL_KEY, &url("https://one.test"), EnteredKey::default());
         secrets.save(&home).unwrap();
         assert!(!std::fs::read_to_string(home.secrets()).unwrap().contains("cdef"));
-        assert!(Secrets::load(&home).unwrap().entered(MODEL_KEY, &url("https://one.test")).key.is_none());
+        assert!(Secrets::load(&home).unwrap().entered_key(MODEL_KEY, &url("https://one.test")).key.is_none());
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl SkippableClock {
     }
 
     /// Lets time pass at once, for everybody who waits too.
-    pub(crate) fn leap(&self, by: Duration) {
+    pub(crate) fn advance(&self, by: Duration) {
         self.ahead.send_modify(|ahead| *ahead += by);
     }
 }
@@ -139,8 +139,8 @@ mod tests {
         let clock = SkippableClock::new();
         let before = clock.now();
         let waiting = clock.sleep(Duration::from_secs(3_600));
-        clock.leap(Duration::from_secs(1_800));
-        clock.leap(Duration::from_secs(1_801));
+        clock.advance(Duration::from_secs(1_800));
+        clock.advance(Duration::from_secs(1_801));
         waiting.await;
         assert!(clock.now().duration_since(before).as_secs() >= 3_600);
     }

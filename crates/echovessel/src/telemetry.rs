@@ -5,25 +5,26 @@ use std::io::IsTerminal as _;
 use tracing_subscriber::EnvFilter;
 
 /// Says a few lines of each message at `info`, also of those that nothing is wrong with.
-const TALKATIVE: &str = "rmcp";
+const VERBOSE_CRATE: &str = "rmcp";
 
 /// Write the parameters of statements, which are people's words, at `debug`: never heard below a warning.
-const WORDY: [&str; 2] = ["tokio_postgres", "postgres"];
+const PARAMETER_LOGGING_CRATES: [&str; 2] = ["tokio_postgres", "postgres"];
 
 /// The log filter: by default without the details of verbose libraries.
 fn log_filter(asked: Option<&str>, default_level: &str) -> EnvFilter {
-    let directives = |text: &str| match text.contains(TALKATIVE) {
+    let directives = |text: &str| match text.contains(VERBOSE_CRATE) {
         true => text.to_owned(),
-        false => format!("{text},{TALKATIVE}=warn"),
+        false => format!("{text},{VERBOSE_CRATE}=warn"),
     };
     // A directive of one of their modules would win over that of the whole.
-    let is_wordy = |text: &&str| WORDY.iter().any(|library| text.trim_start().starts_with(library));
+    let is_wordy =
+        |text: &&str| PARAMETER_LOGGING_CRATES.iter().any(|library| text.trim_start().starts_with(library));
     let asked =
         asked.map(|text| text.split(',').filter(|text| !is_wordy(text)).collect::<Vec<_>>().join(","));
     let asked = asked.filter(|text| !text.trim().is_empty());
     let asked = asked.and_then(|text| EnvFilter::try_new(directives(&text)).ok());
     let filter = asked.unwrap_or_else(|| EnvFilter::new(directives(default_level)));
-    let quiet = WORDY.iter().filter_map(|library| format!("{library}=warn").parse().ok());
+    let quiet = PARAMETER_LOGGING_CRATES.iter().filter_map(|library| format!("{library}=warn").parse().ok());
     quiet.fold(filter, EnvFilter::add_directive)
 }
 

@@ -154,7 +154,7 @@ pub(crate) fn voice_programs(home: &Home) -> Vec<VoiceProgram> {
 }
 
 /// Changes to the configuration for using this program; none if it is not installed.
-pub(crate) fn changes_for(home: &Home, name: &str) -> Option<Json> {
+pub(crate) fn config_changes(home: &Home, name: &str) -> Option<Json> {
     let program = programs_of_home(home).into_iter().find(|program| program.name == name)?;
     Some(if program.speaks {
         json!({"voice": {"enabled": true, "tts_provider": "command", "tts_command": program.command,

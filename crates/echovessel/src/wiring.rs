@@ -113,11 +113,11 @@ pub(crate) async fn wire(
     ids: Arc<dyn IdGenerator>,
 ) -> anyhow::Result<Services> {
     let database = Arc::new(crate::database::open_database(config, home)?);
-    wire_on(database, config, home, Metrics::default(), clock, ids).await
+    wire_with_store(database, config, home, Metrics::default(), clock, ids).await
 }
 
 /// Wires everything on a store that is open.
-pub(crate) async fn wire_on(
+pub(crate) async fn wire_with_store(
     database: Arc<HomeStore>,
     config: &Config,
     home: &Home,
@@ -133,7 +133,7 @@ pub(crate) async fn wire_on(
     let mind = LanguageMind::new(model.clone(), clock.clone(), ledger.clone(), prompts);
     let run = hex::encode(&random_bytes()[..4]);
     let embedding = EmbeddingSetup::new(config, home, clock.clone())?;
-    let previous = embedding.previous(&*store, home).await;
+    let previous = embedding.previous_model(&*store, home).await;
     let core = RuntimeCore::new(RuntimeParts {
         store,
         proactive: database.clone(),
@@ -304,15 +304,15 @@ pub(crate) fn recall_settings(config: &Config) -> RecallSettings {
     let weights = &recall.message_weights;
     settings.message_weights = settings
         .message_weights
-        .with(Signal::Words, weights.words)
-        .with(Signal::Meaning, weights.meaning)
-        .with(Signal::TopicWords, weights.topic_words)
-        .with(Signal::TopicMeaning, weights.topic_meaning)
-        .with(Signal::Speaker, weights.speaker)
-        .with(Signal::Time, weights.time)
-        .with(Signal::TellsWhen, weights.tells_when)
-        .with(Signal::Asks, weights.asks)
-        .with(Signal::Answers, weights.answers);
+        .with_weight(Signal::Words, weights.words)
+        .with_weight(Signal::Meaning, weights.meaning)
+        .with_weight(Signal::TopicWords, weights.topic_words)
+        .with_weight(Signal::TopicMeaning, weights.topic_meaning)
+        .with_weight(Signal::Speaker, weights.speaker)
+        .with_weight(Signal::Time, weights.time)
+        .with_weight(Signal::TellsWhen, weights.tells_when)
+        .with_weight(Signal::Asks, weights.asks)
+        .with_weight(Signal::Answers, weights.answers);
     settings.half_life_days = recall.half_life.0.as_secs_f64() / 86_400.0;
     settings.week_start = match recall.week_start {
         WeekStart::Monday => Weekday::Monday,

@@ -90,7 +90,7 @@ impl Architecture {
             layers: positive_integer(config, pick("num_hidden_layers", "n_layers"))?,
             heads: positive_integer(config, pick("num_attention_heads", "n_heads"))?,
             epsilon: config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32,
-            activation: activation(config, pick("hidden_act", "activation"))?,
+            activation: read_activation(config, pick("hidden_act", "activation"))?,
             first_position,
             max_tokens: positions.saturating_sub(first_position),
         };
@@ -132,7 +132,7 @@ fn positive_integer(config: &Value, key: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("{key} is {} and should be a number of 1 or more", config[key]))
 }
 
-fn activation(config: &Value, key: &str) -> Result<Activation, String> {
+fn read_activation(config: &Value, key: &str) -> Result<Activation, String> {
     match config[key].as_str().unwrap_or("gelu") {
         "gelu" => Ok(Activation::Gelu),
         "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Ok(Activation::GeluByTanh),

@@ -37,7 +37,7 @@ impl Attention<'_> {
             let hidden = self.sizes.hidden;
             let context = &mut context[(asking.start - self.rows.start) * hidden..];
             for head in 0..self.sizes.heads {
-                self.scratch.head(simd, self.sizes, self.projected, text, &asking, head, context);
+                self.scratch.compute_head(simd, self.sizes, self.projected, text, &asking, head, context);
             }
         }
     }
@@ -50,7 +50,7 @@ impl AttentionScratch {
         clippy::too_many_arguments,
         reason = "a step of one loop; a struct would only rename its variables"
     )]
-    fn head<S: Simd>(
+    fn compute_head<S: Simd>(
         &mut self,
         simd: S,
         sizes: Sizes,
@@ -73,11 +73,11 @@ impl AttentionScratch {
             count: range.len(),
         };
         let queries = rows_of(asking, 0);
-        let blocks = self.blocks.take(asking.len() * size.max(tokens));
+        let blocks = self.blocks.slice_mut(asking.len() * size.max(tokens));
         queries.lay_out_blocks::<S>(blocks);
-        let keys = self.keys.take(padded * size);
+        let keys = self.keys.slice_mut(padded * size);
         rows_of(text, 1).lay_out_as_columns::<S>(keys);
-        let scores = self.scores.take(asking.len() * padded);
+        let scores = self.scores.slice_mut(asking.len() * padded);
         let product = Product {
             blocks: &blocks[..asking.len() * size],
             rows: asking.len(),
@@ -94,7 +94,7 @@ impl AttentionScratch {
         let shares =
             Rows { numbers: scores, stride: padded, first_column: 0, columns: tokens, count: asking.len() };
         shares.lay_out_blocks::<S>(blocks);
-        let values = self.values.take(tokens * size);
+        let values = self.values.slice_mut(tokens * size);
         rows_of(text, 2).lay_out_as_rows::<S>(values);
         let product = Product {
             blocks: &blocks[..asking.len() * tokens],

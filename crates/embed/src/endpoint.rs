@@ -24,7 +24,7 @@ const CHARACTERS_MAX: usize = 8_000;
 /// Characters that are tried when a text was refused by itself.
 const CHARACTERS_OF_A_REFUSED_TEXT: usize = 1_000;
 /// A text that is sent to test whether the endpoint works.
-const PROBE: &str = "hello";
+const PROBE_TEXT: &str = "hello";
 /// Period after a failure in which queries return at once without a request: a turn waits for the endpoint once.
 const REST_AFTER_FAILURE: Duration = Duration::from_secs(30);
 /// Waits before a request is tried again. An endpoint that asks for a longer one is left alone for now.
@@ -117,7 +117,7 @@ impl EndpointEmbedder {
         }
         let scripts = match settings.readable_scripts.as_slice() {
             [] => Scripts::Every,
-            names => Scripts::configured(names)?,
+            names => Scripts::from_settings(names)?,
         };
         Ok(Self {
             endpoint: Endpoint::new(&settings)?,
@@ -136,7 +136,7 @@ impl EndpointEmbedder {
     }
 
     /// Why there are no vectors at the moment; none while all is well.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn failure_reason(&self) -> Option<String> {
         self.lock_trouble().as_ref().map(|trouble| trouble.reason.clone())
     }
 
@@ -200,7 +200,9 @@ impl EndpointEmbedder {
                     waiting.push(second);
                     waiting.push(first);
                 }
-                Err(Refusal::Text(reason)) => embedded.push(self.refused(&part[0], reason).await?),
+                Err(Refusal::Text(reason)) => {
+                    embedded.push(self.handle_refused_text(&part[0], reason).await?)
+                }
                 Err(refusal) => return Err(refusal),
             }
         }
@@ -213,7 +215,7 @@ impl EndpointEmbedder {
 
     /// A text that was refused by itself: its beginning, or a mark that it can't be compared. If the endpoint refuses
     /// also what it can't object to, the text is not to blame.
-    async fn refused(&self, text: &String, reason: String) -> Result<Embedding, Refusal> {
+    async fn handle_refused_text(&self, text: &String, reason: String) -> Result<Embedding, Refusal> {
         let beginning = self.inputs(std::slice::from_ref(text), CHARACTERS_OF_A_REFUSED_TEXT);
         match self.with_retries(&beginning).await {
             Ok(vectors) => {
@@ -223,7 +225,7 @@ impl EndpointEmbedder {
             Err(Refusal::Text(_)) => {}
             Err(refusal) => return Err(refusal),
         }
-        let probe = self.with_retries(&[PROBE.to_owned()]).await;
+        let probe = self.with_retries(&[PROBE_TEXT.to_owned()]).await;
         let mut vector = probe
             .map_err(|_refused| Refusal::Final(reason.clone()))?
             .into_iter()
@@ -244,7 +246,7 @@ impl EndpointEmbedder {
                 Err(Refusal::Passing { retry_after, .. })
                     if retry_after.is_none_or(|after| after <= BACKOFF.longest) =>
                 {
-                    let wait = BACKOFF.wait_after(failures);
+                    let wait = BACKOFF.wait_after_failures(failures);
                     self.clock.sleep(retry_after.unwrap_or_default().max(wait)).await;
                 }
                 outcome => return outcome,
@@ -300,7 +302,7 @@ impl Embedder for EndpointEmbedder {
 
     async fn identify(&self) -> Result<String, EmbedError> {
         if self.known.get().is_none() {
-            let probe = [PROBE.to_owned()];
+            let probe = [PROBE_TEXT.to_owned()];
             let asked = self.ask_for(&probe, self.settings.passage_timeout).await;
             asked.map_err(|refusal| self.note_failure(refusal))?;
         }

@@ -59,8 +59,8 @@ pub(crate) fn forward<'a>(
     let sizes = weights.sizes;
     let rows = batch.ids.len();
     let share = rows_of_a_share(rows, threads);
-    let hidden = workspace.hidden.take(rows * sizes.hidden);
-    let projected = workspace.projected.take(rows * sizes.hidden * 3);
+    let hidden = workspace.hidden.slice_mut(rows * sizes.hidden);
+    let projected = workspace.projected.slice_mut(rows * sizes.hidden * 3);
     if workspace.shares.len() < rows.div_ceil(share) {
         workspace.shares.resize_with(rows.div_ceil(share), Scratch::default);
     }
@@ -166,9 +166,9 @@ impl WithSimd for Transform<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { sizes, layer, hidden, scratch, .. } = self;
         let rows = hidden.len() / sizes.hidden;
-        let context = scratch.context.take(hidden.len());
-        let update = scratch.update.take(hidden.len());
-        let intermediate = scratch.intermediate.take(rows * sizes.intermediate);
+        let context = scratch.context.slice_mut(hidden.len());
+        let update = scratch.update.slice_mut(hidden.len());
+        let intermediate = scratch.intermediate.slice_mut(rows * sizes.intermediate);
         let operands = &mut scratch.operands;
         let attention = Attention {
             sizes,
@@ -190,7 +190,7 @@ impl WithSimd for Transform<'_> {
 #[inline(always)]
 fn apply<S: Simd>(simd: S, dense: &Dense, rows: &[f32], operands: &mut Operands, out: &mut [f32]) {
     let Dense { matrix, inner, bias } = dense;
-    let blocks = operands.blocks.take(rows.len());
+    let blocks = operands.blocks.slice_mut(rows.len());
     let rows = Rows::all_columns(rows, *inner);
     rows.lay_out_blocks::<S>(blocks);
     let (rows, inner, out_stride) = (rows.count, *inner, bias.len());
@@ -200,7 +200,7 @@ fn apply<S: Simd>(simd: S, dense: &Dense, rows: &[f32], operands: &mut Operands,
             Product { blocks, rows, inner, panels, bias: Some(bias), out, out_stride }.compute(simd);
         }
         Matrix::Packed(packed) => {
-            for index in 0..packed.panels::<S>() {
+            for index in 0..packed.panel_count::<S>() {
                 let panels = packed.unpack(simd, index, &mut operands.panel);
                 let first_column = index * panel_width::<S>();
                 let (bias, out) = (Some(&bias[first_column..]), &mut out[first_column..]);

@@ -44,7 +44,7 @@ impl Aligned {
     const LINE: usize = 16;
 
     /// The first `length` numbers, their content unspecified; grows as needed and never shrinks.
-    pub(crate) fn take(&mut self, length: usize) -> &mut [f32] {
+    pub(crate) fn slice_mut(&mut self, length: usize) -> &mut [f32] {
         if self.numbers.len() < length + Self::LINE {
             self.numbers.resize(length + Self::LINE, 0.0);
         }
@@ -52,7 +52,7 @@ impl Aligned {
         &mut self.numbers[start..start + length]
     }
 
-    /// The first `length` numbers as [`Aligned::take`] left them.
+    /// The first `length` numbers as [`Aligned::slice_mut`] left them.
     pub(crate) fn get(&self, length: usize) -> &[f32] {
         let start = self.start();
         &self.numbers[start..start + length]
@@ -153,7 +153,7 @@ pub(crate) fn lay_out_panels(weights: &[f32], inner: usize) -> Aligned {
         }
     }
     let mut panels = Aligned::default();
-    on_best_simd(LayOut { weights, inner, panels: panels.take(weights.len()) });
+    on_best_simd(LayOut { weights, inner, panels: panels.slice_mut(weights.len()) });
     panels
 }
 
@@ -223,7 +223,7 @@ fn store_tile<S: Simd>(
     macro_rules! tile_of_height {
         ($($height:literal)*) => {
             match rows {
-                $($height => tile::<S, $height>(simd, block, panel, start, out, out_stride),)*
+                $($height => multiply_tile::<S, $height>(simd, block, panel, start, out, out_stride),)*
                 _ => {}
             }
         };
@@ -232,7 +232,7 @@ fn store_tile<S: Simd>(
 }
 
 #[inline(always)]
-fn tile<S: Simd, const HEIGHT: usize>(
+fn multiply_tile<S: Simd, const HEIGHT: usize>(
     simd: S,
     block: &[f32],
     panel: &[S::f32s],
@@ -369,7 +369,7 @@ mod tests {
     fn aligned_numbers_begin_at_a_cache_line() {
         let mut aligned = Aligned::default();
         for length in [1, 100, 10_000] {
-            assert_eq!(aligned.take(length).as_ptr() as usize % 64, 0);
+            assert_eq!(aligned.slice_mut(length).as_ptr() as usize % 64, 0);
             assert_eq!(aligned.get(length).len(), length);
         }
     }

@@ -194,7 +194,7 @@ impl Model {
         let rows = forward(&self.weights, &batch, self.threads, workspace)?;
         for ((text, pieces), row) in waiting.drain(..).zip(&batch.texts) {
             let rows = &rows[row.start * columns..row.end * columns];
-            let mut vector = self.folder.pooling.pool(rows, columns);
+            let mut vector = self.folder.pooling.pool_rows(rows, columns);
             if let Some(calibration) = self.folder.calibration {
                 calibration.apply(work.purpose, text, &mut vector);
             }

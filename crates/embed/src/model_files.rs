@@ -106,7 +106,7 @@ pub(crate) fn install_parts<'a>(
 /// Checks size and digest of the file at `path`.
 pub(crate) fn verify_file(path: &Path, file: &'static PinnedFile, origin: &str) -> Result<(), ModelError> {
     let reader = File::open(path).map_err(ModelError::io(path))?;
-    copy_verified(reader, io::sink(), file, origin).map_err(|error| error.at(path))
+    copy_verified(reader, io::sink(), file, origin).map_err(|error| error.with_path(path))
 }
 
 fn copy_from_folder(
@@ -190,7 +190,7 @@ fn copy_to_part(
 ) -> Result<(), ModelError> {
     let path = part_path(directory, file);
     let mut part = File::create(&path).map_err(ModelError::io(&path))?;
-    copy_verified(reader, &mut part, file, origin).map_err(|error| error.at(&path))?;
+    copy_verified(reader, &mut part, file, origin).map_err(|error| error.with_path(&path))?;
     part.sync_all().map_err(ModelError::io(&path))
 }
 
@@ -201,7 +201,7 @@ enum CopyError {
 }
 
 impl CopyError {
-    fn at(self, path: &Path) -> ModelError {
+    fn with_path(self, path: &Path) -> ModelError {
         match self {
             Self::Io(error) => ModelError::io(path)(error),
             Self::Wrong(error) => error,

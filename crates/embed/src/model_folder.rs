@@ -22,7 +22,7 @@ const PIECES_MAX: usize = 512;
 /// Largest of the small files that is read.
 const JSON_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Places of the weights that are looked at to tell them from others.
-const SAMPLES: u64 = 64;
+const WEIGHT_SAMPLES: u64 = 64;
 /// Bytes that are looked at in each place.
 const SAMPLE_BYTES: u64 = 4096;
 
@@ -72,7 +72,7 @@ impl ModelFolder {
         let mut folder =
             if packed.is_file() { Self::of_packed(directory, packed)? } else { Self::of_files(directory)? };
         if !settings.readable_scripts.is_empty() {
-            folder.scripts = Some(Scripts::configured(&settings.readable_scripts)?);
+            folder.scripts = Some(Scripts::from_settings(&settings.readable_scripts)?);
         }
         if settings.uncalibrated {
             folder.calibration = None;
@@ -232,9 +232,9 @@ impl ModelFolder {
         let size = weights.metadata().map_err(ModelError::io(&path))?.len();
         digest.update(size.to_le_bytes());
         let mut sample = Vec::new();
-        for number in 0..SAMPLES {
+        for number in 0..WEIGHT_SAMPLES {
             sample.clear();
-            weights.seek(SeekFrom::Start(size / SAMPLES * number)).map_err(ModelError::io(&path))?;
+            weights.seek(SeekFrom::Start(size / WEIGHT_SAMPLES * number)).map_err(ModelError::io(&path))?;
             (&weights).take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(ModelError::io(&path))?;
             digest.update(&sample);
         }

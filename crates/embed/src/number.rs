@@ -1,9 +1,9 @@
 //! How a file writes numbers.
 
 /// Number of weights that share one scale.
-pub(crate) const BLOCK: usize = 32;
+pub(crate) const BLOCK_LENGTH: usize = 32;
 /// Bytes of a block: an f16 that scales, and 16 bytes of two numbers each.
-pub(crate) const BLOCK_BYTES: usize = 2 + BLOCK / 2;
+pub(crate) const BLOCK_BYTES: usize = 2 + BLOCK_LENGTH / 2;
 /// Subtracted from four bits to get a number from −8 to 7.
 pub(crate) const NIBBLE_ZERO: i32 = 8;
 
@@ -15,17 +15,17 @@ pub(crate) enum Number {
     Half,
     /// The upper half of 32 bits.
     Brain,
-    /// Four bits each, with a common scale for [`BLOCK`] of them; low halves of the bytes first.
+    /// Four bits each, with a common scale for [`BLOCK_LENGTH`] of them; low halves of the bytes first.
     Blocks,
 }
 
 impl Number {
-    /// Bytes of `count` numbers, which for blocks must be a multiple of [`BLOCK`].
+    /// Bytes of `count` numbers, which for blocks must be a multiple of [`BLOCK_LENGTH`].
     pub(crate) fn bytes(self, count: usize) -> usize {
         match self {
             Self::Single => count * 4,
             Self::Half | Self::Brain => count * 2,
-            Self::Blocks => count / BLOCK * BLOCK_BYTES,
+            Self::Blocks => count / BLOCK_LENGTH * BLOCK_BYTES,
         }
     }
 
@@ -40,7 +40,7 @@ impl Number {
             Self::Brain => decode_pairs(bytes, numbers, |bits| f32::from_bits(u32::from(bits) << 16)),
             Self::Blocks => {
                 let blocks = bytes.as_chunks::<BLOCK_BYTES>().0;
-                for (numbers, block) in numbers.as_chunks_mut::<BLOCK>().0.iter_mut().zip(blocks) {
+                for (numbers, block) in numbers.as_chunks_mut::<BLOCK_LENGTH>().0.iter_mut().zip(blocks) {
                     decode_block(block, numbers);
                 }
             }
@@ -54,9 +54,9 @@ fn decode_pairs(bytes: &[u8], numbers: &mut [f32], decode: impl Fn(u16) -> f32) 
     }
 }
 
-fn decode_block(block: &[u8; BLOCK_BYTES], numbers: &mut [f32; BLOCK]) {
+fn decode_block(block: &[u8; BLOCK_BYTES], numbers: &mut [f32; BLOCK_LENGTH]) {
     let scale = block_scale(block);
-    let (low, high) = numbers.split_at_mut(BLOCK / 2);
+    let (low, high) = numbers.split_at_mut(BLOCK_LENGTH / 2);
     for ((low, high), byte) in low.iter_mut().zip(high).zip(&block[2..]) {
         *low = (i32::from(byte & 15) - NIBBLE_ZERO) as f32 * scale;
         *high = (i32::from(byte >> 4) - NIBBLE_ZERO) as f32 * scale;
@@ -83,7 +83,7 @@ fn from_half(bits: u16) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, BLOCK_BYTES, Number, from_half};
+    use super::{BLOCK_BYTES, BLOCK_LENGTH, Number, from_half};
 
     #[test]
     fn half_numbers_are_read() {
@@ -109,11 +109,11 @@ mod tests {
         bytes[..2].copy_from_slice(&0x4000_u16.to_le_bytes());
         bytes[2..].fill(0x88);
         (bytes[2], bytes[17]) = (0xf0, 0x19);
-        let mut numbers = [1.0; BLOCK];
+        let mut numbers = [1.0; BLOCK_LENGTH];
         Number::Blocks.decode(&bytes, &mut numbers);
         assert_eq!((numbers[0], numbers[16]), (-16.0, 14.0));
         assert_eq!((numbers[15], numbers[31]), (2.0, -14.0));
         assert!(numbers[1..15].iter().chain(&numbers[17..31]).all(|number| *number == 0.0));
-        assert_eq!(Number::Blocks.bytes(2 * BLOCK), 2 * BLOCK_BYTES);
+        assert_eq!(Number::Blocks.bytes(2 * BLOCK_LENGTH), 2 * BLOCK_BYTES);
     }
 }

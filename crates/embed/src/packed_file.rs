@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::ModelError;
 use crate::architecture::{Architecture, Family};
 use crate::elementwise::{Activation, Norm};
-use crate::number::{BLOCK, Number};
+use crate::number::{BLOCK_LENGTH, Number};
 use crate::tokenizer::unigram::{PieceTable, Replacements};
 
 const MAGIC: &[u8; 4] = b"E5S1";
@@ -65,7 +65,7 @@ impl PackedSizes {
     /// Reads the head of the file alone.
     pub(crate) fn read(path: &Path) -> Result<Self, ModelError> {
         let file = File::open(path).map_err(ModelError::io(path))?;
-        Reader { reader: file, path }.sizes()
+        Reader { reader: file, path }.read_sizes()
     }
 
     /// The description that the forward pass needs.
@@ -89,9 +89,9 @@ impl PackedFile {
         let file = File::open(path).map_err(ModelError::io(path))?;
         let file_bytes = file.metadata().map_err(ModelError::io(path))?.len();
         let mut reader = Reader { reader: BufReader::new(&file), path };
-        let sizes = reader.sizes()?;
+        let sizes = reader.read_sizes()?;
         let pieces = reader.read_pieces(sizes.vocabulary)?;
-        let tensors = reader.directory(file_bytes)?;
+        let tensors = reader.read_directory(file_bytes)?;
         Ok((Self { file, path: path.to_owned(), sizes, tensors }, pieces))
     }
 
@@ -132,7 +132,7 @@ impl PackedFile {
     }
 
     /// The numbers of a tensor.
-    pub(crate) fn numbers(&mut self, name: &str, count: usize) -> Result<Vec<f32>, ModelError> {
+    pub(crate) fn read_numbers(&mut self, name: &str, count: usize) -> Result<Vec<f32>, ModelError> {
         let tensor = self.tensor(name, count)?;
         let bytes = self.bytes(tensor)?;
         let mut numbers = vec![0.0; count];
@@ -141,7 +141,7 @@ impl PackedFile {
     }
 
     /// The blocks of a matrix, one row after the other.
-    pub(crate) fn blocks(&mut self, name: &str, count: usize) -> Result<Vec<u8>, ModelError> {
+    pub(crate) fn read_blocks(&mut self, name: &str, count: usize) -> Result<Vec<u8>, ModelError> {
         let tensor = self.tensor(name, count)?;
         if tensor.number != Number::Blocks {
             return Err(self.unusable(format!("{name} is not in blocks")));
@@ -150,10 +150,10 @@ impl PackedFile {
     }
 
     /// Position vectors with the vector of the first text type added.
-    pub(crate) fn positions(&mut self) -> Result<Vec<f32>, ModelError> {
+    pub(crate) fn read_positions(&mut self) -> Result<Vec<f32>, ModelError> {
         let PackedSizes { positions, hidden, text_types, .. } = self.sizes;
-        let mut rows = self.numbers("emb.pos", positions * hidden)?;
-        let text_type = self.numbers("emb.type", text_types * hidden)?;
+        let mut rows = self.read_numbers("emb.pos", positions * hidden)?;
+        let text_type = self.read_numbers("emb.type", text_types * hidden)?;
         for row in rows.chunks_exact_mut(hidden) {
             for (number, addend) in row.iter_mut().zip(&text_type) {
                 *number += addend;
@@ -165,8 +165,8 @@ impl PackedFile {
     /// Gain and bias of a layer normalisation.
     pub(crate) fn norm(&mut self, name: &str) -> Result<Norm, ModelError> {
         let hidden = self.sizes.hidden;
-        let gain = self.numbers(&format!("{name}.w"), hidden)?;
-        Ok(Norm { gain, bias: self.numbers(&format!("{name}.b"), hidden)? })
+        let gain = self.read_numbers(&format!("{name}.w"), hidden)?;
+        Ok(Norm { gain, bias: self.read_numbers(&format!("{name}.b"), hidden)? })
     }
 }
 
@@ -181,7 +181,7 @@ impl<R: Read> Reader<'_, R> {
         ModelError::unusable(self.path, reason)
     }
 
-    fn array<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], ModelError> {
+    fn read_array<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], ModelError> {
         let mut bytes = [0; BYTES];
         match self.reader.read_exact(&mut bytes) {
             Ok(()) => Ok(bytes),
@@ -193,7 +193,7 @@ impl<R: Read> Reader<'_, R> {
     }
 
     fn number(&mut self) -> Result<u32, ModelError> {
-        self.array().map(u32::from_le_bytes)
+        self.read_array().map(u32::from_le_bytes)
     }
 
     /// A size from 1 to `most`.
@@ -206,7 +206,7 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// So many bytes; a file that ends earlier costs no more than it has.
-    fn block(&mut self, length: usize) -> Result<Vec<u8>, ModelError> {
+    fn read_bytes(&mut self, length: usize) -> Result<Vec<u8>, ModelError> {
         let mut bytes = Vec::new();
         (&mut self.reader).take(length as u64).read_to_end(&mut bytes).map_err(ModelError::io(self.path))?;
         if bytes.len() < length {
@@ -215,8 +215,8 @@ impl<R: Read> Reader<'_, R> {
         Ok(bytes)
     }
 
-    fn sizes(&mut self) -> Result<PackedSizes, ModelError> {
-        if self.array::<4>()? != *MAGIC {
+    fn read_sizes(&mut self) -> Result<PackedSizes, ModelError> {
+        if self.read_array::<4>()? != *MAGIC {
             return Err(self.unusable("it does not begin as a packed model does"));
         }
         let version = self.number()?;
@@ -234,15 +234,17 @@ impl<R: Read> Reader<'_, R> {
             epsilon: f32::from_bits(self.number()?),
         };
         let block = self.number()? as usize;
-        if block != BLOCK {
-            return Err(self.unusable(format!("its blocks have {block} numbers; {BLOCK} are supported")));
+        if block != BLOCK_LENGTH {
+            return Err(
+                self.unusable(format!("its blocks have {block} numbers; {BLOCK_LENGTH} are supported"))
+            );
         }
         if !(sizes.epsilon > 0.0 && sizes.epsilon < 1.0) {
             return Err(self.unusable("epsilon is not between 0 and 1"));
         }
         for (name, size) in [("hidden", sizes.hidden), ("intermediate", sizes.intermediate)] {
-            if !size.is_multiple_of(BLOCK) {
-                return Err(self.unusable(format!("{name} is {size} and not a multiple of {BLOCK}")));
+            if !size.is_multiple_of(BLOCK_LENGTH) {
+                return Err(self.unusable(format!("{name} is {size} and not a multiple of {BLOCK_LENGTH}")));
             }
         }
         if let Err(reason) = sizes.architecture().check_heads("heads") {
@@ -254,44 +256,44 @@ impl<R: Read> Reader<'_, R> {
     fn read_pieces(&mut self, vocabulary: usize) -> Result<PieceTable, ModelError> {
         let count = self.size("pieces", vocabulary)?;
         let [start, end, padding, unknown] = [self.number()?, self.number()?, self.number()?, self.number()?];
-        let text_bytes = u64::from_le_bytes(self.array()?);
+        let text_bytes = u64::from_le_bytes(self.read_array()?);
         let most = (count * PIECE_BYTES_MEAN_MAX) as u64;
         if text_bytes > most {
             return Err(self.unusable(format!("its pieces have {text_bytes} bytes, more than {most}")));
         }
-        let ends: Vec<u32> = u32s(&self.block((count + 1) * 4)?).collect();
-        let scores: Vec<f32> = u32s(&self.block(count * 4)?).map(f32::from_bits).collect();
-        let text = self.block(text_bytes as usize)?;
+        let ends: Vec<u32> = read_u32s(&self.read_bytes((count + 1) * 4)?).collect();
+        let scores: Vec<f32> = read_u32s(&self.read_bytes(count * 4)?).map(f32::from_bits).collect();
+        let text = self.read_bytes(text_bytes as usize)?;
         let replaced = self.number()? as usize;
         let replacement_bytes = self.number()? as usize;
         if replaced > REPLACEMENTS_MAX || replacement_bytes > REPLACEMENT_BYTES_MAX {
             return Err(self.unusable("it replaces more characters than there are"));
         }
-        let bytes = self.block(replacement_bytes)?;
+        let bytes = self.read_bytes(replacement_bytes)?;
         let table = Replacements::read(replaced, &bytes).and_then(|replacements| {
             PieceTable::new(text, ends, scores, [start, end, padding, unknown], replacements)
         });
         table.map_err(|reason| self.unusable(reason))
     }
 
-    fn directory(&mut self, file_bytes: u64) -> Result<HashMap<String, Tensor>, ModelError> {
+    fn read_directory(&mut self, file_bytes: u64) -> Result<HashMap<String, Tensor>, ModelError> {
         let count = self.size("tensors", TENSORS_MAX)?;
         let mut tensors = HashMap::with_capacity(count);
         for _ in 0..count {
-            let length = usize::from(u16::from_le_bytes(self.array()?));
+            let length = usize::from(u16::from_le_bytes(self.read_array()?));
             if length > NAME_BYTES_MAX {
                 return Err(self.unusable("a tensor's name is too long"));
             }
-            let name = String::from_utf8_lossy(&self.block(length)?).into_owned();
-            let number = match self.array::<1>()? {
+            let name = String::from_utf8_lossy(&self.read_bytes(length)?).into_owned();
+            let number = match self.read_array::<1>()? {
                 [0] => Number::Single,
                 [1] => Number::Blocks,
                 [other] => return Err(self.unusable(format!("{name} is of an unknown kind, {other}"))),
             };
             let count = self.number()? as usize;
-            let offset = u64::from_le_bytes(self.array()?);
-            let bytes = u64::from_le_bytes(self.array()?);
-            let is_whole = number == Number::Single || count.is_multiple_of(BLOCK);
+            let offset = u64::from_le_bytes(self.read_array()?);
+            let bytes = u64::from_le_bytes(self.read_array()?);
+            let is_whole = number == Number::Single || count.is_multiple_of(BLOCK_LENGTH);
             let fits = offset.checked_add(bytes).is_some_and(|end| end <= file_bytes);
             if !is_whole || !fits || bytes != number.bytes(count) as u64 {
                 return Err(self.unusable(format!(
@@ -304,6 +306,6 @@ impl<R: Read> Reader<'_, R> {
     }
 }
 
-fn u32s(bytes: &[u8]) -> impl Iterator<Item = u32> {
+fn read_u32s(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes))
 }

@@ -6,18 +6,18 @@
 use pulp::{Simd, WithSimd};
 
 use crate::matmul::{Aligned, PANEL_REGISTERS, on_best_simd, panel_width};
-use crate::number::{BLOCK, BLOCK_BYTES, NIBBLE_ZERO, block_scale};
+use crate::number::{BLOCK_BYTES, BLOCK_LENGTH, NIBBLE_ZERO, block_scale};
 
 /// Numbers in a word of 32 bits.
-const WORD: usize = 8;
+const WORD_LENGTH: usize = 8;
 /// The bits of 2²³ as f32: what is written into their lowest places is added to it.
 const TWO_TO_23: u32 = 0x4b00_0000;
 
 /// A weight matrix in four bits, laid out for [`PackedPanels::unpack`].
 pub(crate) struct PackedPanels {
-    /// For each panel and every [`WORD`] rows: a word for each column, the first row in its lowest bits.
+    /// For each panel and every [`WORD_LENGTH`] rows: a word for each column, the first row in its lowest bits.
     words: Vec<u32>,
-    /// For each panel and every [`BLOCK`] rows: the factors of the columns' numbers.
+    /// For each panel and every [`BLOCK_LENGTH`] rows: the factors of the columns' numbers.
     scales: Vec<f32>,
     inner: usize,
 }
@@ -27,30 +27,32 @@ impl PackedPanels {
     /// rows must be a multiple of [`crate::matmul::COLUMN_MULTIPLE`].
     pub(crate) fn new(blocks: &[u8], inner: usize) -> Self {
         let blocks = blocks.as_chunks::<BLOCK_BYTES>().0;
-        let (words, scales) = (vec![0; blocks.len() * BLOCK / WORD], vec![0.0; blocks.len()]);
+        let (words, scales) = (vec![0; blocks.len() * BLOCK_LENGTH / WORD_LENGTH], vec![0.0; blocks.len()]);
         let mut packed = Self { words, scales, inner };
         on_best_simd(LayOut { blocks, packed: &mut packed });
         packed
     }
 
-    pub(crate) fn panels<S: Simd>(&self) -> usize {
-        self.scales.len() / (self.inner / BLOCK * panel_width::<S>())
+    pub(crate) fn panel_count<S: Simd>(&self) -> usize {
+        self.scales.len() / (self.inner / BLOCK_LENGTH * panel_width::<S>())
     }
 
     /// Writes a panel as numbers, as [`crate::matmul::Product`] wants it.
     #[inline(always)]
     pub(crate) fn unpack<'a, S: Simd>(&self, simd: S, index: usize, panel: &'a mut Aligned) -> &'a [f32] {
         let size = panel_width::<S>() * self.inner;
-        let words = S::as_simd_u32s(&self.words[index * size / WORD..][..size / WORD]).0;
-        let scales = S::as_simd_f32s(&self.scales[index * size / BLOCK..][..size / BLOCK]).0;
-        let panel = panel.take(size);
+        let words = S::as_simd_u32s(&self.words[index * size / WORD_LENGTH..][..size / WORD_LENGTH]).0;
+        let scales = S::as_simd_f32s(&self.scales[index * size / BLOCK_LENGTH..][..size / BLOCK_LENGTH]).0;
+        let panel = panel.slice_mut(size);
         let rows = S::as_mut_simd_f32s(panel).0.as_chunks_mut::<PANEL_REGISTERS>().0;
-        let words = words.as_chunks::<PANEL_REGISTERS>().0.as_chunks::<{ BLOCK / WORD }>().0;
+        let words = words.as_chunks::<PANEL_REGISTERS>().0.as_chunks::<{ BLOCK_LENGTH / WORD_LENGTH }>().0;
         let scales = scales.as_chunks::<PANEL_REGISTERS>().0;
         let (nibble, exponent) = (simd.splat_u32s(15), simd.splat_u32s(TWO_TO_23));
         let zero = simd.splat_f32s(f32::from_bits(TWO_TO_23) + NIBBLE_ZERO as f32);
-        for ((rows, words), scales) in rows.as_chunks_mut::<BLOCK>().0.iter_mut().zip(words).zip(scales) {
-            for (rows, words) in rows.as_chunks_mut::<WORD>().0.iter_mut().zip(words) {
+        for ((rows, words), scales) in
+            rows.as_chunks_mut::<BLOCK_LENGTH>().0.iter_mut().zip(words).zip(scales)
+        {
+            for (rows, words) in rows.as_chunks_mut::<WORD_LENGTH>().0.iter_mut().zip(words) {
                 for (place, row) in rows.iter_mut().enumerate() {
                     let shift = simd.splat_u32s(4 * place as u32);
                     for ((number, word), scale) in row.iter_mut().zip(words).zip(scales) {
@@ -76,14 +78,15 @@ impl WithSimd for LayOut<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let width = panel_width::<S>();
-        let blocks_per_row = self.packed.inner / BLOCK;
+        let blocks_per_row = self.packed.inner / BLOCK_LENGTH;
         for (column, row) in self.blocks.chunks_exact(blocks_per_row).enumerate() {
             let (panel, offset) = (column / width, column % width);
             for (index, block) in row.iter().enumerate() {
                 let first = panel * blocks_per_row + index;
                 self.packed.scales[first * width + offset] = block_scale(block);
-                let (low, high) = block[2..].split_at(BLOCK / 4);
-                let words = [pack(low, 0), pack(high, 0), pack(low, 4), pack(high, 4)];
+                let (low, high) = block[2..].split_at(BLOCK_LENGTH / 4);
+                let words =
+                    [pack_halves(low, 0), pack_halves(high, 0), pack_halves(low, 4), pack_halves(high, 4)];
                 for (at, word) in words.into_iter().enumerate() {
                     self.packed.words[(first * words.len() + at) * width + offset] = word;
                 }
@@ -93,7 +96,7 @@ impl WithSimd for LayOut<'_> {
 }
 
 /// A word of the halves of eight bytes, the first byte's lowest.
-fn pack(bytes: &[u8], shift: u32) -> u32 {
+fn pack_halves(bytes: &[u8], shift: u32) -> u32 {
     bytes.iter().rev().fold(0, |word, byte| word << 4 | u32::from(byte >> shift & 15))
 }
 
@@ -110,7 +113,7 @@ mod tests {
 
         fn with_simd<S: Simd>(self, simd: S) {
             let mut panel = Aligned::default();
-            for index in 0..self.0.panels::<S>() {
+            for index in 0..self.0.panel_count::<S>() {
                 self.1.extend(self.0.unpack(simd, index, &mut panel).iter());
             }
         }
@@ -118,11 +121,11 @@ mod tests {
 
     #[test]
     fn a_packed_panel_is_the_panel_of_the_decoded_numbers() {
-        let (inner, columns) = (3 * BLOCK, 2 * COLUMN_MULTIPLE);
-        let blocks: Vec<u8> = (0..inner * columns / BLOCK)
+        let (inner, columns) = (3 * BLOCK_LENGTH, 2 * COLUMN_MULTIPLE);
+        let blocks: Vec<u8> = (0..inner * columns / BLOCK_LENGTH)
             .flat_map(|block| {
                 let scale = (0x2c00 + (block * 37 % 512) as u16).to_le_bytes();
-                let nibbles = (0..BLOCK / 2).map(move |at| (block * 31 + at * 89 + 5) as u8);
+                let nibbles = (0..BLOCK_LENGTH / 2).map(move |at| (block * 31 + at * 89 + 5) as u8);
                 scale.into_iter().chain(nibbles)
             })
             .collect();

@@ -20,22 +20,22 @@ pub(crate) struct UnigramPieces {
 impl UnigramPieces {
     /// Without `scripts` the pieces say which the model reads.
     pub(crate) fn new(table: PieceTable, max_pieces: usize, scripts: Option<Scripts>) -> Self {
-        let scripts = scripts.unwrap_or_else(|| Scripts::of_vocabulary(table.texts()));
+        let scripts = scripts.unwrap_or_else(|| Scripts::of_vocabulary(table.text_pieces()));
         Self { table, max_pieces, scripts }
     }
 
     /// The scripts that the model reads, for a person.
     pub(crate) fn scripts(&self) -> Vec<String> {
-        self.scripts.names()
+        self.scripts.script_names()
     }
 
     /// The pieces of `prefix` and text, cut to the model's limit. Unknown characters in a row are one piece.
     pub(crate) fn split(&self, prefix: &str, text: &str) -> Pieces {
         let text = &text[..text.floor_char_boundary(MAX_BYTES)];
         let looked_at = &text[..text.floor_char_boundary(self.max_pieces * BYTES_PER_PIECE)];
-        let found = self.table.likeliest(self.table.symbols_of(&format!("{prefix}{looked_at}")));
+        let found = self.table.likeliest_pieces(self.table.symbols_of(&format!("{prefix}{looked_at}")));
         let mut unknown: Vec<Range<usize>> = Vec::new();
-        let (start, end) = self.table.marks();
+        let (start, end) = self.table.mark_ids();
         let mut ids = vec![start];
         let room = self.max_pieces - 1;
         for piece in found {

@@ -42,7 +42,7 @@ impl Pooling {
     }
 
     /// The vector of a text, scaled to unit length.
-    pub(crate) fn pool(self, rows: &[f32], columns: usize) -> Vec<f32> {
+    pub(crate) fn pool_rows(self, rows: &[f32], columns: usize) -> Vec<f32> {
         let counted = match self {
             Self::Mean => rows,
             Self::Cls => &rows[..columns.min(rows.len())],
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn the_mean_has_unit_length() {
-        assert_eq!(Pooling::Mean.pool(&[1.0, 2.0, 5.0, 6.0], 2), [0.6, 0.8]);
-        assert_eq!(Pooling::Cls.pool(&[3.0, 4.0, 5.0, 6.0], 2), [0.6, 0.8]);
-        assert_eq!(Pooling::Mean.pool(&[0.0, 0.0], 2), [0.0, 0.0]);
+        assert_eq!(Pooling::Mean.pool_rows(&[1.0, 2.0, 5.0, 6.0], 2), [0.6, 0.8]);
+        assert_eq!(Pooling::Cls.pool_rows(&[3.0, 4.0, 5.0, 6.0], 2), [0.6, 0.8]);
+        assert_eq!(Pooling::Mean.pool_rows(&[0.0, 0.0], 2), [0.0, 0.0]);
     }
 
     #[test]

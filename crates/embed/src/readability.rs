@@ -31,7 +31,7 @@ impl Scripts {
     }
 
     /// The scripts of `embedding.readable_scripts`.
-    pub(crate) fn configured(names: &[String]) -> Result<Self, ModelError> {
+    pub(crate) fn from_settings(names: &[String]) -> Result<Self, ModelError> {
         Self::from_names(names.iter().map(String::as_str)).map_err(|name| {
             ModelError::Settings(format!(
                 "embedding.readable_scripts: Unicode has no script called {name:?}; write Latin, Han, Cyrillic"
@@ -60,14 +60,14 @@ impl Scripts {
     }
 
     /// Names of the scripts, for a person.
-    pub(crate) fn names(&self) -> Vec<String> {
+    pub(crate) fn script_names(&self) -> Vec<String> {
         let Self::These(scripts) = self else { return vec!["every script".to_owned()] };
         let names = PropertyNamesLong::<Script>::new();
         let name = |script: &Script| names.get(*script).unwrap_or("unknown").to_owned();
         scripts.iter().map(name).collect()
     }
 
-    fn reads(&self, letter: char) -> Reading {
+    fn classify_letter(&self, letter: char) -> Reading {
         let Self::These(scripts) = self else { return Reading::Reads };
         match CodePointMapData::<Script>::new().get(letter) {
             Script::Common | Script::Inherited => Reading::Neutral,
@@ -103,7 +103,7 @@ pub(crate) fn readability(text: &str, unknown: &[Range<usize>], scripts: &Script
         } else if !character.is_alphabetic() {
             neutral += 1;
         } else {
-            match scripts.reads(character) {
+            match scripts.classify_letter(character) {
                 Reading::Reads => known_letters += 1,
                 Reading::Blind => unreadable += 1,
                 Reading::Neutral => neutral += 1,
@@ -168,10 +168,10 @@ mod tests {
         let cyrillic = ('а'..='я').map(String::from);
         let pieces: Vec<String> = latin.iter().chain(&han).cloned().chain(cyrillic).collect();
         let found = Scripts::of_vocabulary(pieces.iter().map(String::as_str));
-        assert_eq!(found.names(), ["Latin"]);
+        assert_eq!(found.script_names(), ["Latin"]);
         let more: Vec<String> = (0..600).map(|n| char::from_u32(0x5e00 + n).unwrap().to_string()).collect();
         let found = Scripts::of_vocabulary(pieces.iter().chain(&more).map(String::as_str));
-        assert_eq!(found.names(), ["Han", "Latin"]);
+        assert_eq!(found.script_names(), ["Han", "Latin"]);
     }
 
     fn letters(mut number: u32) -> String {

@@ -97,7 +97,7 @@ impl TensorFile {
     }
 
     /// The position vectors of a text's tokens, in order, with the vector of the one text type already added.
-    pub(crate) fn positions(
+    pub(crate) fn read_positions(
         &mut self,
         outer: &str,
         architecture: &Architecture,

@@ -70,7 +70,7 @@ impl Dense {
         Self { matrix: Matrix::Panels(lay_out_panels(weights, inner)), inner, bias }
     }
 
-    fn packed(blocks: &[u8], inner: usize, bias: Vec<f32>) -> Self {
+    fn from_packed(blocks: &[u8], inner: usize, bias: Vec<f32>) -> Self {
         Self { matrix: Matrix::Packed(PackedPanels::new(blocks, inner)), inner, bias }
     }
 }
@@ -87,7 +87,7 @@ impl Weights {
         if columns != hidden {
             return Err(file.unusable(format!("{words_name} has {columns} components instead of {hidden}")));
         }
-        let positions = file.positions(outer, architecture)?;
+        let positions = file.read_positions(outer, architecture)?;
         let embedding_norm = file.norm(&format!("{outer}embeddings.LayerNorm"), hidden)?;
         let names = LayerNames::new(family, outer, 0);
         let [intermediate, _] = file.matrix(&format!("{}.weight", names.intermediate))?;
@@ -124,7 +124,7 @@ impl Weights {
         let (mut file, pieces) = PackedFile::open(path)?;
         let packed = file.sizes();
         let hidden = packed.hidden;
-        let positions = file.positions()?;
+        let positions = file.read_positions()?;
         let embedding_norm = file.norm("emb.ln")?;
         let layers =
             (0..packed.layers).map(|index| read_packed_layer(&mut file, index)).collect::<Result<_, _>>()?;
@@ -233,10 +233,10 @@ fn read_packed_layer(file: &mut PackedFile, index: usize) -> Result<Layer, Model
     let mut dense = |names: &[&str], inner: usize, outer: usize| {
         let (mut blocks, mut bias) = (Vec::new(), Vec::new());
         for name in names {
-            blocks.extend(file.blocks(&format!("l{index}.{name}.w"), inner * outer)?);
-            bias.extend(file.numbers(&format!("l{index}.{name}.b"), outer)?);
+            blocks.extend(file.read_blocks(&format!("l{index}.{name}.w"), inner * outer)?);
+            bias.extend(file.read_numbers(&format!("l{index}.{name}.b"), outer)?);
         }
-        Ok(Dense::packed(&blocks, inner, bias))
+        Ok(Dense::from_packed(&blocks, inner, bias))
     };
     let query_key_value = dense(&["q", "k", "v"], hidden, hidden)?;
     let attention_output = dense(&["ao"], hidden, hidden)?;

@@ -48,7 +48,7 @@ impl WordPieces {
                 "its piece {piece:?} has the number {id}, but the weights have vectors for {vocabulary} pieces only"
             )));
         }
-        let (start, end) = tokenizer.marks();
+        let (start, end) = tokenizer.mark_ids();
         if start.len() + end.len() + 1 > max_pieces {
             return Err(unusable("its start and end marks leave no room for text".to_owned()));
         }
@@ -58,7 +58,7 @@ impl WordPieces {
 
     /// The scripts that the model reads, for a person.
     pub(crate) fn scripts(&self) -> Vec<String> {
-        self.scripts.names()
+        self.scripts.script_names()
     }
 
     /// The pieces of `prefix` and text, cut to the model's limit.
@@ -73,7 +73,7 @@ impl WordPieces {
             .filter(|piece| self.unknown.contains(&piece.id) && piece.source.end > prefix.len())
             .map(|piece| piece.source.start.saturating_sub(prefix.len())..piece.source.end - prefix.len())
             .collect();
-        let (start, end) = self.tokenizer.marks();
+        let (start, end) = self.tokenizer.mark_ids();
         let room = self.max_pieces - start.len() - end.len();
         let ids = pieces.iter().take(room).map(|piece| piece.id);
         Pieces {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::{Conversation, DataSet, Question};
 
 /// Category of questions that are asked of a conversation that they are not about.
-pub const FOREIGN: &str = "foreign";
+pub const FOREIGN_CATEGORY: &str = "foreign";
 
 /// Result of one value of the bound. Precision and recall are of the answer "nothing is known", in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,13 +30,13 @@ pub fn add_foreign(data: &mut DataSet) {
     }
     for (place, conversation) in data.conversations.iter_mut().enumerate() {
         let other = &all[(place + 1) % all.len()];
-        let foreign = other.questions.iter().map(|question| foreign(question, other, conversation));
+        let foreign = other.questions.iter().map(|question| foreign_question(question, other, conversation));
         let foreign: Vec<Question> = foreign.collect();
         conversation.questions.extend(foreign);
     }
 }
 
-fn foreign(question: &Question, from: &Conversation, to: &Conversation) -> Question {
+fn foreign_question(question: &Question, from: &Conversation, to: &Conversation) -> Question {
     let exchange = |text: &str| {
         let apart = if from.user.is_empty() { text.to_owned() } else { text.replace(&from.user, "\u{1}") };
         let apart = if from.persona.is_empty() { apart } else { apart.replace(&from.persona, &to.persona) };
@@ -46,14 +46,14 @@ fn foreign(question: &Question, from: &Conversation, to: &Conversation) -> Quest
         text: exchange(&question.text),
         gold: Vec::new(),
         gold_sessions: Vec::new(),
-        category: FOREIGN.to_owned(),
+        category: FOREIGN_CATEGORY.to_owned(),
         ..question.clone()
     }
 }
 
 /// The curve over all bounds from 0.10 to 0.80 in steps of 0.01, from the fits of questions with an answer and of
 /// foreign ones.
-pub fn curve(known: &[f64], foreign: &[f64]) -> Vec<Bound> {
+pub fn bound_curve(known: &[f64], foreign: &[f64]) -> Vec<Bound> {
     let below = |supports: &[f64], bound: f64| {
         supports.iter().filter(|support| **support < bound).count() as f64 / supports.len().max(1) as f64
     };
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        let bounds = curve(&[0.4, 0.6, 0.7, 0.9], &[0.35, 0.45, 0.65, 0.2]);
+        let bounds = bound_curve(&[0.4, 0.6, 0.7, 0.9], &[0.35, 0.45, 0.65, 0.2]);
         let at = |support: f64| {
             bounds.iter().copied().find(|bound| (bound.support - support).abs() < 1e-9).unwrap()
         };
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_curve_only_rises() {
-        let bounds = curve(&[0.4, 0.6, 0.7, 0.9], &[0.35, 0.45, 0.65, 0.2]);
+        let bounds = bound_curve(&[0.4, 0.6, 0.7, 0.9], &[0.35, 0.45, 0.65, 0.2]);
         assert!(
             bounds
                 .windows(2)
@@ -110,6 +110,6 @@ mod tests {
         let mut data = DataSet { conversations, ..DataSet::default() };
         add_foreign(&mut data);
         assert_eq!(data.conversations[0].questions[1].text, "Does Ann like Ben?");
-        assert_eq!(data.conversations[1].questions[1].category, FOREIGN);
+        assert_eq!(data.conversations[1].questions[1].category, FOREIGN_CATEGORY);
     }
 }

@@ -102,16 +102,16 @@ pub async fn measure(
         latin_passages: mean(false, |set| &set.units),
         han_queries: mean(true, |set| &set.questions),
         latin_queries: mean(false, |set| &set.questions),
-        unrelated: percentiles(across(&embedded, |set| &set.questions)),
+        unrelated: percentiles(cosines_across_sets(&embedded, |set| &set.questions)),
         related: percentiles(related.collect()),
-        unrelated_units: percentiles(across(&embedded, |set| &set.units)),
+        unrelated_units: percentiles(cosines_across_sets(&embedded, |set| &set.units)),
     })
 }
 
 async fn embed(embedder: &dyn Embedder, set: &DataSet) -> anyhow::Result<Embedded> {
     let units: Vec<_> = set.conversations.iter().flat_map(|one| &one.units).collect();
     let questions: Vec<_> = set.conversations.iter().flat_map(|one| &one.questions).collect();
-    let (units, questions) = (sample(&units, UNITS_MAX), sample(&questions, QUESTIONS_MAX));
+    let (units, questions) = (take_sample(&units, UNITS_MAX), take_sample(&questions, QUESTIONS_MAX));
     let cut = |text: &str| text.chars().take(CHARACTERS_MAX).collect::<String>();
     let unit_texts: Vec<String> = units.iter().map(|unit| cut(&unit.text)).collect();
     let question_texts: Vec<String> = questions.iter().map(|question| cut(&question.text)).collect();
@@ -136,7 +136,7 @@ async fn embed(embedder: &dyn Embedder, set: &DataSet) -> anyhow::Result<Embedde
     Ok(embedded)
 }
 
-fn sample<'a, T>(all: &[&'a T], most: usize) -> Vec<&'a T> {
+fn take_sample<'a, T>(all: &[&'a T], most: usize) -> Vec<&'a T> {
     let step = all.len().div_ceil(most).max(1);
     all.iter().step_by(step).copied().collect()
 }
@@ -158,7 +158,7 @@ fn mean_of_means(sets: &[Vec<f64>]) -> Option<Vec<i32>> {
 }
 
 /// Cosines of what `of` gives with the units of every other set.
-fn across(sets: &[Embedded], of: fn(&Embedded) -> &[Vec<f32>]) -> Vec<f32> {
+fn cosines_across_sets(sets: &[Embedded], of: fn(&Embedded) -> &[Vec<f32>]) -> Vec<f32> {
     let mut cosines = Vec::new();
     for (at, set) in sets.iter().enumerate() {
         let others = sets.iter().enumerate().filter(|(other, _)| *other != at);
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_sample_is_evenly_spaced_and_never_larger() {
         let all: Vec<usize> = (0..2500).collect();
-        let sampled = sample(&all.iter().collect::<Vec<_>>(), 1000);
+        let sampled = take_sample(&all.iter().collect::<Vec<_>>(), 1000);
         assert_eq!((sampled.len(), *sampled[1]), (834, 3));
     }
 }

@@ -76,7 +76,7 @@ pub struct Outcome {
 }
 
 /// The cases of this version, by name.
-const SHIPPED: &[(&str, &str)] = &[
+const SHIPPED_FILES: &[(&str, &str)] = &[
     ("attribution_en", include_str!("../cases/attribution_en.toml")),
     ("attribution_zh", include_str!("../cases/attribution_zh.toml")),
     ("correction_en", include_str!("../cases/correction_en.toml")),
@@ -95,11 +95,11 @@ const SHIPPED: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// When a file is not a case; the message names it.
-pub fn shipped() -> anyhow::Result<BTreeMap<String, Case>> {
+pub fn shipped_cases() -> anyhow::Result<BTreeMap<String, Case>> {
     let read = |(name, text): &(&str, &str)| {
         Ok(((*name).to_owned(), parse(text).with_context(|| (*name).to_owned())?))
     };
-    SHIPPED.iter().map(read).collect()
+    SHIPPED_FILES.iter().map(read).collect()
 }
 
 /// Reads one case.

@@ -38,13 +38,13 @@ struct QueryLine {
 
 pub(crate) fn read(folder: &Path) -> anyhow::Result<DataSet> {
     let mut data = DataSet::default();
-    for line in lines::<UnitLine>(&folder.join("units.jsonl"))? {
-        let at = moment(&line.ts)?;
+    for line in read_lines::<UnitLine>(&folder.join("units.jsonl"))? {
+        let at = parse_time(&line.ts)?;
         let unit = Unit { id: line.id, session: line.session, at, speaker: line.speaker, text: line.text };
         conversation(&mut data, &line.conv).units.push(unit);
     }
-    for line in lines::<QueryLine>(&folder.join("queries.jsonl"))? {
-        let at = line.ts.as_deref().map(moment).transpose()?;
+    for line in read_lines::<QueryLine>(&folder.join("queries.jsonl"))? {
+        let at = line.ts.as_deref().map(parse_time).transpose()?;
         let question = Question {
             id: line.id,
             text: line.text,
@@ -87,7 +87,7 @@ fn conversation<'a>(data: &'a mut DataSet, id: &str) -> &'a mut Conversation {
     &mut data.conversations[place]
 }
 
-fn lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
+fn read_lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))?;
     let filled = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     filled
@@ -98,7 +98,7 @@ fn lines<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<T>> {
 }
 
 /// Reads a time with its offset; without one, as UTC.
-fn moment(text: &str) -> anyhow::Result<Timestamp> {
+fn parse_time(text: &str) -> anyhow::Result<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Ok(at);
     }

@@ -78,7 +78,7 @@ fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow:
     let asked: Vec<Asked> = serde_json::from_value(sample.get("qa").cloned().unwrap_or_default())?;
     let question = |(number, asked): (usize, Asked)| Question {
         id: format!("q{}", number + 1),
-        gold: references(&asked.evidence, repaired),
+        gold: split_references(&asked.evidence, repaired),
         text: asked.question,
         gold_sessions: Vec::new(),
         category: asked.category.to_string(),
@@ -89,17 +89,17 @@ fn conversation(sample: &Value, fallback: &str, repaired: &mut usize) -> anyhow:
         user: name("speaker_a"),
         persona: name("speaker_b"),
         named: true,
-        units: units(talk)?,
+        units: read_units(talk)?,
         questions: asked.into_iter().enumerate().map(question).collect(),
     })
 }
 
-fn units(talk: &Map<String, Value>) -> anyhow::Result<Vec<Unit>> {
+fn read_units(talk: &Map<String, Value>) -> anyhow::Result<Vec<Unit>> {
     let mut units = Vec::new();
     for number in 1.. {
         let session = format!("session_{number}");
         let Some(when) = talk.get(&format!("{session}_date_time")).and_then(Value::as_str) else { break };
-        let start = moment(when)?;
+        let start = parse_time(when)?;
         let Some(turns) = talk.get(&session) else { continue };
         let turns: Vec<Turn> = serde_json::from_value(turns.clone())?;
         for (place, turn) in (0i64..).zip(turns) {
@@ -116,7 +116,7 @@ fn units(talk: &Map<String, Value>) -> anyhow::Result<Vec<Unit>> {
 }
 
 /// `1:56 pm on 8 May, 2023`, taken as UTC.
-fn moment(text: &str) -> anyhow::Result<Timestamp> {
+fn parse_time(text: &str) -> anyhow::Result<Timestamp> {
     let upper = text.replace(" am ", " AM ").replace(" pm ", " PM ");
     let broken =
         strtime::parse("%I:%M %p on %d %B, %Y", &upper).with_context(|| format!("`{text}` is no time"))?;
@@ -125,13 +125,13 @@ fn moment(text: &str) -> anyhow::Result<Timestamp> {
 }
 
 /// Turn ids as `D8:6`; several in one text are split, leading zeros dropped, other forms counted unchanged.
-fn references(evidence: &[String], repaired: &mut usize) -> Vec<String> {
+fn split_references(evidence: &[String], repaired: &mut usize) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for text in evidence {
         let parts =
             text.split(|c: char| c == ';' || c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
         let read: Vec<String> =
-            parts.map(|part| canonical(part).unwrap_or_else(|| part.to_owned())).collect();
+            parts.map(|part| canonical_turn_id(part).unwrap_or_else(|| part.to_owned())).collect();
         if read.len() != 1 || read.first() != Some(text) {
             *repaired += 1;
         }
@@ -144,7 +144,7 @@ fn references(evidence: &[String], repaired: &mut usize) -> Vec<String> {
     ids
 }
 
-fn canonical(part: &str) -> Option<String> {
+fn canonical_turn_id(part: &str) -> Option<String> {
     let (session, turn) =
         part.trim_matches(['(', ')']).strip_prefix('D')?.trim_start_matches(':').split_once(':')?;
     Some(format!("D{}:{}", session.parse::<u32>().ok()?, turn.parse::<u32>().ok()?))
@@ -156,16 +156,16 @@ mod tests {
 
     #[test]
     fn times_are_read_as_published() {
-        assert_eq!(moment("1:56 pm on 8 May, 2023").unwrap().to_string(), "2023-05-08T13:56:00Z");
-        assert_eq!(moment("12:09 am on 13 September, 2023").unwrap().to_string(), "2023-09-13T00:09:00Z");
-        assert!(moment("yesterday").is_err());
+        assert_eq!(parse_time("1:56 pm on 8 May, 2023").unwrap().to_string(), "2023-05-08T13:56:00Z");
+        assert_eq!(parse_time("12:09 am on 13 September, 2023").unwrap().to_string(), "2023-09-13T00:09:00Z");
+        assert!(parse_time("yesterday").is_err());
     }
 
     #[test]
     fn malformed_references_are_repaired_and_counted() {
         let mut repaired = 0;
         let evidence = ["D1:3", "D8:6; D9:17", "D30:05", "D"].map(str::to_owned);
-        assert_eq!(references(&evidence, &mut repaired), ["D1:3", "D8:6", "D9:17", "D30:5", "D"]);
+        assert_eq!(split_references(&evidence, &mut repaired), ["D1:3", "D8:6", "D9:17", "D30:5", "D"]);
         assert_eq!(repaired, 2);
     }
 }

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use crate::data::{Conversation, DataSet, Question, Unit};
 
 /// Time between two turns of a session: the data gives only the session's own time.
-const TURN: SignedDuration = SignedDuration::from_secs(30);
+const TURN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 /// Ending of the ids of questions whose answer is that there is none.
-const ABSTENTION: &str = "_abs";
+const ABSTENTION_SUFFIX: &str = "_abs";
 
 #[derive(Deserialize)]
 struct Asked {
@@ -43,7 +43,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<DataSet> {
         .with_context(|| format!("{} is not in LongMemEval's format", path.display()))?;
     let mut data = DataSet::default();
     for asked in asked {
-        if asked.question_id.ends_with(ABSTENTION) {
+        if asked.question_id.ends_with(ABSTENTION_SUFFIX) {
             data.unanswerable += 1;
             continue;
         }
@@ -66,7 +66,7 @@ fn conversation(asked: Asked, data: &mut DataSet) -> anyhow::Result<Conversation
     let (mut units, mut gold) = (Vec::new(), Vec::new());
     let dated = asked.haystack_session_ids.iter().zip(&asked.haystack_dates).zip(asked.haystack_sessions);
     for (place, ((session, date), turns)) in dated.enumerate() {
-        let mut at = moment(date)?;
+        let mut at = parse_time(date)?;
         for (number, turn) in turns.into_iter().enumerate() {
             // A session may occur twice in a history; its position tells its turns apart.
             let id = format!("{place}:{session}#{}", number + 1);
@@ -74,7 +74,7 @@ fn conversation(asked: Asked, data: &mut DataSet) -> anyhow::Result<Conversation
                 gold.push(id.clone());
             }
             units.push(Unit { id, session: session.clone(), at, speaker: turn.role, text: turn.content });
-            at += TURN;
+            at += TURN_INTERVAL;
         }
     }
     // The data has empty turns; there is nothing to capture of them.
@@ -84,7 +84,7 @@ fn conversation(asked: Asked, data: &mut DataSet) -> anyhow::Result<Conversation
     let gold_sessions: Vec<String> = asked.answer_session_ids.into_iter().filter(known).collect();
     data.dangling += named - gold_sessions.len();
     units.sort_by_key(|unit| unit.at);
-    let at = Some(moment(&asked.question_date)?);
+    let at = Some(parse_time(&asked.question_date)?);
     let question = Question {
         id: asked.question_id.clone(),
         text: asked.question,
@@ -104,7 +104,7 @@ fn conversation(asked: Asked, data: &mut DataSet) -> anyhow::Result<Conversation
 }
 
 /// `2023/05/20 (Sat) 02:21`, taken as UTC. The weekday is not looked at: in the data it is sometimes wrong.
-fn moment(text: &str) -> anyhow::Result<Timestamp> {
+fn parse_time(text: &str) -> anyhow::Result<Timestamp> {
     let bare: String =
         text.split_whitespace().filter(|part| !part.starts_with('(')).collect::<Vec<_>>().join(" ");
     let broken = strtime::parse("%Y/%m/%d %H:%M", &bare).with_context(|| format!("`{text}` is no time"))?;
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn times_are_read_as_published() {
-        assert_eq!(moment("2023/05/20 (Sat) 02:21").unwrap().to_string(), "2023-05-20T02:21:00Z");
-        assert!(moment("20 May").is_err());
+        assert_eq!(parse_time("2023/05/20 (Sat) 02:21").unwrap().to_string(), "2023-05-20T02:21:00Z");
+        assert!(parse_time("20 May").is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Ranks at which recall and hits are measured.
-pub const CUTS: [usize; 5] = [1, 5, 10, 20, 50];
+pub const RANK_CUTS: [usize; 5] = [1, 5, 10, 20, 50];
 /// Results that nDCG looks at.
 const NDCG_DEPTH: usize = 10;
 
@@ -38,7 +38,7 @@ pub struct Ranked {
 }
 
 /// The figures over all of the questions.
-pub fn figures<'a>(ranked: impl IntoIterator<Item = &'a Ranked>) -> Figures {
+pub fn compute_figures<'a>(ranked: impl IntoIterator<Item = &'a Ranked>) -> Figures {
     let mut sum = Figures::default();
     for question in ranked {
         add(&mut sum, question);
@@ -56,7 +56,7 @@ pub fn figures<'a>(ranked: impl IntoIterator<Item = &'a Ranked>) -> Figures {
 fn add(sum: &mut Figures, question: &Ranked) {
     let is_gold = |id: &String| question.gold.contains(id);
     sum.questions += 1;
-    for k in CUTS {
+    for k in RANK_CUTS {
         let found = question.ranking.iter().take(k).filter(|id| is_gold(id)).count();
         *sum.recall.entry(k).or_default() += found as f64 / question.gold.len().max(1) as f64;
         *sum.hit.entry(k).or_default() += f64::from(u8::from(found > 0));
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn worked_by_hand() {
         let figures =
-            figures(&[ranked(&["a", "b"], &["x", "a", "y", "z", "w", "b"]), ranked(&["c"], &["x"])]);
+            compute_figures(&[ranked(&["a", "b"], &["x", "a", "y", "z", "w", "b"]), ranked(&["c"], &["x"])]);
         assert_eq!(figures.questions, 2);
         assert_eq!(figures.recall[&1], 0.0);
         assert_eq!(figures.recall[&5], 25.0);
@@ -106,6 +106,6 @@ mod tests {
 
     #[test]
     fn nothing_is_not_a_division_by_nothing() {
-        assert_eq!(figures(&[]).mrr, 0.0);
+        assert_eq!(compute_figures(&[]).mrr, 0.0);
     }
 }

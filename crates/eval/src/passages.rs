@@ -43,7 +43,7 @@ pub struct RuleResult {
 }
 
 /// Each rule, over questions with their gold and what was found, best first.
-pub fn shown_by_each(questions: &[(&[String], &[ScoredMessage])]) -> Vec<RuleResult> {
+pub fn measure_rules(questions: &[(&[String], &[ScoredMessage])]) -> Vec<RuleResult> {
     let rules = SHARES.iter().flat_map(|share| FLOORS.iter().map(move |floor| (*share, *floor)));
     rules.map(|(share, floor)| measure_rule(questions, share, floor)).collect()
 }

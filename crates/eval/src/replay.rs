@@ -31,9 +31,9 @@ const CHANNEL: &str = "eval";
 /// Texts embedded at once.
 const BATCH: u32 = 64;
 /// Number of best-ranked messages of which some are shown.
-const BEST: usize = 30;
+const RANKED_MAX: usize = 30;
 /// Units kept of each ranking.
-const DEPTH: usize = 50;
+const RANKING_DEPTH: usize = 50;
 /// Number of messages asked of the ranking: all that it looks at.
 const ALL: usize = 10_000;
 
@@ -171,7 +171,7 @@ impl Replay<'_> {
                 self.store.end_session(*id, CloseTrigger::Explicit).await?;
             }
             *clock.0.lock().unwrap_or_else(PoisonError::into_inner) = unit.at;
-            let line = line(scope, conversation, unit);
+            let line = message_input(scope, conversation, unit);
             let message = recorder.capture(line, &TimeZone::UTC, None).await?.message;
             captured.units.insert(message.id.0, unit.clone());
             captured.open = Some((unit.session.clone(), message.session_id));
@@ -236,7 +236,7 @@ fn answer(
         gold: gold.to_vec(),
         ranking,
     };
-    let best = found.iter().take(BEST);
+    let best = found.iter().take(RANKED_MAX);
     let best = best
         .filter_map(|one| Some(ScoredMessage::new(units.get(&one.message.id.0)?.id.clone(), one)))
         .collect();
@@ -250,7 +250,7 @@ fn answer(
             sessions.push(unit.session.clone());
         }
     }
-    let places = known.iter().map(|(unit, _)| unit.id.clone()).take(DEPTH).collect();
+    let places = known.iter().map(|(unit, _)| unit.id.clone()).take(RANKING_DEPTH).collect();
     let gold_sessions = &question.gold_sessions;
     AnsweredQuestion {
         ranked: ranked(&question.gold, places),
@@ -261,7 +261,7 @@ fn answer(
     }
 }
 
-fn line(scope: &Scope, conversation: &Conversation, unit: &Unit) -> MessageInput {
+fn message_input(scope: &Scope, conversation: &Conversation, unit: &Unit) -> MessageInput {
     let is_persona = !conversation.persona.is_empty() && unit.speaker == conversation.persona;
     MessageInput {
         id: None,

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use memory::messages::MESSAGE_LENGTH_MAX;
 use serde::{Deserialize, Serialize};
 
-use crate::absence::{Bound, FOREIGN, curve};
+use crate::absence::{Bound, FOREIGN_CATEGORY, bound_curve};
 use crate::data::DataSet;
-use crate::measure::{CUTS, Figures, Ranked, figures};
-use crate::passages::{RuleResult, ScoredMessage, shown_by_each};
+use crate::measure::{Figures, RANK_CUTS, Ranked, compute_figures};
+use crate::passages::{RuleResult, ScoredMessage, measure_rules};
 use crate::replay::AnsweredQuestion;
 
 /// Everything that one run found.
@@ -50,14 +50,14 @@ pub struct Report {
 }
 
 /// LoCoMo's kind of question that is built to mislead.
-const ADVERSARIAL: &str = "5";
+const ADVERSARIAL_KIND: &str = "5";
 
 /// Every so many bounds of the curve are printed.
 const ABSENCE_STEP: usize = 3;
 
 /// True if a question of this set is built to mislead.
 pub fn is_misleading(set: &str, question: &Ranked) -> bool {
-    set == "locomo" && question.category == ADVERSARIAL
+    set == "locomo" && question.category == ADVERSARIAL_KIND
 }
 
 impl Report {
@@ -68,8 +68,8 @@ impl Report {
         for question in asked() {
             by_category.entry(question.category.clone()).or_default().push(question);
         }
-        let adversarial = figures(asked().filter(|question| is_misleading(set, question)));
-        let sessions = figures(answered.iter().filter_map(|one| one.sessions.as_ref()));
+        let adversarial = compute_figures(asked().filter(|question| is_misleading(set, question)));
+        let sessions = compute_figures(answered.iter().filter_map(|one| one.sessions.as_ref()));
         Self {
             set: set.to_owned(),
             data: name.to_owned(),
@@ -79,12 +79,12 @@ impl Report {
             dangling: data.dangling,
             unanswerable: data.unanswerable,
             cut: data.cut,
-            all: figures(asked().filter(|question| !is_misleading(set, question))),
+            all: compute_figures(asked().filter(|question| !is_misleading(set, question))),
             adversarial: (adversarial.questions > 0).then_some(adversarial),
-            by_category: by_category.into_iter().map(|(name, list)| (name, figures(list))).collect(),
+            by_category: by_category.into_iter().map(|(name, list)| (name, compute_figures(list))).collect(),
             sessions: (sessions.questions > 0).then_some(sessions),
             shown: shown_at_cuts(set, answered),
-            absence: absence(set, vectors, answered),
+            absence: absence_curve(set, vectors, answered),
         }
     }
 
@@ -105,7 +105,7 @@ impl Report {
             );
         }
         let _ = write!(text, "{:<14}{:>6}", "", "n");
-        for k in CUTS {
+        for k in RANK_CUTS {
             let _ = write!(text, "{:>8}", format!("R@{k}"));
         }
         let _ = writeln!(text, "{:>8}{:>8}{:>8}", "hit@10", "MRR", "nDCG");
@@ -161,19 +161,21 @@ impl Report {
 
 fn shown_at_cuts(set: &str, answered: &[AnsweredQuestion]) -> Vec<RuleResult> {
     let is_asked = |one: &&AnsweredQuestion| {
-        !one.ranked.gold.is_empty() && one.ranked.category != FOREIGN && !is_misleading(set, &one.ranked)
+        !one.ranked.gold.is_empty()
+            && one.ranked.category != FOREIGN_CATEGORY
+            && !is_misleading(set, &one.ranked)
     };
     let asked = answered.iter().filter(is_asked);
     let questions: Vec<(&[String], &[ScoredMessage])> =
         asked.map(|one| (one.ranked.gold.as_slice(), one.best.as_slice())).collect();
-    shown_by_each(&questions)
+    measure_rules(&questions)
 }
 
 /// The curve over questions with an answer and foreign ones; empty where none were asked.
-fn absence(set: &str, vectors: bool, answered: &[AnsweredQuestion]) -> Vec<Bound> {
+fn absence_curve(set: &str, vectors: bool, answered: &[AnsweredQuestion]) -> Vec<Bound> {
     let supports = |foreign: bool| -> Vec<f64> {
         let wanted = |one: &&AnsweredQuestion| {
-            (one.ranked.category == FOREIGN) == foreign && !is_misleading(set, &one.ranked)
+            (one.ranked.category == FOREIGN_CATEGORY) == foreign && !is_misleading(set, &one.ranked)
         };
         answered
             .iter()
@@ -182,12 +184,12 @@ fn absence(set: &str, vectors: bool, answered: &[AnsweredQuestion]) -> Vec<Bound
             .collect()
     };
     let foreign = supports(true);
-    if foreign.is_empty() { Vec::new() } else { curve(&supports(false), &foreign) }
+    if foreign.is_empty() { Vec::new() } else { bound_curve(&supports(false), &foreign) }
 }
 
 fn row(text: &mut String, name: &str, figures: &Figures) {
     let _ = write!(text, "{name:<14}{:>6}", figures.questions);
-    for k in CUTS {
+    for k in RANK_CUTS {
         let _ = write!(text, "{:>8.1}", figures.recall.get(&k).copied().unwrap_or_default());
     }
     let hit = figures.hit.get(&10).copied().unwrap_or_default();

@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 use memory::recall::{MessageWeights, Signal, Signals};
 use serde::Serialize;
 
-use crate::measure::{Figures, Ranked, figures};
+use crate::measure::{Figures, Ranked, compute_figures};
 use crate::replay::AnsweredQuestion;
 
 /// Weight of a misleading question relative to an ordinary one: it must be found too, but people seldom ask one.
-const MISLEADING: f64 = 0.3;
+const MISLEADING_WEIGHT: f64 = 0.3;
 
 /// Result of the fitting.
 #[derive(Clone, Debug, Serialize)]
@@ -46,7 +46,7 @@ struct Example<'a> {
 }
 
 /// Fits and measures. `misleading` tells the questions apart that are built to mislead.
-pub fn tune(
+pub fn tune_weights(
     answered: &[AnsweredQuestion],
     present: &MessageWeights,
     misleading: impl Fn(&Ranked) -> bool,
@@ -75,9 +75,9 @@ pub fn tune(
     }
     let without = Signal::ALL
         .into_iter()
-        .map(|signal| (signal.name(), pair(&rerank(all.iter().copied(), &present.with(signal, 0.0)))));
+        .map(|signal| (signal.name(), pair(&rerank(all.iter().copied(), &present.with_weight(signal, 0.0)))));
     Tuning {
-        fitted: scaled(&fit(&all), present).collect(),
+        fitted: scaled_weights(&fit(&all), present).collect(),
         present: pair(&rerank(all.iter().copied(), present)),
         held_out: pair(&held_out),
         by_conversation,
@@ -86,7 +86,10 @@ pub fn tune(
 }
 
 /// Weights are compared by their ratios: the fitted ones are brought to the length of the present ones.
-fn scaled(fitted: &MessageWeights, present: &MessageWeights) -> impl Iterator<Item = (&'static str, f64)> {
+fn scaled_weights(
+    fitted: &MessageWeights,
+    present: &MessageWeights,
+) -> impl Iterator<Item = (&'static str, f64)> {
     let length = |weights: &MessageWeights| {
         Signal::ALL.into_iter().map(|signal| weights[signal].powi(2)).sum::<f64>().sqrt()
     };
@@ -106,12 +109,12 @@ fn fit(examples: &[&Example<'_>]) -> MessageWeights {
             .filter(|(_, (id, _))| gold.contains(id))
             .map(|(at, _)| at)
             .collect();
-        let weight = if example.misleading { MISLEADING } else { 1.0 };
+        let weight = if example.misleading { MISLEADING_WEIGHT } else { 1.0 };
         (!answers.is_empty()).then_some(newton::Choice { values, answers, weight })
     });
     let fitted = newton::fit(&rows.collect::<Vec<_>>(), Signal::ALL.len());
     let pairs = Signal::ALL.into_iter().zip(fitted);
-    pairs.fold(MessageWeights::default(), |weights, (signal, value)| weights.with(signal, value))
+    pairs.fold(MessageWeights::default(), |weights, (signal, value)| weights.with_weight(signal, value))
 }
 
 fn vector(signals: &Signals) -> Vec<f64> {
@@ -135,7 +138,9 @@ fn rerank<'a>(
 
 fn pair(ranked: &[(bool, Ranked)]) -> Pair {
     let of = |wanted: bool| {
-        figures(ranked.iter().filter(|(misleading, _)| *misleading == wanted).map(|(_, ranked)| ranked))
+        compute_figures(
+            ranked.iter().filter(|(misleading, _)| *misleading == wanted).map(|(_, ranked)| ranked),
+        )
     };
     Pair { ordinary: of(false), misleading: of(true) }
 }
@@ -202,7 +207,7 @@ mod tests {
     fn the_signal_that_tells_answers_is_found() {
         let data: Vec<AnsweredQuestion> =
             ["a", "b", "a", "b"].map(|c| answered(c, Signal::Time, Signal::Asks)).to_vec();
-        let tuning = tune(&data, &MessageWeights::default(), |_| false);
+        let tuning = tune_weights(&data, &MessageWeights::default(), |_| false);
         let weight = |name: &str| tuning.fitted.iter().find(|(known, _)| *known == name).unwrap().1;
         assert!(weight("time") > 0.0 && weight("asks") < 0.0);
         assert_eq!(tuning.held_out.ordinary.mrr, 100.0);
@@ -212,7 +217,7 @@ mod tests {
     #[test]
     fn an_ablation_shows_what_a_signal_is_worth() {
         let data = vec![answered("a", Signal::Time, Signal::Speaker)];
-        let tuning = tune(&data, &MessageWeights::default(), |_| false);
+        let tuning = tune_weights(&data, &MessageWeights::default(), |_| false);
         let mrr =
             |name: &str| tuning.without.iter().find(|(known, _)| *known == name).unwrap().1.ordinary.mrr;
         assert_eq!((tuning.present.ordinary.mrr, mrr("time"), mrr("words")), (100.0, 50.0, 100.0));

@@ -123,8 +123,10 @@ impl Hub {
 
     /// The next moment at which it is that time in the persona's zone.
     async fn next(&self, time: Time) -> Timestamp {
-        let zone =
-            self.zone(&self.settings().default_scope).await.unwrap_or_else(|_| self.settings().zone.clone());
+        let zone = self
+            .persona_zone(&self.settings().default_scope)
+            .await
+            .unwrap_or_else(|_| self.settings().zone.clone());
         let now = self.now().to_zoned(zone.clone());
         let today = now.date();
         [today, today.saturating_add(jiff::Span::new().days(1))]

@@ -17,32 +17,32 @@ pub struct ClientBase(BTreeMap<String, VersionVector>);
 impl ClientBase {
     /// Changes of this document that the client has seen; empty if it never had it.
     pub fn of(&self, name: &DocumentName) -> VersionVector {
-        self.0.get(&key(name)).cloned().unwrap_or_default()
+        self.0.get(&document_key(name)).cloned().unwrap_or_default()
     }
 
     /// True if the client ever had this document.
     pub fn has(&self, name: &DocumentName) -> bool {
-        self.0.contains_key(&key(name))
+        self.0.contains_key(&document_key(name))
     }
 
     /// Notes that the client now has this version, and no longer the one it had.
     pub fn set(&mut self, name: &DocumentName, seen: VersionVector) {
-        self.0.insert(key(name), seen);
+        self.0.insert(document_key(name), seen);
     }
 
     /// Notes that the client knows that the document is erased.
     pub(crate) fn remove(&mut self, name: &DocumentName) {
-        self.0.remove(&key(name));
+        self.0.remove(&document_key(name));
     }
 
     /// Notes that the client has seen this version beside what it has.
     pub fn join(&mut self, name: &DocumentName, seen: &VersionVector) {
-        self.0.entry(key(name)).or_default().join(seen);
+        self.0.entry(document_key(name)).or_default().join(seen);
     }
 }
 
 /// The first 16 bytes of the digest of a name, in hexadecimal.
-fn key(name: &DocumentName) -> String {
+fn document_key(name: &DocumentName) -> String {
     hex::encode(&Sha256::digest(name.to_string())[..16])
 }
 
@@ -65,7 +65,7 @@ mod tests {
         let name = |stem| DocumentName::parse("significant", stem).unwrap();
         let (dog, cat) = (name("2026-07-01_dog"), name("2026-07-01_cat"));
         let mut base = ClientBase::default();
-        base.set(&dog, VersionVector::default().with(&"a".parse().unwrap(), 4));
+        base.set(&dog, VersionVector::default().with_change(&"a".parse().unwrap(), 4));
         let json = serde_json::to_string(&base).unwrap();
         assert!(!json.contains("dog"), "{json}");
         let read: ClientBase = serde_json::from_str(&json).unwrap();

@@ -6,7 +6,7 @@ use crate::names::InstanceId;
 use crate::sections::is_bullet;
 
 /// A bullet of a diary.
-pub fn line(text: &str, chat: &str, instance: &InstanceId) -> String {
+pub fn diary_line(text: &str, chat: &str, instance: &InstanceId) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("- {text} [chat:{chat}] [via:{instance}]")
 }
@@ -78,12 +78,12 @@ pub fn with_line_replaced(content: &str, line: &str, by: &str) -> Option<String>
 
 /// The ids of `[chat:…]` tags.
 pub fn chat_ids(content: &str) -> BTreeSet<String> {
-    tags(content, "[chat:")
+    tags_in(content, "[chat:")
 }
 
 /// The ids of `[via:…]` tags.
 pub fn instances(content: &str) -> BTreeSet<InstanceId> {
-    tags(content, "[via:").into_iter().filter_map(|id| id.parse().ok()).collect()
+    tags_in(content, "[via:").into_iter().filter_map(|id| id.parse().ok()).collect()
 }
 
 fn with_line_end(text: &str) -> String {
@@ -94,7 +94,7 @@ fn is_title(line: &str) -> bool {
     line.starts_with("# ")
 }
 
-fn tags(text: &str, opening: &str) -> BTreeSet<String> {
+fn tags_in(text: &str, opening: &str) -> BTreeSet<String> {
     let inside =
         text.split(opening).skip(1).filter_map(|rest| rest.split_once(']').map(|(inside, _)| inside));
     inside.flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
@@ -118,7 +118,7 @@ impl DailyBlock {
         }
         words.push_str(rest);
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        Self { words, chats: tags(block, "[chat:"), instances: tags(block, "[via:") }
+        Self { words, chats: tags_in(block, "[chat:"), instances: tags_in(block, "[via:") }
     }
 
     fn is_same(&self, other: &Self) -> bool {

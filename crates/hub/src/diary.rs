@@ -25,7 +25,7 @@ impl Hub {
             let count = events.len();
             let mut days: BTreeMap<(Scope, Date), Vec<DiaryEvent>> = BTreeMap::new();
             for event in events {
-                let day = event.at.to_zoned(self.zone(&event.scope).await?).date();
+                let day = event.at.to_zoned(self.persona_zone(&event.scope).await?).date();
                 days.entry((event.scope.clone(), day)).or_default().push(event);
             }
             for ((scope, day), events) in days {
@@ -78,7 +78,7 @@ impl Hub {
         for OutdatedLine { line: known, description, .. } in lines {
             let instance =
                 crate::memories::memory_of(name).and_then(crate::DiaryName::instance).unwrap_or(&own);
-            let line = daily::line(description, &known.session.to_string(), instance);
+            let line = daily::diary_line(description, &known.session.to_string(), instance);
             let replaced =
                 content.as_deref().and_then(|text| daily::with_line_replaced(text, &known.line, &line));
             content = replaced.or(content);
@@ -109,7 +109,7 @@ impl Hub {
             None => format!("# Daily Memory - {day}\n"),
         };
         for event in events {
-            let line = daily::line(&event.description, &event.session.to_string(), &instance);
+            let line = daily::diary_line(&event.description, &event.session.to_string(), &instance);
             content = daily::merge(&content, &line);
             act.commit.lines.push(DiaryLine {
                 document: name.clone(),

@@ -28,7 +28,7 @@ impl Hub {
     /// Documents that are there, identity first, each kind by name.
     pub async fn document_list(&self, scope: &Scope) -> Result<Vec<DocumentEntry>, HubError> {
         let mut documents = self.identity_documents(scope).await?;
-        let mut memories = self.inner().parts.store.documents(scope, DocumentFilter::memories()).await?;
+        let mut memories = self.inner().parts.store.documents(scope, DocumentFilter::all_memories()).await?;
         memories.sort_by(|one, other| other.name.cmp(&one.name));
         documents.extend(memories);
         Ok(documents.iter().filter_map(|document| entry_of_shown(document, scope)).collect())
@@ -38,7 +38,7 @@ impl Hub {
     /// version of it has a text.
     pub async fn deleted_documents(&self, scope: &Scope) -> Result<Vec<DocumentEntry>, HubError> {
         let store = &self.inner().parts.store;
-        let mut documents = store.documents(scope, DocumentFilter::everything()).await?;
+        let mut documents = store.documents(scope, DocumentFilter::all_documents()).await?;
         documents.retain(|document| document.content().is_none());
         let mut deleted = Vec::new();
         for document in documents {
@@ -63,7 +63,7 @@ impl Hub {
         if let Some(document) = &mut found {
             let corrections = self.inner().parts.corrections.as_ref();
             let corrected = Corrected::in_texts(corrections, scope, vec![document.content.clone()]).await?;
-            document.no_longer_current = corrected.all_of(&document.content);
+            document.no_longer_current = corrected.former_values_in(&document.content);
         }
         Ok(found)
     }

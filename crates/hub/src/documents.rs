@@ -14,7 +14,7 @@ use crate::version_vector::VersionVector;
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
 /// `edited_by` of a document that an import wrote. No facts of the graph are drawn from it: whether it tells of the user's life is
 /// unknown, and a book would be asked about page by page.
-pub const IMPORTED: &str = "import";
+pub const IMPORT_EDITOR: &str = "import";
 
 /// One state of a document. What was written stays as it was; a change is another version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl Document {
 
     /// Everything that the document's live versions have seen.
     pub fn seen_by_heads(&self) -> VersionVector {
-        seen_by(&self.heads)
+        seen_by_versions(&self.heads)
     }
 }
 
@@ -104,7 +104,7 @@ pub fn core_block_of(name: &DocumentName, scope: &Scope) -> Option<CoreBlockLabe
 }
 
 /// Everything that these versions have seen together.
-pub fn seen_by(versions: &[Version]) -> VersionVector {
+pub fn seen_by_versions(versions: &[Version]) -> VersionVector {
     let mut seen = VersionVector::default();
     for version in versions {
         seen.join(&version.vector);

@@ -11,7 +11,7 @@ use crate::names::{DocumentName, InstanceId};
 use crate::version_vector::VersionVector;
 
 /// `edited_by` of the deletion that an erasure leaves.
-pub const ERASED: &str = "erased";
+pub const ERASURE_EDITOR: &str = "erased";
 
 /// A line that was erased from a document, without its words, and the change that erased it.
 #[derive(Clone, Debug, PartialEq, Eq)]

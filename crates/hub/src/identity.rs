@@ -18,7 +18,7 @@ use crate::service::{Caller, Hub};
 use crate::transaction::{HubTransaction, check_reach};
 
 /// The order of the known identity documents; others follow by name.
-const ORDER: [&str; 14] = [
+const DOCUMENT_ORDER: [&str; 14] = [
     "my_identity",
     "my_persona",
     "my_personhood",
@@ -38,7 +38,7 @@ const ORDER: [&str; 14] = [
 /// The sorting key of a document within its category.
 fn order_key(name: &FileName) -> (usize, &str) {
     let stem = name.stem();
-    (ORDER.iter().position(|known| *known == stem).unwrap_or(ORDER.len()), stem)
+    (DOCUMENT_ORDER.iter().position(|known| *known == stem).unwrap_or(DOCUMENT_ORDER.len()), stem)
 }
 
 /// Orders identity documents: by category, known files first.

@@ -49,7 +49,7 @@ impl Hub {
     /// When storage fails.
     pub async fn lore_named_in(&self, scope: &Scope, messages: &[&str]) -> Result<Vec<NamedLore>, HubError> {
         let book = self.lorebook(scope).await?;
-        let named = book.index.named_in(messages).into_iter().take(NAMED_MAX);
+        let named = book.index.matching_entries(messages).into_iter().take(NAMED_MAX);
         let named = named.filter_map(|at| {
             let (name, author) = book.documents.get(at)?.clone();
             let entry = book.index.entry(at)?;

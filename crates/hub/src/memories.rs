@@ -8,7 +8,7 @@ use crate::api::memories::{
     MemoryUpdate, MemoryWritten,
 };
 use crate::daily;
-use crate::documents::{Document, IMPORTED, Version};
+use crate::documents::{Document, IMPORT_EDITOR, Version};
 use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName, Granularity, InstanceId, NAME_LENGTH_MAX, Slug};
 use crate::service::{Caller, Hub};
@@ -84,7 +84,7 @@ impl Hub {
                 act.check(name, Some(&content))?;
                 let heads = before.map(|document| document.heads).unwrap_or_default();
                 let (mut version, beside) = act.edit(heads, Some(content));
-                version.edited_by = IMPORTED.to_owned();
+                version.edited_by = IMPORT_EDITOR.to_owned();
                 act.write_edit(name, version, beside);
             }
             if act.commit.documents.is_empty() || act.save().await? {
@@ -183,7 +183,7 @@ impl Hub {
         scope: &Scope,
         wanted: &MemoryRef,
     ) -> Result<Result<Document, String>, HubError> {
-        if !wanted.date.fits(wanted.granularity) {
+        if !wanted.date.matches_granularity(wanted.granularity) {
             let what =
                 format!("`{}` can't be the date of a {} memory", wanted.date, wanted.granularity.as_str());
             return Err(HubError::Invalid(what));

@@ -104,7 +104,7 @@ impl Hub {
             return Ok(());
         }
         let revision = self.inner().parts.store.hub_state(scope).await?.revision;
-        let documents = self.inner().parts.store.documents(scope, DocumentFilter::everything()).await?;
+        let documents = self.inner().parts.store.documents(scope, DocumentFilter::all_documents()).await?;
         for document in documents.iter().filter(|document| document.revision == revision) {
             self.write_file(scope, &document.name, true).await?;
         }
@@ -189,7 +189,7 @@ impl Hub {
         scope: &Scope,
         names: &[DocumentName],
     ) -> Result<BTreeSet<DocumentName>, HubError> {
-        let documents = self.inner().parts.store.documents(scope, DocumentFilter::everything()).await?;
+        let documents = self.inner().parts.store.documents(scope, DocumentFilter::all_documents()).await?;
         let mut files: BTreeMap<DocumentName, Option<String>> =
             names.iter().map(|name| (name.clone(), None)).collect();
         for document in &documents {
@@ -265,11 +265,11 @@ impl Hub {
             }
             let version = match (&file.front_matter, is_edited) {
                 // As it was written: the database knows it, or was lost.
-                (Some(front), false) if heads.is_empty() => front.version(file.content),
+                (Some(front), false) if heads.is_empty() => front.version_with(file.content),
                 (Some(_), false) => return Ok(false),
                 (front, true) => {
                     let base: Vec<Version> = match front {
-                        Some(front) => vec![front.version(file.content)],
+                        Some(front) => vec![front.version_with(file.content)],
                         None => heads.clone(),
                     };
                     let mut version = act.successor(&base, Some(file.content.to_owned()));

@@ -44,12 +44,12 @@ impl DocumentFilter {
     }
 
     /// A filter for all memories that are not deleted.
-    pub fn memories() -> Self {
+    pub fn all_memories() -> Self {
         Self { granularities: Granularity::ALL.to_vec(), ..Self::default() }
     }
 
     /// A filter for all documents, deleted ones too.
-    pub fn everything() -> Self {
+    pub fn all_documents() -> Self {
         Self {
             categories: Category::ALL.to_vec(),
             granularities: Granularity::ALL.to_vec(),
@@ -135,7 +135,7 @@ pub struct DocumentWrite {
 
 impl DocumentWrite {
     /// A change that marks the same live versions as out of date.
-    pub fn stale(name: DocumentName, heads: Vec<Version>, at: Timestamp) -> Self {
+    pub fn mark_outdated(name: DocumentName, heads: Vec<Version>, at: Timestamp) -> Self {
         Self { name, prompt_label: None, heads, merged_from: Vec::new(), stale: true, at }
     }
 }

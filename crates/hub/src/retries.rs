@@ -45,7 +45,7 @@ impl<Work: Ord> Retries<Work> {
     }
 
     /// The work that must wait.
-    pub(crate) fn waiting(&self, now: Timestamp) -> Vec<Work>
+    pub(crate) fn waiting_work(&self, now: Timestamp) -> Vec<Work>
     where
         Work: Clone,
     {
@@ -62,6 +62,7 @@ impl<Work: Ord> Retries<Work> {
 
 /// Each time twice as long as the last.
 fn next_attempt((failures, _): (u32, Timestamp), now: Timestamp) -> (u32, Timestamp) {
-    let wait = SignedDuration::try_from(BACKOFF.wait_after(failures)).unwrap_or(SignedDuration::ZERO);
+    let wait =
+        SignedDuration::try_from(BACKOFF.wait_after_failures(failures)).unwrap_or(SignedDuration::ZERO);
     (failures.saturating_add(1), now.checked_add(wait).unwrap_or(now))
 }

@@ -34,7 +34,7 @@ impl Hub {
         let mut due = BTreeSet::new();
         for scope in self.inner().parts.store.hub_scopes().await? {
             for granularity in [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly] {
-                for name in self.due(&scope, granularity).await? {
+                for name in self.due_periods(&scope, granularity).await? {
                     due.insert((scope.clone(), name.clone()));
                     if self.inner().failures.must_wait(&(scope.clone(), name.clone()), self.now()) {
                         continue;
@@ -65,7 +65,7 @@ impl Hub {
                 "weeks, months and years are summed up by the hub, {hub}; they arrive here by themselves. Nothing was written"
             )));
         }
-        let sources = self.sources(scope, name).await?;
+        let sources = self.rollup_sources(scope, name).await?;
         let document_name = DocumentName::Diary(name.clone());
         let caller = Caller {
             scope: scope.clone(),
@@ -87,7 +87,7 @@ impl Hub {
         };
         let _turn = self.lock_writes().await;
         let mut act = self.begin(&caller).await?;
-        if source_revisions(&self.sources(scope, name).await?) != source_revisions(&sources) {
+        if source_revisions(&self.rollup_sources(scope, name).await?) != source_revisions(&sources) {
             self.inner().failures.note((scope.clone(), name.clone()), self.now());
             return Ok(Err("its sources changed while it was written".to_owned()));
         }

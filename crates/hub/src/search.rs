@@ -34,7 +34,7 @@ const SENTENCES_MAX: usize = 5;
 /// Least final score where none is given.
 const MIN_SCORE: f64 = 0.2;
 /// Results where no number is given.
-const RESULTS: u32 = 10;
+const RESULTS_DEFAULT: u32 = 10;
 const WEIGHT_VECTOR: f64 = 0.8;
 const WEIGHT_RECENCY: f64 = 0.05;
 const WEIGHT_GRAPH: f64 = 0.05;
@@ -68,7 +68,7 @@ impl Hub {
             Some(links) => links.names_in(&caller.scope, &input.query).await?,
             None => Vec::new(),
         };
-        let today = self.now().to_zoned(self.zone(&caller.scope).await?).date();
+        let today = self.now().to_zoned(self.persona_zone(&caller.scope).await?).date();
         let candidates = self.candidates(&caller.scope, sentences).await?;
         let mut best: HashMap<String, (f64, &DiaryChunk)> = HashMap::new();
         for piece in &candidates.pieces {
@@ -92,7 +92,7 @@ impl Hub {
         found.sort_by(|(one, _), (other, _)| {
             other.score.total_cmp(&one.score).then_with(|| one.id.cmp(&other.id))
         });
-        found.truncate(input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize);
+        found.truncate(input.max_results.unwrap_or(RESULTS_DEFAULT).clamp(1, 50) as usize);
         let mut results = Vec::with_capacity(found.len());
         for (memory, piece) in found {
             let name = DocumentName::Diary(piece.name.clone());
@@ -113,7 +113,7 @@ impl Hub {
     }
 
     /// The zone in which the persona lives.
-    pub(crate) async fn zone(&self, scope: &Scope) -> Result<TimeZone, HubError> {
+    pub(crate) async fn persona_zone(&self, scope: &Scope) -> Result<TimeZone, HubError> {
         let own = self.inner().parts.personas.persona(&scope.persona).await?;
         let zone = own.and_then(|persona| persona.timezone).and_then(|zone| TimeZone::get(&zone).ok());
         Ok(zone.unwrap_or_else(|| self.settings().zone.clone()))

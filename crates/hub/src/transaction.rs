@@ -8,7 +8,7 @@ use memory::core_blocks::{CORE_BLOCK_LENGTH_MAX, check_length};
 use tokio::sync::MutexGuard;
 
 use crate::daily;
-use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of, seen_by};
+use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of, seen_by_versions};
 use crate::error::HubError;
 use crate::names::{Category, DocumentName, InstanceId};
 use crate::ports::{DocumentWrite, HubCommit, HubCommitOutcome, HubState};
@@ -96,7 +96,7 @@ impl Hub {
 
 impl HubTransaction<'_> {
     /// The next counter of this hub's own changes.
-    pub(crate) fn stamp(&mut self) -> (InstanceId, u64) {
+    pub(crate) fn next_counter(&mut self) -> (InstanceId, u64) {
         let counter = self.next;
         self.next += 1;
         (self.state.author.clone(), counter)
@@ -104,8 +104,8 @@ impl HubTransaction<'_> {
 
     /// A version that has seen all of these.
     pub(crate) fn successor(&mut self, heads: &[Version], content: Option<String>) -> Version {
-        let (own, counter) = self.stamp();
-        let vector = seen_by(heads);
+        let (own, counter) = self.next_counter();
+        let vector = seen_by_versions(heads);
         let (chat_ids, participants) = match (&content, heads.first()) {
             (Some(content), before) => {
                 let mut chats = daily::chat_ids(content);
@@ -121,7 +121,7 @@ impl HubTransaction<'_> {
         Version {
             number: 0,
             content,
-            vector: vector.with(&own, counter),
+            vector: vector.with_change(&own, counter),
             author: self.caller.instance.clone(),
             edited_by: self.caller.instance.to_string(),
             by_person: self.caller.is_person,
@@ -150,7 +150,7 @@ impl HubTransaction<'_> {
         beside: &[Version],
         content: Option<String>,
     ) -> Version {
-        let vector = self.unseen_by(seen_by(seen), beside);
+        let vector = self.with_next_change(seen_by_versions(seen), beside);
         Version { vector, ..self.successor(seen, content) }
     }
 
@@ -162,31 +162,31 @@ impl HubTransaction<'_> {
 
     /// This vector and one more change of this hub. Where versions stay beside, the change has an author of its own: a counter
     /// of the hub would claim that all was seen which it wrote before.
-    pub(crate) fn unseen_by(&mut self, vector: VersionVector, beside: &[Version]) -> VersionVector {
+    pub(crate) fn with_next_change(&mut self, vector: VersionVector, beside: &[Version]) -> VersionVector {
         if beside.is_empty() {
-            let (own, counter) = self.stamp();
-            return vector.with(&own, counter);
+            let (own, counter) = self.next_counter();
+            return vector.with_change(&own, counter);
         }
         let own = self.state.author.clone();
-        vector.with(&self.single_author(&own, "x"), 1)
+        vector.with_change(&self.single_author(&own, "x"), 1)
     }
 
     /// An author of one change: a part of the instance that nothing else is written by.
     pub(crate) fn single_author(&self, instance: &InstanceId, role: &str) -> InstanceId {
         let digits = hex::encode(self.hub.inner().parts.ids.next(self.now).into_bytes());
-        instance.part(&format!("{role}{}", &digits[digits.len() - 8..]))
+        instance.with_part(&format!("{role}{}", &digits[digits.len() - 8..]))
     }
 
     /// Version vector of a change by hand: these versions, and itself. It has a counter of its own, `<instance>.file`: a
     /// file includes neither later changes of the instance nor concurrent versions.
     pub(crate) fn by_hand(&mut self, seen: &[Version], heads: &[Version]) -> VersionVector {
         let own = self.state.author.clone();
-        let seen = seen_by(seen);
+        let seen = seen_by_versions(seen);
         let mut vector = self.unseen_change(&own, "file");
         vector.join(&seen);
         let beside: Vec<Version> = heads.iter().filter(|head| !seen.covers(&head.vector)).cloned().collect();
         if beside.iter().any(|head| vector.covers(&head.vector)) {
-            return self.unseen_by(seen, &beside);
+            return self.with_next_change(seen, &beside);
         }
         vector
     }
@@ -194,10 +194,10 @@ impl HubTransaction<'_> {
     /// The next change of `<instance>.<role>`, which has seen nothing else: an author of its own, so that the change does
     /// not claim to have seen what the instance wrote before.
     pub(crate) fn unseen_change(&mut self, instance: &InstanceId, role: &str) -> VersionVector {
-        let author = instance.part(role);
+        let author = instance.with_part(role);
         let counter = self.state.counters.get(&author) + 1;
         self.state.counters.see(&author, counter);
-        VersionVector::default().with(&author, counter)
+        VersionVector::default().with_change(&author, counter)
     }
 
     /// Adds a document's new state to what is committed; a later one of the same document takes its place.
@@ -271,7 +271,7 @@ impl HubTransaction<'_> {
             let Some(document) = document else { continue };
             if document.content().is_some() && !document.stale {
                 let (heads, at) = (document.heads, self.now);
-                stale.push(DocumentWrite::stale(name, heads, at));
+                stale.push(DocumentWrite::mark_outdated(name, heads, at));
             }
         }
         Ok(stale)

@@ -45,7 +45,7 @@ impl VersionVector {
     }
 
     /// Returns the vector with one more change seen.
-    pub fn with(mut self, author: &InstanceId, counter: u64) -> Self {
+    pub fn with_change(mut self, author: &InstanceId, counter: u64) -> Self {
         self.see(author, counter);
         self
     }
@@ -65,7 +65,7 @@ impl VersionVector {
     }
 
     /// Forgets what was seen of the author beyond this counter.
-    pub(crate) fn lower(&mut self, author: &InstanceId, counter: u64) {
+    pub(crate) fn lower_counter(&mut self, author: &InstanceId, counter: u64) {
         if counter == 0 {
             self.0.remove(author);
         } else if let Some(seen) = self.0.get_mut(author) {
@@ -88,7 +88,7 @@ impl VersionVector {
     }
 
     /// The authors of whom this has seen more than the other, each with the counter here.
-    pub fn beyond<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (&'a InstanceId, u64)> {
+    pub fn authors_ahead_of<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (&'a InstanceId, u64)> {
         self.iter().filter(|(author, counter)| *counter > other.get(author))
     }
 
@@ -100,7 +100,7 @@ impl VersionVector {
     }
 
     /// Returns the vector without one author's counter.
-    pub fn without(&self, author: &InstanceId) -> Self {
+    pub fn without_author(&self, author: &InstanceId) -> Self {
         Self(
             self.0.iter().filter(|(name, _)| *name != author).map(|(name, at)| (name.clone(), *at)).collect(),
         )

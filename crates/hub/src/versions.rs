@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use crate::documents::{Version, seen_by};
+use crate::documents::{Version, seen_by_versions};
 use crate::names::InstanceId;
 use crate::version_vector::VersionVector;
 
@@ -29,7 +29,7 @@ pub fn merge_version(
     incoming: Version,
     priority: &[InstanceId],
 ) -> (Vec<Version>, MergeOutcome) {
-    if !heads.is_empty() && seen_by(&heads).covers(&incoming.vector) {
+    if !heads.is_empty() && seen_by_versions(&heads).covers(&incoming.vector) {
         return (in_order(heads, priority), MergeOutcome::AlreadySeen);
     }
     let mut heads: Vec<Version> =

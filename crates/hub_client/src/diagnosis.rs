@@ -32,7 +32,7 @@ pub(crate) async fn explain(address: &HttpAddress, error: &str) -> RemoteError {
     let host = host_and_port(&address.url);
     match ask(&client, endpoint.as_str(), &token).await {
         Err(failure) => RemoteError::Away(unreachable(&failure, &host, endpoint.scheme() == "https")),
-        Ok((status, problem)) => refused(status, &problem, &host)
+        Ok((status, problem)) => refusal_in_answer(status, &problem, &host)
             .unwrap_or_else(|| RemoteError::Away(format!("{host} broke off: {error}"))),
     }
 }
@@ -57,7 +57,7 @@ async fn ask(
 }
 
 /// The error in an answer that concerns this embodiment; `None` if there is none.
-fn refused(status: StatusCode, problem: &Value, host: &str) -> Option<RemoteError> {
+fn refusal_in_answer(status: StatusCode, problem: &Value, host: &str) -> Option<RemoteError> {
     let detail = problem["detail"].as_str().unwrap_or_default();
     let text = match status {
         StatusCode::UNAUTHORIZED => format!(

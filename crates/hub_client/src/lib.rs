@@ -108,7 +108,7 @@ impl HubClient {
             Some(connected) => connected,
             None => match tokio::time::timeout(CALL_TIMEOUT, self.connect()).await {
                 Ok(connected) => connected?,
-                Err(_) => return Err(self.silent()),
+                Err(_) => return Err(self.no_answer_error()),
             },
         };
         let request = CallToolRequestParams::new(tool).with_arguments(arguments);
@@ -116,13 +116,13 @@ impl HubClient {
             Ok(Ok(answer)) => answer,
             // The connection is dropped: the next call opens a new one.
             Ok(Err(error)) => return Err(self.explain(&error.to_string()).await),
-            Err(_) => return Err(self.silent()),
+            Err(_) => return Err(self.no_answer_error()),
         };
         *open = Some(connected);
         read_answer(tool, answer)
     }
 
-    fn silent(&self) -> RemoteError {
+    fn no_answer_error(&self) -> RemoteError {
         let seconds = CALL_TIMEOUT.as_secs();
         RemoteError::Away(match &self.address {
             HubAddress::Http(address) => format!(

@@ -218,7 +218,7 @@ impl FoundParts {
         draft.unused = self.unused;
         for block in [CoreBlock::Persona, CoreBlock::User, CoreBlock::Style] {
             let (text, rest) = split_at(paragraphs(parts.of(block)), options.block_length_max);
-            *draft.block(block) = text;
+            *draft.block_mut(block) = text;
             if !rest.is_empty() {
                 draft.overflow.push(Overflow { block, text: rest });
             }
@@ -228,7 +228,7 @@ impl FoundParts {
 }
 
 impl CharacterDraft {
-    fn block(&mut self, block: CoreBlock) -> &mut String {
+    fn block_mut(&mut self, block: CoreBlock) -> &mut String {
         match block {
             CoreBlock::Persona => &mut self.persona_block,
             CoreBlock::User => &mut self.user_block,

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::limits::CSV_FIELDS_MAX;
-use crate::lines::{clean_text, fill};
+use crate::lines::{clean_text, fill_buffer};
 
 /// Records of a file.
 pub(crate) struct CsvRecords<R> {
@@ -73,7 +73,7 @@ impl<R: Read> CsvRecords<R> {
         let mut place = Place::FieldStart;
         let mut has_read = false;
         loop {
-            let buffer = fill(&mut self.reader)?;
+            let buffer = fill_buffer(&mut self.reader)?;
             if buffer.is_empty() {
                 record.end_field();
                 return Ok(has_read);

@@ -65,7 +65,7 @@ pub(crate) type Reader = Box<dyn Iterator<Item = io::Result<Item>> + Send>;
 /// A reader that finds several items at once.
 pub(crate) trait Step: Send {
     /// Reads on and adds what it finds; false at the end. Bounded: one element, line or record.
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool>;
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool>;
 }
 
 /// The items of a reader in steps.
@@ -85,7 +85,7 @@ impl<S: Step> Iterator for Stepped<S> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.pending.is_empty() && !self.is_over {
-            match self.step.step(&mut self.pending) {
+            match self.step.read_step(&mut self.pending) {
                 Ok(goes_on) => self.is_over = !goes_on,
                 Err(error) => {
                     self.is_over = true;
@@ -198,7 +198,7 @@ fn first_value(head: &Head, is_array: bool) -> Option<serde_json::Value> {
     if is_array && !(json.enter_array().ok()? && json.next_element(&mut EnteredValue::default()).ok()?) {
         return None;
     }
-    match json.raw(head.text.len()).ok()? {
+    match json.read_raw(head.text.len()).ok()? {
         Raw::Whole(bytes) => serde_json::from_slice(&bytes).ok(),
         Raw::Refused(_) => None,
     }

@@ -60,7 +60,7 @@ impl Head {
     }
 
     /// The complete lines of the head. If the whole file is in the head, its last line is complete even without a newline.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn complete_lines(&self) -> impl Iterator<Item = &str> {
         let whole =
             if self.is_cut { self.text.rfind('\n').unwrap_or(self.text.len()) } else { self.text.len() };
         self.text[..whole].lines()
@@ -90,16 +90,16 @@ impl Outline {
         let mut outline = Self::default();
         let mut json = JsonReader::new(text);
         // The head may end anywhere: what was seen until then is the outline.
-        let _ended: io::Result<()> = outline.walk(&mut json);
+        let _ended: io::Result<()> = outline.read_structure(&mut json);
         // `[2026-01-05 10:00] Ann: hello` begins as an array would.
         (!outline.is_array || outline.is_empty || !outline.keys.is_empty()).then_some(outline)
     }
 
-    fn walk(&mut self, json: &mut JsonReader<&[u8]>) -> io::Result<()> {
+    fn read_structure(&mut self, json: &mut JsonReader<&[u8]>) -> io::Result<()> {
         self.is_array = json.enter_array()?;
         if !self.is_array {
             self.walk_object(json)?;
-            self.has_more_values = json.peek()? == Some(b'{');
+            self.has_more_values = json.peek_byte()? == Some(b'{');
             return Ok(());
         }
         let mut array = EnteredValue::default();
@@ -108,10 +108,10 @@ impl Outline {
                 self.is_empty = number == 0;
                 break;
             }
-            match json.peek()? {
+            match json.peek_byte()? {
                 Some(b'{') => self.walk_object(json)?,
                 // `[2026-01-05 10:00] Ann: hello` begins as an array would.
-                _ if number == 0 && json.peek()?.is_some_and(|byte| byte.is_ascii_digit()) => break,
+                _ if number == 0 && json.peek_byte()?.is_some_and(|byte| byte.is_ascii_digit()) => break,
                 _ => json.skip()?,
             }
         }
@@ -127,7 +127,7 @@ impl Outline {
             if !self.keys.contains(&key) {
                 self.keys.push(key.clone());
             }
-            match json.peek()? {
+            match json.peek_byte()? {
                 Some(b'{') => self.walk_inner(json, key)?,
                 Some(b'[') => self.walk_array(json, key)?,
                 _ => json.skip()?,
@@ -140,7 +140,7 @@ impl Outline {
         json.enter_array()?;
         let mut array = EnteredValue::default();
         if json.next_element(&mut array)? {
-            if json.peek()? == Some(b'{') {
+            if json.peek_byte()? == Some(b'{') {
                 self.walk_inner(json, key)?;
             } else {
                 json.skip()?;

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::limits::{ELEMENT_VALUES_MAX, JSON_DEPTH_MAX};
-use crate::lines::fill;
+use crate::lines::fill_buffer;
 
 /// Reads JSON from its first byte.
 pub(crate) struct JsonReader<R> {
@@ -78,9 +78,9 @@ impl<R: Read> JsonReader<R> {
     }
 
     /// The first byte of the next token, not consumed; `None` at the end.
-    pub(crate) fn peek(&mut self) -> io::Result<Option<u8>> {
+    pub(crate) fn peek_byte(&mut self) -> io::Result<Option<u8>> {
         loop {
-            let buffer = fill(&mut self.reader)?;
+            let buffer = fill_buffer(&mut self.reader)?;
             if buffer.is_empty() {
                 return Ok(None);
             }
@@ -109,7 +109,7 @@ impl<R: Read> JsonReader<R> {
     }
 
     fn enter(&mut self, mark: u8) -> io::Result<bool> {
-        let is_there = self.peek()? == Some(mark);
+        let is_there = self.peek_byte()? == Some(mark);
         self.consume(usize::from(is_there));
         Ok(is_there)
     }
@@ -124,30 +124,30 @@ impl<R: Read> JsonReader<R> {
         if !self.advance(object, b'}')? {
             return Ok(None);
         }
-        if self.peek()? != Some(b'"') {
-            return Err(self.broken("a key in quotes is missing"));
+        if self.peek_byte()? != Some(b'"') {
+            return Err(self.invalid_json("a key in quotes is missing"));
         }
-        let key = match self.raw(64 * 1024)? {
+        let key = match self.read_raw(64 * 1024)? {
             Raw::Whole(bytes) => {
-                serde_json::from_slice(&bytes).map_err(|_| self.broken("a key is not valid"))?
+                serde_json::from_slice(&bytes).map_err(|_| self.invalid_json("a key is not valid"))?
             }
             Raw::Refused(_) => String::new(),
         };
-        if self.peek()? != Some(b':') {
-            return Err(self.broken("a colon is missing"));
+        if self.peek_byte()? != Some(b':') {
+            return Err(self.invalid_json("a colon is missing"));
         }
         self.consume(1);
         Ok(Some(key))
     }
 
     fn advance(&mut self, container: &mut EnteredValue, end: u8) -> io::Result<bool> {
-        let mut next = self.peek()?;
+        let mut next = self.peek_byte()?;
         if container.has_elements && next == Some(b',') {
             self.consume(1);
-            next = self.peek()?;
+            next = self.peek_byte()?;
             // A comma before the end is an error of hand-made files that costs nothing.
         } else if container.has_elements && next.is_some() && next != Some(end) {
-            return Err(self.broken("a comma is missing"));
+            return Err(self.invalid_json("a comma is missing"));
         }
         container.has_elements = true;
         match next {
@@ -156,29 +156,29 @@ impl<R: Read> JsonReader<R> {
                 Ok(false)
             }
             Some(_) => Ok(true),
-            None => Err(self.broken("the file ends in the middle")),
+            None => Err(self.invalid_json("the file ends in the middle")),
         }
     }
 
     /// The next value's bytes, up to `bytes_max`.
-    pub(crate) fn raw(&mut self, bytes_max: usize) -> io::Result<Raw> {
+    pub(crate) fn read_raw(&mut self, bytes_max: usize) -> io::Result<Raw> {
         let mut raw = RawScan { bytes_max, ..RawScan::default() };
-        if self.peek()?.is_none() {
-            return Err(self.broken("a value is missing"));
+        if self.peek_byte()?.is_none() {
+            return Err(self.invalid_json("a value is missing"));
         }
         loop {
-            let buffer = fill(&mut self.reader)?;
+            let buffer = fill_buffer(&mut self.reader)?;
             if buffer.is_empty() {
                 return if raw.is_at_end_of_scalar() {
                     Ok(raw.finish())
                 } else {
-                    Err(self.broken("the file ends in the middle"))
+                    Err(self.invalid_json("the file ends in the middle"))
                 };
             }
             let (used, is_done) = raw.scan(buffer);
             self.consume(used);
             if raw.is_unbalanced {
-                return Err(self.broken("a bracket closes nothing"));
+                return Err(self.invalid_json("a bracket closes nothing"));
             }
             if is_done {
                 return Ok(raw.finish());
@@ -188,7 +188,7 @@ impl<R: Read> JsonReader<R> {
 
     /// Reads past the next value.
     pub(crate) fn skip(&mut self) -> io::Result<()> {
-        self.raw(0).map(|_| ())
+        self.read_raw(0).map(|_| ())
     }
 
     fn consume(&mut self, count: usize) {
@@ -196,7 +196,7 @@ impl<R: Read> JsonReader<R> {
         self.reader.consume(count);
     }
 
-    pub(crate) fn broken(&self, what: &str) -> io::Error {
+    pub(crate) fn invalid_json(&self, what: &str) -> io::Error {
         io::Error::new(
             io::ErrorKind::InvalidData,
             format!("the JSON is broken at byte {}: {what}", self.offset + 1),
@@ -344,7 +344,7 @@ mod tests {
         let mut array = EnteredValue::default();
         let mut found = Vec::new();
         while reader.next_element(&mut array)? {
-            found.push(reader.raw(bytes_max)?);
+            found.push(reader.read_raw(bytes_max)?);
         }
         Ok(found)
     }

@@ -42,12 +42,12 @@ pub(crate) fn language_of(text: &str) -> Option<&'static str> {
     let (script, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
     match (count, script) {
         (0, _) => None,
-        (_, "latin") => latin(text),
+        (_, "latin") => latin_language(text),
         (_, script) => Some(script),
     }
 }
 
-const LATIN: [(&str, &[&str]); 7] = [
+const LATIN_FUNCTION_WORDS: [(&str, &[&str]); 7] = [
     (
         "en",
         &[
@@ -66,11 +66,12 @@ const LATIN: [(&str, &[&str]); 7] = [
     ("nl", &["de", "het", "en", "ik", "een", "niet", "is", "je", "van", "dat", "wat", "ook", "maar", "op"]),
 ];
 
-fn latin(text: &str) -> Option<&'static str> {
+fn latin_language(text: &str) -> Option<&'static str> {
     let sample: String = text.chars().take(SAMPLE_CHARS).collect::<String>().to_lowercase();
     let words: Vec<&str> =
         sample.split(|c: char| !c.is_alphabetic() && c != '\'').filter(|word| !word.is_empty()).collect();
-    let counted = LATIN.map(|(code, list)| (words.iter().filter(|word| list.contains(*word)).count(), code));
+    let counted = LATIN_FUNCTION_WORDS
+        .map(|(code, list)| (words.iter().filter(|word| list.contains(*word)).count(), code));
     let best = counted.iter().map(|(count, _)| *count).max()?;
     counted.into_iter().find(|(count, _)| *count == best && best > 0).map(|(_, code)| code)
 }

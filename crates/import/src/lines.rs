@@ -37,7 +37,7 @@ impl<R: Read> Lines<R> {
         let mut is_too_long = false;
         let mut is_end = true;
         loop {
-            let buffer = fill(&mut self.reader)?;
+            let buffer = fill_buffer(&mut self.reader)?;
             if buffer.is_empty() {
                 break;
             }
@@ -85,7 +85,7 @@ pub(crate) fn clean_text(bytes: Vec<u8>) -> (String, bool) {
 }
 
 /// The buffered bytes, or newly read ones; empty at the end. Retries when a signal interrupts it.
-pub(crate) fn fill(reader: &mut impl BufRead) -> io::Result<&[u8]> {
+pub(crate) fn fill_buffer(reader: &mut impl BufRead) -> io::Result<&[u8]> {
     while let Err(error) = reader.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);

@@ -186,11 +186,11 @@ impl Span {
         }
     }
 
-    fn first(&self) -> Option<String> {
+    fn first_day(&self) -> Option<String> {
         self.first.map(|(_, time)| time.to_string())
     }
 
-    fn last(&self) -> Option<String> {
+    fn last_day(&self) -> Option<String> {
         self.last.map(|(_, time)| time.to_string())
     }
 }
@@ -276,11 +276,11 @@ impl Tally {
     fn finish(mut self) -> Look {
         let mut look = self.look;
         look.format = self.formats.join(",");
-        look.first = self.whole.first();
-        look.last = self.whole.last();
+        look.first = self.whole.first_day();
+        look.last = self.whole.last_day();
         for (summary, span) in look.conversations.iter_mut().zip(&self.spans) {
-            summary.first = span.first();
-            summary.last = span.last();
+            summary.first = span.first_day();
+            summary.last = span.last_day();
         }
         look.speaker_count = self.speakers.len() as u64;
         let speakers = self.speakers.drain();

@@ -51,7 +51,7 @@ impl MessageTime {
     }
 
     /// Civil day in its own zone, UTC for instants.
-    pub fn day(&self) -> Option<Date> {
+    pub fn civil_day(&self) -> Option<Date> {
         match self {
             Self::Instant(at) => Some(at.to_zoned(TimeZone::UTC).date()),
             Self::Local(at) => Some(at.date()),

@@ -117,7 +117,8 @@ impl Items<'_> {
 
     /// Files that could not be listed, after all others.
     fn next_unlisted(&mut self) -> Option<Found> {
-        let skip = usize::try_from(self.position.item).ok().and_then(|at| self.sources.skipped().get(at))?;
+        let skip =
+            usize::try_from(self.position.item).ok().and_then(|at| self.sources.skipped_files().get(at))?;
         self.position.item += 1;
         Some(Found { item: Item::Skip(skip.clone()), position: self.position, format: "" })
     }

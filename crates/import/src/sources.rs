@@ -94,7 +94,7 @@ impl Sources {
     }
 
     /// Files that were not listed, each with its reason.
-    pub fn skipped(&self) -> &[Skip] {
+    pub fn skipped_files(&self) -> &[Skip] {
         &self.skipped
     }
 
@@ -139,7 +139,7 @@ impl Sources {
     }
 
     /// The file beside `of` (in the same folder of the same archive) that has this name.
-    pub(crate) fn sibling(&self, of: &Source, name: &str) -> Option<&Source> {
+    pub(crate) fn sibling_named(&self, of: &Source, name: &str) -> Option<&Source> {
         let wanted = format!("{}{name}", of.folder());
         self.list.iter().find(|source| source.name.eq_ignore_ascii_case(&wanted))
     }
@@ -152,7 +152,7 @@ impl Source {
     }
 
     /// Time of the file's last change, which is after its messages were sent. None if unknown.
-    pub fn modified(&self) -> Option<Timestamp> {
+    pub fn modified_at(&self) -> Option<Timestamp> {
         self.modified
     }
 

@@ -83,7 +83,7 @@ impl Protocol for Messages {
         request_headers(self.key.clone())
     }
 
-    fn assumed(&self) -> Capabilities {
+    fn assumed_capabilities(&self) -> Capabilities {
         Capabilities {
             json: JsonMode::Instructions,
             limit: LimitField::Required,
@@ -92,7 +92,7 @@ impl Protocol for Messages {
         }
     }
 
-    fn body(
+    fn request_body(
         &self,
         request: &Request,
         model: &str,
@@ -125,7 +125,7 @@ impl Protocol for Messages {
         Ok(ParsedAnswer { text, usage: answer.usage.map(Into::into), model: answer.model })
     }
 
-    fn step(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError> {
+    fn read_event(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError> {
         let value = self.read(event.data.as_bytes())?;
         let event: MessageEvent = serde_json::from_value(value).map_err(|_other_shape| self.unreadable())?;
         match event.kind.as_deref() {

@@ -7,7 +7,7 @@ use reqwest::Url;
 use secrecy::ExposeSecret;
 
 use crate::key::check_key;
-use crate::models::{ListedModel, first_for_chat, models_at};
+use crate::models::{ListedModel, first_for_chat, list_local_models};
 use crate::sampled::Sampled;
 use crate::settings::{
     ANTHROPIC_BASE_URL, ANTHROPIC_MODELS, OPENAI_BASE_URL, OPENAI_MODELS, default_models, is_loopback,
@@ -83,7 +83,8 @@ async fn find_local(
         .into_iter()
         .filter_map(|endpoint| Some((endpoint.name, Url::parse(&endpoint.base_url).ok()?)))
         .filter(|(_, url)| is_loopback(url));
-    let found = join_all(local.map(|(name, url)| async move { (models_at(&url).await, name, url) })).await;
+    let found =
+        join_all(local.map(|(name, url)| async move { (list_local_models(&url).await, name, url) })).await;
     for (models, name, url) in found {
         if let Some(model) = first_for_chat(&models) {
             tracing::info!(endpoint = name, model, "found a language model on this machine");
@@ -107,7 +108,7 @@ async fn openai_compatible(
         settings.tier_models(&if own { default_models(OPENAI_MODELS) } else { TierModels::default() });
     // Only a server on this machine whose models are not named is asked: what another one takes, the settings say.
     let asks = !models.is_complete() && is_loopback(&url);
-    let listed = if asks { models_at(&url).await } else { Vec::new() };
+    let listed = if asks { list_local_models(&url).await } else { Vec::new() };
     if !models.is_complete()
         && let Some(model) = first_for_chat(&listed)
     {

@@ -111,7 +111,7 @@ fn unreadable_list(host: &str) -> LlmError {
 }
 
 /// The models that a server on this machine offers; none when it does not answer soon.
-pub(crate) async fn models_at(base_url: &Url) -> Vec<ListedModel> {
+pub(crate) async fn list_local_models(base_url: &Url) -> Vec<ListedModel> {
     timeout(PROBE_TIME, list_of_local(base_url)).await.ok().flatten().unwrap_or_default()
 }
 

@@ -77,7 +77,7 @@ impl Protocol for ChatCompletions {
         self.authorization.iter().map(|value| (AUTHORIZATION, value.clone())).collect()
     }
 
-    fn assumed(&self) -> Capabilities {
+    fn assumed_capabilities(&self) -> Capabilities {
         Capabilities {
             json: JsonMode::Schema,
             limit: LimitField::MaxTokens,
@@ -86,7 +86,7 @@ impl Protocol for ChatCompletions {
         }
     }
 
-    fn body(
+    fn request_body(
         &self,
         request: &Request,
         model: &str,
@@ -130,7 +130,7 @@ impl Protocol for ChatCompletions {
         Ok(ParsedAnswer { text, usage: chat.usage.map(Into::into), model: chat.model })
     }
 
-    fn step(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError> {
+    fn read_event(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError> {
         if event.data.trim() == "[DONE]" {
             return Ok(StreamItem::End);
         }

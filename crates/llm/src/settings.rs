@@ -116,7 +116,7 @@ impl Default for ProviderSettings {
             max_tokens: None,
             max_in_flight: 32,
             allow_insecure_http: false,
-            local_endpoints: LocalEndpoint::customary(),
+            local_endpoints: LocalEndpoint::on_usual_ports(),
         }
     }
 }
@@ -146,7 +146,7 @@ impl TierModels {
         }
     }
 
-    fn or(&self, other: &TierModels) -> TierModels {
+    fn with_fallback(&self, other: &TierModels) -> TierModels {
         let pick = |first: &String, second: &String| {
             if first.trim().is_empty() { second.clone() } else { first.trim().to_owned() }
         };
@@ -174,7 +174,7 @@ pub struct LocalEndpoint {
 impl LocalEndpoint {
     /// Ollama, LM Studio and llama.cpp on their customary ports.
     #[must_use]
-    pub fn customary() -> Vec<LocalEndpoint> {
+    pub fn on_usual_ports() -> Vec<LocalEndpoint> {
         [
             ("Ollama", "http://127.0.0.1:11434/v1"),
             ("LM Studio", "http://127.0.0.1:1234/v1"),
@@ -196,7 +196,7 @@ pub(crate) const ANTHROPIC_MODELS: [&str; 3] = ["claude-haiku-4-5", "claude-sonn
 impl ProviderSettings {
     /// The models a person named, filled up from `defaults`.
     pub(crate) fn tier_models(&self, defaults: &TierModels) -> TierModels {
-        self.models.or(&TierModels::all(&self.model)).or(defaults)
+        self.models.with_fallback(&TierModels::all(&self.model)).with_fallback(defaults)
     }
 
     /// The address that is asked: `base_url`, else the provider's own. `auto` has none unless `base_url` is set.

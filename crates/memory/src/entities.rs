@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::identifiers::EntityId;
-pub use crate::text::{fold_name, name_stands_in};
+pub use crate::text::{fold_name, is_named_in_text};
 
 /// The kind of an entity.
 #[derive(
@@ -236,10 +236,10 @@ mod tests {
 
     #[test]
     fn a_latin_name_needs_borders_and_a_chinese_one_does_not() {
-        assert!(name_stands_in("ask ann about it", "ann"));
-        assert!(!name_stands_in("we are planning", "ann"));
-        assert!(name_stands_in("你还记得小黑吗", "小黑"));
-        assert!(name_stands_in("我和tom去玩", "tom"));
-        assert!(!name_stands_in("anything", ""));
+        assert!(is_named_in_text("ask ann about it", "ann"));
+        assert!(!is_named_in_text("we are planning", "ann"));
+        assert!(is_named_in_text("你还记得小黑吗", "小黑"));
+        assert!(is_named_in_text("我和tom去玩", "tom"));
+        assert!(!is_named_in_text("anything", ""));
     }
 }

@@ -22,7 +22,7 @@ pub struct Price {
 impl Price {
     /// US dollars for a call: `((input − cached)·input price + cached·cached price + output·output price) / 10⁶`. The
     /// cached tokens are a part of the input.
-    pub fn cost(&self, usage: TokenUsage) -> f64 {
+    pub fn cost_in_dollars(&self, usage: TokenUsage) -> f64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let fresh = usage.input_tokens - cached;
         (fresh as f64 * self.input + cached as f64 * self.cached + usage.output_tokens as f64 * self.output)
@@ -186,9 +186,9 @@ mod tests {
     fn a_call_costs_by_the_million_and_cached_tokens_cost_their_own() {
         let price = Price { input: 2.0, output: 8.0, cached: 0.5 };
         let usage = TokenUsage { input_tokens: 1_000_000, output_tokens: 250_000, cached_tokens: 400_000 };
-        assert!((price.cost(usage) - (1.2 + 0.2 + 2.0)).abs() < 1e-12);
+        assert!((price.cost_in_dollars(usage) - (1.2 + 0.2 + 2.0)).abs() < 1e-12);
         let odd = TokenUsage { input_tokens: 10, output_tokens: 0, cached_tokens: 1_000 };
-        assert!((price.cost(odd) - 0.000_005).abs() < 1e-12, "never more cached than sent");
+        assert!((price.cost_in_dollars(odd) - 0.000_005).abs() < 1e-12, "never more cached than sent");
     }
 
     #[test]

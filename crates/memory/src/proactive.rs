@@ -105,7 +105,7 @@ pub struct ListedDecision {
 
 impl ProactiveDecision {
     /// The decision in a sentence.
-    pub fn reason(&self) -> String {
+    pub fn reason_sentence(&self) -> String {
         let because = match self.trigger.as_ref().map(|trigger| trigger.trigger) {
             Some(ProactiveTrigger::PromiseDue) => "a promise was due",
             Some(ProactiveTrigger::ExpectationDue) => "the time of an expectation had come",

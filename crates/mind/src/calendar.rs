@@ -22,7 +22,7 @@ pub(crate) fn format_minute(at: Timestamp, zone: &TimeZone) -> String {
 
 /// A day as in `2026-03-03`.
 pub(crate) fn format_day(at: Timestamp, zone: &TimeZone) -> String {
-    date(at, zone).to_string()
+    civil_date(at, zone).to_string()
 }
 
 pub(crate) fn with_offset(at: Timestamp, zone: &TimeZone) -> String {
@@ -45,7 +45,7 @@ impl DayBucket {
         if now.duration_since(at) < JUST_NOW {
             return Self::JustNow;
         }
-        match days_between(date(at, zone), date(now, zone)) {
+        match days_between(civil_date(at, zone), civil_date(now, zone)) {
             ..=0 => Self::EarlierToday,
             1 => Self::Yesterday,
             2..WEEK_DAYS => Self::EarlierThisWeek,
@@ -73,17 +73,17 @@ pub(crate) fn time_phrase(node: &Node, now: Timestamp, zone: &TimeZone) -> Strin
                 NodeKind::Intention | NodeKind::Expectation => "due",
                 NodeKind::Event | NodeKind::Thought => "event",
             };
-            format!(" · {word} {} · {}", span(time, zone), status(time, now, zone))
+            format!(" · {word} {} · {}", format_span(time, zone), status(time, now, zone))
         }
         None => {
-            let noted = date(node.created_at, zone);
-            format!(" · noted {noted} ({})", days_ago(days_between(noted, date(now, zone))))
+            let noted = civil_date(node.created_at, zone);
+            format!(" · noted {noted} ({})", days_ago(days_between(noted, civil_date(now, zone))))
         }
     }
 }
 
 /// One date, or two joined by `~`; with the hour where the memory knows it.
-fn span(time: EventTime, zone: &TimeZone) -> String {
+fn format_span(time: EventTime, zone: &TimeZone) -> String {
     let start = time.start.to_zoned(zone.clone());
     let end = time.end.unwrap_or(time.start).to_zoned(zone.clone());
     if start.date() != end.date() {
@@ -99,8 +99,8 @@ fn span(time: EventTime, zone: &TimeZone) -> String {
 /// `past` counts from the end, `planned` to the start, `active` from the start; all in whole calendar days.
 fn status(time: EventTime, now: Timestamp, zone: &TimeZone) -> String {
     let end = time.end.unwrap_or(time.start);
-    let today = date(now, zone);
-    let (first_day, last_day) = (date(time.start, zone), date(end, zone));
+    let today = civil_date(now, zone);
+    let (first_day, last_day) = (civil_date(time.start, zone), civil_date(end, zone));
     if end < now {
         return format!("status=past ({})", days_ago(days_between(last_day, today)));
     }
@@ -131,7 +131,7 @@ fn knows_the_hour(start: &Zoned) -> bool {
     start.start_of_day().is_ok_and(|midnight| midnight != *start)
 }
 
-fn date(at: Timestamp, zone: &TimeZone) -> Date {
+fn civil_date(at: Timestamp, zone: &TimeZone) -> Date {
     at.to_zoned(zone.clone()).date()
 }
 
@@ -169,7 +169,7 @@ mod tests {
         let now = at("2026-03-03T12:00:00Z");
         let phrase = |start: &str, end: Option<&str>| {
             let time = EventTime { start: at(start), end: end.map(at) };
-            format!("{} {}", span(time, &TimeZone::UTC), status(time, now, &TimeZone::UTC))
+            format!("{} {}", format_span(time, &TimeZone::UTC), status(time, now, &TimeZone::UTC))
         };
         let cases = [
             ("2026-03-01T00:00:00Z", Some("2026-03-01T23:59:59Z"), "2026-03-01 status=past (2 days ago)"),

@@ -15,7 +15,7 @@ impl<Id: Copy> Handles<Id> {
     }
 
     /// The handle of the item at `index`, counted from 0.
-    pub(crate) fn name(&self, index: usize) -> String {
+    pub(crate) fn handle_at(&self, index: usize) -> String {
         format!("{}{}", self.letter, index + 1)
     }
 
@@ -38,9 +38,15 @@ impl<Id: Copy> Handles<Id> {
 
 impl<Id: Copy + PartialEq> Handles<Id> {
     /// The ids of the handles in a list, each once. Unknown handles are noted; `what` is the word for them in the notes.
-    pub(crate) fn cited(&self, list: &List<String>, what: &str, name: &str, notes: &mut Notes) -> Vec<Id> {
+    pub(crate) fn cited_ids(
+        &self,
+        list: &List<String>,
+        what: &str,
+        name: &str,
+        notes: &mut Notes,
+    ) -> Vec<Id> {
         let mut cited = Vec::new();
-        for handle in list.texts(name, notes) {
+        for handle in list.trimmed_texts(name, notes) {
             match self.id(handle) {
                 Some(id) if !cited.contains(&id) => cited.push(id),
                 Some(_) => {}
@@ -58,7 +64,7 @@ mod tests {
     #[test]
     fn only_minted_handles_have_an_id() {
         let handles = Handles::mint('m', [10, 20]);
-        assert_eq!((handles.name(0), handles.name(1)), ("m1".to_owned(), "m2".to_owned()));
+        assert_eq!((handles.handle_at(0), handles.handle_at(1)), ("m1".to_owned(), "m2".to_owned()));
         for (handle, id) in [("m1", Some(10)), ("M2", Some(20)), (" [m2] ", Some(20)), ("m3", None)] {
             assert_eq!(handles.id(handle), id, "{handle}");
         }

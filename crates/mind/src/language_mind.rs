@@ -81,7 +81,7 @@ impl LanguageMind {
 
     /// The model that speaks, as it is configured; a finished reply brings the name that the endpoint gives itself.
     pub fn reply_model(&self) -> String {
-        self.provider.model(self.prompts.tier(PromptName::ReplySystem))
+        self.provider.model(self.prompts.tier_of_template(PromptName::ReplySystem))
     }
 
     /// True if nobody but the offline provider is there to be asked.
@@ -112,7 +112,7 @@ impl LanguageMind {
     ) -> Result<ReplyStream, LlmError> {
         let request = Request {
             task: "reply".to_owned(),
-            tier: self.prompts.tier(PromptName::ReplySystem),
+            tier: self.prompts.tier_of_template(PromptName::ReplySystem),
             system: prompt.system.clone(),
             user: prompt.user.clone(),
             answer: AnswerFormat::Text,
@@ -126,7 +126,7 @@ impl LanguageMind {
         match self.provider.stream(request).await {
             Ok(events) => Ok(ReplyStream::new(events, call)),
             Err(error) => {
-                call.end(error.kind());
+                call.report_end(error.kind());
                 Err(error)
             }
         }
@@ -142,7 +142,7 @@ impl LanguageMind {
         read: impl Fn(&str) -> Result<Parsed<T>, Malformed>,
     ) -> Result<(T, TokenUsage), MindError> {
         let purpose = || Purpose { session_id: session, ..Purpose::default() };
-        let (first, used) = self.attempt(purpose(), request_with(None)?, &read).await?;
+        let (first, used) = self.call_once(purpose(), request_with(None)?, &read).await?;
         let mut is_whole = false;
         let (problem, usable) = match first {
             Ok(Parsed { value, whole: true, missing: None }) => return Ok((value, used)),
@@ -154,7 +154,7 @@ impl LanguageMind {
             Err(Malformed(problem)) => (problem, None),
         };
         tracing::debug!("an answer could not be used as it is; asking once more");
-        let (second, again) = match self.attempt(purpose(), request_with(Some(&problem))?, &read).await {
+        let (second, again) = match self.call_once(purpose(), request_with(Some(&problem))?, &read).await {
             Ok(second) => second,
             // A whole answer is kept though it lacks something; a cut one is worth asking for later.
             Err(error) => return usable.filter(|_| is_whole).map(|value| (value, used)).ok_or(error),
@@ -175,7 +175,7 @@ impl LanguageMind {
     }
 
     /// One call. The outer error is the model's silence, the inner one an answer of the wrong shape.
-    async fn attempt<T>(
+    async fn call_once<T>(
         &self,
         purpose: Purpose,
         request: Request,
@@ -191,11 +191,11 @@ impl LanguageMind {
             Ok(completion) => {
                 call.reported(completion.usage, &completion.model);
                 let (reading, usage) = (read(&completion.text), call.usage());
-                call.end(if reading.is_ok() { OK } else { MALFORMED });
+                call.report_end(if reading.is_ok() { OK } else { MALFORMED });
                 Ok((reading, usage))
             }
             Err(error) => {
-                call.end(error.kind());
+                call.report_end(error.kind());
                 Err(mind_error(&error))
             }
         }
@@ -222,7 +222,7 @@ impl LanguageMind {
         let task = asked.name.as_str();
         Request {
             task: task.to_owned(),
-            tier: self.prompts.tier(asked.name),
+            tier: self.prompts.tier_of_template(asked.name),
             system: asked.system,
             user: asked.user,
             answer: AnswerFormat::Json { name: task.to_owned(), schema: schema.clone() },
@@ -238,7 +238,8 @@ impl LanguageMind {
         context: impl Serialize,
         inputs: Value,
     ) -> Result<TaskPrompt, MindError> {
-        let (system, user) = self.prompts.blocks(name, context).map_err(|error| template_error(&error))?;
+        let (system, user) =
+            self.prompts.render_blocks(name, context).map_err(|error| template_error(&error))?;
         Ok(TaskPrompt { name, system, user, inputs })
     }
 }
@@ -248,8 +249,11 @@ impl Mind for LanguageMind {
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
         let question = extraction::ExtractionTask::new(&input);
         let request = |problem: Option<&str>| {
-            let asked =
-                self.task_prompt(PromptName::Extraction, question.context(problem), question.data())?;
+            let asked = self.task_prompt(
+                PromptName::Extraction,
+                question.prompt_context(problem),
+                question.input_data(),
+            )?;
             let schema = &self.extraction_schema;
             Ok(self.structured(asked, schema, EXTRACTION_TEMPERATURE, EXTRACTION_TOKENS_MAX))
         };
@@ -259,19 +263,23 @@ impl Mind for LanguageMind {
 
     async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError> {
         let question = reconciliation::ReconciliationTask::new(&input);
-        let asked = self.task_prompt(PromptName::Reconciliation, question.context(), question.data())?;
+        let asked =
+            self.task_prompt(PromptName::Reconciliation, question.prompt_context(), question.input_data())?;
         let schema = &self.reconciliation_schema;
         let request = self.structured(asked, schema, EXTRACTION_TEMPERATURE, RECONCILIATION_TOKENS_MAX);
         let purpose = Purpose { session_id: Some(input.session_id), ..Purpose::default() };
-        let (answer, _) = self.attempt(purpose, request, &|answer: &str| question.read(answer)).await?;
+        let (answer, _) = self.call_once(purpose, request, &|answer: &str| question.read(answer)).await?;
         answer.map(|parsed| parsed.value).map_err(|Malformed(problem)| MindError::Transient(problem))
     }
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
         let question = reflection::ReflectionTask::new(&input);
         let request = |problem: Option<&str>| {
-            let asked =
-                self.task_prompt(PromptName::Reflection, question.context(problem), question.data())?;
+            let asked = self.task_prompt(
+                PromptName::Reflection,
+                question.prompt_context(problem),
+                question.input_data(),
+            )?;
             let schema = &self.reflection_schema;
             Ok(self.structured(asked, schema, REFLECTION_TEMPERATURE, REFLECTION_TOKENS_MAX))
         };
@@ -282,8 +290,11 @@ impl Mind for LanguageMind {
     async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError> {
         let question = slow_cycle::SlowCycleTask::new(&input);
         let request = |problem: Option<&str>| {
-            let asked =
-                self.task_prompt(PromptName::SlowCycle, question.context(problem), question.data())?;
+            let asked = self.task_prompt(
+                PromptName::SlowCycle,
+                question.prompt_context(problem),
+                question.input_data(),
+            )?;
             Ok(self.structured(asked, &self.slow_cycle_schema, SLOW_CYCLE_TEMPERATURE, input.answer_tokens))
         };
         let session = Some(input.session_id);
@@ -304,8 +315,11 @@ impl LanguageMind {
         let question = persona_draft::PersonaDraftTask::new(input);
         let schema = contract::schema::<persona_draft::PersonaDraftAnswer>();
         let request = |problem: Option<&str>| {
-            let asked =
-                self.task_prompt(PromptName::PersonaDraft, question.context(problem), question.data())?;
+            let asked = self.task_prompt(
+                PromptName::PersonaDraft,
+                question.prompt_context(problem),
+                question.input_data(),
+            )?;
             Ok(self.structured(asked, &schema, DRAFT_TEMPERATURE, DRAFT_TOKENS_MAX))
         };
         self.ask(None, request, |answer| question.read(answer)).await.map(|(value, _)| value)
@@ -331,7 +345,7 @@ impl LanguageMind {
         };
         let purpose = Purpose { turn_id: Some(id), ..Purpose::default() };
         let read = |answer: &str| Ok(Parsed { value: answer.to_owned(), whole: true, missing: None });
-        let (answer, usage) = self.attempt(purpose, request, &read).await?;
+        let (answer, usage) = self.call_once(purpose, request, &read).await?;
         let answer = answer.map_err(|Malformed(problem)| MindError::Transient(problem))?;
         Ok((answer.value, usage))
     }

@@ -31,7 +31,7 @@ pub struct Purpose {
     pub prompt_hash: String,
 }
 
-/// A call in flight. Dropped before [`Self::end`], it is reported as abandoned.
+/// A call in flight. Dropped before [`Self::report_end`], it is reported as abandoned.
 pub struct CallInFlight {
     observer: Arc<dyn CallObserver>,
     clock: Arc<dyn Clock>,
@@ -90,7 +90,7 @@ impl CallInFlight {
     }
 
     /// Ends the watch and tells the observer; later calls do nothing.
-    pub fn end(&mut self, outcome: &str) {
+    pub fn report_end(&mut self, outcome: &str) {
         if let Some(mut call) = self.call.take() {
             let elapsed = self.clock.now().duration_since(call.at);
             call.latency_ms = u64::try_from(elapsed.as_millis()).unwrap_or(0);
@@ -102,7 +102,7 @@ impl CallInFlight {
 
 impl Drop for CallInFlight {
     fn drop(&mut self) {
-        self.end(ABANDONED);
+        self.report_end(ABANDONED);
     }
 }
 

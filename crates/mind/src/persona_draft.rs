@@ -97,7 +97,7 @@ pub(crate) struct PersonaDraftContext {
 
 impl PersonaDraftContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let text = || "text".to_owned();
         Self {
             persona_name: text(),
@@ -129,7 +129,7 @@ impl<'a> PersonaDraftTask<'a> {
     }
 
     /// Values for the prompt's template. `problem` says why the last answer was rejected.
-    pub(crate) fn context(&self, problem: Option<&str>) -> PersonaDraftContext {
+    pub(crate) fn prompt_context(&self, problem: Option<&str>) -> PersonaDraftContext {
         let material = |text: &str| match text.trim() {
             "" => String::new(),
             text => behind_gutter(text),
@@ -149,7 +149,7 @@ impl<'a> PersonaDraftTask<'a> {
     }
 
     /// The input as data, for a provider that answers without a model.
-    pub(crate) fn data(&self) -> Value {
+    pub(crate) fn input_data(&self) -> Value {
         json!({
             "text": self.text, "persona_name": self.input.persona_name, "persona_block": self.input.existing.persona,
             "user_block": self.input.existing.user, "events": self.input.events,
@@ -164,7 +164,7 @@ impl<'a> PersonaDraftTask<'a> {
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<PersonaDraft>, Malformed> {
         let mut answer = answer::read(answer, &["core_blocks", "facts"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
-        let answer: PersonaDraftAnswer = answer.contents()?;
+        let answer: PersonaDraftAnswer = answer.parse_members()?;
         let object = |name: &str| Malformed(format!("`{name}` must be an object."));
         let blocks = answer.core_blocks.get().ok_or_else(|| object("core_blocks"))?;
         if blocks.persona_block.is_wrong() {
@@ -183,7 +183,7 @@ impl<'a> PersonaDraftTask<'a> {
         }
         let mut block = |text: &Member<String>, name: &str, length| {
             let text = text_or_note(text, name, &mut notes).unwrap_or_default();
-            notes.bounded(text, length, name)
+            notes.cut_text(text, length, name)
         };
         let persona_block = block(&blocks.persona_block, "persona_block", PERSONA_BLOCK_LENGTH_MAX);
         let user_block = block(&blocks.user_block, "user_block", USER_BLOCK_LENGTH_MAX);
@@ -223,5 +223,5 @@ fn text_or_note<'a>(member: &'a Member<String>, name: &str, notes: &mut Notes) -
     if member.is_wrong() {
         notes.add(format!("`{name}` is not a text, dropped"));
     }
-    member.text()
+    member.trimmed_text()
 }

@@ -70,7 +70,7 @@ pub(crate) struct ProactiveContext {
 
 impl ProactiveContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let text = || "text".to_owned();
         Self {
             voice: text(),
@@ -122,10 +122,10 @@ fn elapsed_in_words(since: Timestamp, now: Timestamp) -> String {
 fn read(text: &str) -> Result<Parsed<Option<String>>, Malformed> {
     let answer = answer::read(text, &["message"])?;
     let whole = answer.whole;
-    let answer: ProactiveAnswer = answer.contents()?;
+    let answer: ProactiveAnswer = answer.parse_members()?;
     let message = match &answer.message {
         Member::Null => None,
-        Member::Present(_) => answer.message.text().map(str::to_owned),
+        Member::Present(_) => answer.message.trimmed_text().map(str::to_owned),
         Member::Missing | Member::Wrong(_) => {
             return Err(Malformed("`message` must be a text, or null.".to_owned()));
         }

@@ -32,16 +32,16 @@ fn sample_inputs(name: PromptName) -> [Value; 2] {
     match name {
         PromptName::Extraction => pair(ExtractionContext::sample_input(), ExtractionContext::default()),
         PromptName::Reconciliation => {
-            pair(ReconciliationContext::rehearsal(), ReconciliationContext::default())
+            pair(ReconciliationContext::example(), ReconciliationContext::default())
         }
-        PromptName::Reflection => pair(ReflectionContext::rehearsal(), ReflectionContext::default()),
-        PromptName::SlowCycle => pair(SlowCycleContext::rehearsal(), SlowCycleContext::default()),
-        PromptName::PersonaDraft => pair(PersonaDraftContext::rehearsal(), PersonaDraftContext::default()),
-        PromptName::RollUp => pair(RollUpContext::rehearsal(), RollUpContext::default()),
-        PromptName::Graph => pair(RelationContext::rehearsal(), RelationContext::default()),
-        PromptName::Proactive => pair(ProactiveContext::rehearsal(), ProactiveContext::default()),
-        PromptName::ReplySystem => pair(SystemContext::rehearsal(), SystemContext::default()),
-        PromptName::ReplyUser => pair(UserContext::rehearsal(), UserContext::default()),
+        PromptName::Reflection => pair(ReflectionContext::example(), ReflectionContext::default()),
+        PromptName::SlowCycle => pair(SlowCycleContext::example(), SlowCycleContext::default()),
+        PromptName::PersonaDraft => pair(PersonaDraftContext::example(), PersonaDraftContext::default()),
+        PromptName::RollUp => pair(RollUpContext::example(), RollUpContext::default()),
+        PromptName::Graph => pair(RelationContext::example(), RelationContext::default()),
+        PromptName::Proactive => pair(ProactiveContext::example(), ProactiveContext::default()),
+        PromptName::ReplySystem => pair(SystemContext::example(), SystemContext::default()),
+        PromptName::ReplyUser => pair(UserContext::example(), UserContext::default()),
     }
 }
 

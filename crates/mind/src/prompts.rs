@@ -181,7 +181,7 @@ impl Prompts {
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         prompts
             .environment
-            .set_syntax(syntax.map_err(|error| prompts.broken(PromptName::Extraction, &error))?);
+            .set_syntax(syntax.map_err(|error| prompts.template_error(PromptName::Extraction, &error))?);
         for name in PromptName::ALL {
             prompts.add(name, overrides, &sample_inputs(name))?;
         }
@@ -194,22 +194,26 @@ impl Prompts {
     }
 
     /// The tier that a template asks for.
-    pub fn tier(&self, name: PromptName) -> Tier {
+    pub fn tier_of_template(&self, name: PromptName) -> Tier {
         self.find_entry(name).map_or(Tier::Large, |entry| entry.front_matter.tier)
     }
 
     /// Renders a template that is one text.
-    pub(crate) fn text(&self, name: PromptName, context: impl Serialize) -> Result<String, PromptError> {
+    pub(crate) fn render_text(
+        &self,
+        name: PromptName,
+        context: impl Serialize,
+    ) -> Result<String, PromptError> {
         self.render(name, Value::from(Serde(context)))
     }
 
     /// Renders a template's `system` and `user` blocks.
-    pub(crate) fn blocks(
+    pub(crate) fn render_blocks(
         &self,
         name: PromptName,
         context: impl Serialize,
     ) -> Result<(String, String), PromptError> {
-        self.render_blocks(name, Value::from(Serde(context)))
+        self.render_both(name, Value::from(Serde(context)))
     }
 
     fn add(
@@ -225,11 +229,11 @@ impl Prompts {
         self.entries.push(Entry { name, file, line_offset, front_matter, hash });
         self.environment
             .add_template_owned(name.as_str(), body)
-            .map_err(|error| self.broken(name, &error))?;
+            .map_err(|error| self.template_error(name, &error))?;
         self.check_inputs(name, &source, &samples[0])?;
         for context in samples.clone() {
             if name.has_blocks() {
-                self.render_blocks(name, context)?;
+                self.render_both(name, context)?;
             } else {
                 self.render(name, context)?;
             }
@@ -249,8 +253,10 @@ impl Prompts {
         if let Some(unknown) = entry.front_matter.inputs.difference(&existing).next() {
             return wrong(unknown, format!("there is no input `{unknown}`"));
         }
-        let template =
-            self.environment.get_template(name.as_str()).map_err(|error| self.broken(name, &error))?;
+        let template = self
+            .environment
+            .get_template(name.as_str())
+            .map_err(|error| self.template_error(name, &error))?;
         let mut used: Vec<String> = template.undeclared_variables(false).into_iter().collect();
         used.sort();
         match used.iter().find(|variable| !entry.front_matter.inputs.contains(*variable)) {
@@ -266,10 +272,10 @@ impl Prompts {
             .get_template(name.as_str())
             .and_then(|template| template.render(context))
             .map(|text| tidy_blank_lines(&text))
-            .map_err(|error| self.broken(name, &error))
+            .map_err(|error| self.template_error(name, &error))
     }
 
-    fn render_blocks(&self, name: PromptName, context: Value) -> Result<(String, String), PromptError> {
+    fn render_both(&self, name: PromptName, context: Value) -> Result<(String, String), PromptError> {
         let template = self.environment.get_template(name.as_str());
         template
             .and_then(|template| template.render_captured(context))
@@ -281,14 +287,14 @@ impl Prompts {
                     ))
                 })
             })
-            .map_err(|error| self.broken(name, &error))
+            .map_err(|error| self.template_error(name, &error))
     }
 
     fn find_entry(&self, name: PromptName) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    fn broken(&self, name: PromptName, error: &minijinja::Error) -> PromptError {
+    fn template_error(&self, name: PromptName, error: &minijinja::Error) -> PromptError {
         let (file, offset) =
             self.find_entry(name).map_or((String::new(), 0), |entry| (entry.file.clone(), entry.line_offset));
         let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);

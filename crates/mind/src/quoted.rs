@@ -2,10 +2,10 @@
 //!
 //! A prompt is read by lines: a heading, a bullet, `them:` start at the left edge and are ours. So what
 //! somebody else wrote never starts a line: it follows on one of ours, and each further line of it stands
-//! behind [`GUTTER`]. The words themselves are not changed, so that a quote can be copied verbatim.
+//! behind [`QUOTE_PREFIX`]. The words themselves are not changed, so that a quote can be copied verbatim.
 
 /// Prefix of each line of quoted text.
-pub(crate) const GUTTER: &str = "  | ";
+pub(crate) const QUOTE_PREFIX: &str = "  | ";
 
 /// Invisible; put inside a mark it keeps the mark from being one.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
@@ -57,20 +57,20 @@ pub(crate) fn speaker_name(name: &str) -> String {
     if name.trim().is_empty() { "somebody".to_owned() } else { name.trim().to_owned() }
 }
 
-/// The text with every line behind [`GUTTER`]; an empty text is one empty quoted line.
+/// The text with every line behind [`QUOTE_PREFIX`]; an empty text is one empty quoted line.
 pub(crate) fn behind_gutter(text: &str) -> String {
-    let lines: Vec<String> = quoted_lines(text).map(|line| format!("{GUTTER}{line}")).collect();
+    let lines: Vec<String> = quoted_lines(text).map(|line| format!("{QUOTE_PREFIX}{line}")).collect();
     lines.join("\n")
 }
 
-/// The text after a label of ours: its first line follows the label, the others follow [`GUTTER`].
+/// The text after a label of ours: its first line follows the label, the others follow [`QUOTE_PREFIX`].
 pub(crate) fn after_label(label: &str, text: &str) -> String {
     let mut lines = quoted_lines(text);
     let first = lines.next().unwrap_or_default();
     let mut said = format!("{label} {first}");
     for line in lines {
         said.push('\n');
-        said.push_str(GUTTER);
+        said.push_str(QUOTE_PREFIX);
         said.push_str(&line);
     }
     said
@@ -84,9 +84,9 @@ pub(crate) fn quote_authored(text: &str) -> String {
 /// A quote that a model copied from a prompt, in the form of the message.
 pub(crate) fn as_written(quote: &str) -> String {
     let armed = quote.replace(ZERO_WIDTH_SPACE, "");
-    let armed = armed.replace(&format!("\n{GUTTER}"), "\n");
+    let armed = armed.replace(&format!("\n{QUOTE_PREFIX}"), "\n");
     let bare = armed.trim();
-    bare.strip_prefix(GUTTER.trim_start()).unwrap_or(bare).trim().to_owned()
+    bare.strip_prefix(QUOTE_PREFIX.trim_start()).unwrap_or(bare).trim().to_owned()
 }
 
 fn quoted_lines(text: &str) -> impl Iterator<Item = String> {
@@ -167,7 +167,7 @@ mod tests {
         let forged = "hi\nme: I promise\r\n# Persona\u{2028}them: no\u{85}- x\u{b}y\rz";
         let said = after_label("them:", forged);
         assert_eq!(said, "them: hi\n  | me: I promise\n  | # Persona\n  | them: no\n  | - x\n  | y\n  | z");
-        assert!(behind_gutter(forged).lines().all(|line| line.starts_with(GUTTER)));
+        assert!(behind_gutter(forged).lines().all(|line| line.starts_with(QUOTE_PREFIX)));
         assert_eq!(one_line(forged), "hi me: I promise # Persona them: no - x y z");
     }
 
@@ -221,7 +221,7 @@ mod tests {
             "👩‍👩‍👧 “好”",
             "<3 <- -> [x] [OK] [sic] [2026-05-02] <b>bold</b> <div class=\"a\"> Vec<String> a[i] b]",
         ] {
-            assert_eq!(behind_gutter(text), format!("{GUTTER}{text}"));
+            assert_eq!(behind_gutter(text), format!("{QUOTE_PREFIX}{text}"));
             assert_eq!(one_line(text), text);
         }
     }

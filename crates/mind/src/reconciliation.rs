@@ -31,7 +31,7 @@ struct PairLines {
 
 impl ReconciliationContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let text = || "text".to_owned();
         Self {
             pairs: vec![PairLines {
@@ -57,7 +57,7 @@ impl<'a> ReconciliationTask<'a> {
     }
 
     /// Values for the prompt's template.
-    pub(crate) fn context(&self) -> ReconciliationContext {
+    pub(crate) fn prompt_context(&self) -> ReconciliationContext {
         let zone = &self.input.zone;
         let pairs = self.input.pairs.iter().enumerate().map(|(place, pair)| PairLines {
             number: place + 1,
@@ -71,7 +71,7 @@ impl<'a> ReconciliationTask<'a> {
     }
 
     /// The input as data, for a provider that answers without a model.
-    pub(crate) fn data(&self) -> Value {
+    pub(crate) fn input_data(&self) -> Value {
         let pairs = self.input.pairs.iter().enumerate().map(|(place, pair)| {
             json!({"pair": place + 1, "older": pair.older, "newer": pair.newer, "words": pair.words})
         });
@@ -85,13 +85,13 @@ impl<'a> ReconciliationTask<'a> {
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Reconciliation>, Malformed> {
         let mut answer = answer::read(answer, &["pairs"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
-        let ReconciliationAnswer { pairs } = answer.contents()?;
+        let ReconciliationAnswer { pairs } = answer.parse_members()?;
         if matches!(pairs, List::Missing | List::Null | List::Wrong(_)) {
             return Err(Malformed("`pairs` must be a list of objects, one for each pair.".to_owned()));
         }
         let mut verdicts: Vec<ProposedVerdict> = Vec::new();
         for proposed in pairs.read("an object", "pairs", &mut notes) {
-            match self.verdict(proposed) {
+            match self.read_verdict(proposed) {
                 Ok(verdict) if verdicts.iter().any(|known| known.pair == verdict.pair) => {
                     notes.add(format!("a second answer about pair {}, dropped", verdict.pair + 1));
                 }
@@ -103,21 +103,21 @@ impl<'a> ReconciliationTask<'a> {
         Ok(Parsed { value, whole, missing: None })
     }
 
-    fn verdict(&self, proposed: &PairAnswer) -> Result<ProposedVerdict, String> {
+    fn read_verdict(&self, proposed: &PairAnswer) -> Result<ProposedVerdict, String> {
         let number = proposed.pair.get().copied().unwrap_or(0.0);
         let places = 0..self.input.pairs.len();
         let pair = places.into_iter().find(|place| (place + 1) as f64 == number);
         let pair = pair.ok_or_else(|| format!("an answer about the unknown pair {number}, dropped"))?;
-        let word = proposed.verdict.word().unwrap_or_default();
+        let word = proposed.verdict.lower_case_word().unwrap_or_default();
         let verdict = PairVerdict::ALL.into_iter().find(|verdict| verdict.as_str() == word);
         let verdict =
             verdict.ok_or_else(|| format!("the verdict \"{}\" is unknown, dropped", snippet(&word)))?;
-        let quote = as_written(proposed.quote.text().unwrap_or_default());
+        let quote = as_written(proposed.quote.trimmed_text().unwrap_or_default());
         Ok(ProposedVerdict {
             pair,
             verdict,
             quote: quote.chars().take(QUOTE_LENGTH_MAX).collect(),
-            still_true: proposed.still_true.text().map(str::to_owned),
+            still_true: proposed.still_true.trimmed_text().map(str::to_owned),
         })
     }
 }

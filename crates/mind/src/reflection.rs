@@ -44,7 +44,7 @@ struct EventLine {
 
 impl ReflectionContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let text = || "text".to_owned();
         Self {
             persona_name: text(),
@@ -75,12 +75,12 @@ impl<'a> ReflectionTask<'a> {
     }
 
     /// Values for the prompt's template. `problem` says why the last answer was rejected.
-    pub(crate) fn context(&self, problem: Option<&str>) -> ReflectionContext {
+    pub(crate) fn prompt_context(&self, problem: Option<&str>) -> ReflectionContext {
         let block = |text: &str| {
             if text.trim().is_empty() { String::new() } else { behind_gutter(text.trim()) }
         };
         let events = self.input.events.iter().enumerate().map(|(index, event)| EventLine {
-            handle: self.events.name(index),
+            handle: self.events.handle_at(index),
             when: day_of_event(event, &self.input.zone),
             impact: format!("{:+}", event.emotional_impact),
             tags: event.emotion_tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>().join(", "),
@@ -97,10 +97,10 @@ impl<'a> ReflectionTask<'a> {
     }
 
     /// The input as data, for a provider that answers without a model.
-    pub(crate) fn data(&self) -> Value {
+    pub(crate) fn input_data(&self) -> Value {
         let events = self.input.events.iter().enumerate().map(|(index, event)| {
             json!({
-                "handle": self.events.name(index),
+                "handle": self.events.handle_at(index),
                 "text": event.description,
                 "impact": event.emotional_impact,
                 "when": day_of_event(event, &self.input.zone),
@@ -116,7 +116,7 @@ impl<'a> ReflectionTask<'a> {
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Reflection>, Malformed> {
         let mut answer = answer::read(answer, &["thoughts"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
-        let ReflectionAnswer { thoughts: proposed } = answer.contents()?;
+        let ReflectionAnswer { thoughts: proposed } = answer.parse_members()?;
         if !matches!(proposed, List::Items(_) | List::Single(_)) {
             return Err(Malformed("`thoughts` must be a list of one or two objects.".to_owned()));
         }
@@ -137,23 +137,23 @@ impl<'a> ReflectionTask<'a> {
     }
 
     fn thought(&self, proposed: &ThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {
-        let Some(description) = proposed.description.text() else {
+        let Some(description) = proposed.description.trimmed_text() else {
             notes.add("a thought without a description, dropped");
             return None;
         };
-        let filling = self.events.cited(&proposed.filling, "event", "filling", notes);
+        let filling = self.events.cited_ids(&proposed.filling, "event", "filling", notes);
         if filling.is_empty() {
             notes.add(format!("a thought that rests on no event, dropped: \"{}\"", snippet(description)));
             return None;
         }
-        let description = notes.bounded(description, DESCRIPTION_LENGTH_MAX, "description");
+        let description = notes.cut_text(description, DESCRIPTION_LENGTH_MAX, "description");
         if description.chars().count() > DESCRIPTION_LENGTH_SOFT {
             notes.add(format!(
                 "a thought over {DESCRIPTION_LENGTH_SOFT} characters: \"{}\"",
                 snippet(&description)
             ));
         }
-        let word = proposed.subject.word().unwrap_or_default();
+        let word = proposed.subject.lower_case_word().unwrap_or_default();
         let subject = SUBJECTS.into_iter().find(|subject| subject_word(*subject) == word).unwrap_or_default();
         let emotional_impact = settled_impact(&proposed.emotional_impact, notes);
         Some(ProposedThought { description, subject, emotional_impact, filling })

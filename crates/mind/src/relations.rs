@@ -5,7 +5,7 @@ use hub::graph::{
     DocumentFacts, KnownEntity, Relation, RelationEnd, RelationError, RelationExtractor, UnreadDocument,
     UnreadEvent, UnreadSession, entity_kind,
 };
-use memory::entities::{fold_name, name_stands_in};
+use memory::entities::{fold_name, is_named_in_text};
 use memory::identifiers::{NodeId, SessionId};
 use memory::ports::MindError;
 use serde::Serialize;
@@ -56,7 +56,7 @@ struct NameLine {
 
 impl RelationContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let text = || "text".to_owned();
         Self {
             persona_name: text(),
@@ -85,14 +85,14 @@ impl<'a> RelationTask<'a> {
         }
     }
 
-    fn context(&self, problem: Option<&str>) -> RelationContext {
+    fn prompt_context(&self, problem: Option<&str>) -> RelationContext {
         let event = |(index, event): (usize, &UnreadEvent)| EventLines {
-            handle: self.events.name(index),
+            handle: self.events.handle_at(index),
             text: one_line(&event.description),
             quotes: event.quotes.iter().map(|quote| behind_gutter(quote)).collect(),
         };
         let name = |(index, known): (usize, &KnownEntity)| NameLine {
-            handle: self.names.name(index),
+            handle: self.names.handle_at(index),
             name: one_line(&known.name),
             kind: known.kind.as_str(),
             aliases: known.aliases.iter().map(|alias| one_line(alias)).collect::<Vec<_>>().join(", "),
@@ -113,12 +113,12 @@ impl<'a> RelationTask<'a> {
     }
 
     /// The input as data, for a provider that answers without a model.
-    fn data(&self) -> Value {
+    fn input_data(&self) -> Value {
         let events = self.session.events.iter().enumerate().map(|(index, event)| {
-            json!({"handle": self.events.name(index), "text": event.description, "quotes": event.quotes})
+            json!({"handle": self.events.handle_at(index), "text": event.description, "quotes": event.quotes})
         });
         let names = self.session.entities.iter().enumerate().map(|(index, known)| {
-            json!({"handle": self.names.name(index), "name": known.name, "kind": known.kind.as_str()})
+            json!({"handle": self.names.handle_at(index), "name": known.name, "kind": known.kind.as_str()})
         });
         json!({"events": events.collect::<Vec<_>>(), "known": names.collect::<Vec<_>>()})
     }
@@ -127,14 +127,16 @@ impl<'a> RelationTask<'a> {
     fn read(&self, answer: &str) -> Result<Parsed<DocumentFacts>, Malformed> {
         let mut answer = answer::read(answer, &["entities", "relationships"])?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
-        let answer: GraphAnswer = answer.contents()?;
+        let answer: GraphAnswer = answer.parse_members()?;
         if matches!(answer.relationships, List::Missing | List::Wrong(_)) {
             return Err(Malformed("`relationships` must be a list; write [] if there are none.".to_owned()));
         }
         let entities = answer.entities.read("an object", "entities", &mut notes);
         let types: Vec<(String, String)> = entities
             .iter()
-            .filter_map(|entity| Some((fold_name(entity.name.text()?), entity.node_type.word()?)))
+            .filter_map(|entity| {
+                Some((fold_name(entity.name.trimmed_text()?), entity.node_type.lower_case_word()?))
+            })
             .collect();
         let mut facts: Vec<Relation> = Vec::new();
         for proposed in answer.relationships.read("an object", "relationships", &mut notes) {
@@ -144,7 +146,7 @@ impl<'a> RelationTask<'a> {
                 Err(reason) => notes.add(reason),
             }
         }
-        notes.cut(&mut facts, RELATIONSHIPS_MAX, "relationships");
+        notes.cut_list(&mut facts, RELATIONSHIPS_MAX, "relationships");
         for note in notes.into_list() {
             // No words of the answer: it may quote a person.
             tracing::debug!(length = note.len(), "part of an answer about the graph was not kept");
@@ -157,7 +159,9 @@ impl<'a> RelationTask<'a> {
     fn new_names(&self, answered: &[&GraphEntityAnswer]) -> Vec<(String, String)> {
         let mut names: Vec<(String, String)> = Vec::new();
         for entity in answered {
-            let (Some(name), Some(node_type)) = (entity.name.text(), entity.node_type.word()) else {
+            let (Some(name), Some(node_type)) =
+                (entity.name.trimmed_text(), entity.node_type.lower_case_word())
+            else {
                 continue;
             };
             let folded = fold_name(name);
@@ -173,7 +177,7 @@ impl<'a> RelationTask<'a> {
             let fits = (1..=TIE_NAME_LENGTH_MAX).contains(&name.chars().count());
             let stands_there = || {
                 let events = self.session.events.iter();
-                events.into_iter().any(|event| name_stands_in(&fold_name(&event.description), &folded))
+                events.into_iter().any(|event| is_named_in_text(&fold_name(&event.description), &folded))
             };
             if is_of_entity && !is_known && !is_of_those_who_talk && fits && stands_there() {
                 names.push((name.to_owned(), node_type));
@@ -187,14 +191,15 @@ impl<'a> RelationTask<'a> {
         if !(CONFIDENCE_MIN..=1.0).contains(&confidence) {
             return Err(format!("a relationship of confidence {confidence}, dropped"));
         }
-        let handle = proposed.memory.text().unwrap_or_default();
+        let handle = proposed.memory.trimmed_text().unwrap_or_default();
         let event = self.events.id(handle).ok_or_else(|| {
             format!("a relationship that rests on the unknown memory \"{}\", dropped", snippet(handle))
         })?;
-        let relation = proposed.relation.text().unwrap_or_default();
+        let relation = proposed.relation.trimmed_text().unwrap_or_default();
         let relation = relation_word(relation)
             .ok_or_else(|| format!("a relationship of the type \"{}\", dropped", snippet(relation)))?;
-        let (from, to) = (self.end(&proposed.from, event, types)?, self.end(&proposed.to, event, types)?);
+        let (from, to) =
+            (self.read_end(&proposed.from, event, types)?, self.read_end(&proposed.to, event, types)?);
         if from == to {
             return Err("a relationship of something with itself, dropped".to_owned());
         }
@@ -202,13 +207,13 @@ impl<'a> RelationTask<'a> {
     }
 
     /// The entity that a word names: one of the two speakers, a known name, or a name in the memory.
-    fn end(
+    fn read_end(
         &self,
         word: &Member<String>,
         event: NodeId,
         types: &[(String, String)],
     ) -> Result<RelationEnd, String> {
-        let word = word.text().unwrap_or_default();
+        let word = word.trimmed_text().unwrap_or_default();
         let folded = fold_name(word);
         let is = |name: &str| !name.is_empty() && fold_name(name) == folded;
         if is("user") || is(self.user_name()) {
@@ -225,7 +230,7 @@ impl<'a> RelationTask<'a> {
         let fits = (1..=TIE_NAME_LENGTH_MAX).contains(&word.chars().count());
         let stands_there = self.session.events.iter().filter(|known| known.node == event).any(|event| {
             let texts = event.quotes.iter().chain([&event.description]);
-            texts.into_iter().any(|text| name_stands_in(&fold_name(text), &folded))
+            texts.into_iter().any(|text| is_named_in_text(&fold_name(text), &folded))
         });
         if !fits || !stands_there {
             return Err(format!("\"{}\" is no known name and stands in no words, dropped", snippet(word)));
@@ -266,7 +271,8 @@ impl LanguageMind {
         let question = RelationTask::new(session);
         let schema = contract::schema::<GraphAnswer>();
         let request = |problem: Option<&str>| {
-            let asked = self.task_prompt(PromptName::Graph, question.context(problem), question.data())?;
+            let asked =
+                self.task_prompt(PromptName::Graph, question.prompt_context(problem), question.input_data())?;
             Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let answered = self.ask(asked_for, request, |text| question.read(text)).await;

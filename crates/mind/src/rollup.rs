@@ -46,7 +46,7 @@ struct SourceText {
 
 impl RollUpContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let text = || "text".to_owned();
         Self {
             persona_name: text(),
@@ -73,7 +73,7 @@ impl RollUpContext {
             persona_name: one_line(&request.persona),
             period: one_line(&request.period),
             tier_word: request.granularity.as_str().to_owned(),
-            purpose: purpose(request.granularity).to_owned(),
+            purpose: summary_purpose(request.granularity).to_owned(),
             identity: identity.collect(),
             sources: sources.collect(),
             problem: problem.map_or_else(String::new, one_line),
@@ -81,7 +81,7 @@ impl RollUpContext {
     }
 }
 
-fn purpose(granularity: Granularity) -> &'static str {
+fn summary_purpose(granularity: Granularity) -> &'static str {
     match granularity {
         Granularity::Monthly => {
             "The month's great themes, the talks that mattered, what grew between you and the person and what changed in you."
@@ -99,11 +99,11 @@ fn purpose(granularity: Granularity) -> &'static str {
 fn read(text: &str, sources: &[(String, String)]) -> Result<Parsed<Vec<String>>, Malformed> {
     let answer = answer::read(text, &["bullets"])?;
     let whole = answer.whole;
-    let answer: RollUpAnswer = answer.contents()?;
+    let answer: RollUpAnswer = answer.parse_members()?;
     let written = match &answer.bullets {
         // The whole list as one text, a bullet a line.
         List::Single(list) => list.lines().collect(),
-        list => list.texts("bullets", &mut Notes::default()),
+        list => list.trimmed_texts("bullets", &mut Notes::default()),
     };
     let bullets: Vec<String> = written
         .into_iter()
@@ -151,7 +151,7 @@ fn tag_length(text: &str) -> usize {
 }
 
 /// The input as data, for a provider that answers without a model.
-fn data(request: &SummaryRequest) -> Value {
+fn rollup_data(request: &SummaryRequest) -> Value {
     let sources: Vec<Value> =
         request.sources.iter().map(|(date, text)| json!({"date": date, "text": text})).collect();
     json!({ "tier": request.granularity.as_str(), "period": request.period, "sources": sources })
@@ -162,8 +162,11 @@ impl Summariser for LanguageMind {
     async fn summarise(&self, input: SummaryRequest) -> Result<Vec<String>, SummaryError> {
         let schema = contract::schema::<RollUpAnswer>();
         let request = |problem: Option<&str>| {
-            let asked =
-                self.task_prompt(PromptName::RollUp, RollUpContext::of(&input, problem), data(&input))?;
+            let asked = self.task_prompt(
+                PromptName::RollUp,
+                RollUpContext::of(&input, problem),
+                rollup_data(&input),
+            )?;
             Ok(self.structured(asked, &schema, TEMPERATURE, TOKENS_MAX))
         };
         let answered = self.ask(None, request, |text| read(text, &input.sources)).await;

@@ -63,7 +63,7 @@ struct EntityLines {
 
 impl SlowCycleContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let text = || "text".to_owned();
         Self {
             persona_name: text(),
@@ -112,13 +112,13 @@ impl<'a> SlowCycleTask<'a> {
     }
 
     /// Values for the prompt's template. `problem` says why the last answer was rejected.
-    pub(crate) fn context(&self, problem: Option<&str>) -> SlowCycleContext {
+    pub(crate) fn prompt_context(&self, problem: Option<&str>) -> SlowCycleContext {
         let input = self.input;
         let block = |text: &str| {
             if text.trim().is_empty() { String::new() } else { behind_gutter(text.trim()) }
         };
         let event = |(index, event): (usize, &Node)| EventLine {
-            handle: self.events.name(index),
+            handle: self.events.handle_at(index),
             when: day_of_event(event, &input.zone),
             kind: if event.kind == NodeKind::Intention { "promise" } else { "event" },
             impact: format!("{:+}", event.emotional_impact),
@@ -128,7 +128,7 @@ impl<'a> SlowCycleTask<'a> {
         let expectation =
             |node: &Node| one_line(&node.description) + &calendar::time_phrase(node, input.now, &input.zone);
         let entity = |(index, known): (usize, &memory::ports::EntityToDescribe)| EntityLines {
-            handle: self.entities.name(index),
+            handle: self.entities.handle_at(index),
             name: one_line(&known.entity.canonical_name),
             kind: known.entity.kind.as_str(),
             description: one_line(known.entity.description.as_deref().unwrap_or_default()),
@@ -151,13 +151,13 @@ impl<'a> SlowCycleTask<'a> {
     }
 
     /// The input as data, for a provider that answers without a model.
-    pub(crate) fn data(&self) -> Value {
+    pub(crate) fn input_data(&self) -> Value {
         let input = self.input;
         let upcoming = |time: EventTime| time.start > input.now;
         let events = input.events.iter().enumerate().map(|(index, event)| {
             let due = event.event_time.filter(|time| upcoming(*time));
             json!({
-                "handle": self.events.name(index),
+                "handle": self.events.handle_at(index),
                 "text": event.description,
                 "impact": event.emotional_impact,
                 "when": day_of_event(event, &input.zone),
@@ -169,7 +169,7 @@ impl<'a> SlowCycleTask<'a> {
             |nodes: &[Node]| -> Vec<String> { nodes.iter().map(|node| node.description.clone()).collect() };
         let entities = input.entities.iter().enumerate().map(|(index, known)| {
             json!({
-                "handle": self.entities.name(index),
+                "handle": self.entities.handle_at(index),
                 "name": known.entity.canonical_name,
                 "description": known.entity.description,
                 "events": texts(&known.events),
@@ -190,7 +190,7 @@ impl<'a> SlowCycleTask<'a> {
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<SlowCycle>, Malformed> {
         let mut answer = parse_answer(answer)?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
-        let answer: SlowCycleAnswer = answer.contents()?;
+        let answer: SlowCycleAnswer = answer.parse_members()?;
         if matches!(answer.new_thoughts, List::Wrong(_)) {
             return Err(Malformed("`new_thoughts` must be a list; write [] if there are none.".to_owned()));
         }
@@ -207,20 +207,20 @@ impl<'a> SlowCycleTask<'a> {
         for description in answer.entity_descriptions.read("an object", "entity_descriptions", &mut notes) {
             cycle.entity_descriptions.extend(self.description(description, &mut notes));
         }
-        let questions = answer.salient_questions.texts("salient_questions", &mut notes);
+        let questions = answer.salient_questions.trimmed_texts("salient_questions", &mut notes);
         cycle.salient_questions = questions.into_iter().map(str::to_owned).collect();
-        notes.cut(&mut cycle.thoughts, SLOW_THOUGHTS_MAX, "thoughts");
-        notes.cut(&mut cycle.expectations, EXPECTATIONS_MAX, "expectations");
-        notes.cut(&mut cycle.intentions, INTENTIONS_MAX, "intentions");
-        notes.cut(&mut cycle.salient_questions, QUESTIONS_MAX, "questions");
+        notes.cut_list(&mut cycle.thoughts, SLOW_THOUGHTS_MAX, "thoughts");
+        notes.cut_list(&mut cycle.expectations, EXPECTATIONS_MAX, "expectations");
+        notes.cut_list(&mut cycle.intentions, INTENTIONS_MAX, "intentions");
+        notes.cut_list(&mut cycle.salient_questions, QUESTIONS_MAX, "questions");
         cycle.notes = notes.into_list();
         Ok(Parsed { value: cycle, whole, missing: None })
     }
 
     fn thought(&self, proposed: &SlowThoughtAnswer, notes: &mut Notes) -> Option<ProposedThought> {
         let description = read_description(&proposed.description, "a thought", notes)?;
-        let filling = self.cited(&proposed.filling, "filling", &description, notes)?;
-        let word = proposed.subject.word().unwrap_or_default();
+        let filling = self.cited_events(&proposed.filling, "filling", &description, notes)?;
+        let word = proposed.subject.lower_case_word().unwrap_or_default();
         let subject = SLOW_SUBJECTS.into_iter().find(|subject| subject_word(*subject) == word);
         let emotional_impact = settled_impact(&proposed.emotional_impact, notes);
         Some(ProposedThought {
@@ -232,18 +232,18 @@ impl<'a> SlowCycleTask<'a> {
     }
 
     fn expectation(&self, proposed: &ExpectationAnswer, notes: &mut Notes) -> Option<ProposedExpectation> {
-        let Some(prediction) = proposed.prediction.text() else {
+        let Some(prediction) = proposed.prediction.trimmed_text() else {
             notes.add("an expectation without a prediction, dropped");
             return None;
         };
-        let reasoning = self.cited(&proposed.reasoning, "reasoning", prediction, notes)?;
-        let due = self.due(&proposed.due, notes);
+        let reasoning = self.cited_events(&proposed.reasoning, "reasoning", prediction, notes)?;
+        let due = self.read_due(&proposed.due, notes);
         if due.is_none() {
             notes.add(format!("an expectation without a time, dropped: \"{}\"", snippet(prediction)));
             return None;
         }
         Some(ProposedExpectation {
-            about: proposed.about.text().unwrap_or_default().to_owned(),
+            about: proposed.about.trimmed_text().unwrap_or_default().to_owned(),
             prediction: prediction.to_owned(),
             due,
             reasoning,
@@ -253,8 +253,8 @@ impl<'a> SlowCycleTask<'a> {
 
     fn intention(&self, proposed: &IntentionAnswer, notes: &mut Notes) -> Option<ProposedIntention> {
         let description = read_description(&proposed.description, "an intention", notes)?;
-        let filling = self.cited(&proposed.filling, "filling", &description, notes)?;
-        Some(ProposedIntention { description, due: self.due(&proposed.due, notes), filling })
+        let filling = self.cited_events(&proposed.filling, "filling", &description, notes)?;
+        Some(ProposedIntention { description, due: self.read_due(&proposed.due, notes), filling })
     }
 
     fn description(
@@ -262,23 +262,23 @@ impl<'a> SlowCycleTask<'a> {
         proposed: &EntityDescriptionAnswer,
         notes: &mut Notes,
     ) -> Option<(EntityId, String)> {
-        let handle = proposed.entity.text().unwrap_or_default();
+        let handle = proposed.entity.trimmed_text().unwrap_or_default();
         let Some(entity) = self.entities.id(handle) else {
             notes.add(format!("unknown entity \"{}\" described, dropped", snippet(handle)));
             return None;
         };
-        Some((entity, proposed.description.text()?.to_owned()))
+        Some((entity, proposed.description.trimmed_text()?.to_owned()))
     }
 
     /// The events that an item cites, each once; none, and a note, when there is no valid one.
-    fn cited(
+    fn cited_events(
         &self,
         list: &List<String>,
         name: &str,
         description: &str,
         notes: &mut Notes,
     ) -> Option<Vec<NodeId>> {
-        let cited = self.events.cited(list, "event", name, notes);
+        let cited = self.events.cited_ids(list, "event", name, notes);
         if cited.is_empty() {
             notes.add(format!("rests on no event, dropped: \"{}\"", snippet(description)));
             return None;
@@ -286,7 +286,7 @@ impl<'a> SlowCycleTask<'a> {
         Some(cited)
     }
 
-    fn due(&self, due: &Member<TimeAnswer>, notes: &mut Notes) -> Option<EventTime> {
+    fn read_due(&self, due: &Member<TimeAnswer>, notes: &mut Notes) -> Option<EventTime> {
         event_time::read(due, &self.input.zone).unwrap_or_else(|reason| {
             notes.add(format!("`due` can't be used: {reason}"));
             None
@@ -295,11 +295,11 @@ impl<'a> SlowCycleTask<'a> {
 }
 
 fn read_description(description: &Member<String>, what: &str, notes: &mut Notes) -> Option<String> {
-    let Some(description) = description.text() else {
+    let Some(description) = description.trimmed_text() else {
         notes.add(format!("{what} without a description, dropped"));
         return None;
     };
-    Some(notes.bounded(description, DESCRIPTION_LENGTH_MAX, "description"))
+    Some(notes.cut_text(description, DESCRIPTION_LENGTH_MAX, "description"))
 }
 
 /// The object of an answer. Whoever has nothing to tell may leave any list out, and give an empty object.

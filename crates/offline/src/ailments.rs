@@ -2,7 +2,7 @@
 
 use super::entities::{mentions_name, named_things};
 use super::reply_inputs::ReplyInputs;
-use super::sentences::{clauses, seems_to_ask, worded_sentences};
+use super::sentences::{seems_to_ask, split_clauses, worded_sentences};
 use text::Utterance;
 use text::lexicon::{life, names, self_statements};
 
@@ -31,7 +31,7 @@ impl AilmentQuestion {
             .iter()
             .flat_map(|source| worded_sentences(source))
             .filter(|sentence| subjects_in(sentence).iter().any(|subject| subjects.contains(subject)));
-        let names = linked.flat_map(|sentence| named_things(sentence, &clauses(sentence)));
+        let names = linked.flat_map(|sentence| named_things(sentence, &split_clauses(sentence)));
         let names: Vec<String> = names.map(|named| named.name).collect();
         let is_about_another = |source: &str| {
             let about = subjects_in(source);
@@ -76,7 +76,7 @@ fn tells_ailment(text: &str) -> bool {
     let stating =
         worded_sentences(text).into_iter().filter(|sentence| !seems_to_ask(sentence)).collect::<Vec<_>>();
     stating.iter().any(|sentence| {
-        let stated = clauses(sentence);
+        let stated = split_clauses(sentence);
         stated.iter().any(|clause| clause.states() && ailing.into_iter().any(|words| clause.has(words)))
     })
 }

@@ -5,7 +5,7 @@ use text::Utterance;
 use text::lexicon::{WordList, clarification};
 
 use super::entities::mentions_name;
-use super::sentences::{clauses, worded_sentences};
+use super::sentences::{split_clauses, worded_sentences};
 
 /// Two things that may be one, each with its names, the one it is shown by first.
 #[derive(Deserialize)]
@@ -22,7 +22,7 @@ pub(super) struct Clarification {
 }
 
 /// The first doubt that is settled. `messages` are speakers (`user`, `persona`) with their words, oldest first.
-pub(super) fn clarification<'a>(
+pub(super) fn find_clarification<'a>(
     messages: impl Iterator<Item = (&'a str, &'a str)>,
     doubts: &[Doubt],
 ) -> Option<Clarification> {
@@ -31,14 +31,14 @@ pub(super) fn clarification<'a>(
         if role != "user" {
             asked = worded_sentences(text).into_iter().find_map(|sentence| {
                 let doubt = doubts.iter().find(|doubt| doubt.is_about(sentence))?;
-                let asks = clauses(sentence).iter().any(|clause| clause.asks);
+                let asks = split_clauses(sentence).iter().any(|clause| clause.asks);
                 // "Are they different people?": then yes means two.
                 asks.then(|| (doubt, same_or_not(sentence) != Some(false)))
             });
             continue;
         }
         for sentence in worded_sentences(text) {
-            let states = clauses(sentence).iter().any(|clause| clause.states());
+            let states = split_clauses(sentence).iter().any(|clause| clause.states());
             let doubt = doubts.iter().find(|doubt| states && doubt.is_about(sentence));
             if let Some((doubt, same)) = doubt.and_then(|doubt| Some((doubt, same_or_not(sentence)?))) {
                 return Some(doubt.settled(same));
@@ -102,7 +102,7 @@ mod tests {
             Doubt { a: names(&["Samantha"]), b: names(&["Sam", "Sammy"]) },
             Doubt { a: names(&["小王"]), b: names(&["王强"]) },
         ];
-        clarification(messages.iter().copied(), &doubts).map(|clarification| clarification.same)
+        find_clarification(messages.iter().copied(), &doubts).map(|clarification| clarification.same)
     }
 
     #[test]

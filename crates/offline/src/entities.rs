@@ -40,7 +40,7 @@ impl Kind {
     }
 
     /// The kind of a known name, from the words around it.
-    pub(super) fn around(name: &str, sentence: &str) -> Kind {
+    pub(super) fn from_context(name: &str, sentence: &str) -> Kind {
         sentence.find(name).map_or(Kind::Other, |at| kind_near(sentence, at, sentence))
     }
 }
@@ -117,7 +117,7 @@ fn named_zh(clause: &str) -> Vec<(usize, String)> {
         from = at + marker.len();
         let before = clause[..at].trim_end();
         let own = before.ends_with('我') || before.ends_with("我的") || clause[from..].starts_with('我');
-        let sound = marker == "叫" && names::SOUND.chinese.end(before);
+        let sound = marker == "叫" && names::SOUND.chinese.is_end_of(before);
         if own || sound {
             continue;
         }
@@ -169,7 +169,7 @@ fn orgs_zh(clause: &str) -> Option<String> {
     let end = self_statements::OCCUPIED.chinese.iter().filter_map(|work| after.find(work)).min()?;
     let org = after[..end].trim();
     let generic = org.starts_with(['一', '这', '那', '家', '某', '个']) || names::ORG.chinese.contains(org);
-    let named = names::ORG.chinese.end(org);
+    let named = names::ORG.chinese.is_end_of(org);
     (named && !generic && org.chars().count() <= 12).then(|| org.to_owned())
 }
 
@@ -289,11 +289,14 @@ pub(super) fn mentions_name(sentence: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sentences::clauses;
+    use super::super::sentences::split_clauses;
     use super::*;
 
     fn names(sentence: &str) -> Vec<(String, Kind)> {
-        named_things(sentence, &clauses(sentence)).into_iter().map(|named| (named.name, named.kind)).collect()
+        named_things(sentence, &split_clauses(sentence))
+            .into_iter()
+            .map(|named| (named.name, named.kind))
+            .collect()
     }
 
     #[test]

@@ -15,12 +15,14 @@ use drafts::{
     merge,
 };
 
-use super::clarification::{Clarification, Doubt, clarification};
+use super::clarification::{Clarification, Doubt, find_clarification};
 use super::entities::{Kind, NamedThing, mentions_name, named_things};
 use super::peaks::heaviest_peak;
 use super::rewrite::{continue_about, quote_user, third_person};
 use super::self_statements::self_statement;
-use super::sentences::{Clause, Language, clauses, clip, is_question, seems_to_ask, worded_sentences};
+use super::sentences::{
+    Clause, Language, clip_text, is_question, seems_to_ask, split_clauses, worded_sentences,
+};
 
 /// An impact this far from zero is a peak.
 const PEAK_IMPACT: i32 = 7;
@@ -88,7 +90,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     let mut named: Vec<NamedThing> = Vec::new();
     for message in inputs.messages.iter().filter(|message| message.role == "user") {
         for sentence in worded_sentences(&message.text) {
-            named.extend(named_things(sentence, &clauses(sentence)));
+            named.extend(named_things(sentence, &split_clauses(sentence)));
         }
     }
     let known = RuleContext { entities: &inputs.known_entities, nodes: &inputs.known_nodes, named: &named };
@@ -123,7 +125,7 @@ pub(super) fn extract(inputs: &ExtractionInputs) -> Extraction {
     let language = session_language(&inputs.messages);
     Extraction {
         mentioned_entities: known.mentioned(&drafts),
-        entity_clarification: clarification(
+        entity_clarification: find_clarification(
             inputs.messages.iter().map(|message| (message.role.as_str(), message.text.as_str())),
             &inputs.entities_in_doubt,
         ),
@@ -178,8 +180,8 @@ impl RuleContext<'_> {
 
     /// The memory in one sentence, if it is worth one.
     fn finding(&self, sentence: &str) -> Option<Finding> {
-        let clauses = clauses(sentence);
-        let names: Vec<&str> = self.names().collect();
+        let clauses = split_clauses(sentence);
+        let names: Vec<&str> = self.known_names().collect();
         let cries = clauses
             .iter()
             .filter_map(|clause| heaviest_peak(clause, &names))
@@ -192,18 +194,18 @@ impl RuleContext<'_> {
         for clause in &clauses {
             if let Some(statement) = self_statement(clause) {
                 worth = true;
-                finding.weigh(statement.impact, statement.emotion);
+                finding.raise_impact(statement.impact, statement.emotion);
                 finding.relate(statement.identity, IDENTITY_BEARING);
             }
             if let Some(peak) = heaviest_peak(clause, &names) {
                 worth = true;
                 finding.asked |= !clause.states() && clauses.len() == 1 && clause.asks;
-                finding.weigh(peak.impact, Some(peak.emotion));
+                finding.raise_impact(peak.impact, Some(peak.emotion));
                 finding.relate(peak.vulnerable, "vulnerability");
             }
             if clause.states() && clause.has(speech::PROMISE) {
                 worth = true;
-                finding.weigh(1, None);
+                finding.raise_impact(1, None);
                 finding.relate(true, "commitment");
             }
             worth |= clause.has(speech::CORRECTION);
@@ -216,7 +218,7 @@ impl RuleContext<'_> {
         }
         let named = named_things(sentence, &clauses);
         if named.iter().any(|thing| thing.kind == Kind::Pet) {
-            finding.weigh(2, Some("fondness"));
+            finding.raise_impact(2, Some("fondness"));
         }
         (worth || !named.is_empty()).then_some(finding)
     }
@@ -232,7 +234,7 @@ impl RuleContext<'_> {
         event.evidence.push(Evidence { message: message.handle.clone(), quote: sentence.to_owned() });
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    fn known_names(&self) -> impl Iterator<Item = &str> {
         let known = self.entities.iter().flat_map(|entity| entity.aliases.iter().chain([&entity.name]));
         let named = self.named.iter().filter(|named| matches!(named.kind, Kind::Person | Kind::Pet));
         known.chain(named.map(|named| &named.name)).map(String::as_str).filter(|name| !name.trim().is_empty())
@@ -268,8 +270,9 @@ impl RuleContext<'_> {
                 }
                 let told = self.known_as(name).and_then(|entity| Kind::from_word(entity.kind.as_deref()?));
                 let named = self.named.iter().find(|named| named.name == *name).map(|named| named.kind);
-                let around =
-                    || Kind::around(name, event.evidence.first().map_or("", |evidence| &evidence.quote));
+                let around = || {
+                    Kind::from_context(name, event.evidence.first().map_or("", |evidence| &evidence.quote))
+                };
                 mentioned.push(MentionedEntity {
                     canonical_name: name.clone(),
                     aliases: Vec::new(),
@@ -292,7 +295,7 @@ struct Finding {
 }
 
 impl Finding {
-    fn weigh(&mut self, impact: i32, emotion: Option<&'static str>) {
+    fn raise_impact(&mut self, impact: i32, emotion: Option<&'static str>) {
         if (impact.abs(), impact < 0) > (self.impact.abs(), self.impact < 0) {
             self.impact = impact;
         }
@@ -310,7 +313,7 @@ impl Finding {
 fn intentions_of(message: &Message) -> Vec<Event> {
     let mut found = Vec::new();
     for sentence in worded_sentences(&message.text) {
-        let clauses = clauses(sentence);
+        let clauses = split_clauses(sentence);
         let any = |words| clauses.iter().any(|clause| clause.states() && clause.has(words));
         let promised = any(speech::PROMISE);
         let due = any(speech::WHEN) || names_time_ahead(sentence);
@@ -390,7 +393,7 @@ fn signal(impact: i32, language: Language) -> Option<&'static str> {
 
 fn summary(events: &[Event], language: Language) -> Option<String> {
     let told: Vec<&str> = events.iter().map(|event| event.description.as_str()).collect();
-    (!told.is_empty()).then(|| clip(&told.join(language.choose("", " ")), LONGEST_SUMMARY))
+    (!told.is_empty()).then(|| clip_text(&told.join(language.choose("", " ")), LONGEST_SUMMARY))
 }
 
 fn self_check(events: &[Event], dropped: usize, language: Language) -> String {

@@ -116,7 +116,7 @@ fn to_answer(answer: &impl serde::Serialize) -> Result<String, LlmError> {
 
 /// The text in small pieces: some ideographs, or a few words, at a time.
 fn split_into_deltas(text: &str) -> Vec<String> {
-    const IDEOGRAPHS: usize = 4;
+    const IDEOGRAPHS_MIN: usize = 4;
     const WORDS: usize = 3;
     let mut pieces = Vec::new();
     let mut piece = String::new();
@@ -125,7 +125,7 @@ fn split_into_deltas(text: &str) -> Vec<String> {
         piece.push(letter);
         ideographs += usize::from(text::is_han(letter));
         words += usize::from(letter == ' ');
-        if ideographs == IDEOGRAPHS || words == WORDS {
+        if ideographs == IDEOGRAPHS_MIN || words == WORDS {
             pieces.push(std::mem::take(&mut piece));
             (ideographs, words) = (0, 0);
         }

@@ -9,13 +9,13 @@ use text::lexicon::names;
 /// Characters before which the word for someone is the user's own, at most this many apart: 我最好的朋友.
 const OWN_WITHIN: usize = 5;
 
-const PREFIXES: &str = "小阿老";
+const NAME_PREFIXES: &str = "小阿老";
 const SURNAMES: &str = "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔崔康毛邱秦史顾侯邵孟龙段雷钱汤尹黎乔贺赖龚";
 /// Characters that continue a sentence after a pet's name.
 const GOES_ON: &str = "很太是在也都就又总会要能最特非超真可不没有把被给跟和爱喜今昨前每已正刚从对每一两三得病生死丢走跑吃喝睡咬抓叫";
 
 /// Characters that continue a sentence after any name.
-const DOES: &str = "搬想问找送带请帮拿做教写打买卖住读学开考回发变成嫁娶离结怀分工上下出进让";
+const VERBS_AFTER_NAMES: &str = "搬想问找送带请帮拿做教写打买卖住读学开考回发变成嫁娶离结怀分工上下出进让";
 
 /// The names in a stating clause, each with its place in bytes.
 pub(super) fn names_beside(clause: &str) -> Vec<(usize, String)> {
@@ -58,12 +58,13 @@ fn name_at(text: &str, is_pet: bool) -> Option<String> {
     let letters: Vec<char> = text.chars().take_while(|letter| is_han(*letter)).take(4).collect();
     let (&first, &second) = (letters.first()?, letters.get(1)?);
     let short = || Some(format!("{first}{second}"));
-    let goes_on = |next: &char| [GOES_ON, DOES, "的说了"].iter().any(|letters| letters.contains(*next));
+    let goes_on =
+        |next: &char| [GOES_ON, VERBS_AFTER_NAMES, "的说了"].iter().any(|letters| letters.contains(*next));
     let ends = |length: usize| letters.get(length).is_none_or(goes_on);
     if GOES_ON.contains(second) || "的了着过们".contains(second) {
         return None;
     }
-    if PREFIXES.contains(first) {
+    if NAME_PREFIXES.contains(first) {
         return ends(2).then(short).flatten();
     }
     if first == second {

@@ -36,7 +36,7 @@ pub(super) fn heaviest_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak>
     if clause.fiction {
         return None;
     }
-    if let Some(despair) = despair(clause) {
+    if let Some(despair) = despair_peak(clause) {
         // A question or a supposition may be a cry for help.
         let voiced = if clause.states() { despair.impact } else { despair.impact.max(-8) };
         return Some(Peak { impact: voiced, ..despair });
@@ -45,53 +45,56 @@ pub(super) fn heaviest_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak>
         return None;
     }
     [
-        crisis(clause),
-        loss(clause, names),
-        hardship(clause, names),
-        injury(clause, names),
+        crisis_peak(clause),
+        loss_peak(clause, names),
+        hardship_peak(clause, names),
+        injury_peak(clause, names),
         milestone(clause),
-        untold(clause),
-        feeling(clause),
+        untold_peak(clause),
+        feeling_peak(clause),
     ]
     .into_iter()
     .flatten()
     .max_by_key(|peak| (peak.impact.abs(), peak.impact < 0))
 }
 
-fn despair(clause: &Clause<'_>) -> Option<Peak> {
-    let hits = hits(clause, life::DESPAIR);
+fn despair_peak(clause: &Clause<'_>) -> Option<Peak> {
+    let hits = find_words(clause, life::DESPAIR);
     let other = clause.has(life::NOT_DESPAIR);
     if hits.is_empty() || other {
         return None;
     }
     // Even when it is denied it was on the user's mind.
-    let denied = hits.iter().all(|hit| hit.denied());
+    let denied = hits.iter().all(|hit| hit.is_denied());
     Some(Peak::new(if denied { -4 } else { -10 }, "despair").vulnerable())
 }
 
-fn crisis(clause: &Clause<'_>) -> Option<Peak> {
+fn crisis_peak(clause: &Clause<'_>) -> Option<Peak> {
     let other = clause.has(life::NOT_CRISIS);
     let hit = is_said(clause, life::CRISIS);
     (hit && !other).then(|| Peak::new(-9, "overwhelm").vulnerable())
 }
 
-fn loss(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
+fn loss_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     let named = names.iter().any(|name| clause.text.contains(name));
     let close = named || clause.has(names::FAMILY) || clause.has(names::PET);
     let acquaintance = clause.has(names::ACQUAINTANCE);
-    let dead = hits(clause, life::LOSS).into_iter().any(|hit| {
+    let dead = find_words(clause, life::LOSS).into_iter().any(|hit| {
         let intensified = hit.phrase == "死了"
-            && (life::INTENSIFIED.chinese.end(hit.before)
+            && (life::INTENSIFIED.chinese.is_end_of(hit.before)
                 || hit.after.starts_with(['我', '心'])
                 || hit.before.trim().is_empty());
-        !hit.denied() && !intensified && !hit.is_about_thing()
+        !hit.is_denied() && !intensified && !hit.is_about_thing()
     });
-    let gone = hits(clause, life::LOSS_OF_SOMEONE).into_iter().any(|hit| {
+    let gone = find_words(clause, life::LOSS_OF_SOMEONE).into_iter().any(|hit| {
         let walked = life::WALKED.chinese.begin(hit.after);
-        !hit.denied() && !walked && !hit.is_about_thing() && (close || (acquaintance && hit.phrase != "走了"))
+        !hit.is_denied()
+            && !walked
+            && !hit.is_about_thing()
+            && (close || (acquaintance && hit.phrase != "走了"))
     });
     let lost = ["lost my ", "lost our "].iter().any(|verb| {
-        clause.said.spaced().split_once(verb).is_some_and(|(_, after)| {
+        clause.said.spaced_words().split_once(verb).is_some_and(|(_, after)| {
             let next: Vec<&str> = after.split_whitespace().take(2).collect();
             next.iter().any(|word| is_someone_en(word))
         })
@@ -99,17 +102,17 @@ fn loss(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
     (dead || gone || lost).then_some(Peak::new(-9, "grief"))
 }
 
-fn hardship(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
-    let other = life::NOT_HARDSHIP.english.said_in(clause.said.spaced());
+fn hardship_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
+    let other = life::NOT_HARDSHIP.english.said_in(clause.said.spaced_words());
     let hard = !other && is_said(clause, life::HARDSHIP);
-    (hard || illness(clause, names)).then(|| Peak::new(shared_with(clause, -7), "hardship"))
+    (hard || is_grave_illness(clause, names)).then(|| Peak::new(shared_with(clause, -7), "hardship"))
 }
 
 /// An accident or an operation that somebody near has had.
-fn injury(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
-    let is_work =
-        life::NOT_INJURY.chinese.occur_in(clause.text) || life::NOT_LOW.english.said_in(clause.said.spaced());
-    let is_hurt = is_said(clause, life::INJURY) || injures_body_part(clause.said.spaced());
+fn injury_peak(clause: &Clause<'_>, names: &[&str]) -> Option<Peak> {
+    let is_work = life::NOT_INJURY.chinese.occur_in(clause.text)
+        || life::NOT_LOW.english.said_in(clause.said.spaced_words());
+    let is_hurt = is_said(clause, life::INJURY) || injures_body_part(clause.said.spaced_words());
     (is_hurt && !is_work && is_about_someone(clause, names)).then(|| Peak::new(-4, "worry"))
 }
 
@@ -131,7 +134,7 @@ fn injures_body_part(words: &str) -> bool {
 }
 
 /// A grave illness that somebody has, and not only the word for it.
-fn illness(clause: &Clause<'_>, names: &[&str]) -> bool {
+fn is_grave_illness(clause: &Clause<'_>, names: &[&str]) -> bool {
     if clause.has(life::NOT_ILLNESS) {
         return false;
     }
@@ -142,50 +145,50 @@ fn illness(clause: &Clause<'_>, names: &[&str]) -> bool {
         let mut before = hit.before.split_whitespace().rev().take(4);
         before.any(|word| life::HAVING_ILLNESS.english.contains(word) || word.ends_with("'s"))
     };
-    let hits = hits(clause, life::ILLNESS);
-    is_about_someone(clause, names) && hits.iter().any(|hit| !hit.denied() && has_it(hit))
+    let hits = find_words(clause, life::ILLNESS);
+    is_about_someone(clause, names) && hits.iter().any(|hit| !hit.is_denied() && has_it(hit))
 }
 
 fn is_about_someone(clause: &Clause<'_>, names: &[&str]) -> bool {
     names.iter().any(|name| clause.text.contains(name))
         || [names::FAMILY, names::ACQUAINTANCE, names::PET].into_iter().any(|words| clause.has(words))
         || clause.text.contains(['我', '他', '她', '它'])
-        || speech::FIRST_PERSON.english.said_in(clause.said.spaced())
-        || verbs::OTHER_SUBJECT.english.said_in(clause.said.spaced())
+        || speech::FIRST_PERSON.english.said_in(clause.said.spaced_words())
+        || verbs::OTHER_SUBJECT.english.said_in(clause.said.spaced_words())
 }
 
 fn milestone(clause: &Clause<'_>) -> Option<Peak> {
     let born = life::BIRTH.chinese.occur_in(clause.text) && !life::NOT_BIRTH.chinese.occur_in(clause.text);
-    let other = life::NOT_MILESTONE.english.said_in(clause.said.spaced());
-    let hits = hits(clause, life::MILESTONE);
+    let other = life::NOT_MILESTONE.english.said_in(clause.said.spaced_words());
+    let hits = find_words(clause, life::MILESTONE);
     let failed = clause.has(life::FAILED);
-    let missed = |hit: &Hit<'_>| (failed || hit.denied()) && life::ACHIEVEMENT.occur_in(hit.phrase);
+    let missed = |hit: &Hit<'_>| (failed || hit.is_denied()) && life::ACHIEVEMENT.occur_in(hit.phrase);
     if hits.iter().any(missed) {
         return Some(Peak::new(shared_with(clause, -4), "disappointment"));
     }
-    let reached = born || (!other && hits.iter().any(|hit| !hit.denied()));
+    let reached = born || (!other && hits.iter().any(|hit| !hit.is_denied()));
     (reached && !failed).then(|| Peak::new(shared_with(clause, 7), "joy"))
 }
 
-fn untold(clause: &Clause<'_>) -> Option<Peak> {
+fn untold_peak(clause: &Clause<'_>) -> Option<Peak> {
     clause.has(speech::UNTOLD).then_some(Peak::new(-2, "trust").vulnerable())
 }
 
 /// A feeling counts when it is the user's own.
-fn feeling(clause: &Clause<'_>) -> Option<Peak> {
+fn feeling_peak(clause: &Clause<'_>) -> Option<Peak> {
     let others = clause.text.contains(['你', '他', '她', '祝']) && !clause.text.contains('我');
-    let first_person = speech::FIRST_PERSON.english.said_in(clause.said.spaced());
-    let wish = life::GOOD_WISHES.english.said_in(clause.said.spaced());
-    let at_work = life::NOT_LOW.english.said_in(clause.said.spaced());
+    let first_person = speech::FIRST_PERSON.english.said_in(clause.said.spaced_words());
+    let wish = life::GOOD_WISHES.english.said_in(clause.said.spaced_words());
+    let at_work = life::NOT_LOW.english.said_in(clause.said.spaced_words());
     let own = |hit: &Hit<'_>| {
         let patient = !(at_work && hit.phrase.contains("hospital"));
         let is_work = hit.phrase == "住院" && life::NOT_INJURY.chinese.occur_in(clause.text);
-        (if hit.chinese { !others && !is_work } else { first_person && !wish && patient }) && !hit.denied()
+        (if hit.chinese { !others && !is_work } else { first_person && !wish && patient }) && !hit.is_denied()
     };
-    if hits(clause, life::LOW).iter().any(own) {
+    if find_words(clause, life::LOW).iter().any(own) {
         return Some(Peak::new(-4, "sadness"));
     }
-    hits(clause, life::HIGH).iter().any(own).then_some(Peak::new(4, "joy"))
+    find_words(clause, life::HIGH).iter().any(own).then_some(Peak::new(4, "joy"))
 }
 
 /// The impact as the user's own, or softer when it happened to an acquaintance.
@@ -202,7 +205,7 @@ pub(super) fn is_someone_en(word: &str) -> bool {
 
 /// True if one of these is said and not denied.
 fn is_said(clause: &Clause<'_>, words: WordList) -> bool {
-    hits(clause, words).iter().any(|hit| !hit.denied())
+    find_words(clause, words).iter().any(|hit| !hit.is_denied())
 }
 
 /// One occurrence of a listed word.
@@ -215,9 +218,9 @@ struct Hit<'a> {
 
 impl Hit<'_> {
     /// True if a negation comes directly before it (in English, among the three words before it).
-    fn denied(&self) -> bool {
+    fn is_denied(&self) -> bool {
         if self.chinese {
-            return speech::DENIED.chinese.end(self.before);
+            return speech::DENIED.chinese.is_end_of(self.before);
         }
         let mut before = self.before.split_whitespace().rev().take(3);
         before.any(|word| speech::DENIED.english.contains(word) || word.ends_with("n't"))
@@ -227,14 +230,14 @@ impl Hit<'_> {
     fn is_about_thing(&self) -> bool {
         if self.chinese {
             let subject = self.before.trim_end_matches(['又', '都', '也', '刚', '全', '快', ' ']);
-            return life::THINGS.chinese.end(subject);
+            return life::THINGS.chinese.is_end_of(subject);
         }
         let before = self.before.split_whitespace().rev().take(2);
         before.chain(self.after.split_whitespace().take(1)).any(|word| life::THINGS.english.contains(word))
     }
 }
 
-fn hits<'a>(clause: &'a Clause<'_>, words: WordList) -> Vec<Hit<'a>> {
+fn find_words<'a>(clause: &'a Clause<'_>, words: WordList) -> Vec<Hit<'a>> {
     let mut found = Vec::new();
     for phrase in words.chinese.iter() {
         if let Some((before, after)) = clause.text.split_once(phrase) {
@@ -242,7 +245,7 @@ fn hits<'a>(clause: &'a Clause<'_>, words: WordList) -> Vec<Hit<'a>> {
         }
     }
     for phrase in words.english.iter() {
-        if let Some((before, after)) = clause.said.spaced().split_once(&format!(" {phrase} ")) {
+        if let Some((before, after)) = clause.said.spaced_words().split_once(&format!(" {phrase} ")) {
             found.push(Hit { phrase, before, after, chinese: false });
         }
     }
@@ -251,11 +254,11 @@ fn hits<'a>(clause: &'a Clause<'_>, words: WordList) -> Vec<Hit<'a>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sentences::clauses;
+    use super::super::sentences::split_clauses;
     use super::*;
 
     fn impact(text: &str) -> i32 {
-        clauses(text)
+        split_clauses(text)
             .iter()
             .filter_map(|clause| heaviest_peak(clause, &["小黑", "Luna"]))
             .map(|peak| peak.impact)

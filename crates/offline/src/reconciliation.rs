@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use text::{CorrectionCue, Utterance, contradicts, correction_cue, puts_in_doubt, split_sentences};
 
-use super::extraction::corrections::{is_change_of, takes_back};
+use super::extraction::corrections::{is_change_of, is_retraction_of};
 
 #[derive(Deserialize)]
 pub(super) struct ReconciliationInputs {
@@ -35,17 +35,17 @@ struct Verdict {
 pub(super) fn reconcile(inputs: &ReconciliationInputs) -> Reconciliation {
     let verdict = |pair: &Pair| Verdict {
         pair: pair.pair,
-        verdict: verdict(pair),
+        verdict: decide_verdict(pair),
         quote: pair.words.clone(),
         still_true: None,
     };
     Reconciliation { pairs: inputs.pairs.iter().map(verdict).collect() }
 }
 
-fn verdict(pair: &Pair) -> &'static str {
+fn decide_verdict(pair: &Pair) -> &'static str {
     let cue = correction_cue(&pair.words);
     if matches!(cue, Some(CorrectionCue::Retracted | CorrectionCue::Denied)) {
-        return if takes_back(&pair.words, &pair.older) { "corrects" } else { "unrelated" };
+        return if is_retraction_of(&pair.words, &pair.older) { "corrects" } else { "unrelated" };
     }
     let is_mistaken = cue == Some(CorrectionCue::Mistaken);
     let sentences: Vec<Utterance<'_>> =

@@ -11,8 +11,8 @@ use super::reply_inputs::{Memory, Passage, Period, ReplyInputs};
 use super::rewrite::second_person;
 use super::rollup;
 use super::self_questions::SelfQuestion;
-use super::sentences::{Clause, Language, clauses, clip, seems_to_ask, worded_sentences};
-use super::small_talk::{to_a_wish, to_small_talk};
+use super::sentences::{Clause, Language, clip_text, seems_to_ask, split_clauses, worded_sentences};
+use super::small_talk::{answer_to_wish, to_small_talk};
 
 /// Most memories and passages that one reply restates.
 /// Characters that carry no meaning of their own.
@@ -20,7 +20,7 @@ const FUNCTION_CHARACTERS: &str = "我你他她它您们的了吗呢吧啊呀是
 const MOST_RESTATED: usize = 3;
 const LONGEST_RESTATED: usize = 160;
 /// The line that marks where a period was shortened for the prompt.
-const SHORTENED: &str = "… (it goes on)";
+const SHORTENED_MARK: &str = "… (it goes on)";
 
 /// Writes the reply. Only facts of the inputs are presented as remembered.
 pub(super) fn reply(inputs: &ReplyInputs) -> String {
@@ -36,7 +36,7 @@ pub(super) fn reply(inputs: &ReplyInputs) -> String {
     if let Some(line) = to_small_talk(text, language, inputs.persona_name.as_deref()) {
         return line;
     }
-    if let Some(line) = to_a_wish(text, language) {
+    if let Some(line) = answer_to_wish(text, language) {
         return line.to_owned();
     }
     if seems_to_ask(text) || asks_for_something(text) {
@@ -80,12 +80,12 @@ fn answer(inputs: &ReplyInputs, text: &str, language: Language) -> String {
 fn lines_of_periods(periods: &[Period]) -> Vec<String> {
     let lines = periods.iter().map(|period| rollup::bare_lines(&period.text).into_iter());
     let lines: Vec<Vec<&str>> =
-        lines.map(|lines| lines.filter(|line| *line != SHORTENED).collect()).collect();
+        lines.map(|lines| lines.filter(|line| *line != SHORTENED_MARK).collect()).collect();
     let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
     let in_turn = (0..longest).flat_map(|at| lines.iter().filter_map(move |lines| lines.get(at)));
     in_turn
         .take(MOST_RESTATED)
-        .map(|line| clip(line.trim_end_matches(['。', '.']), LONGEST_RESTATED))
+        .map(|line| clip_text(line.trim_end_matches(['。', '.']), LONGEST_RESTATED))
         .collect()
 }
 
@@ -114,7 +114,8 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
     let of_self = SelfQuestion::of(text).filter(|_| seeks);
     let ailment = if seeks { AilmentQuestion::of(text, inputs) } else { None };
     // A time without another word ("what did I do today?") asks for what happened then.
-    let timely = seeks && asked.is_empty() && of_self.is_none() && clauses(text).iter().any(names_a_time);
+    let timely =
+        seeks && asked.is_empty() && of_self.is_none() && split_clauses(text).iter().any(names_a_time);
     // What happened is told before what was made of it; what is only expected has not happened.
     let (thoughts, events): (Vec<&Memory>, Vec<&Memory>) = inputs
         .memories
@@ -126,7 +127,7 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         let bare = memory.description.trim().trim_end_matches(['。', '.', '!', '！']);
         // A thought may be here whatever was asked, so only a shared word makes it an answer.
         let recalled = !matches!(memory.kind.as_str(), "thought" | "intention");
-        (bare, second_person(&clip(bare, LONGEST_RESTATED)), recalled, Source::Memory)
+        (bare, second_person(&clip_text(bare, LONGEST_RESTATED)), recalled, Source::Memory)
     });
     let passages = inputs
         .passages
@@ -136,19 +137,15 @@ fn remembered_fact(inputs: &ReplyInputs, text: &str, language: Language, seeks: 
         .filter(|passage| !is_own_line(&passage.text))
         .filter_map(|passage| {
             let source = match passage.speaker.as_str() {
-                OTHER => Source::Other,
+                OTHER_SPEAKER => Source::Other,
                 _ if is_own(passage, inputs.persona_name.as_deref()) => Source::Persona,
                 _ => Source::User,
             };
             let stated = stating_part(&passage.text)?;
             // A sentence beside a question belongs to it: only a shared word makes it an answer.
             let recalled = stated == passage.text.trim() && source != Source::Other;
-            Some((
-                stated,
-                quoted_passage(passage, stated, inputs.persona_name.as_deref(), language),
-                recalled,
-                source,
-            ))
+            let quoted = quoted_passage(passage, stated, inputs.persona_name.as_deref(), language);
+            Some((stated, quoted, recalled, source))
         });
     // The talk of a moment ago was not recalled for this text, so only a shared word makes it an answer.
     let recent = inputs.recent.iter().filter(|line| line.text.trim() != text).filter_map(|line| {
@@ -217,7 +214,7 @@ enum Source {
 }
 
 /// The speaker of words of somebody else, whose own name may be any.
-const OTHER: &str = "other";
+const OTHER_SPEAKER: &str = "other";
 
 fn is_own(passage: &Passage, persona_name: Option<&str>) -> bool {
     matches!(passage.speaker.as_str(), "persona" | "me") || Some(passage.speaker.as_str()) == persona_name
@@ -246,9 +243,9 @@ fn stating_part(text: &str) -> Option<&str> {
 
 /// Words of a verbatim passage with its speaker and its date, so that nobody's words become another's.
 fn quoted_passage(passage: &Passage, words: &str, persona_name: Option<&str>, language: Language) -> String {
-    let words = clip(words, LONGEST_RESTATED);
+    let words = clip_text(words, LONGEST_RESTATED);
     let speaker = match passage.speaker.as_str() {
-        OTHER => passage.name.as_deref().unwrap_or(language.choose("别人", "somebody")),
+        OTHER_SPEAKER => passage.name.as_deref().unwrap_or(language.choose("别人", "somebody")),
         _ if is_own(passage, persona_name) => language.choose("我", "I"),
         "user" | "them" | "" => language.choose("你", "you"),
         other => other,
@@ -270,12 +267,12 @@ fn terms(text: &str) -> Vec<String> {
         .map(|word| word.strip_suffix("'s").unwrap_or(word))
         .filter(|word| word.len() > 2 && !speech::FUNCTION.english.contains(word))
         .map(|word| word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned());
-    ideographs(text).into_iter().chain(spelled).collect()
+    ideograph_pairs(text).into_iter().chain(spelled).collect()
 }
 
 /// Pairs of neighbouring ideographs that carry meaning; one that stands alone between others counts by itself (我的猫吗
 /// asks about 猫, but 怕做不好 is not about 做什么).
-fn ideographs(text: &str) -> Vec<String> {
+fn ideograph_pairs(text: &str) -> Vec<String> {
     let carries = |letter: char| is_han(letter) && !FUNCTION_CHARACTERS.contains(letter);
     text.split(|letter| !carries(letter))
         .flat_map(|run| {
@@ -296,7 +293,7 @@ fn to_a_peak(text: &str, language: Language) -> Option<&'static str> {
             // What a question mentions is no news.
             let asks = seems_to_ask(sentence);
             let heard = |peak: &Peak| !asks || peak.cries_for_help();
-            let peaks = clauses(sentence);
+            let peaks = split_clauses(sentence);
             peaks.iter().filter_map(|clause| heaviest_peak(clause, &[])).filter(heard).collect::<Vec<Peak>>()
         })
         .max_by_key(|peak| (peak.impact.abs(), peak.impact < 0))?;

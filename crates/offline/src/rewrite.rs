@@ -2,11 +2,11 @@
 //!
 //! Simple on purpose: a sentence that these rules cannot turn with certainty is quoted instead.
 
-use super::sentences::{Language, clip};
+use super::sentences::{Language, clip_text};
 use text::lexicon::{names, self_statements, speech, verbs};
 
 /// Most characters of a sentence that a description repeats.
-const LONGEST: usize = 300;
+const SENTENCE_LENGTH_MAX: usize = 300;
 
 /// A sentence of the user's in the third person, or as a quote when that would be a guess.
 pub(super) fn third_person(sentence: &str, language: Language) -> String {
@@ -14,7 +14,10 @@ pub(super) fn third_person(sentence: &str, language: Language) -> String {
         Language::Chinese => third_person_zh(sentence),
         Language::English => third_person_en(sentence),
     };
-    turned.map_or_else(|| quote_user(sentence, language, false), |turned| clip(&turned, LONGEST))
+    turned.map_or_else(
+        || quote_user(sentence, language, false),
+        |turned| clip_text(&turned, SENTENCE_LENGTH_MAX),
+    )
 }
 
 /// A sentence about someone named before; its own subject is already in the third person.
@@ -26,12 +29,12 @@ pub(super) fn continue_about(sentence: &str, language: Language) -> String {
             speech::FIRST_PERSON.english.said_in(&words) || speech::SECOND_PERSON.english.said_in(&words)
         }
     };
-    if speaks_of_user { third_person(sentence, language) } else { clip(sentence, LONGEST) }
+    if speaks_of_user { third_person(sentence, language) } else { clip_text(sentence, SENTENCE_LENGTH_MAX) }
 }
 
 /// The user's exact words, said to be theirs.
 pub(super) fn quote_user(sentence: &str, language: Language, asked: bool) -> String {
-    let words = clip(sentence, LONGEST);
+    let words = clip_text(sentence, SENTENCE_LENGTH_MAX);
     match (language, asked) {
         (Language::Chinese, false) => format!("用户说：「{words}」"),
         (Language::Chinese, true) => format!("用户问：「{words}」"),
@@ -107,7 +110,7 @@ fn third_person_en(sentence: &str) -> Option<String> {
             turner.conjugate_after_and = false;
         }
     }
-    turner.awaits_verb.eq(&false).then(|| capitalised(&turner.written.join(" ")))
+    turner.awaits_verb.eq(&false).then(|| capitalise(&turner.written.join(" ")))
 }
 
 /// The text rewritten so far, word by word.
@@ -146,9 +149,9 @@ impl PersonRewriter {
             "i" if plural => return None,
             "i" => self.awaits_verb = true,
             "i'm" | "im" | "i've" | "ive" | "i'll" if plural => return None,
-            "i'm" | "im" => return Some(self.subject(" is")),
-            "i've" | "ive" => return Some(self.subject(" has")),
-            "i'll" => return Some(self.subject(" will")),
+            "i'm" | "im" => return Some(self.subject_of_verb(" is")),
+            "i've" | "ive" => return Some(self.subject_of_verb(" has")),
+            "i'll" => return Some(self.subject_of_verb(" will")),
             "i'd" => return None,
             "me" => return Some("the user".to_owned()),
             "mine" => return Some("the user's".to_owned()),
@@ -175,7 +178,7 @@ impl PersonRewriter {
         Some(core.to_owned())
     }
 
-    fn subject(&mut self, verb: &str) -> String {
+    fn subject_of_verb(&mut self, verb: &str) -> String {
         self.named = true;
         self.conjugate_after_and = verb == " has";
         format!("the user{verb}")
@@ -239,13 +242,13 @@ fn quoting_second_person_en(description: &str) -> String {
         None => (after, ""),
     };
     let blank = if before.is_empty() { "" } else { " " };
-    let said = if before.is_empty() { second.to_owned() } else { capitalised(second) };
+    let said = if before.is_empty() { second.to_owned() } else { capitalise(second) };
     // A mark behind the quote ends the sentence.
     let (marks, rest) = rest.split_at(rest.find(|mark| !".!?,;".contains(mark)).unwrap_or(rest.len()));
     let rest = if rest.trim().is_empty() {
         rest.to_owned()
     } else {
-        format!(" {}", capitalised(&quoting_second_person_en(rest.trim())))
+        format!(" {}", capitalise(&quoting_second_person_en(rest.trim())))
     };
     format!("{before}{blank}{said}{quote}{marks}{rest}")
 }
@@ -292,7 +295,7 @@ fn second_person_en(description: &str) -> String {
         after_and = matches!(word.as_str(), "and" | "but");
         leads &= !close.contains(['.', '!', '?', ';']);
         let begins = written.last().is_some_and(|before: &String| before.ends_with(['.', '!', '?']));
-        let turned = if begins { capitalised(&turned) } else { turned };
+        let turned = if begins { capitalise(&turned) } else { turned };
         written.push(format!("{open}{turned}{close}"));
     }
     written.join(" ")
@@ -329,7 +332,7 @@ fn split_punctuation(token: &str) -> (&str, &str, &str) {
     (&token[..start], &token[start..end], &token[end..])
 }
 
-fn capitalised(text: &str) -> String {
+fn capitalise(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -1,7 +1,7 @@
 //! Questions of the user about themselves: what they ask for, and what tells it.
 
 use super::self_statements::{self_statement, tells_name};
-use super::sentences::clauses;
+use super::sentences::split_clauses;
 use text::Utterance;
 use text::lexicon::{WordList, self_questions};
 
@@ -16,7 +16,7 @@ pub(super) enum SelfQuestion {
     Home,
 }
 
-const ASKED: [(SelfQuestion, WordList); 5] = [
+const QUESTION_PHRASES: [(SelfQuestion, WordList); 5] = [
     (SelfQuestion::Name, self_questions::ASKS_NAME),
     (SelfQuestion::Age, self_questions::ASKS_AGE),
     (SelfQuestion::Work, self_questions::ASKS_WORK),
@@ -28,13 +28,13 @@ impl SelfQuestion {
     /// The question of a text, if it asks about the user as such.
     pub(super) fn of(text: &str) -> Option<SelfQuestion> {
         let said = Utterance::new(text);
-        ASKED.into_iter().find(|(_, words)| said.says(*words)).map(|(question, _)| question)
+        QUESTION_PHRASES.into_iter().find(|(_, words)| said.says(*words)).map(|(question, _)| question)
     }
 
     /// True if a memory, or else a line of the user, tells it. Any memory is an answer to who asks for everything.
     pub(super) fn is_told_by(self, source: &str, is_memory: bool) -> bool {
         let of_user = || {
-            let clauses = clauses(source);
+            let clauses = split_clauses(source);
             clauses.iter().any(|clause| self_statement(clause).is_some())
                 || source.contains("用户")
                 || source.to_lowercase().contains("the user")

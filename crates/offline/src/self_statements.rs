@@ -16,7 +16,7 @@ pub(super) struct SelfStatement {
 
 impl SelfStatement {
     /// Both in one: the weightier feeling, and who the user is if either tells it.
-    fn with(self, other: SelfStatement) -> SelfStatement {
+    fn combine(self, other: SelfStatement) -> SelfStatement {
         let heavier = (other.impact.abs(), other.impact < 0) > (self.impact.abs(), self.impact < 0);
         let weighty = if heavier { other } else { self };
         let emotion = weighty.emotion.or(self.emotion).or(other.emotion);
@@ -28,7 +28,7 @@ const fn fact(impact: i32) -> SelfStatement {
     SelfStatement { impact, emotion: None, identity: false }
 }
 
-const fn felt(impact: i32, emotion: &'static str) -> SelfStatement {
+const fn with_feeling(impact: i32, emotion: &'static str) -> SelfStatement {
     SelfStatement { impact, emotion: Some(emotion), identity: false }
 }
 
@@ -40,25 +40,25 @@ pub(super) fn self_statement(clause: &Clause<'_>) -> Option<SelfStatement> {
         return None;
     }
     let english = || {
-        let parts = parts_of_their_own(clause.said.spaced());
-        let stated = parts.iter().filter_map(|part| in_english(part)).reduce(SelfStatement::with);
+        let parts = parts_of_their_own(clause.said.spaced_words());
+        let stated = parts.iter().filter_map(|part| in_english(part)).reduce(SelfStatement::combine);
         stated.or_else(|| tells_name(clause.text).then_some(IDENTITY)).map(|statement| SelfStatement {
             identity: statement.identity || tells_name(clause.text),
             ..statement
         })
     };
-    in_chinese(clause.text).or_else(english).or_else(|| plan(clause)).map(|statement| {
+    in_chinese(clause.text).or_else(english).or_else(|| plan_in(clause)).map(|statement| {
         let pet = clause.has(names::PET) && !statement.identity && statement.impact >= 0;
-        if pet { felt(statement.impact.max(2), "fondness") } else { statement }
+        if pet { with_feeling(statement.impact.max(2), "fondness") } else { statement }
     })
 }
 
 /// A plan of the user with a time that they name.
-fn plan(clause: &Clause<'_>) -> Option<SelfStatement> {
+fn plan_in(clause: &Clause<'_>) -> Option<SelfStatement> {
     let own_in_chinese = clause.text.split_once(['我', '咱']).is_some_and(|(before, about)| {
         !before.ends_with(['自', '忘']) && self_statements::PLAN.chinese.occur_in(about)
     });
-    let planned = own_in_chinese || self_statements::PLAN.english.said_in(clause.said.spaced());
+    let planned = own_in_chinese || self_statements::PLAN.english.said_in(clause.said.spaced_words());
     (planned && names_time_ahead(clause.text)).then_some(fact(0))
 }
 
@@ -124,10 +124,10 @@ fn in_chinese(text: &str) -> Option<SelfStatement> {
     }
     let felt_for_something = about.chars().filter(|letter| letter.is_alphanumeric()).count() > 2;
     if starts(self_statements::DISLIKE.chinese) && felt_for_something {
-        return Some(felt(-2, "dislike"));
+        return Some(with_feeling(-2, "dislike"));
     }
     if starts(self_statements::LIKE.chinese) && felt_for_something {
-        return Some(felt(2, "fondness"));
+        return Some(with_feeling(2, "fondness"));
     }
     if starts(self_statements::IDENTITY.chinese)
         || (about.starts_with('在') && self_statements::OCCUPIED.chinese.occur_in(about))
@@ -157,10 +157,10 @@ fn in_english(words: &str) -> Option<SelfStatement> {
     if let Some(about) = after_subject(words) {
         let starts = |phrases: Words| phrases.iter().any(|phrase| about.starts_with(&format!("{phrase} ")));
         if starts(self_statements::DISLIKE.english) {
-            return Some(felt(-2, "dislike"));
+            return Some(with_feeling(-2, "dislike"));
         }
         if starts(self_statements::LIKE.english) {
-            return Some(felt(2, "fondness"));
+            return Some(with_feeling(2, "fondness"));
         }
         if starts(self_statements::IDENTITY.english) {
             return Some(IDENTITY);
@@ -212,11 +212,11 @@ fn after_subject(words: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sentences::clauses;
+    use super::super::sentences::split_clauses;
     use super::*;
 
     fn stated(text: &str) -> Option<SelfStatement> {
-        clauses(text).iter().find_map(self_statement)
+        split_clauses(text).iter().find_map(self_statement)
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Clause<'_> {
 }
 
 /// The clauses of a sentence.
-pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
+pub(super) fn split_clauses(sentence: &str) -> Vec<Clause<'_>> {
     let whole = Utterance::new(sentence);
     let question = sentence.trim_end_matches(is_at_end).len() < sentence.len()
         && sentence
@@ -50,7 +50,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
     let opens_asking = whole.opens_as_question();
     let fiction = whole.says(speech::FICTION);
     let own = sentence.contains('我') || whole.says(speech::FIRST_PERSON);
-    let parts = parts(sentence);
+    let parts = split_at_commas(sentence);
     let last = parts.len().saturating_sub(1);
     let mut supposed_from_the_start = false;
     let mut clauses = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
 
 /// The parts of a sentence between commas (and before an "if", so that what is certain stays apart from
 /// what is not), without their end marks, each with its place.
-fn parts(sentence: &str) -> Vec<(usize, &str)> {
+fn split_at_commas(sentence: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut offset = 0;
     for part in sentence.split_inclusive(['，', ',', '、', ';', '；', ':', '：']) {
@@ -99,7 +99,7 @@ fn parts(sentence: &str) -> Vec<(usize, &str)> {
 pub(super) fn is_question(text: &str) -> bool {
     worded_sentences(text)
         .last()
-        .is_some_and(|sentence| clauses(sentence).last().is_some_and(|clause| clause.asks))
+        .is_some_and(|sentence| split_clauses(sentence).last().is_some_and(|clause| clause.asks))
 }
 
 /// True if a text asks although it may bear no question mark, as people type. Looser than [`is_question`]: enough to answer
@@ -113,7 +113,7 @@ fn is_at_end(letter: char) -> bool {
 }
 
 /// The first `most` characters or a few less, up to the end of a word, with an ellipsis when something is left out.
-pub(super) fn clip(text: &str, most: usize) -> String {
+pub(super) fn clip_text(text: &str, most: usize) -> String {
     let Some((end, next)) = text.char_indices().nth(most) else { return text.to_owned() };
     let kept = &text[..end];
     let goes_on = |character: char| character.is_alphanumeric() && !is_unspaced(character);
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn cut_text_ends_in_an_ellipsis_and_nothing_else() {
-        assert_eq!(clip("the lamp that broke yesterday", 20), "the lamp that broke…");
-        assert_eq!(clip("the lamp, broken", 9), "the lamp…");
-        assert_eq!(clip("the lamp", 9), "the lamp");
-        assert_eq!(clip("other people whom he met", 16), "other people…", "no word is cut");
-        assert_eq!(clip("我们一起去海边", 4), "我们一起…");
+        assert_eq!(clip_text("the lamp that broke yesterday", 20), "the lamp that broke…");
+        assert_eq!(clip_text("the lamp, broken", 9), "the lamp…");
+        assert_eq!(clip_text("the lamp", 9), "the lamp");
+        assert_eq!(clip_text("other people whom he met", 16), "other people…", "no word is cut");
+        assert_eq!(clip_text("我们一起去海边", 4), "我们一起…");
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn only_the_asking_part_of_a_sentence_asks() {
-        let asks = |text| clauses(text).iter().map(|clause| clause.asks).collect::<Vec<_>>();
+        let asks = |text| split_clauses(text).iter().map(|clause| clause.asks).collect::<Vec<_>>();
         assert_eq!(asks("我妈去世了,你知道吗?"), [false, true]);
         assert_eq!(asks("你知道吗,我要结婚了"), [true, false]);
         assert_eq!(asks("你叫什么名字"), [true]);
@@ -180,15 +180,15 @@ mod tests {
 
     #[test]
     fn what_is_supposed_or_told_in_a_story_did_not_happen() {
-        let supposed = |text| clauses(text).iter().map(|clause| clause.supposed).collect::<Vec<_>>();
+        let supposed = |text| split_clauses(text).iter().map(|clause| clause.supposed).collect::<Vec<_>>();
         assert_eq!(supposed("My mom died and I don't know if I can go on"), [false, true]);
         assert_eq!(supposed("If I got fired, I'd cry"), [true, true]);
         for text in ["如果我离婚了", "我梦见他死了", "If I got fired"] {
-            assert!(clauses(text).iter().all(|clause| clause.supposed), "{text}");
+            assert!(split_clauses(text).iter().all(|clause| clause.supposed), "{text}");
         }
         for text in ["电影里的主角死了", "In the movie the hero's mom died"] {
-            assert!(clauses(text).iter().all(|clause| clause.fiction), "{text}");
+            assert!(split_clauses(text).iter().all(|clause| clause.fiction), "{text}");
         }
-        assert!(!clauses("看电影的时候我妈去世了")[0].fiction);
+        assert!(!split_clauses("看电影的时候我妈去世了")[0].fiction);
     }
 }

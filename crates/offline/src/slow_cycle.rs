@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use text::lexicon::speech;
 
 use super::impressions::{Impression, SeenEvent, shared_impression};
-use super::sentences::{Language, clip};
+use super::sentences::{Language, clip_text};
 
 /// Most characters of one restated event.
 const LONGEST_EVENT: usize = 140;
@@ -139,7 +139,7 @@ fn description_of(entity: &KnownEntity) -> Option<Description> {
     let newest = entity.events.iter().take(MOST_MEMORIES).rev();
     let memories: Vec<String> = newest.map(|text| restate_event(text, language(text))).collect();
     let language = language(&memories.concat());
-    let text = clip(&memories.join(language.choose("；", "; ")), LONGEST_DESCRIPTION);
+    let text = clip_text(&memories.join(language.choose("；", "; ")), LONGEST_DESCRIPTION);
     let known = entity.description.as_deref() == Some(text.as_str());
     (!text.is_empty() && !known).then(|| Description { entity: entity.handle.clone(), description: text })
 }
@@ -154,7 +154,7 @@ fn restate_event(text: &str, language: Language) -> String {
     if speech::LABELS.occur_in(&lower) {
         return language.choose("用户说起过一件沉重的事", "the user spoke of something heavy").to_owned();
     }
-    clip(strip_ending(text), LONGEST_EVENT)
+    clip_text(strip_ending(text), LONGEST_EVENT)
 }
 
 fn strip_ending(text: &str) -> &str {

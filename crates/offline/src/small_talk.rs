@@ -39,8 +39,8 @@ const KINDS: [(Part, WordList); 10] = [
 
 /// The answer to a text that is nothing but small talk.
 pub(super) fn to_small_talk(text: &str, language: Language, persona_name: Option<&str>) -> Option<String> {
-    const LONGEST: usize = 64;
-    if text.chars().count() > LONGEST {
+    const SMALL_TALK_LENGTH_MAX: usize = 64;
+    if text.chars().count() > SMALL_TALK_LENGTH_MAX {
         return None;
     }
     let signs = |letter: char| !(letter.is_alphanumeric() || matches!(letter, ' ' | '\'' | '’'));
@@ -112,7 +112,7 @@ fn shorter_forms(part: &str, tails: Words, leads: Words, blank: &str) -> impl It
 }
 
 /// The answer to what a persona without a language model can't do by being asked.
-pub(super) fn to_a_wish(text: &str, language: Language) -> Option<&'static str> {
+pub(super) fn answer_to_wish(text: &str, language: Language) -> Option<&'static str> {
     let first = worded_sentences(text).into_iter().next().unwrap_or_default();
     if wants_forgotten(first) {
         return Some(language.choose(
@@ -225,7 +225,7 @@ mod tests {
             "Ok now would you please forget what I told you",
         ] {
             assert!(
-                to_a_wish(text, Language::English).is_some_and(|line| line.contains("memory forget")),
+                answer_to_wish(text, Language::English).is_some_and(|line| line.contains("memory forget")),
                 "{text}"
             );
         }
@@ -236,7 +236,10 @@ mod tests {
             "能不能请你删掉我的地址？",
             "麻烦你把我说的地址删掉",
         ] {
-            assert!(to_a_wish(text, Language::Chinese).is_some_and(|line| line.contains("忘记")), "{text}");
+            assert!(
+                answer_to_wish(text, Language::Chinese).is_some_and(|line| line.contains("忘记")),
+                "{text}"
+            );
         }
         for text in [
             "Remind me to call Ann tomorrow.",
@@ -244,11 +247,11 @@ mod tests {
             "Could you please remind me to call Ann?",
         ] {
             assert!(
-                to_a_wish(text, Language::English).is_some_and(|line| line.contains("by myself")),
+                answer_to_wish(text, Language::English).is_some_and(|line| line.contains("by myself")),
                 "{text}"
             );
         }
-        assert!(to_a_wish("你答应我，周一问问我面试怎么样，好吗？", Language::Chinese).is_some());
+        assert!(answer_to_wish("你答应我，周一问问我面试怎么样，好吗？", Language::Chinese).is_some());
         for text in [
             "Don't forget my birthday",
             "I forget that sometimes",
@@ -259,7 +262,7 @@ mod tests {
             "我能不能忘掉他呢",
             "Can you please tell me about jazz?",
         ] {
-            assert_eq!(to_a_wish(text, Language::of(text).unwrap()), None, "{text}");
+            assert_eq!(answer_to_wish(text, Language::of(text).unwrap()), None, "{text}");
         }
     }
 }

@@ -61,7 +61,7 @@ pub async fn read_request(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Resul
 impl HttpRequest {
     /// The fields and files of a form, by name.
     #[must_use]
-    pub fn form(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn form_parts(&self) -> Vec<(String, Vec<u8>)> {
         let kind = self.headers.iter().find(|(name, _)| name == "content-type");
         let Some((_, boundary)) = kind.and_then(|(_, kind)| kind.split_once("boundary=")) else {
             return Vec::new();
@@ -105,7 +105,7 @@ pub async fn write_response(
     let head = format!(
         "HTTP/1.1 {} {}\r\ncontent-type: {}\r\ncontent-length: {}\r\n{headers}\r\n",
         response.status,
-        reason(response.status),
+        reason_phrase(response.status),
         response.content_type,
         response.body.len(),
     );
@@ -147,7 +147,7 @@ fn malformed(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-fn reason(status: u16) -> &'static str {
+fn reason_phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",
         400 => "Bad Request",

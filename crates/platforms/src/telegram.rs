@@ -200,13 +200,13 @@ impl TelegramServer {
 
     /// The seconds that each request for updates asked the platform to wait.
     #[must_use]
-    pub fn waits(&self) -> Vec<u64> {
+    pub fn requested_waits(&self) -> Vec<u64> {
         self.shared.lock().waits.clone()
     }
 
     /// Number of times a method was called.
     #[must_use]
-    pub fn calls(&self, method: &str) -> usize {
+    pub fn call_count(&self, method: &str) -> usize {
         self.shared.lock().calls.get(method).copied().unwrap_or_default()
     }
 }
@@ -272,7 +272,7 @@ async fn serve(mut connection: TcpStream, shared: &Shared) -> io::Result<()> {
 
 /// The file of a voice message; none where the connection closes instead. Its faults are those of `file`.
 fn recording(shared: &Shared, place: &str) -> Option<(u16, Vec<u8>)> {
-    match fault(shared, "file") {
+    match take_fault(shared, "file") {
         Some(TelegramFault::CutBefore | TelegramFault::CutAfter) => return None,
         Some(fault) => return Some((failure(fault).0, Vec::new())),
         None => {}
@@ -285,12 +285,12 @@ fn recording(shared: &Shared, place: &str) -> Option<(u16, Vec<u8>)> {
 /// The answer; none where the connection closes instead.
 async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> {
     let Some(method) = request.path.strip_prefix(&format!("/bot{}/", shared.token)) else {
-        return Some((401, refused(401, "Unauthorized")));
+        return Some((401, error_body(401, "Unauthorized")));
     };
     let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-    let form = request.form();
+    let form = request.form_parts();
     *shared.lock().calls.entry(method.to_owned()).or_default() += 1;
-    match fault(shared, method) {
+    match take_fault(shared, method) {
         Some(TelegramFault::CutBefore) => return None,
         Some(TelegramFault::CutAfter) => {
             let _ = perform(shared, method, &asked, form);
@@ -311,7 +311,7 @@ async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> 
             let arrived = shared.arrived.notified();
             tokio::pin!(arrived);
             arrived.as_mut().enable();
-            if let Some(fault) = fault(shared, method) {
+            if let Some(fault) = take_fault(shared, method) {
                 return Err(fault);
             }
             let updates = shared.updates(offset);
@@ -329,7 +329,7 @@ async fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> 
     }
 }
 
-fn fault(shared: &Shared, method: &str) -> Option<TelegramFault> {
+fn take_fault(shared: &Shared, method: &str) -> Option<TelegramFault> {
     shared.lock().faults.get_mut(method).and_then(VecDeque::pop_front)
 }
 
@@ -339,7 +339,7 @@ fn perform(shared: &Shared, method: &str, asked: &Value, form: Vec<(String, Vec<
         "sendMessage" => {
             let words = text(&asked["text"]);
             if words.encode_utf16().count() > 4_096 {
-                return (400, refused(400, "Bad Request: message is too long"));
+                return (400, error_body(400, "Bad Request: message is too long"));
             }
             let mut state = shared.lock();
             state.entities.push(asked["entities"].clone());
@@ -352,7 +352,7 @@ fn perform(shared: &Shared, method: &str, asked: &Value, form: Vec<(String, Vec<
             let part =
                 |name: &str| form.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone());
             let (Some(chat), Some(voice)) = (part("chat_id"), part("voice")) else {
-                return (400, refused(400, "Bad Request: the request has no voice"));
+                return (400, error_body(400, "Bad Request: the request has no voice"));
             };
             let mut state = shared.lock();
             state.sent_voices.push((String::from_utf8_lossy(&chat).into_owned(), voice));
@@ -366,26 +366,26 @@ fn perform(shared: &Shared, method: &str, asked: &Value, form: Vec<(String, Vec<
         }
         "getMe" => (200, json!({"ok": true, "result": {"id": 1, "is_bot": true, "username": "echo_bot"}})),
         "sendChatAction" => (200, json!({"ok": true, "result": true})),
-        _ => (404, refused(404, "Not Found")),
+        _ => (404, error_body(404, "Not Found")),
     }
 }
 
 fn failure(fault: TelegramFault) -> (u16, Value) {
     match fault {
         TelegramFault::TooMany(seconds) => {
-            let mut body = refused(429, "Too Many Requests");
+            let mut body = error_body(429, "Too Many Requests");
             body["parameters"] = json!({"retry_after": seconds});
             (429, body)
         }
-        TelegramFault::Conflict => (409, refused(409, "Conflict: terminated by other getUpdates request")),
-        TelegramFault::Unauthorized => (401, refused(401, "Unauthorized")),
+        TelegramFault::Conflict => (409, error_body(409, "Conflict: terminated by other getUpdates request")),
+        TelegramFault::Unauthorized => (401, error_body(401, "Unauthorized")),
         TelegramFault::Page(status) => (status, json!("<html>blocked</html>")),
-        TelegramFault::Entities => (400, refused(400, "Bad Request: can't parse entities")),
-        TelegramFault::Blocked => (403, refused(403, "Forbidden: bot was blocked by the user")),
-        _ => (502, refused(502, "Bad Gateway")),
+        TelegramFault::Entities => (400, error_body(400, "Bad Request: can't parse entities")),
+        TelegramFault::Blocked => (403, error_body(403, "Forbidden: bot was blocked by the user")),
+        _ => (502, error_body(502, "Bad Gateway")),
     }
 }
 
-fn refused(code: u16, description: &str) -> Value {
+fn error_body(code: u16, description: &str) -> Value {
     json!({"ok": false, "error_code": code, "description": description})
 }

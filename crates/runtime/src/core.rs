@@ -155,7 +155,7 @@ impl RuntimeCore {
         restart_required: Vec<String>,
     ) {
         // What is told must not depend on whether the switch can be read.
-        let appearance = self.store().appearance(&scope.persona).await.unwrap_or_default();
+        let appearance = self.store().persona_appearance(&scope.persona).await.unwrap_or_default();
         let voice_enabled = appearance.voice_enabled;
         let event = SettingsUpdated::of_configuration(updated_fields, restart_required, voice_enabled);
         self.publish(scope, event);

@@ -35,14 +35,14 @@ pub(crate) struct ForgetEpoch(u64);
 impl ForgetEpochs {
     /// Acts of forgetting in this memory until now.
     pub(crate) fn of(&self, scope: &Scope) -> ForgetEpoch {
-        let counted = self.counted();
+        let counted = self.lock_counts();
         let of_scope = counted.by_scope.get(scope).copied().unwrap_or_default();
         ForgetEpoch(of_scope + counted.by_persona.get(&scope.persona).copied().unwrap_or_default())
     }
 
     /// Acts of forgetting in all memories until now.
-    pub(crate) fn of_all(&self) -> ForgetEpoch {
-        ForgetEpoch(self.counted().all)
+    pub(crate) fn latest(&self) -> ForgetEpoch {
+        ForgetEpoch(self.lock_counts().all)
     }
 
     /// While this is held, nothing is forgotten.
@@ -59,23 +59,23 @@ impl ForgetEpochs {
     pub(crate) async fn run_exclusive<T>(&self, work: impl Future<Output = T>) -> T {
         let _alone = self.lock.write().await;
         let done = work.await;
-        self.counted().all += 1;
+        self.lock_counts().all += 1;
         done
     }
 
     pub(crate) fn count(&self, scope: &Scope) {
-        let mut counted = self.counted();
+        let mut counted = self.lock_counts();
         *counted.by_scope.entry(scope.clone()).or_default() += 1;
         counted.all += 1;
     }
 
     pub(crate) fn count_persona(&self, persona: &PersonaId) {
-        let mut counted = self.counted();
+        let mut counted = self.lock_counts();
         *counted.by_persona.entry(persona.clone()).or_default() += 1;
         counted.all += 1;
     }
 
-    fn counted(&self) -> MutexGuard<'_, EpochCounts> {
+    fn lock_counts(&self) -> MutexGuard<'_, EpochCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -39,7 +39,7 @@ impl Ledger {
             while let Some(mut call) = waiting.recv().await {
                 let price = prices.load().of(&call.provider, &call.model);
                 // A voice brings its own estimate: it is not counted in tokens.
-                call.cost_usd = call.cost_usd.or(price.map(|price| price.cost(call.usage())));
+                call.cost_usd = call.cost_usd.or(price.map(|price| price.cost_in_dollars(call.usage())));
                 if let Err(error) = store.record_call(call).await {
                     tracing::warn!(%error, "a model call is missing in the cost ledger");
                 }

@@ -140,12 +140,12 @@ impl Metrics {
     }
 
     /// A request was refused at the door: `token`, `scope`, `host`, `origin`, `rate`.
-    pub fn refused(&self, reason: &'static str) {
+    pub fn count_refusal(&self, reason: &'static str) {
         self.counted.refused.get_or_create(&[("reason", reason.to_owned())]).inc();
     }
 
     /// Says how much there is of something now.
-    pub fn level(&self, what: &'static str, value: i64) {
+    pub fn set_gauge(&self, what: &'static str, value: i64) {
         self.counted.levels.get_or_create(&[("what", what.to_owned())]).set(value);
     }
 
@@ -156,7 +156,7 @@ impl Metrics {
     }
 
     /// All of it in the text format that Prometheus reads (OpenMetrics 1.0).
-    pub fn text(&self) -> Result<String, std::fmt::Error> {
+    pub fn to_prometheus_text(&self) -> Result<String, std::fmt::Error> {
         let mut written = String::new();
         text::encode(&mut written, &self.counted.registry)?;
         Ok(written)
@@ -187,7 +187,7 @@ mod tests {
         metrics.request("GET", 200, Duration::from_millis(1));
         let watching = metrics.while_it_lasts("sse_subscribers");
         assert_eq!(metrics.turns(), 1);
-        let told = metrics.text().unwrap();
+        let told = metrics.to_prometheus_text().unwrap();
         for line in [
             r#"echovessel_turns_total{outcome="answered"} 1"#,
             r#"echovessel_turn_seconds_bucket{le="0.01",phase="embed"} 1"#,
@@ -198,6 +198,8 @@ mod tests {
             assert!(told.contains(line), "{line} is not in\n{told}");
         }
         drop(watching);
-        assert!(metrics.text().unwrap().contains(r#"echovessel_live{what="sse_subscribers"} 0"#));
+        assert!(
+            metrics.to_prometheus_text().unwrap().contains(r#"echovessel_live{what="sse_subscribers"} 0"#)
+        );
     }
 }

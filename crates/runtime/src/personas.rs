@@ -169,7 +169,7 @@ impl Personas {
     }
 
     async fn publish_appearance(&self, scope: &Scope, display_name: String) -> Result<(), StoreError> {
-        let appearance = self.core.store().appearance(&scope.persona).await?;
+        let appearance = self.core.store().persona_appearance(&scope.persona).await?;
         self.core.publish(scope, SettingsUpdated::of_appearance(&appearance, display_name));
         Ok(())
     }

@@ -261,8 +261,8 @@ impl Runtime {
     }
 
     /// The last and the next midnight in the daemon's zone: limits of a day begin again there.
-    pub fn day(&self) -> (Timestamp, Timestamp) {
-        self.services.core.day()
+    pub fn current_day(&self) -> (Timestamp, Timestamp) {
+        self.services.core.current_day()
     }
 
     /// Answers a prompt without memory and without the persona. Only what it cost is stored, under `id`.

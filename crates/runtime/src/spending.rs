@@ -43,13 +43,13 @@ impl Spending {
 impl RuntimeCore {
     /// Spending against the caps, now.
     pub(crate) async fn spending(&self) -> Result<Spending, StoreError> {
-        let (midnight, resumes_at) = self.day();
+        let (midnight, resumes_at) = self.current_day();
         let today_usd = self.store().spent_since(midnight).await?;
         Ok(Spending { today_usd, cap_usd: self.settings().daily_spend_cap, resumes_at })
     }
 
     /// The last and the next midnight in the daemon's zone: limits of a day begin again there.
-    pub(crate) fn day(&self) -> (Timestamp, Timestamp) {
+    pub(crate) fn current_day(&self) -> (Timestamp, Timestamp) {
         let now = self.clock().now();
         let today = now.to_zoned(self.settings().zone.clone());
         let midnight = today.start_of_day().map_or(now, |midnight| midnight.timestamp());

@@ -17,7 +17,7 @@ pub(crate) trait Worker: Send + 'static {
     fn run_once(&mut self, cause: Cause) -> impl Future<Output = Next> + Send;
 
     /// Completes when there may be work before the pause is over.
-    fn woken(&self) -> impl Future<Output = ()> + Send {
+    fn wait_for_work(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }
 }
@@ -71,7 +71,7 @@ async fn run(core: &RuntimeCore, mut worker: impl Worker) {
         cause = tokio::select! {
             () = core.stopping.cancelled() => return,
             () = changed => Cause::SettingsChanged,
-            () = worker.woken(), if !matches!(next, Next::After(_)) => Cause::Woken,
+            () = worker.wait_for_work(), if !matches!(next, Next::After(_)) => Cause::Woken,
             () = pause => Cause::Due,
         };
     }

@@ -26,7 +26,7 @@ use crate::state::App;
 use crate::upload;
 
 /// Time that a body may take in addition to that of its bytes at [`RATE_MIN`], and maximum length of a pause.
-const PATIENCE: Duration = Duration::from_secs(30);
+const BODY_TIME_MIN: Duration = Duration::from_secs(30);
 /// Least bytes a second: the slowest uplinks that people have. It bounds how long a body can hold its memory.
 const RATE_MIN: u64 = 64 * 1024;
 /// Bytes of all bodies that are held at once: the longest MCP message and as much again for others.
@@ -34,7 +34,7 @@ const HELD_MAX: usize = 2 * mcp::MESSAGE_BYTES_MAX;
 /// Part of the memory that only the owner's token may fill: named tokens together can't keep the owner out.
 const HELD_FOR_OWNER: usize = 32 * 1024 * 1024;
 /// Bytes of each body that are not counted, so that a line of talk always finds room. Connections bound their sum.
-const UNCOUNTED: usize = 16 * 1024;
+const UNCOUNTED_BYTES: usize = 16 * 1024;
 /// `Retry-After` when memory is full, in seconds.
 const ROOM_RETRY_SECONDS: u64 = 5;
 /// Most bytes of a refused body that are still read, so that its sender gets to see the answer.
@@ -59,7 +59,7 @@ enum Refusal {
 }
 
 impl Share {
-    fn grow(&self, bytes: usize) -> Result<(), Refusal> {
+    fn reserve_bytes(&self, bytes: usize) -> Result<(), Refusal> {
         if !self.app.held_bytes.try_add(bytes, self.limit) {
             return Err(Refusal::NoRoom);
         }
@@ -75,7 +75,7 @@ impl Drop for Share {
 }
 
 /// Refuses a body whose declared length is over the limit of its path, and bounds how all others come.
-pub(crate) async fn bound(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn limit_body(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let limit = size_max(&app, request.uri().path());
     // A body that does not say how large it is is cut off while it is read.
     DefaultBodyLimit::max(limit).apply(&mut request);
@@ -106,7 +106,7 @@ pub(crate) async fn bound(State(app): State<App>, mut request: Request, next: Ne
             Problem::new(StatusCode::REQUEST_TIMEOUT, detail).into_response()
         }
         Some(Refusal::NoRoom) => {
-            share.app.runtime().metrics().refused("memory");
+            share.app.runtime().metrics().count_refusal("memory");
             let detail = "too many large requests at once; nothing was changed, try again in a moment";
             Problem::unavailable(detail).with_retry_after(ROOM_RETRY_SECONDS).into_response()
         }
@@ -180,7 +180,7 @@ impl IncomingBody {
         let wait = self.share.app.runtime().clock().sleep(self.patience_left());
         let read = tokio::select! {
             biased;
-            chunk = self.chunks.next() => chunk?.map(|chunk| self.count_in(chunk)),
+            chunk = self.chunks.next() => chunk?.map(|chunk| self.count_chunk(chunk)),
             () = wait => Ok(Err(Refusal::TooSlow)),
         };
         Some(read.and_then(|taken| {
@@ -192,12 +192,12 @@ impl IncomingBody {
         }))
     }
 
-    fn count_in(&mut self, chunk: Bytes) -> Result<Bytes, Refusal> {
-        let counted = |received: usize| received.saturating_sub(UNCOUNTED);
+    fn count_chunk(&mut self, chunk: Bytes) -> Result<Bytes, Refusal> {
+        let counted = |received: usize| received.saturating_sub(UNCOUNTED_BYTES);
         let before = counted(self.received);
         self.received += chunk.len();
         if self.is_held {
-            self.share.grow(counted(self.received) - before)?;
+            self.share.reserve_bytes(counted(self.received) - before)?;
         }
         Ok(chunk)
     }
@@ -206,7 +206,7 @@ impl IncomingBody {
     fn patience_left(&self) -> Duration {
         let elapsed = self.share.app.now().duration_since(self.started);
         let elapsed = Duration::try_from(elapsed).unwrap_or_default();
-        let allowed = PATIENCE + Duration::from_secs(self.received as u64 / RATE_MIN);
-        allowed.saturating_sub(elapsed).min(PATIENCE)
+        let allowed = BODY_TIME_MIN + Duration::from_secs(self.received as u64 / RATE_MIN);
+        allowed.saturating_sub(elapsed).min(BODY_TIME_MIN)
     }
 }

@@ -52,9 +52,9 @@ pub fn router(parts: ServerParts, shutdown: CancellationToken) -> Router {
     router
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn_with_state(app.clone(), streams::bound))
+        .layer(from_fn_with_state(app.clone(), streams::limit_stream))
         .layer(from_fn_with_state(app.clone(), audit::record))
-        .layer(from_fn_with_state(app.clone(), bodies::bound))
+        .layer(from_fn_with_state(app.clone(), bodies::limit_body))
         .layer(from_fn_with_state(app.clone(), auth::authorize))
         .layer(from_fn_with_state(app.clone(), origin::check))
         .layer(from_fn_with_state(app.clone(), host::check))

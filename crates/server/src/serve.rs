@@ -121,7 +121,7 @@ pub async fn serve_site(
         let is_for_owner = room.is_nearly_full();
         let is_shared = shares_home || settings.load().behind_proxy;
         let Some(slot) = room.admit(place, address.ip(), is_shared) else {
-            metrics.refused("connections");
+            metrics.count_refusal("connections");
             continue;
         };
         let peer = Peer { address, is_for_owner, is_at_home: false };

@@ -33,11 +33,11 @@ impl Drop for StreamSlot {
 }
 
 /// Refuses a stream to a token that has as many as it may, and ends one whose token is revoked or over.
-pub(crate) async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn limit_stream(State(app): State<App>, request: Request, next: Next) -> Response {
     let principal = request.extensions().get::<Principal>().filter(|_| PATHS.contains(&request.uri().path()));
     let Some(principal) = principal.cloned() else { return next.run(request).await };
     if !app.streams.open(&principal) {
-        app.runtime().metrics().refused("streams");
+        app.runtime().metrics().count_refusal("streams");
         let detail =
             "this token has as many streams open as it may; nothing was changed, close another first";
         return Problem::too_many_streams(detail).into_response();

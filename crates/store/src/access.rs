@@ -267,7 +267,7 @@ fn token(row: &Row<'_>) -> Result<NamedToken> {
         name: row.get(0)?,
         prefix: row.get(1)?,
         hash: row.get(2)?,
-        scopes: rows::json(row, 3)?,
+        scopes: rows::read_json(row, 3)?,
         user: user.map(UserId::new).transpose().map_err(|error| unreadable_column(4, error))?,
         created_at: rows::time(row, 5)?,
         last_used_at: rows::optional_time(row, 6)?,

@@ -174,7 +174,7 @@ impl HomeStore {
         let connect = |_| Ok(Connection::Postgres(Box::new(limited(address.connect()?)?)));
         let writing = limited(writing)?;
         let taken_over = watch::Sender::new(false);
-        let presence = writing.program().map(|program| {
+        let presence = writing.program_name().map(|program| {
             let server = limited(address.connect()?)?;
             PresenceNotes::start(server, &program, daemon, taken_over.clone())
         });

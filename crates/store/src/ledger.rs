@@ -73,7 +73,7 @@ impl LedgerStore for HomeStore {
         self.read_statement(move |connection| {
             let mut statement =
                 connection.prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?;
-            Ok(statement.query_row([turn.0.into_bytes()], |row| rows::json(row, 0)).optional()?)
+            Ok(statement.query_row([turn.0.into_bytes()], |row| rows::read_json(row, 0)).optional()?)
         })
         .await
     }

@@ -156,7 +156,7 @@ impl ProactiveStore for HomeStore {
 
     async fn decisions_behind(&self, messages: &[i64]) -> Result<BTreeMap<i64, DecisionId>, StoreError> {
         let messages = messages.to_vec();
-        self.read(move |connection| Ok(behind(connection, &messages)?)).await
+        self.read(move |connection| Ok(decisions_behind(connection, &messages)?)).await
     }
 
     async fn mute(&self, user: &UserId, until: Option<Timestamp>) -> Result<bool, StoreError> {
@@ -399,7 +399,7 @@ fn list_decisions(
         .collect()
 }
 
-fn behind(connection: &Connection, messages: &[i64]) -> Result<BTreeMap<i64, DecisionId>> {
+fn decisions_behind(connection: &Connection, messages: &[i64]) -> Result<BTreeMap<i64, DecisionId>> {
     connection
         .prepare_cached(
             "SELECT d.message_seq, d.id FROM json_each(?1) j

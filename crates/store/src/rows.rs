@@ -86,7 +86,7 @@ pub(crate) fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Times
         .map_err(|error| unreadable_column(column, error))
 }
 
-pub(crate) fn date(row: &Row<'_>, column: usize) -> Result<Date> {
+pub(crate) fn read_date(row: &Row<'_>, column: usize) -> Result<Date> {
     row.get_ref(column)?.as_str()?.parse().map_err(|error| unreadable_column(column, error))
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn optional_word<T: StoredEnum>(row: &Row<'_>, column: usize) -> Resu
     row.get_ref(column)?.as_str_or_null()?.map(|_| read_enum(row, column)).transpose()
 }
 
-pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
+pub(crate) fn read_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable_column(column, error))
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn read_message(row: &Row<'_>) -> Result<Message> {
         role: read_enum(row, 5)?,
         content: row.get(6)?,
         token_count: row.get(7)?,
-        day: date(row, 8)?,
+        day: read_date(row, 8)?,
         created_at: time(row, 9)?,
         incomplete: row.get(10)?,
         speaker: row.get(11)?,
@@ -296,7 +296,7 @@ fn read_words(row: &Row<'_>, column: usize) -> Result<Vec<String>> {
         Some(words) if !words.replace("\",\"", "").contains('"') => {
             Ok(words.split("\",\"").map(str::to_owned).collect())
         }
-        _ => json(row, column),
+        _ => read_json(row, column),
     }
 }
 
@@ -317,10 +317,10 @@ pub(crate) fn rejected_memory(row: &Row<'_>) -> Result<RejectedMemory> {
         session_id: SessionId(read_uuid(row, 1)?),
         description: row.get(2)?,
         emotional_impact: row.get(3)?,
-        evidence: json(row, 4)?,
+        evidence: read_json(row, 4)?,
         reason: row.get(5)?,
         created_at: time(row, 6)?,
-        proposal: json(row, 7)?,
+        proposal: read_json(row, 7)?,
     })
 }
 
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn lists_of_words_come_back_as_they_were() {
-        let connection = crate::engine::plans::empty();
+        let connection = crate::engine::plans::empty_database();
         let lists: [&[&str]; 7] =
             [&[], &["calm"], &["calm", "安心"], &[""], &["a\"b", "c\\d"], &["[", ","], &["\",\"", "x\ny"]];
         for list in lists {

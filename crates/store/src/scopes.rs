@@ -100,7 +100,12 @@ pub(crate) fn count_node(connection: &Connection, scope: i64) -> Result<()> {
 }
 
 /// Subtracts removed live rows.
-pub(crate) fn uncount(connection: &Connection, scope: i64, messages: usize, nodes: usize) -> Result<()> {
+pub(crate) fn subtract_counts(
+    connection: &Connection,
+    scope: i64,
+    messages: usize,
+    nodes: usize,
+) -> Result<()> {
     connection
         .prepare_cached(
             "UPDATE scopes SET message_count = message_count - ?2, node_count = node_count - ?3 WHERE number = ?1",
@@ -111,12 +116,12 @@ pub(crate) fn uncount(connection: &Connection, scope: i64, messages: usize, node
 
 /// Number of live rows of a corpus.
 pub(crate) fn size(connection: &Connection, scope: i64, corpus: Corpus) -> Result<CorpusSize> {
-    let (messages, nodes) = counts(connection, scope)?;
+    let (messages, nodes) = live_counts(connection, scope)?;
     Ok(CorpusSize { documents: if corpus == Corpus::Messages { messages } else { nodes } })
 }
 
 /// Live messages and live nodes.
-pub(crate) fn counts(connection: &Connection, scope: i64) -> Result<(u64, u64)> {
+pub(crate) fn live_counts(connection: &Connection, scope: i64) -> Result<(u64, u64)> {
     connection
         .prepare_cached("SELECT message_count, node_count FROM scopes WHERE number = ?1")?
         .query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)))

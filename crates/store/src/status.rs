@@ -10,7 +10,7 @@ use memory::Scope;
 use memory::ports::{StatusStore, StoreError};
 #[async_trait]
 impl StatusStore for HomeStore {
-    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError> {
+    async fn scope_counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError> {
         let scope = scope.clone();
         self.read(move |connection| Ok(count_rows(connection, &scope)?)).await
     }
@@ -37,7 +37,7 @@ fn count_rows(connection: &Connection, scope: &Scope) -> Result<[u64; 4]> {
         [&blocks.persona, &blocks.user, &blocks.style].into_iter().filter(|block| !block.is_empty()).count();
     let written = u64::try_from(written).unwrap_or(0);
     let Some(scope) = scopes::number(connection, scope)? else { return Ok([written, 0, 0, 0]) };
-    let (messages, _) = scopes::counts(connection, scope)?;
+    let (messages, _) = scopes::live_counts(connection, scope)?;
     let mut of_kind = connection.prepare_cached(
         "SELECT count(*) FROM concept_nodes WHERE scope = ?1 AND type = ?2 AND deleted_at IS NULL",
     )?;

@@ -84,7 +84,7 @@ impl TraceStore for HomeStore {
                 ", d.detail FROM turn_details d JOIN turns t ON t.id = d.turn_id JOIN scopes s ON s.number = d.scope
                  WHERE d.turn_id = ?1"
             ))?;
-            let trace = |row: &Row<'_>| Ok(TurnTrace { head: read_summary(row)?, detail: rows::json(row, AFTER_HEAD)? });
+            let trace = |row: &Row<'_>| Ok(TurnTrace { head: read_summary(row)?, detail: rows::read_json(row, AFTER_HEAD)? });
             Ok(statement.query_row([id.0.into_bytes()], trace).optional()?)
         })
         .await
@@ -122,7 +122,7 @@ impl TraceStore for HomeStore {
                     .chars()
                     .next()
                     .ok_or_else(|| rows::unreadable_column(0, "a phase without a name"))?;
-                Ok(PhaseTrace { phase, detail: rows::json(row, 1)?, at: rows::time(row, 2)? })
+                Ok(PhaseTrace { phase, detail: rows::read_json(row, 1)?, at: rows::time(row, 2)? })
             })?;
             Ok(phases.collect::<Result<_>>()?)
         })

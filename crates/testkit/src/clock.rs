@@ -54,7 +54,7 @@ impl SimulatedClock {
     /// and tasks may run between two deadlines, so a loop that sleeps again is woken as often as it should be.
     ///
     /// Tasks that wait for something else than this clock (a socket, a thread) are not waited for; use
-    /// [`asleep`](Self::asleep) when they must have come back first.
+    /// [`wait_for_sleepers`](Self::wait_for_sleepers) when they must have come back first.
     pub async fn advance(&self, duration: Duration) {
         let target = self.shared.lock().passed.saturating_add(duration);
         let_others_run().await;
@@ -91,7 +91,7 @@ impl SimulatedClock {
     }
 
     /// Waits until at least `count` sleeps are under way.
-    pub async fn asleep(&self, count: usize) {
+    pub async fn wait_for_sleepers(&self, count: usize) {
         loop {
             let fell_asleep = self.shared.fell_asleep.notified();
             tokio::pin!(fell_asleep);
@@ -123,7 +123,7 @@ impl Clock for SimulatedClock {
         let asleep = Asleep { shared: Arc::clone(&self.shared), key };
         Box::pin(async move {
             let _asleep = asleep;
-            // The sender lives in the clock that `asleep` keeps alive.
+            // The sender lives in the clock that `wait_for_sleepers` keeps alive.
             let _ = woken.await;
         })
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use memory::ports::{EmbedError, Embedder, Embedding};
 
-use crate::ids::scramble;
+use crate::ids::mix_bits;
 
 const DIMENSION: usize = 64;
 /// Components that one word touches: enough that two words seldom look alike, few enough that they stay apart.
@@ -59,7 +59,7 @@ impl WordHashEmbedder {
 
     /// The texts of every call, in order, failed calls included.
     #[must_use]
-    pub fn calls(&self) -> Vec<Vec<String>> {
+    pub fn recorded_calls(&self) -> Vec<Vec<String>> {
         self.lock().calls.clone()
     }
 
@@ -94,10 +94,10 @@ impl Embedder for WordHashEmbedder {
 
 pub(crate) fn unit_vector(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0_f32; DIMENSION];
-    for word in words(text) {
+    for word in split_words(text) {
         let hash = fnv_1a(&word);
         for component in 0..COMPONENTS_PER_WORD {
-            let bits = scramble(hash.wrapping_add(component));
+            let bits = mix_bits(hash.wrapping_add(component));
             let index = usize::try_from(bits % DIMENSION as u64).unwrap_or(0);
             vector[index] += if bits >> 63 == 0 { 1.0 } else { -1.0 };
         }
@@ -112,7 +112,7 @@ pub(crate) fn unit_vector(text: &str) -> Vec<f32> {
     vector
 }
 
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     for character in text.chars().flat_map(char::to_lowercase) {

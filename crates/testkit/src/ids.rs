@@ -32,7 +32,7 @@ impl IdGenerator for SequentialIds {
         let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or(0);
         last.milliseconds = last.milliseconds.max(milliseconds);
         last.counter += 1;
-        version_7(last.milliseconds, last.counter, scramble(self.seed ^ last.counter.rotate_left(32)))
+        version_7(last.milliseconds, last.counter, mix_bits(self.seed ^ last.counter.rotate_left(32)))
     }
 }
 
@@ -47,7 +47,7 @@ fn version_7(milliseconds: u64, counter: u64, noise: u64) -> Uuid {
 }
 
 /// One step of SplitMix64 (Steele, Lea and Flood 2014): spreads neighbouring numbers far apart.
-pub(crate) fn scramble(number: u64) -> u64 {
+pub(crate) fn mix_bits(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

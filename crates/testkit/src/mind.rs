@@ -36,7 +36,7 @@ impl FixedMind {
 
     /// Queues the answer to one extraction.
     pub fn extract_next(&self, answer: Result<Extraction, MindError>) {
-        locked(&self.extraction).queue.push_back(answer);
+        lock(&self.extraction).queue.push_back(answer);
     }
 
     /// Answers every extraction for which nothing is queued.
@@ -44,14 +44,14 @@ impl FixedMind {
         &self,
         function: impl FnMut(&ExtractionInput) -> Result<Extraction, MindError> + Send + 'static,
     ) {
-        locked(&self.extraction).function = Some(Box::new(function));
+        lock(&self.extraction).function = Some(Box::new(function));
     }
 
     pub fn reconcile_with(
         &self,
         function: impl FnMut(&ReconciliationInput) -> Result<Reconciliation, MindError> + Send + 'static,
     ) {
-        locked(&self.reconciliation).function = Some(Box::new(function));
+        lock(&self.reconciliation).function = Some(Box::new(function));
     }
 
     /// Gives every pair of every reconciliation this verdict, with the words that it was shown as the quote.
@@ -70,7 +70,7 @@ impl FixedMind {
 
     /// Queues the answer to one reflection.
     pub fn reflect_next(&self, answer: Result<Reflection, MindError>) {
-        locked(&self.reflection).queue.push_back(answer);
+        lock(&self.reflection).queue.push_back(answer);
     }
 
     /// Answers every reflection for which nothing is queued.
@@ -78,12 +78,12 @@ impl FixedMind {
         &self,
         function: impl FnMut(&ReflectionInput) -> Result<Reflection, MindError> + Send + 'static,
     ) {
-        locked(&self.reflection).function = Some(Box::new(function));
+        lock(&self.reflection).function = Some(Box::new(function));
     }
 
     /// Queues the answer to one slow cycle.
     pub fn think_next(&self, answer: Result<SlowCycle, MindError>) {
-        locked(&self.slow_cycle).queue.push_back(answer);
+        lock(&self.slow_cycle).queue.push_back(answer);
     }
 
     /// Answers every slow cycle for which nothing is queued.
@@ -91,50 +91,50 @@ impl FixedMind {
         &self,
         function: impl FnMut(&SlowCycleInput) -> Result<SlowCycle, MindError> + Send + 'static,
     ) {
-        locked(&self.slow_cycle).function = Some(Box::new(function));
+        lock(&self.slow_cycle).function = Some(Box::new(function));
     }
 
     /// Inputs of extraction so far, in order.
     #[must_use]
     pub fn extractions(&self) -> Vec<ExtractionInput> {
-        locked(&self.extraction).asked.clone()
+        lock(&self.extraction).asked.clone()
     }
 
     /// Inputs of reconciliation so far, in order.
     #[must_use]
     pub fn reconciliations(&self) -> Vec<ReconciliationInput> {
-        locked(&self.reconciliation).asked.clone()
+        lock(&self.reconciliation).asked.clone()
     }
 
     /// Inputs of reflection so far, in order.
     #[must_use]
     pub fn reflections(&self) -> Vec<ReflectionInput> {
-        locked(&self.reflection).asked.clone()
+        lock(&self.reflection).asked.clone()
     }
 
     /// Inputs of slow cycles so far, in order.
     #[must_use]
     pub fn slow_cycles(&self) -> Vec<SlowCycleInput> {
-        locked(&self.slow_cycle).asked.clone()
+        lock(&self.slow_cycle).asked.clone()
     }
 }
 
 #[async_trait]
 impl Mind for FixedMind {
     async fn extract(&self, input: ExtractionInput) -> Result<Extraction, MindError> {
-        locked(&self.extraction).ask(input, "extraction")
+        lock(&self.extraction).ask(input, "extraction")
     }
 
     async fn reconcile(&self, input: ReconciliationInput) -> Result<Reconciliation, MindError> {
-        locked(&self.reconciliation).ask(input, "reconciliation")
+        lock(&self.reconciliation).ask(input, "reconciliation")
     }
 
     async fn reflect(&self, input: ReflectionInput) -> Result<Reflection, MindError> {
-        locked(&self.reflection).ask(input, "reflection")
+        lock(&self.reflection).ask(input, "reflection")
     }
 
     async fn think_slowly(&self, input: SlowCycleInput) -> Result<SlowCycle, MindError> {
-        locked(&self.slow_cycle).ask(input, "slow cycle")
+        lock(&self.slow_cycle).ask(input, "slow cycle")
     }
 }
 
@@ -156,6 +156,6 @@ impl<Question, Answer> Script<Question, Answer> {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,7 +24,7 @@ impl PostgresServer {
         let server = Self { folder: folder.to_owned(), name: name.to_owned(), port };
         let mut create = server_program("initdb");
         create.args(["--auth=trust", "--username=echovessel", "--no-sync", "--encoding=UTF8", "--locale=C"]);
-        create.arg("--pgdata").arg(server.data());
+        create.arg("--pgdata").arg(server.data_folder());
         run(create)?;
         server.start()?;
         Ok(server)
@@ -44,7 +44,11 @@ impl PostgresServer {
             "--username=echovessel",
             "--host",
         ]);
-        copy.arg(&self.folder).arg("--port").arg(self.port.to_string()).arg("--pgdata").arg(replica.data());
+        copy.arg(&self.folder)
+            .arg("--port")
+            .arg(self.port.to_string())
+            .arg("--pgdata")
+            .arg(replica.data_folder());
         run(copy)?;
         replica.start()?;
         Ok(replica)
@@ -82,14 +86,14 @@ impl PostgresServer {
         format!("postgres:///{database}?host={}&port={}&user=echovessel", self.folder.display(), self.port)
     }
 
-    fn data(&self) -> PathBuf {
+    fn data_folder(&self) -> PathBuf {
         self.folder.join(&self.name)
     }
 
     fn control(&self, arguments: &[&str]) -> io::Result<()> {
         let log = self.folder.join(format!("{}.log", self.name));
         let mut command = server_program("pg_ctl");
-        command.arg("--pgdata").arg(self.data()).arg("--log").arg(&log).args(arguments);
+        command.arg("--pgdata").arg(self.data_folder()).arg("--log").arg(&log).args(arguments);
         // The server that it starts keeps its output open.
         match command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
             true => Ok(()),
@@ -103,7 +107,7 @@ impl Drop for PostgresServer {
         let _stopped = self.kill();
         // Its files belong to the server's user.
         let mut remove = server_program("rm");
-        remove.arg("-rf").arg(self.data());
+        remove.arg("-rf").arg(self.data_folder());
         let _removed = run(remove);
     }
 }

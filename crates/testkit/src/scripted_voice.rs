@@ -20,7 +20,7 @@ const SECONDS_PER_WORD: f64 = 0.4;
 
 /// An HTTP server on loopback that plays an OpenAI-compatible audio endpoint (`/v1/audio/speech`,
 /// `/v1/audio/transcriptions`) and Fish Audio (`/v1/tts`, `/model`). It speaks a tone whose length follows the words,
-/// and hears what [`hears`](Self::hears) says. Dropping it stops the server.
+/// and hears what [`set_transcript`](Self::set_transcript) says. Dropping it stops the server.
 pub struct ScriptedVoice {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -96,18 +96,18 @@ impl ScriptedVoice {
     }
 
     /// Sets the transcript of all further recordings.
-    pub fn hears(&self, transcript: &str) {
+    pub fn set_transcript(&self, transcript: &str) {
         self.shared.lock().transcript = transcript.to_owned();
     }
 
     /// Everything that was asked, in order.
     #[must_use]
-    pub fn calls(&self) -> Vec<VoiceCall> {
+    pub fn recorded_calls(&self) -> Vec<VoiceCall> {
         self.shared.lock().calls.clone()
     }
 
     /// Waits until there were this many requests in all.
-    pub async fn called(&self, count: usize) {
+    pub async fn wait_for_calls(&self, count: usize) {
         loop {
             let changed = self.shared.changed.notified();
             if self.shared.lock().calls.len() >= count {
@@ -190,7 +190,7 @@ async fn answer(
 fn content(request: &HttpRequest, transcript: &str) -> (&'static str, Vec<u8>) {
     let spoken = |field: &str| {
         let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        ("audio/wav", tone(body[field].as_str().unwrap_or_default()))
+        ("audio/wav", tone_file(body[field].as_str().unwrap_or_default()))
     };
     match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/v1/audio/speech") => spoken("input"),
@@ -206,7 +206,7 @@ fn content(request: &HttpRequest, transcript: &str) -> (&'static str, Vec<u8>) {
 }
 
 /// A WAV file with a tone. Its header doesn't know the length, as those of streams.
-fn tone(text: &str) -> Vec<u8> {
+fn tone_file(text: &str) -> Vec<u8> {
     let words = text.split_whitespace().count().max(1);
     let samples = (words as f64 * SECONDS_PER_WORD * f64::from(RATE)) as usize;
     let mut wav = b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();

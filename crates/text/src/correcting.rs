@@ -34,7 +34,7 @@ impl Utterance<'_> {
     }
 
     fn tells_of_change(&self) -> bool {
-        let is_named_now = is_said_in(self.spaced(), "called") && self.words().last() == Some("now");
+        let is_named_now = is_said_in(self.spaced_words(), "called") && self.words().last() == Some("now");
         is_named_now || self.says(lexicon::CHANGED)
     }
 }
@@ -50,7 +50,7 @@ pub fn correction_cue(text: &str) -> Option<CorrectionCue> {
     }
     let begins_with_no = whole.words().next() == Some("no") && whole.words().count() > 2;
     if whole.says(lexicon::MISTAKEN) || denied_value(text).is_some() || begins_with_no {
-        let changes = whole.says(lexicon::CHANGED) || is_said_in(whole.spaced(), "now");
+        let changes = whole.says(lexicon::CHANGED) || is_said_in(whole.spaced_words(), "now");
         return Some(if changes { CorrectionCue::Changed } else { CorrectionCue::Mistaken });
     }
     let mut sentences = split_sentences(text).into_iter().map(Utterance::new);

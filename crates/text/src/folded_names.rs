@@ -20,7 +20,7 @@ pub fn fold_name(name: &str) -> String {
 
 /// True if a folded name is in a folded text: anywhere for scripts without blanks between words, at word borders for the
 /// others, so that `ann` is not found in `planning`.
-pub fn name_stands_in(text: &str, name: &str) -> bool {
+pub fn is_named_in_text(text: &str, name: &str) -> bool {
     !name.is_empty()
         && text.match_indices(name).any(|(start, found)| at_word_borders(text, start, start + found.len()))
 }

@@ -42,7 +42,7 @@ impl Words {
     }
 
     /// True if a text ends with one of them.
-    pub fn end(self, text: &str) -> bool {
+    pub fn is_end_of(self, text: &str) -> bool {
         self.iter().any(|phrase| text.ends_with(phrase))
     }
 }
@@ -71,8 +71,8 @@ impl WordList {
     }
 
     /// True if a text ends with one of them.
-    pub(crate) fn end(self, text: &str) -> bool {
-        self.chinese.end(text) || self.english.end(text)
+    pub(crate) fn is_end_of(self, text: &str) -> bool {
+        self.chinese.is_end_of(text) || self.english.is_end_of(text)
     }
 
     /// True if one of them is anywhere in a text.

@@ -27,7 +27,7 @@ mod time_words;
 
 pub use borders::at_word_borders;
 pub use correcting::{CorrectionCue, correction_cue, denied_value};
-pub use folded_names::{fold_name, name_stands_in};
+pub use folded_names::{fold_name, is_named_in_text};
 pub use function_words::{is_function_word, is_other_language};
 pub use grams::{QueryGram, index_grams, query_grams};
 pub use questions::ends_in_question;
@@ -38,7 +38,7 @@ pub use sentences::{Language, is_end_mark, split_sentences};
 pub use statements::{Statement, statement_by_persona, statement_by_user};
 pub use terms::{Phrase, QueryTerm, border_terms, content_terms, index_terms, query_terms};
 pub use time_words::{asks_when, names_time_ahead, tells_when};
-pub use times::{TimePhrase, moments, named_times, names_due_time, time_phrases};
+pub use times::{TimePhrase, named_times, names_due_time, time_phrases, to_moments};
 pub use tokens::estimate_tokens;
 pub use utterance::{Utterance, spaced_words};
 pub use values::{CommonValue, Values, common_value, contradicts, given_names, puts_in_doubt};

@@ -27,13 +27,13 @@ impl Names {
             let word = token.trim_matches(|c: char| !c.is_alphanumeric());
             let opens = !token.starts_with(|c: char| c.is_alphanumeric());
             if !is_capitalised(word) || opens {
-                names.take(&mut run);
+                names.take_name(&mut run);
             }
             if is_capitalised(word) {
                 let folded = strip_punctuation(word);
                 // A sentence's first word is a part of a name only where another follows, and "Did" never is.
                 if begins {
-                    names.take(&mut run);
+                    names.take_name(&mut run);
                 } else {
                     names.words.insert(folded.clone());
                 }
@@ -43,11 +43,11 @@ impl Names {
             }
             // What follows a comma or a possessive is another name.
             if !token.ends_with(|c: char| c.is_alphanumeric()) || is_possessive(word) {
-                names.take(&mut run);
+                names.take_name(&mut run);
             }
             begins = token.ends_with(['.', '!', '?', ':', '…', '"', '\u{201d}']);
         }
-        names.take(&mut run);
+        names.take_name(&mut run);
         names
     }
 
@@ -61,7 +61,7 @@ impl Names {
         !self.whole.is_empty() && self.whole.contains(&words.join(" "))
     }
 
-    fn take(&mut self, run: &mut Vec<String>) {
+    fn take_name(&mut self, run: &mut Vec<String>) {
         let run = std::mem::take(run);
         if (2..=NAME_WORDS_MAX).contains(&run.len()) {
             self.words.extend(run.iter().cloned());

@@ -23,7 +23,7 @@ impl Utterance<'_> {
     pub fn asks(&self) -> bool {
         let bare = self.folded.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?');
         self.folded.contains('?')
-            || lexicon::PARTICLES.end(bare)
+            || lexicon::PARTICLES.is_end_of(bare)
             || bare.ends_with(CONSENT_PARTICLE)
             || lexicon::TAGS.occur_in(&self.folded)
     }
@@ -31,7 +31,8 @@ impl Utterance<'_> {
     /// True if it asks in its words or by a particle, although it may bear no question mark.
     pub fn seems_to_ask(&self) -> bool {
         let bare = self.folded.trim_end_matches(|c: char| !c.is_alphanumeric());
-        self.asks_by_words() || (lexicon::PARTICLES.end(bare) && !lexicon::NO_QUESTION.occur_in(&self.folded))
+        self.asks_by_words()
+            || (lexicon::PARTICLES.is_end_of(bare) && !lexicon::NO_QUESTION.occur_in(&self.folded))
     }
 
     /// True if it begins as a question does, so that a mark at its end makes a question of all its clauses.

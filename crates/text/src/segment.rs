@@ -55,14 +55,20 @@ pub(crate) fn split_words(folded: &str) -> Vec<Piece<'_>> {
         if unspaced {
             pieces.push(Piece::Unspaced(run));
         } else {
-            words(run, &mut pieces);
+            segment_words(run, &mut pieces);
         }
         start += length;
     }
     pieces
 }
 
-fn words<'a>(run: &'a str, pieces: &mut Vec<Piece<'a>>) {
+/// The words of a folded text that stand between spaces, without those of unspaced scripts.
+pub(crate) fn whole_words(folded: &str) -> Vec<&str> {
+    let pieces = split_words(folded).into_iter();
+    pieces.filter_map(|piece| if let Piece::Word(word) = piece { Some(word) } else { None }).collect()
+}
+
+fn segment_words<'a>(run: &'a str, pieces: &mut Vec<Piece<'a>>) {
     let mut borders = SPACED.segment_str(run);
     let mut start = borders.next().unwrap_or(0);
     for end in borders {
@@ -77,7 +83,7 @@ fn words<'a>(run: &'a str, pieces: &mut Vec<Piece<'a>>) {
 }
 
 /// Letters with their combining marks: the terms of a run.
-pub(crate) fn letters(run: &str) -> Vec<&str> {
+pub(crate) fn split_letters(run: &str) -> Vec<&str> {
     let mut borders: Vec<usize> = run
         .char_indices()
         .filter(|&(at, character)| at == 0 || !is_combining_mark(character))
@@ -153,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_mark_stays_with_its_letter() {
-        assert_eq!(letters("กินข้าว"), ["กิ", "น", "ข้", "า", "ว"]);
+        assert_eq!(split_letters("กินข้าว"), ["กิ", "น", "ข้", "า", "ว"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::function_words::{is_function_compound, is_function_word};
 use super::lexicon::names as lexicon;
 use super::names::{NAME_WORDS_MAX, Names};
-use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, letters, split_words};
+use super::segment::{Piece, dictionary_words, fold, is_han, is_hangul, split_letters, split_words};
 use super::stem::Stems;
 use super::variants::simplified;
 
@@ -50,7 +50,9 @@ pub fn index_terms(text: &str) -> String {
                 terms.extend(word_parts(word).iter().map(|part| stems.stem(part)));
                 terms.extend(hyphenated_before(&pieces, at).map(|joined| stems.stem(&joined)));
             }
-            Piece::Unspaced(run) => terms.extend(letters(&simplified(run)).into_iter().map(str::to_owned)),
+            Piece::Unspaced(run) => {
+                terms.extend(split_letters(&simplified(run)).into_iter().map(str::to_owned))
+            }
             Piece::Hyphen => {}
         }
     }
@@ -265,7 +267,7 @@ fn without_call(run: &str, segment: Range<usize>) -> Range<usize> {
 
 fn unspaced_term(word: &str, guess: bool) -> QueryTerm {
     let bare = simplified(without_particle(word));
-    let letters = letters(&bare);
+    let letters = split_letters(&bare);
     let phrase = |letters: &[&str]| Phrase(letters.iter().map(|&letter| letter.to_owned()).collect());
     let parts = if letters.len() > 2 { letters.windows(2).map(phrase).collect() } else { Vec::new() };
     QueryTerm { phrase: phrase(&letters), parts, surface: word.to_owned(), guess }
@@ -278,7 +280,7 @@ fn without_particle(word: &str) -> &str {
 }
 
 fn is_letter(word: &str) -> bool {
-    letters(word).len() == 1
+    split_letters(word).len() == 1
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
 use super::lexicon::times as lexicon;
-use super::segment::{Piece, fold, split_words};
+use super::segment::{fold, whole_words};
 use super::times::time_phrases;
 
 /// True if a text asks for a time: it opens so in English (and "when" is a question, not "when I was young"), or holds a
 /// question word for time in Chinese.
 pub fn asks_when(text: &str) -> bool {
     let folded = fold(text);
-    let words = words(&folded);
+    let words = whole_words(&folded);
     let when = words.first() == Some(&"when")
         && (folded.trim_end().ends_with('?')
             || words.get(1).is_some_and(|next| lexicon::WHEN_VERBS.contains(next)));
@@ -23,7 +23,7 @@ pub fn asks_when(text: &str) -> bool {
 pub fn tells_when(text: &str) -> bool {
     let folded = fold(text);
     let is_year = |word: &str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
-    words(&folded).into_iter().any(|word| lexicon::TELLS_WHEN.english.contains(word) || is_year(word))
+    whole_words(&folded).into_iter().any(|word| lexicon::TELLS_WHEN.english.contains(word) || is_year(word))
         || lexicon::TELLS_WHEN.chinese.occur_in(&folded)
         || names_month_or_year(&folded)
 }
@@ -42,11 +42,6 @@ fn names_month_or_year(folded: &str) -> bool {
     let letters: Vec<char> = folded.chars().collect();
     let counts = |c: char| c.is_ascii_digit() || "一二三四五六七八九十".contains(c);
     letters.windows(2).any(|pair| counts(pair[0]) && matches!(pair[1], '月' | '年'))
-}
-
-fn words(folded: &str) -> Vec<&str> {
-    let pieces = split_words(folded).into_iter();
-    pieces.filter_map(|piece| if let Piece::Word(word) = piece { Some(word) } else { None }).collect()
 }
 
 #[cfg(test)]

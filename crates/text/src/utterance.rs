@@ -20,7 +20,7 @@ impl<'a> Utterance<'a> {
     }
 
     /// The words without the Chinese ones, each with one blank on both sides; see [`spaced_words`].
-    pub fn spaced(&self) -> &str {
+    pub fn spaced_words(&self) -> &str {
         &self.spaced
     }
 

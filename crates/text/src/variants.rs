@@ -8,14 +8,14 @@ use super::segment::is_han;
 
 /// A traditional character and its simplified form in each line, ascending. Made by `reference/` from the OpenCC project's
 /// table; it has the unified ideographs of everyday use (U+4E00 to U+9FFF), as rarer ones have no simplified form in use.
-const FORMS: &str = include_str!("simplified_forms.txt");
+const SIMPLIFIED_FORMS: &str = include_str!("simplified_forms.txt");
 
 static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     let pair = |line: &str| {
         let mut characters = line.chars();
         characters.next().zip(characters.next())
     };
-    FORMS.lines().filter_map(pair).collect()
+    SIMPLIFIED_FORMS.lines().filter_map(pair).collect()
 });
 
 /// The text with each traditional character in its simplified form, one for one.
@@ -29,7 +29,7 @@ pub(super) fn simplified(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMS, SIMPLIFIED};
+    use super::{SIMPLIFIED, SIMPLIFIED_FORMS};
     use crate::{index_terms, query_terms};
 
     #[test]
@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_is_a_pair_and_traditional_forms_ascend() {
-        assert!(FORMS.lines().all(|line| line.chars().count() == 2));
-        assert!(FORMS.lines().map(|line| line.chars().next()).is_sorted_by(|a, b| a < b));
-        assert_eq!(SIMPLIFIED.len(), FORMS.lines().count());
+        assert!(SIMPLIFIED_FORMS.lines().all(|line| line.chars().count() == 2));
+        assert!(SIMPLIFIED_FORMS.lines().map(|line| line.chars().next()).is_sorted_by(|a, b| a < b));
+        assert_eq!(SIMPLIFIED.len(), SIMPLIFIED_FORMS.lines().count());
         assert!(SIMPLIFIED.iter().all(|(traditional, simple)| traditional != simple));
     }
 }

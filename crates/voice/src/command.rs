@@ -27,10 +27,10 @@ struct RunLimits {
     may_be_empty: bool,
 }
 
-const SPEAKING: RunLimits =
+const SPEAKING_LIMITS: RunLimits =
     RunLimits { time_max: Duration::from_secs(30), bytes_max: 32 * 1024 * 1024, may_be_empty: false };
 /// Of one recording, which may hold no words.
-const LISTENING: RunLimits =
+const LISTENING_LIMITS: RunLimits =
     RunLimits { time_max: Duration::from_secs(300), bytes_max: 256 * 1024, may_be_empty: true };
 /// Most bytes that are kept of what a program complains about.
 const COMPLAINT_BYTES_MAX: u64 = 2_048;
@@ -84,7 +84,7 @@ impl Speaker for CommandSpeaker {
         }
         let text = format!("{}\n", request.text.replace(['\n', '\r', '\0'], " "));
         let input = text.into_bytes();
-        let bytes = run(&command, input, &SPEAKING, &*self.clock).await?;
+        let bytes = run(&command, input, &SPEAKING_LIMITS, &*self.clock).await?;
         Sound::read_speech(&bytes, &request.text)
             .map_err(|error| VoiceError::NotSound(self.model().to_owned(), error))
     }
@@ -115,7 +115,7 @@ impl Listener for CommandListener {
         write().map_err(|error| VoiceError::Passing(format!("the recording can't be written: {error}")))?;
         let mut command = self.command.clone();
         command.push(file.0.to_string_lossy().into_owned());
-        let bytes = run(&command, Vec::new(), &LISTENING, &*self.clock).await?;
+        let bytes = run(&command, Vec::new(), &LISTENING_LIMITS, &*self.clock).await?;
         Ok(String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" "))
     }
 

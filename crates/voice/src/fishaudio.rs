@@ -7,7 +7,7 @@ use reqwest::multipart::Form;
 use serde_json::{Value, json};
 
 use crate::endpoint::{Endpoint, EndpointSettings, wav_part};
-use crate::openai::sound;
+use crate::openai::read_sound;
 use crate::provider::{Speaker, SpeechRequest, VoiceError, VoiceSample};
 use crate::sound::Sound;
 
@@ -60,7 +60,7 @@ impl Speaker for FishSpeaker {
         }
         let sent = self.endpoint.post("/v1/tts").header("model", &self.model).json(&body);
         let answer = self.endpoint.fetch(sent, SOUND_BYTES_MAX, SPEAK_TIME_MAX).await?;
-        sound(&self.endpoint, &answer.content_type, &answer.body, &request.text)
+        read_sound(&self.endpoint, &answer.content_type, &answer.body, &request.text)
     }
 
     fn can_clone(&self) -> bool {

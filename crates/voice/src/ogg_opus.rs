@@ -23,7 +23,7 @@ const PACKET_BYTES_MAX: usize = 1_275;
 /// Packets of one written page: a second.
 const PACKETS_PER_PAGE: usize = 50;
 /// Samples by which the coder is late; players pass over them.
-const DELAY: u16 = 312;
+const DELAY_SAMPLES: u16 = 312;
 /// Bits a second: clear speech.
 const BIT_RATE: i32 = 24_000;
 /// Names the only stream of a file.
@@ -88,7 +88,7 @@ pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
     let mut writer = PacketWriter::new(Vec::new());
     writer.write_packet(opus_head(), STREAM, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
     writer.write_packet(opus_tags(), STREAM, PacketWriteEndInfo::EndPage, 0).map_err(unwritten)?;
-    let end = samples.len() + usize::from(DELAY);
+    let end = samples.len() + usize::from(DELAY_SAMPLES);
     let packets = end.div_ceil(PACKET_SAMPLES);
     for number in 0..packets {
         let from = number * PACKET_SAMPLES;
@@ -112,7 +112,7 @@ pub(crate) fn write(samples: &[i16]) -> Result<Vec<u8>, SoundError> {
 /// One channel, no gain, for samples at 48,000 a second.
 fn opus_head() -> Vec<u8> {
     let mut head = b"OpusHead\x01\x01".to_vec();
-    head.extend_from_slice(&DELAY.to_le_bytes());
+    head.extend_from_slice(&DELAY_SAMPLES.to_le_bytes());
     head.extend_from_slice(&WRITTEN_RATE.to_le_bytes());
     head.extend_from_slice(&[0, 0, 0]);
     head
@@ -163,7 +163,7 @@ mod tests {
             let sound = tone(seconds, rate);
             let file = sound.to_ogg_opus().unwrap();
             let back = Sound::read(&file, LengthTrust::Exact, 61).unwrap();
-            assert_eq!(back.rate(), READ_RATE);
+            assert_eq!(back.sample_rate(), READ_RATE);
             assert!((back.seconds() - seconds).abs() < 0.001, "{} s of {seconds}", back.seconds());
             if seconds > 1.0 {
                 let (before, after) = (sound.quality().loudness_dbfs, back.quality().loudness_dbfs);

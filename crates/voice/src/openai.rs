@@ -79,7 +79,7 @@ impl Speaker for OpenAiSpeaker {
             json!({"model": self.model, "voice": voice, "input": request.text, "response_format": "wav"});
         let sent = self.endpoint.post("/audio/speech").json(&body);
         let answer = self.endpoint.fetch(sent, SOUND_BYTES_MAX, SPEAK_TIME_MAX).await?;
-        sound(&self.endpoint, &answer.content_type, &answer.body, &request.text)
+        read_sound(&self.endpoint, &answer.content_type, &answer.body, &request.text)
     }
 
     fn estimated_cost(&self, text: &str) -> Option<f64> {
@@ -88,7 +88,7 @@ impl Speaker for OpenAiSpeaker {
 }
 
 /// The sound of an answer that has to be WAV.
-pub(crate) fn sound(
+pub(crate) fn read_sound(
     endpoint: &Endpoint,
     content_type: &str,
     body: &[u8],

@@ -61,7 +61,7 @@ impl Quality {
     }
 
     /// The worst defect of a sample whose length must be between these seconds.
-    pub fn problem(&self, shortest: u64, longest: u64) -> Option<QualityProblem> {
+    pub fn worst_problem(&self, shortest: u64, longest: u64) -> Option<QualityProblem> {
         if self.seconds < shortest as f64 {
             return Some(QualityProblem::TooShort(shortest));
         }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn each_problem_is_named() {
-        let problem = |samples: &[i16]| Quality::of(samples, 8_000).problem(3, 60);
+        let problem = |samples: &[i16]| Quality::of(samples, 8_000).worst_problem(3, 60);
         assert_eq!(problem(&square(4, 5_000)), None);
         assert_eq!(problem(&square(2, 5_000)), Some(QualityProblem::TooShort(3)));
         assert_eq!(problem(&square(61, 5_000)), Some(QualityProblem::TooLong(60)));

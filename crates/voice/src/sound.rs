@@ -48,7 +48,7 @@ impl Sound {
     }
 
     /// Samples of the sound per second.
-    pub fn rate(&self) -> u32 {
+    pub fn sample_rate(&self) -> u32 {
         self.rate
     }
 

@@ -3,7 +3,7 @@
 use crate::sound_error::SoundError;
 
 /// Lowest and highest samples a second.
-const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
+const SAMPLE_RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 const CHANNELS_MAX: u16 = 8;
 /// Most chunks before the sound.
 const CHUNKS_MAX: usize = 64;
@@ -121,7 +121,7 @@ fn read_format(part: &[u8]) -> Result<(Coding, usize, u32), SoundError> {
     if channels == 0 || channels > CHANNELS_MAX {
         return Err(SoundError::Damaged("the number of channels"));
     }
-    if !RATES.contains(&rate) {
+    if !SAMPLE_RATES.contains(&rate) {
         return Err(SoundError::Damaged("the sample rate"));
     }
     Ok((coding, usize::from(channels), rate))
@@ -139,7 +139,8 @@ impl Format<'_> {
     /// The samples, channels averaged.
     pub(crate) fn decode(&self) -> Vec<i16> {
         let frame = |frame: &[u8]| {
-            let sum: i64 = frame.chunks_exact(self.coding.bytes()).map(|one| self.coding.sample(one)).sum();
+            let sum: i64 =
+                frame.chunks_exact(self.coding.bytes()).map(|one| self.coding.decode_sample(one)).sum();
             (sum / self.channels as i64) as i16
         };
         self.data.chunks_exact(self.frame_bytes()).map(frame).collect()
@@ -157,7 +158,7 @@ impl Coding {
     }
 
     /// One sample in 16 bits.
-    fn sample(self, bytes: &[u8]) -> i64 {
+    fn decode_sample(self, bytes: &[u8]) -> i64 {
         match (self, bytes) {
             (Self::Unsigned8, [one]) => (i64::from(*one) - 128) * 256,
             (Self::Signed16, [a, b]) => i64::from(i16::from_le_bytes([*a, *b])),
@@ -266,7 +267,7 @@ mod tests {
     fn a_sound_of_another_rate_keeps_its_length() {
         let mut sound = tone(1.0, 22_050);
         sound.append(&tone(2.0, 16_000));
-        assert_eq!(sound.rate(), 22_050);
+        assert_eq!(sound.sample_rate(), 22_050);
         assert!((sound.seconds() - 3.0).abs() < 0.001);
     }
 }

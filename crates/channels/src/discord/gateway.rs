@@ -127,13 +127,14 @@ impl Gateway {
                 End::Invalid => (WAIT_INVALID, None),
                 End::Wait(wait) => (wait, Some(ApiError::Wait(wait).to_string())),
                 End::Refused(reason) => (WAIT_REFUSED, Some(reason.to_owned())),
-                End::Lost(reason) => {
-                    (BACKOFF.wait_after(failures), Some(format!("Discord can't be reached: {reason}")))
-                }
+                End::Lost(reason) => (
+                    BACKOFF.wait_after_failures(failures),
+                    Some(format!("Discord can't be reached: {reason}")),
+                ),
             };
             failures = failures.saturating_add(1);
             inbound.set_state(reason.map_or(ChannelState::Connecting, ChannelState::Failed));
-            if let Err(stopped) = inbound.rest(wait).await {
+            if let Err(stopped) = inbound.wait(wait).await {
                 return stopped;
             }
         }
@@ -209,7 +210,7 @@ impl Connection<'_> {
             Ok(interval) => interval,
             Err(end) => return end,
         };
-        if let Err(end) = self.introduce().await {
+        if let Err(end) = self.identify_or_resume().await {
             return end;
         }
         let clock = self.gateway.clock.clone();
@@ -222,11 +223,11 @@ impl Connection<'_> {
             tokio::select! {
                 payload = socket.receive(), if has_room => match payload {
                     Ok(payload) => {
-                        if let Err(end) = self.take(payload, inbound, is_ready).await {
+                        if let Err(end) = self.handle_payload(payload, inbound, is_ready).await {
                             return end;
                         }
                     }
-                    Err(end) => return self.ended(end),
+                    Err(end) => return self.end_of_socket(end),
                 },
                 _room = signals.reserve(), if !has_room => {}
                 () = &mut heartbeat => {
@@ -254,7 +255,7 @@ impl Connection<'_> {
             payload = self.socket.receive() => payload,
             () = self.gateway.clock.sleep(HELLO_WITHIN) => return Err(End::Lost("no hello in time".to_owned())),
         };
-        let payload = payload.map_err(|end| self.ended(end))?;
+        let payload = payload.map_err(|end| self.end_of_socket(end))?;
         match (payload.op, payload.d["heartbeat_interval"].as_u64()) {
             (10, Some(interval)) if interval > 0 => Ok(Duration::from_millis(interval)),
             _ => Err(End::Lost("no hello".to_owned())),
@@ -262,7 +263,7 @@ impl Connection<'_> {
     }
 
     /// Resumes the session, or begins one.
-    async fn introduce(&mut self) -> Result<(), End> {
+    async fn identify_or_resume(&mut self) -> Result<(), End> {
         let token = self.gateway.token.expose_secret();
         let payload = match &*self.session {
             Some(session) => json!({"op": 6, "d": {
@@ -276,7 +277,7 @@ impl Connection<'_> {
         self.send(&payload).await
     }
 
-    async fn take(
+    async fn handle_payload(
         &mut self,
         payload: Payload,
         inbound: &dyn Inbound,
@@ -342,10 +343,10 @@ impl Connection<'_> {
     }
 
     async fn send(&mut self, payload: &Value) -> Result<(), End> {
-        self.socket.send(payload).await.map_err(|end| self.ended(end))
+        self.socket.send(payload).await.map_err(|end| self.end_of_socket(end))
     }
 
-    fn ended(&mut self, end: SocketEnd) -> End {
+    fn end_of_socket(&mut self, end: SocketEnd) -> End {
         let code = match end {
             SocketEnd::Broken(reason) => return End::Lost(reason),
             SocketEnd::Closed(code) => code,

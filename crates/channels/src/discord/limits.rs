@@ -34,9 +34,9 @@ struct KnownLimit {
 
 impl Limits {
     /// Time until the route may be called; none if it may be called now.
-    pub(super) fn wait(&self, route: &Route, now: Timestamp) -> Option<Duration> {
+    pub(super) fn time_until_allowed(&self, route: &Route, now: Timestamp) -> Option<Duration> {
         let known = self.lock();
-        let own = known.closed_until.get(&known.key(route)).copied();
+        let own = known.closed_until.get(&known.limit_key(route)).copied();
         let until = own.into_iter().chain(known.all_closed_until).max()?;
         Duration::try_from(until.duration_since(now)).ok().filter(|wait| !wait.is_zero())
     }
@@ -56,7 +56,7 @@ impl Limits {
     }
 
     /// Notes that a call was refused: its route, or all of them, have to wait.
-    pub(super) fn refused(&self, route: &Route, is_global: bool, wait: Duration, now: Timestamp) {
+    pub(super) fn note_refusal(&self, route: &Route, is_global: bool, wait: Duration, now: Timestamp) {
         let mut known = self.lock();
         if is_global {
             known.all_closed_until = Some(add_wait(now, wait));
@@ -71,7 +71,7 @@ impl Limits {
 }
 
 impl KnownLimit {
-    fn key(&self, route: &Route) -> (String, String) {
+    fn limit_key(&self, route: &Route) -> (String, String) {
         let bucket = self.buckets.get(route.template).map_or(route.template, String::as_str);
         (bucket.to_owned(), route.channel.clone())
     }
@@ -80,7 +80,7 @@ impl KnownLimit {
         if self.closed_until.len() >= KEPT_MAX {
             self.closed_until.retain(|_, until| *until > now);
         }
-        self.closed_until.insert(self.key(route), add_wait(now, wait));
+        self.closed_until.insert(self.limit_key(route), add_wait(now, wait));
     }
 }
 
@@ -113,21 +113,21 @@ mod tests {
         let (limits, now) = (Limits::default(), Timestamp::UNIX_EPOCH);
         let said = [("x-ratelimit-bucket", "b"), ("x-ratelimit-remaining", "1")];
         limits.learn(&route(READ, "1"), &headers(&said), now);
-        assert_eq!(limits.wait(&route(READ, "1"), now), None);
+        assert_eq!(limits.time_until_allowed(&route(READ, "1"), now), None);
         let said =
             [("x-ratelimit-bucket", "b"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-reset-after", "1.5")];
         limits.learn(&route(SEND, "1"), &headers(&said), now);
         let wait = Some(Duration::from_millis(1_500));
-        assert_eq!(limits.wait(&route(SEND, "1"), now), wait);
-        assert_eq!(limits.wait(&route(READ, "1"), now), wait, "the bucket is shared");
-        assert_eq!(limits.wait(&route(SEND, "2"), now), None);
-        assert_eq!(limits.wait(&route(SEND, "1"), now + SignedDuration::from_secs(2)), None);
+        assert_eq!(limits.time_until_allowed(&route(SEND, "1"), now), wait);
+        assert_eq!(limits.time_until_allowed(&route(READ, "1"), now), wait, "the bucket is shared");
+        assert_eq!(limits.time_until_allowed(&route(SEND, "2"), now), None);
+        assert_eq!(limits.time_until_allowed(&route(SEND, "1"), now + SignedDuration::from_secs(2)), None);
     }
 
     #[test]
     fn a_global_refusal_closes_every_route() {
         let (limits, now) = (Limits::default(), Timestamp::UNIX_EPOCH);
-        limits.refused(&route(SEND, "1"), true, Duration::from_secs(3), now);
-        assert_eq!(limits.wait(&route(READ, "2"), now), Some(Duration::from_secs(3)));
+        limits.note_refusal(&route(SEND, "1"), true, Duration::from_secs(3), now);
+        assert_eq!(limits.time_until_allowed(&route(READ, "2"), now), Some(Duration::from_secs(3)));
     }
 }

@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::channel::{Update, UpdateKind, with_quote};
 
 /// Numbers of messages begin with milliseconds; events of the last five minutes may come again or in another order.
-pub(super) const OVERLAP: i64 = (5 * 60 * 1_000) << TIME_SHIFT;
+pub(super) const SNOWFLAKE_OVERLAP: i64 = (5 * 60 * 1_000) << TIME_SHIFT;
 const TIME_SHIFT: u32 = 22;
 /// Milliseconds of the moment from which the platform counts.
 const PLATFORM_EPOCH: i64 = 1_420_070_400_000;
 /// Kinds of messages that people write: an ordinary one, a reply.
-const KINDS: [u8; 2] = [0, 19];
+const WRITTEN_KINDS: [u8; 2] = [0, 19];
 /// The file that the platform's programs make of a long text.
 const PASTE_NAME: &str = "message.txt";
 /// Largest pasted file that is read, in bytes: no message may be longer.
@@ -140,7 +140,7 @@ impl Message {
 
     pub(super) fn is_by_person(&self) -> bool {
         self.webhook_id.is_none()
-            && KINDS.contains(&self.kind)
+            && WRITTEN_KINDS.contains(&self.kind)
             && self.author.as_ref().is_some_and(|author| !author.bot)
     }
 
@@ -149,7 +149,7 @@ impl Message {
         let (sender, external, text) = self.for_bot(bot, is_direct)?;
         let recording = self.is_voice_message().then(|| external.to_string());
         Some(Update {
-            position: Some(self.position()),
+            position: Some(self.received_position()),
             kind: UpdateKind::Written { sender, external, is_direct, text, recording, written_at: None },
         })
     }
@@ -164,7 +164,7 @@ impl Message {
     }
 
     /// The files that the platform's programs make of a text that is too long for a message.
-    pub(super) fn pastes(&mut self) -> impl Iterator<Item = Paste<'_>> {
+    pub(super) fn pasted_files(&mut self) -> impl Iterator<Item = Paste<'_>> {
         self.attachments.iter_mut().filter(|attachment| attachment.is_paste()).filter_map(|attachment| {
             Some(Paste { address: attachment.url.as_deref()?, text: &mut attachment.text })
         })
@@ -181,7 +181,7 @@ impl Message {
 
     /// The message as something that is passed over and does not have to be looked at again.
     pub(super) fn passed_over(&self) -> Update {
-        Update { position: Some(self.position()), kind: UpdateKind::Other }
+        Update { position: Some(self.received_position()), kind: UpdateKind::Other }
     }
 
     fn for_bot(&self, bot: &str, is_direct: bool) -> Option<(String, ExternalMessage, String)> {
@@ -190,20 +190,20 @@ impl Message {
             return None;
         }
         let sender = self.author.as_ref()?.id.clone();
-        let text = self.text(bot)?;
+        let text = self.readable_text(bot)?;
         Some((sender, external_message(&self.channel_id, &self.id), text))
     }
 
-    fn position(&self) -> ReceivedPosition {
+    fn received_position(&self) -> ReceivedPosition {
         ReceivedPosition::Conversation {
             conversation: self.channel_id.clone(),
             number: self.number(),
-            overlap: OVERLAP,
+            overlap: SNOWFLAKE_OVERLAP,
         }
     }
 
     /// The text of the message, with names for mentions. Attachments are named, as they can't be read.
-    fn text(&self, bot: &str) -> Option<String> {
+    fn readable_text(&self, bot: &str) -> Option<String> {
         let mut words = self.content.clone()?;
         for mention in &self.mentions {
             let name = mention.global_name.as_ref().or(mention.username.as_ref());
@@ -219,10 +219,10 @@ impl Message {
         let pasted: Vec<&str> =
             self.attachments.iter().filter_map(|attachment| attachment.text.as_deref()).collect();
         let attachments = self.attachments.iter().filter(|attachment| attachment.text.is_none());
-        let attachments = attachments.map(|attachment| attachment.name(self.flags));
+        let attachments = attachments.map(|attachment| attachment.display_name(self.flags));
         let stickers = self.sticker_items.iter().map(|sticker| attachment_label("sticker", &sticker.name));
         let poll = self.poll.iter().map(|_| "[poll]".to_owned());
-        let forwarded = self.message_snapshots.iter().map(|snapshot| snapshot.message.text());
+        let forwarded = self.message_snapshots.iter().map(|snapshot| snapshot.message.readable_text());
         let parts: Vec<String> =
             attachments.chain(stickers).chain(poll).chain(forwarded).chain([words]).collect();
         let words = [&[parts.join(" ").trim()], &pasted[..]].concat().join("\n\n").trim().to_owned();
@@ -231,8 +231,8 @@ impl Message {
 }
 
 impl SnapshotMessage {
-    fn text(&self) -> String {
-        let attachments = self.attachments.iter().map(|attachment| attachment.name(0));
+    fn readable_text(&self) -> String {
+        let attachments = self.attachments.iter().map(|attachment| attachment.display_name(0));
         let parts: Vec<String> = attachments.chain([emoji_by_name(self.content.trim())]).collect();
         format!("[forwarded: {}]", parts.join(" ").trim().replace(['[', ']'], ""))
     }
@@ -244,7 +244,7 @@ impl Attachment {
         is_text && self.filename == PASTE_NAME && self.size <= PASTE_BYTES_MAX as u64
     }
 
-    fn name(&self, flags: u64) -> String {
+    fn display_name(&self, flags: u64) -> String {
         let kind = self.content_type.as_deref().and_then(|kind| kind.split('/').next());
         match kind {
             _ if flags & VOICE_MESSAGE_FLAG != 0 => VOICE_MESSAGE.to_owned(),

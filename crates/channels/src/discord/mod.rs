@@ -28,7 +28,7 @@ use crate::delivery_error::DeliveryError;
 use crate::voice_message::VoiceMessage;
 use gateway::{Gateway, Signal};
 use lanes::{Lanes, Work};
-use message::{Message, OVERLAP, PASTE_BYTES_MAX, external_message, number_at};
+use message::{Message, PASTE_BYTES_MAX, SNOWFLAKE_OVERLAP, external_message, number_at};
 use rest::{ApiError, HISTORY_PAGE, Rest};
 
 pub const DISCORD_API: &str = "https://discord.com/api/v10";
@@ -114,7 +114,7 @@ impl Discord {
         [Some(api), gateway.filter(|host| *host != api), files].into_iter().flatten().collect()
     }
 
-    async fn process(&self, inbound: &dyn Inbound, mut signals: mpsc::Receiver<Signal>) -> Stopped {
+    async fn process_signals(&self, inbound: &dyn Inbound, mut signals: mpsc::Receiver<Signal>) -> Stopped {
         let mut bot: Arc<str> = Arc::from("");
         let (mut lanes, mut running) = (Lanes::default(), FuturesUnordered::new());
         let mut opening = FuturesUnordered::new();
@@ -123,9 +123,9 @@ impl Discord {
                 Some(signal) = signals.recv(), if lanes.waiting < WAITING_MAX => match signal {
                     Signal::Began { bot: id } => {
                         bot = Arc::from(id);
-                        opening.push(self.unheard(inbound));
+                        opening.push(self.unheard_conversations(inbound));
                         match inbound.conversation_positions().await {
-                            Ok(positions) => positions.into_iter().map(caught_up).collect(),
+                            Ok(positions) => positions.into_iter().map(work_to_catch_up).collect(),
                             Err(stopped) => return stopped,
                         }
                     }
@@ -142,7 +142,7 @@ impl Discord {
                     continue;
                 }
                 Some(unheard) = opening.next() => match unheard {
-                    Ok(unheard) => unheard.into_iter().map(caught_up).collect(),
+                    Ok(unheard) => unheard.into_iter().map(work_to_catch_up).collect(),
                     Err(stopped) => return stopped,
                 },
                 stopped = inbound.stopped() => return stopped,
@@ -157,9 +157,9 @@ impl Discord {
 
     /// The conversations of allowed accounts from whom nothing has come yet, with the number from which they are read: as far back
     /// as other platforms keep what a program has missed.
-    async fn unheard(&self, inbound: &dyn Inbound) -> Result<Vec<(String, i64)>, Stopped> {
+    async fn unheard_conversations(&self, inbound: &dyn Inbound) -> Result<Vec<(String, i64)>, Stopped> {
         let mut unheard = Vec::new();
-        let earliest = number_at((inbound.clock().now() - FIRST_GAP).as_millisecond()) + OVERLAP;
+        let earliest = number_at((inbound.clock().now() - FIRST_GAP).as_millisecond()) + SNOWFLAKE_OVERLAP;
         for account in inbound.allowed_accounts() {
             if unheard.len() < OPENED_MAX && !inbound.is_known(account).await? {
                 let conversation = ask_until_answered(inbound, || self.rest.open_direct(account)).await?;
@@ -194,7 +194,7 @@ impl Discord {
         conversation: &str,
         newest: i64,
     ) -> Result<(), Stopped> {
-        let mut after = (newest - OVERLAP).max(0);
+        let mut after = (newest - SNOWFLAKE_OVERLAP).max(0);
         let mut is_direct = None;
         for _ in 0..PAGES_MAX {
             let page = {
@@ -215,7 +215,7 @@ impl Discord {
                 return Ok(());
             }
             // The rest is read from here on, also after another gap.
-            inbound.take(passed_over).await?;
+            inbound.accept_update(passed_over).await?;
         }
         tracing::warn!(channel = "discord", "a conversation has more messages than are read after a gap");
         Ok(())
@@ -257,7 +257,7 @@ impl Discord {
                 let several = data["ids"].as_array().map(Vec::as_slice).unwrap_or_default();
                 for id in several.iter().chain([&data["id"]]).filter_map(Value::as_str) {
                     let kind = UpdateKind::Deleted { external: external_message(channel, id) };
-                    inbound.take(Update { position: None, kind }).await?;
+                    inbound.accept_update(Update { position: None, kind }).await?;
                 }
                 Ok(())
             }
@@ -276,7 +276,7 @@ impl Discord {
             self.read_pastes(inbound, &mut message).await?;
         }
         match message.to_update(bot, is_direct) {
-            Some(update) => inbound.take(update).await,
+            Some(update) => inbound.accept_update(update).await,
             None => Ok(()),
         }
     }
@@ -291,18 +291,18 @@ impl Discord {
             self.read_pastes(inbound, &mut message).await?;
         }
         // An event of an old message may come when its file is gone: what was read of it before stays.
-        if message.pastes().any(|paste| paste.text.is_none()) {
+        if message.pasted_files().any(|paste| paste.text.is_none()) {
             return Ok(());
         }
         match message.edited(bot) {
-            Some(update) => inbound.take(update).await,
+            Some(update) => inbound.accept_update(update).await,
             None => Ok(()),
         }
     }
 
     /// Reads the texts that came as files. One that can't be read is named, like other files.
     async fn read_pastes(&self, inbound: &dyn Inbound, message: &mut Message) -> Result<(), Stopped> {
-        for paste in message.pastes() {
+        for paste in message.pasted_files() {
             for attempt in 0..PASTE_ATTEMPTS {
                 let wait = match self.rest.file(paste.address, PASTE_BYTES_MAX).await {
                     Ok(bytes) => {
@@ -310,17 +310,17 @@ impl Discord {
                         break;
                     }
                     Err(DeliveryError::Wait(wait)) => wait,
-                    Err(DeliveryError::Transient(_)) => BACKOFF.wait_after(attempt),
+                    Err(DeliveryError::Transient(_)) => BACKOFF.wait_after_failures(attempt),
                     Err(_) => break,
                 };
-                inbound.rest(wait).await?;
+                inbound.wait(wait).await?;
             }
         }
         Ok(())
     }
 
     /// The id of a piece that may have been sent, if it is there.
-    async fn arrived(
+    async fn find_delivered_piece(
         &self,
         piece: Piece<'_>,
         origin: PieceOrigin<'_>,
@@ -347,7 +347,7 @@ impl Discord {
         let nonce = nonce(origin);
         // The platform remembers a nonce for some minutes, and an attempt may be older.
         if origin.is_doubtful
-            && let Some(id) = self.arrived(piece, origin, &nonce).await?
+            && let Some(id) = self.find_delivered_piece(piece, origin, &nonce).await?
         {
             return Ok(id);
         }
@@ -381,7 +381,7 @@ impl Channel for Discord {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         tokio::select! {
             stopped = self.gateway.run(&self.rest, inbound, sender) => stopped,
-            stopped = self.process(inbound, receiver) => stopped,
+            stopped = self.process_signals(inbound, receiver) => stopped,
         }
     }
 
@@ -422,7 +422,7 @@ impl From<ApiError> for DeliveryError {
 }
 
 /// The work for a conversation in which messages were received before.
-fn caught_up((conversation, newest): (String, i64)) -> (String, Work) {
+fn work_to_catch_up((conversation, newest): (String, i64)) -> (String, Work) {
     (conversation, Work::CatchUp { newest })
 }
 
@@ -445,11 +445,11 @@ where
             Err(ApiError::Wait(wait)) => wait,
             Err(error) => {
                 tracing::warn!(channel = "discord", "what was written meanwhile can't be read yet: {error}");
-                BACKOFF.wait_after(failures)
+                BACKOFF.wait_after_failures(failures)
             }
         };
         failures += 1;
-        inbound.rest(wait).await?;
+        inbound.wait(wait).await?;
     }
 }
 

@@ -170,7 +170,7 @@ impl Rest {
             body["nonce"] = json!(nonce);
             body["enforce_nonce"] = json!(true);
         }
-        let form = Form::new().text("payload_json", body.to_string()).part("files[0]", sound.part());
+        let form = Form::new().text("payload_json", body.to_string()).part("files[0]", sound.form_part());
         let path = ["channels", channel, "messages"];
         let sent: CreatedMessage =
             self.call(post("POST /channels/messages", channel, &path, Body::Form(form))).await?;
@@ -232,7 +232,7 @@ impl Rest {
     }
 
     async fn call<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, ApiError> {
-        if let Some(wait) = self.limits.wait(&call.route, self.clock.now()) {
+        if let Some(wait) = self.limits.time_until_allowed(&call.route, self.clock.now()) {
             return Err(ApiError::Wait(wait));
         }
         let mut address = self.base.clone();
@@ -266,7 +266,7 @@ impl Rest {
             let refusal = refusal.unwrap_or_default();
             let said = refusal.retry_after.and_then(|wait| Duration::try_from_secs_f64(wait).ok());
             let wait = said.or(retry_after).unwrap_or(WAIT_DEFAULT);
-            self.limits.refused(&call.route, refusal.global, wait, now);
+            self.limits.note_refusal(&call.route, refusal.global, wait, now);
             return Err(ApiError::Wait(wait));
         }
         Err(match refusal {

@@ -151,7 +151,7 @@ struct Quote {
 
 impl Message {
     /// The text that the message replies to.
-    pub(super) fn quoted(&self) -> Option<&str> {
+    pub(super) fn replied_text(&self) -> Option<&str> {
         let whole = self.reply_to_message.as_ref();
         let whole = whole.and_then(|message| message.text.as_deref().or(message.caption.as_deref()));
         self.quote.as_ref().map(|quote| quote.text.as_str()).or(whole)
@@ -228,7 +228,7 @@ impl Api {
         let form = Form::new()
             .text("chat_id", chat.to_owned())
             .text("duration", format!("{:.0}", sound.seconds.ceil()))
-            .part("voice", sound.part());
+            .part("voice", sound.form_part());
         let sent = self.ask("sendVoice", UPLOADED_WITHIN, |request| request.multipart(form));
         sent.await.map(|sent: SentMessage| sent.message_id)
     }

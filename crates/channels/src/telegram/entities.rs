@@ -35,7 +35,7 @@ struct OpenEntity {
 pub(super) fn format(markdown: &str) -> FormattedText {
     let mut formatter = Formatter::default();
     for event in Parser::new_ext(markdown, Options::ENABLE_STRIKETHROUGH) {
-        formatter.take(event);
+        formatter.handle_event(event);
     }
     formatter.finish()
 }
@@ -51,10 +51,10 @@ struct Formatter {
 }
 
 impl Formatter {
-    fn take(&mut self, event: Event<'_>) {
+    fn handle_event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
-            Event::End(end) => self.end(end),
+            Event::End(end) => self.close_tag(end),
             Event::Text(text)
             | Event::Html(text)
             | Event::InlineHtml(text)
@@ -118,7 +118,7 @@ impl Formatter {
         }
     }
 
-    fn end(&mut self, end: TagEnd) {
+    fn close_tag(&mut self, end: TagEnd) {
         match end {
             TagEnd::Paragraph | TagEnd::HtmlBlock => self.is_block_over = true,
             TagEnd::Heading(_) | TagEnd::BlockQuote(_) | TagEnd::CodeBlock => {

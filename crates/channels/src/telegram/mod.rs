@@ -40,7 +40,7 @@ struct Poll {
 }
 
 /// A word in all of the platform's refusals of a formatting.
-const ENTITY: &str = "entit";
+const FORMATTING_REFUSAL: &str = "entit";
 
 /// Settings of the connection to Telegram.
 pub struct TelegramSettings {
@@ -84,8 +84,8 @@ impl Telegram {
     /// again, also those whose messages were erased since.
     async fn adopt_position(&self, inbound: &dyn Inbound) -> Result<(), Stopped> {
         let source = self.api.source();
-        if inbound.position(&source).await?.is_none()
-            && let Some(position) = inbound.position(self.id()).await?
+        if inbound.read_position(&source).await?.is_none()
+            && let Some(position) = inbound.read_position(self.id()).await?
         {
             inbound.set_position(&source, position).await?;
         }
@@ -96,7 +96,7 @@ impl Telegram {
     /// know the position.
     async fn poll(&self, inbound: &dyn Inbound, poll: Poll) -> Result<Result<bool, ApiError>, Stopped> {
         let source = self.api.source();
-        let position = inbound.position(&source).await?;
+        let position = inbound.read_position(&source).await?;
         let offset = position.filter(|_| poll.confirms).map(|position| position + 1);
         let updates = tokio::select! {
             updates = self.api.updates(offset, poll.seconds) => updates,
@@ -125,7 +125,7 @@ impl Telegram {
                     UpdateKind::Other
                 }
             };
-            inbound.take(Update { position: Some(position), kind }).await?;
+            inbound.accept_update(Update { position: Some(position), kind }).await?;
         }
         Ok(Ok(!is_new))
     }
@@ -171,7 +171,7 @@ impl Channel for Telegram {
                 }
                 Ok(Ok(true)) => {
                     poll.confirms = true;
-                    BACKOFF.wait_after(failures)
+                    BACKOFF.wait_after_failures(failures)
                 }
                 Ok(Err(error)) => {
                     inbound.set_state(ChannelState::Failed(error.to_string()));
@@ -179,12 +179,12 @@ impl Channel for Telegram {
                     match error {
                         ApiError::Wait(wait) => wait,
                         ApiError::Refused | ApiError::Conflict => WAIT_REFUSED,
-                        _ => BACKOFF.wait_after(failures),
+                        _ => BACKOFF.wait_after_failures(failures),
                     }
                 }
             };
             failures = failures.saturating_add(1);
-            if let Err(stopped) = inbound.rest(wait).await {
+            if let Err(stopped) = inbound.wait(wait).await {
                 return stopped;
             }
         }
@@ -198,7 +198,7 @@ impl Channel for Telegram {
         }
         let sent = match self.api.send_message(piece.conversation, &text).await {
             // Better with its marks than not at all.
-            Err(ApiError::Rejected { description }) if description.contains(ENTITY) => {
+            Err(ApiError::Rejected { description }) if description.contains(FORMATTING_REFUSAL) => {
                 let plain = FormattedText { text: piece.text.to_owned(), entities: Vec::new() };
                 self.api.send_message(piece.conversation, &plain).await
             }
@@ -277,7 +277,7 @@ fn direct_message(message: Message) -> Option<(String, ExternalMessage, String)>
         message: message.message_id.to_string(),
     };
     let attachment = message.attachment();
-    let quoted = message.quoted().map(str::to_owned);
+    let quoted = message.replied_text().map(str::to_owned);
     let words = message.text.or(message.caption).unwrap_or_default();
     let words = match attachment {
         Some(name) if words.is_empty() => name,

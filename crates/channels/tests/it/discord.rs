@@ -42,7 +42,7 @@ async fn a_linked_account_talks_with_the_persona() {
     assert_eq!((messages[0].role, messages[0].content.as_str()), (Role::User, "hello"));
     assert_eq!(world.discord.sent_to(7)[1], messages[1].content);
     assert!(world.discord.sent()[1].nonce.as_ref().is_some_and(|nonce| nonce.len() <= 25));
-    assert!(world.discord.calls("POST typing") > 0);
+    assert!(world.discord.call_count("POST typing") > 0);
     let status = world.status_of("discord").await;
     assert_eq!((status.state, status.error, status.linked, status.undeliverable), ("ready", None, 1, 0));
 }
@@ -56,15 +56,15 @@ async fn a_session_is_resumed_after_a_cut_and_what_was_said_meanwhile_comes() {
         GatewayFault::Invalid(true),
         GatewayFault::Close(4_000),
     ] {
-        let resumed = world.discord.calls("RESUME");
-        world.discord.disturb(fault);
+        let resumed = world.discord.call_count("RESUME");
+        world.discord.inject_fault(fault);
         let text = format!("during {fault:?}");
         world.discord.write(7, &text);
         until_said(&world, &text).await;
         world.until_state("discord", "ready").await;
-        assert!(world.discord.calls("RESUME") > resumed, "{fault:?}");
+        assert!(world.discord.call_count("RESUME") > resumed, "{fault:?}");
     }
-    assert_eq!((world.discord.calls("IDENTIFY"), said_by_user(&world).await.len()), (1, 4));
+    assert_eq!((world.discord.call_count("IDENTIFY"), said_by_user(&world).await.len()), (1, 4));
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn what_was_said_during_a_session_that_is_lost_is_read_from_the_history() 
             .enumerate()
     {
         world.discord.be_away(true);
-        world.discord.disturb(fault);
+        world.discord.inject_fault(fault);
         let text = format!("unheard {number}");
         world.discord.write(7, &text);
         world.discord.be_away(false);
@@ -84,7 +84,7 @@ async fn what_was_said_during_a_session_that_is_lost_is_read_from_the_history() 
     }
     world.until_quiet("discord").await;
     assert_eq!(said_by_user(&world).await, ["unheard 0", "unheard 1", "unheard 2"]);
-    assert!(world.discord.calls("IDENTIFY") >= 4);
+    assert!(world.discord.call_count("IDENTIFY") >= 4);
 }
 
 #[tokio::test]
@@ -123,13 +123,13 @@ async fn first_message_of_an_allowed_account_is_not_missed_in_a_gap() {
     world.until("the first message", || async { world.discord.sent_to(8).len() == 1 }).await;
     assert_eq!(said("discord-8").await.as_deref(), Some("while you were away"));
     // From then on its conversation is known.
-    let opened = world.discord.calls("POST channels");
+    let opened = world.discord.call_count("POST channels");
     world.discord.be_away(true);
     world.until_state("discord", "failed").await;
     world.discord.write(8, "again");
     world.discord.be_away(false);
     world.until("the second message", || async { world.messages("discord-8").await.len() >= 3 }).await;
-    assert_eq!(world.discord.calls("POST channels"), opened);
+    assert_eq!(world.discord.call_count("POST channels"), opened);
     assert!(world.discord.sent_to(9).is_empty(), "an account that nobody allowed is not read");
 }
 
@@ -164,15 +164,15 @@ async fn a_lost_heartbeat_is_noticed() {
     let world = linked().await;
     world.discord.answer_heartbeats(false);
     for _ in 0..3 {
-        let beats = world.discord.calls("HEARTBEAT");
+        let beats = world.discord.call_count("HEARTBEAT");
         world.clock.advance(HEARTBEAT).await;
         world
             .until("a heartbeat or a new connection", || async {
-                world.discord.calls("HEARTBEAT") > beats || world.discord.calls("RESUME") > 0
+                world.discord.call_count("HEARTBEAT") > beats || world.discord.call_count("RESUME") > 0
             })
             .await;
     }
-    world.until("the resumed session", || async { world.discord.calls("RESUME") > 0 }).await;
+    world.until("the resumed session", || async { world.discord.call_count("RESUME") > 0 }).await;
     world.discord.answer_heartbeats(true);
     world.discord.write(7, "still there?");
     until_said(&world, "still there?").await;
@@ -233,7 +233,7 @@ async fn an_empty_bucket_is_not_drawn_on() {
             world.discord.sent_to(7).len() == 3
         })
         .await;
-    assert_eq!(world.discord.calls("violations"), 0);
+    assert_eq!(world.discord.call_count("violations"), 0);
 }
 
 #[tokio::test]
@@ -327,7 +327,7 @@ async fn in_a_server_only_mentions_of_known_accounts_are_answered() {
     world.discord.write(7, "here we are alone");
     until_said(&world, "here we are alone").await;
     let reached = channels.conversation_of("discord", &scope("self").user).await.unwrap();
-    assert_eq!(reached, Some(DiscordServer::direct(7)));
+    assert_eq!(reached, Some(DiscordServer::direct_conversation(7)));
     // After a gap the mention is found in the server's history, and nothing else.
     world.discord.be_away(true);
     world.discord.write_in_server("3001", 7, "again not for you");
@@ -348,7 +348,7 @@ async fn what_is_said_in_private_is_not_answered_where_others_read() {
     let mut places: Vec<String> =
         world.discord.sent()[before..].iter().map(|sent| sent.channel.clone()).collect();
     places.sort();
-    let mut expected = ["3001".to_owned(), DiscordServer::direct(7)];
+    let mut expected = ["3001".to_owned(), DiscordServer::direct_conversation(7)];
     expected.sort();
     assert_eq!(places, expected, "each line is answered where it was said");
 }
@@ -398,11 +398,11 @@ async fn a_long_text_that_came_as_a_file_is_read() {
 #[tokio::test]
 async fn a_bot_that_is_refused_is_said_in_plain_words() {
     let world = linked().await;
-    world.discord.disturb(GatewayFault::Close(4_014));
+    world.discord.inject_fault(GatewayFault::Close(4_014));
     world.until_state("discord", "failed").await;
     assert!(world.status_of("discord").await.error.unwrap().contains("developer portal"));
     world.until_state("discord", "ready").await;
-    world.discord.disturb(GatewayFault::Close(4_004));
+    world.discord.inject_fault(GatewayFault::Close(4_004));
     world.until_state("discord", "failed").await;
     let error = world.status_of("discord").await.error.unwrap();
     assert!(error.contains("refuses the bot's token") && !error.contains("123:abc"), "{error}");

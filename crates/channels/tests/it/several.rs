@@ -96,7 +96,7 @@ async fn where_a_channel_fails_it_takes_the_next_one() {
     talk(&world, "telegram", "good morning").await;
     talk(&world, "discord", "see you later").await;
     world.discord.be_away(true);
-    world.discord.disturb(GatewayFault::Cut);
+    world.discord.inject_fault(GatewayFault::Cut);
     world.until_state("discord", "failed").await;
     pass(&world, 7 * HOUR, "failed").await;
     until_said_first(&world).await;
@@ -137,7 +137,8 @@ async fn a_thousand_users_do_not_wait_for_one() {
     }
     let answered = || {
         let answered: HashSet<_> = world.discord.sent().into_iter().map(|sent| sent.channel).collect();
-        (2..=USERS).filter(|person| answered.contains(&DiscordServer::direct(*person))).count() as u64
+        (2..=USERS).filter(|person| answered.contains(&DiscordServer::direct_conversation(*person))).count()
+            as u64
     };
     world.until("an answer for all others", || async { answered() == USERS - 1 }).await;
     assert!(world.discord.sent_to(1).is_empty());

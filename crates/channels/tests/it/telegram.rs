@@ -27,7 +27,7 @@ async fn a_linked_account_talks_with_the_persona() {
     assert!(messages.iter().all(|message| message.channel_id == "telegram"));
     assert_eq!((messages[0].role, messages[0].content.as_str()), (Role::User, "hello"));
     assert_eq!(lines(&world, TO_ANN)[1], messages[1].content);
-    assert!(world.platform.calls("sendChatAction") > 0);
+    assert!(world.platform.call_count("sendChatAction") > 0);
     let status = world.status().await;
     assert_eq!((status.state, status.error, status.linked, status.undeliverable), ("ready", None, 1, 0));
     world.until_quiet("telegram").await;
@@ -140,7 +140,7 @@ async fn what_can_not_be_delivered_is_shown_and_can_be_retried() {
 #[tokio::test]
 async fn a_token_that_is_refused_is_said_in_plain_words() {
     let world = World::new().await;
-    world.until("the connection", || async { world.platform.calls("getUpdates") > 0 }).await;
+    world.until("the connection", || async { world.platform.call_count("getUpdates") > 0 }).await;
     world.platform.fail("getUpdates", TelegramFault::Unauthorized);
     world.until("the failure", || async { world.status().await.state == "failed" }).await;
     assert!(world.status().await.error.unwrap().contains("refuses the bot's token"));
@@ -151,11 +151,11 @@ async fn a_token_that_is_refused_is_said_in_plain_words() {
 async fn the_first_request_after_a_start_or_a_failure_is_answered_at_once() {
     let world = World::new().await;
     world.until("the connection", || async { world.status().await.state == "ready" }).await;
-    world.until("the long wait", || async { world.platform.waits() == [0, 25] }).await;
+    world.until("the long wait", || async { world.platform.requested_waits() == [0, 25] }).await;
     world.platform.fail("getUpdates", TelegramFault::Unauthorized);
     world.until("the failure", || async { world.status().await.state == "failed" }).await;
     world.until("the connection", || async { world.status().await.state == "ready" }).await;
-    world.until("the long wait", || async { world.platform.waits().ends_with(&[0, 25]) }).await;
+    world.until("the long wait", || async { world.platform.requested_waits().ends_with(&[0, 25]) }).await;
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn a_reply_that_could_not_leave_leaves_after_the_restart() {
     world.platform.fail("sendMessage", TelegramFault::TooMany(3_600));
     world.platform.write(7, "hello");
     world.until("a waiting reply", || async { world.status().await.waiting == 1 }).await;
-    world.until("the refusal", || async { world.platform.calls("sendMessage") >= 2 }).await;
+    world.until("the refusal", || async { world.platform.call_count("sendMessage") >= 2 }).await;
     world.stop().await;
     world.clock.advance(Duration::from_secs(3_700)).await;
     world.start_again().await;
@@ -256,14 +256,14 @@ async fn updates_that_are_renumbered_are_received_and_none_twice() {
     world.platform.number_from(40);
     world.platform.write(7, "after the silence");
     world.until_sent(3).await;
-    let polls = world.platform.calls("getUpdates");
+    let polls = world.platform.call_count("getUpdates");
     for text in ["one", "two"] {
         world.platform.write(7, text);
     }
     world.until("the last line", || async { said_by_ann(&world).await.len() == 4 }).await;
     let said: Vec<String> = said_by_ann(&world).await;
     assert_eq!(said, ["before the silence", "after the silence", "one", "two"]);
-    assert!(world.platform.calls("getUpdates") < polls + 20, "it does not spin");
+    assert!(world.platform.call_count("getUpdates") < polls + 20, "it does not spin");
     assert_eq!(world.store.sequence_position("telegram:123").await.unwrap(), Some(42));
 }
 
@@ -286,13 +286,17 @@ async fn an_answer_that_only_repeats_is_not_asked_for_again_at_once() {
     world.link("self").await;
     world.platform.write(7, "hello");
     world.until_sent(2).await;
-    let before = world.platform.calls("getUpdates");
+    let before = world.platform.call_count("getUpdates");
     world.platform.be_unruly();
-    world.until("a repeated answer", || async { world.platform.calls("getUpdates") > before }).await;
+    world.until("a repeated answer", || async { world.platform.call_count("getUpdates") > before }).await;
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }
-    assert!(world.platform.calls("getUpdates") <= before + 3, "{}", world.platform.calls("getUpdates"));
+    assert!(
+        world.platform.call_count("getUpdates") <= before + 3,
+        "{}",
+        world.platform.call_count("getUpdates")
+    );
     assert_eq!(said_by_ann(&world).await, ["hello"]);
 }
 

@@ -231,7 +231,7 @@ async fn without_a_listener_it_is_named() {
     world.platform.speak(7, &recording(), "");
     until_replies(&world, 1).await;
     assert_eq!(said_by(&world, Role::User).await, ["[voice message]"]);
-    assert_eq!(world.platform.calls("getFile"), 0, "nothing is fetched that nobody hears");
+    assert_eq!(world.platform.call_count("getFile"), 0, "nothing is fetched that nobody hears");
 }
 
 #[tokio::test]
@@ -301,7 +301,9 @@ async fn a_voice_that_fails_leaves_the_text() {
     // The voice is spoken beside the text, and may come to the outbox after the text has left it.
     let voices = |calls: usize, sent: usize| {
         let world = &world;
-        async move { (world.platform.calls("sendVoice"), world.platform.sent_voices().len()) == (calls, sent) }
+        async move {
+            (world.platform.call_count("sendVoice"), world.platform.sent_voices().len()) == (calls, sent)
+        }
     };
     world.until("a voice that is refused", || voices(1, 0)).await;
 
@@ -314,7 +316,7 @@ async fn a_voice_that_fails_leaves_the_text() {
     *parrot.speaks.lock().unwrap() = Some(VoiceError::Passing("out of breath".to_owned()));
     world.platform.write(7, "hello");
     until_replies(&world, 3).await;
-    assert_eq!(world.platform.calls("sendVoice"), 3);
+    assert_eq!(world.platform.call_count("sendVoice"), 3);
     assert_eq!(world.platform.sent().len(), 1 + 3, "the line about the link, and three replies");
     assert_eq!(world.status().await.undeliverable, 0);
 }

@@ -12,7 +12,7 @@ use crate::home::Home;
 use crate::system::SystemClock;
 
 /// Entries that are read at once.
-const PAGE: u32 = 200;
+const PAGE_SIZE: u32 = 200;
 
 pub(crate) async fn logins(
     shared: &Shared,
@@ -21,7 +21,7 @@ pub(crate) async fn logins(
 ) -> anyhow::Result<()> {
     match command.unwrap_or(LoginsCommand::List) {
         LoginsCommand::List => list(shared, home).await,
-        LoginsCommand::End { id, .. } => end(shared, home, id.as_deref()).await,
+        LoginsCommand::End { id, .. } => end_login(shared, home, id.as_deref()).await,
     }
 }
 
@@ -57,7 +57,7 @@ async fn list(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn end(shared: &Shared, home: &Home, id: Option<&str>) -> anyhow::Result<()> {
+async fn end_login(shared: &Shared, home: &Home, id: Option<&str>) -> anyhow::Result<()> {
     let ended = match running_daemon(home)? {
         Some(daemon) => {
             let path =
@@ -92,7 +92,7 @@ pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
         Some(daemon) => {
             let mut cursor = String::new();
             loop {
-                let path = format!("/api/admin/audit?limit={PAGE}{cursor}");
+                let path = format!("/api/admin/audit?limit={PAGE_SIZE}{cursor}");
                 let page = daemon.ask(Method::GET, &path, None).await?;
                 entries.extend(page["items"].as_array().cloned().unwrap_or_default());
                 let Some(next) = page["next_cursor"].as_str() else { break };
@@ -103,7 +103,7 @@ pub(crate) async fn export_audit(home: &Home) -> anyhow::Result<()> {
             let database = Database::of(home)?;
             let mut before = None;
             loop {
-                let page = database.store.acts(before, PAGE).await?;
+                let page = database.store.acts(before, PAGE_SIZE).await?;
                 let Some((last, _)) = page.last() else { break };
                 before = Some(*last);
                 entries.extend(page.iter().map(|(number, entry)| entry_body(*number, entry)));

@@ -26,7 +26,7 @@ use crate::system::SystemClock;
 const PREFIX: &str = "echovessel-";
 const SUFFIX: &str = ".db";
 /// Follows the name of an encrypted backup.
-const ENCRYPTED: &str = ".age";
+const ENCRYPTED_SUFFIX: &str = ".age";
 const TIME_FORMAT: &str = "%Y%m%dT%H%M%SZ";
 
 pub(crate) async fn backup(
@@ -91,19 +91,19 @@ impl Backups for BackupFolder {
         let written = back_up_to_folder(&self.config, &self.home, self.clock.as_ref(), None).await;
         let (target, report) = written.map_err(failed)?;
         let name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let file = BackupFile { created_at: made_at(&name), name, bytes: report.bytes };
+        let file = BackupFile { created_at: time_in_name(&name), name, bytes: report.bytes };
         Ok(BackupCreated { file, messages: report.messages, memories: report.nodes })
     }
 }
 
 fn describe_file(folder: &Path, name: String) -> std::io::Result<BackupFile> {
     let bytes = std::fs::metadata(folder.join(&name))?.len();
-    Ok(BackupFile { created_at: made_at(&name), bytes, name })
+    Ok(BackupFile { created_at: time_in_name(&name), bytes, name })
 }
 
 /// Time at which a backup of this name was made.
-fn made_at(name: &str) -> Option<Timestamp> {
-    let name = name.strip_suffix(ENCRYPTED).unwrap_or(name);
+fn time_in_name(name: &str) -> Option<Timestamp> {
+    let name = name.strip_suffix(ENCRYPTED_SUFFIX).unwrap_or(name);
     let time = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     DateTime::strptime(TIME_FORMAT, time).ok()?.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
 }
@@ -124,7 +124,7 @@ pub(crate) async fn repeat(config: Config, home: Home, every: Duration, clock: A
 
 /// Endings of files that a backup leaves in its folder when it is killed. They may hold words that no erasure reaches.
 /// Side files of a database may be beside each of them.
-const UNFINISHED: [&str; 3] = [".new", ".copied", ".partial"];
+const UNFINISHED_ENDINGS: [&str; 3] = [".new", ".copied", ".partial"];
 /// Locked by the process that writes into the folder: the timer, somebody at the page and a command may ask at the same moment.
 /// Of two in one second the later one stays.
 const FOLDER_LOCK: &str = "backups.lock";
@@ -142,7 +142,7 @@ async fn back_up_to_folder(
     let locked = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock));
     let _lock = locked.await.context("waiting for another backup did not end")??;
     remove_unfinished(&folder)?;
-    let ending = if passphrase.is_some() { ENCRYPTED } else { "" };
+    let ending = if passphrase.is_some() { ENCRYPTED_SUFFIX } else { "" };
     let target = folder.join(format!("{PREFIX}{}{SUFFIX}{ending}", clock.now().strftime(TIME_FORMAT)));
     let report = back_up(home, home_database(config, home)?, &target, passphrase).await?;
     remove_oldest(&folder, config.backup.keep as usize)
@@ -187,7 +187,7 @@ fn remove_unfinished(folder: &Path) -> std::io::Result<()> {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let database = SIDE_FILES.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
-        if name.starts_with(PREFIX) && UNFINISHED.iter().any(|ending| database.ends_with(ending)) {
+        if name.starts_with(PREFIX) && UNFINISHED_ENDINGS.iter().any(|ending| database.ends_with(ending)) {
             std::fs::remove_file(entry.path())?;
         }
     }
@@ -211,7 +211,7 @@ fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        let plain = name.strip_suffix(ENCRYPTED).unwrap_or(&name);
+        let plain = name.strip_suffix(ENCRYPTED_SUFFIX).unwrap_or(&name);
         if plain.starts_with(PREFIX) && plain.ends_with(SUFFIX) {
             names.push(name);
         }

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 
-use super::memory::{ERASE_PATH, encode_query, erasure, has_nothing, print_erasure, print_list};
+use super::memory::{ERASE_PATH, encode_query, erasure_body, has_nothing, print_erasure, print_list};
 use super::recall::shorten;
 use super::run::AnyDaemon;
 use crate::cli::{Chat, Shared};
@@ -179,7 +179,7 @@ impl<'a> Talk<'a> {
         }
         let ids = if what.parse::<NodeId>().is_ok() { vec![what.to_owned()] } else { Vec::new() };
         let text = ids.is_empty().then_some(what);
-        let mut body = erasure(self.user, &ids, text, true, false);
+        let mut body = erasure_body(self.user, &ids, text, true, false);
         body["dry_run"] = json!(true);
         let shown = self.daemon.ask(Method::POST, ERASE_PATH, Some(body.clone())).await?;
         print_erasure(&shown, "would be erased")?;

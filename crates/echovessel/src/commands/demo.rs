@@ -29,7 +29,7 @@ const SENTENCE: [&str; 2] = [
 ];
 const QUESTION: [&str; 2] = ["你还记得我的猫吗", "Do you remember my cat?"];
 /// The name in [`SENTENCE`] that the reply's receipt must hold.
-const NAME: [&str; 2] = ["小黑", "Pepper"];
+const CAT_NAME: [&str; 2] = ["小黑", "Pepper"];
 /// Messages that have nothing to do with the cat: more than the recent window holds.
 const CHATTER_CHINESE: [&str; 11] = [
     "今天外面风好大",
@@ -58,8 +58,8 @@ const CHATTER_ENGLISH: [&str; 11] = [
     "There is a meeting tomorrow morning.",
 ];
 /// Longer than the session's idle time.
-const SILENCE: Duration = Duration::from_secs(31 * 60);
-const PATIENCE: Duration = Duration::from_secs(20);
+const IDLE_TIME: Duration = Duration::from_secs(31 * 60);
+const REPLY_LIMIT: Duration = Duration::from_secs(20);
 
 /// The language of the machine's locale, for what is said and for what is printed.
 fn language_of_locale() -> Language {
@@ -117,7 +117,7 @@ async fn run_demo(folder: PathBuf, language: Language) -> anyhow::Result<()> {
         )
     );
     story.author().await?;
-    story.tell().await?;
+    story.tell_story().await?;
     story.fall_silent().await?;
     story.talk_of_other_things().await?;
     story.ask().await?;
@@ -171,7 +171,7 @@ impl Story {
         Ok(())
     }
 
-    async fn tell(&self) -> anyhow::Result<()> {
+    async fn tell_story(&self) -> anyhow::Result<()> {
         let sentence = self.pick(SENTENCE);
         println!(
             "\n  {}\n     “{sentence}”",
@@ -203,7 +203,7 @@ impl Story {
                 "31 minutes of silence; the session ends and is consolidated"
             ])
         );
-        self.clock.leap(SILENCE);
+        self.clock.advance(IDLE_TIME);
         self.wait_for("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await?;
         let events = self.store().nodes_before(&self.scope, &[NodeKind::Event], None, 10).await?;
         let event = events.first().context("no event was formed")?;
@@ -270,7 +270,7 @@ impl Story {
                 );
             }
         }
-        self.clock.leap(SILENCE);
+        self.clock.advance(IDLE_TIME);
         self.wait_for("chat.session.boundary", |data| !data["closed_session_id"].is_null()).await
     }
 
@@ -288,7 +288,7 @@ impl Story {
             self.pick(["为什么这样回答(回复的凭据):", "why it replied so (the reply receipt):"])
         );
         recall::print(&receipt.used, true);
-        let found = receipt.used.iter().any(|candidate| candidate.text.contains(self.pick(NAME)));
+        let found = receipt.used.iter().any(|candidate| candidate.text.contains(self.pick(CAT_NAME)));
         if found { Ok(()) } else { bail!("the cat was not remembered") }
     }
 
@@ -326,6 +326,6 @@ impl Story {
             }
             bail!("the broadcast ended")
         };
-        tokio::time::timeout(PATIENCE, heard).await.with_context(|| format!("{name} did not come"))?
+        tokio::time::timeout(REPLY_LIMIT, heard).await.with_context(|| format!("{name} did not come"))?
     }
 }

@@ -29,7 +29,7 @@ const PERSON: u64 = 7;
 const HEARTBEAT: Duration = Duration::from_millis(41_250);
 const HOUR: Duration = Duration::from_secs(3_600);
 /// Time of the demo between two checks of a condition.
-const STEP: Duration = Duration::from_millis(200);
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Real time between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Most checks before the demo gives up.
@@ -68,7 +68,7 @@ pub(super) async fn run(folder: PathBuf, language: Language) -> anyhow::Result<(
     println!(
         "A temporary home, a fast clock, no language model, no account: Discord and Telegram are servers on this machine."
     );
-    story.link().await?;
+    story.link_account().await?;
     story.talk().await?;
     story.lose_the_gateway().await?;
     story.delete().await?;
@@ -90,10 +90,10 @@ impl Story {
         self.telegram.sent().into_iter().map(|(_, text)| text).collect()
     }
 
-    async fn link(&self) -> anyhow::Result<()> {
+    async fn link_account(&self) -> anyhow::Result<()> {
         println!("\n1. Accounts are linked by a code that only the owner sees.");
         for channel in ["discord", "telegram"] {
-            self.until("the connection", || Ok(self.channels()?.can_deliver(channel))).await?;
+            self.wait_until("the connection", || Ok(self.channels()?.can_deliver(channel))).await?;
             let code = self.channels()?.link_code(channel, self.scope.user.clone());
             let code = code.context("no code")?.code;
             println!("     $ echovessel channel link {channel}\n     {code}");
@@ -112,12 +112,12 @@ impl Story {
 
     async fn lose_the_gateway(&self) -> anyhow::Result<()> {
         println!("\n3. Discord's gateway cuts the connection. The session is resumed.");
-        self.discord.disturb(GatewayFault::Cut);
+        self.discord.inject_fault(GatewayFault::Cut);
         let found = self.language.choose("我在里斯本找到房子了。", "I found a flat in Lisbon.");
         self.say("discord", found).await?;
         println!("\n4. The gateway is down for an hour; you continue to write.");
         self.discord.be_away(true);
-        self.until("the loss", || Ok(!self.channels()?.can_deliver("discord"))).await?;
+        self.wait_until("the loss", || Ok(!self.channels()?.can_deliver("discord"))).await?;
         let before = self.discord.sent_to(PERSON).len();
         let missed = self.language.choose(
             ["火车晚点了。", "我九点到家。", "我先去买菜。"],
@@ -126,13 +126,13 @@ impl Story {
         for text in missed {
             print_line("you", "discord", text);
             self.discord.write(PERSON, text);
-            self.clock.leap(HOUR / 3);
+            self.clock.advance(HOUR / 3);
         }
         println!(
             "     … connected again; messages from the gap are read from the history, once and in order …"
         );
         self.discord.be_away(false);
-        self.until("the answers", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
+        self.wait_until("the answers", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
         self.until_delivered("discord").await?;
         for text in &self.discord.sent_to(PERSON)[before..] {
             print_line("Echo", "discord", text);
@@ -151,7 +151,7 @@ impl Story {
         let before = self.discord.sent_to(PERSON).len();
         let secret = self.language.choose("这话我不该说。", "I should not have said this.");
         let id = self.discord.write(PERSON, secret);
-        self.until("the answer", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
+        self.wait_until("the answer", || Ok(self.discord.sent_to(PERSON).len() > before)).await?;
         print_line("you", "discord", secret);
         println!("     … deleted …");
         self.discord.delete(PERSON, &id);
@@ -175,7 +175,7 @@ impl Story {
             self.telegram.write(i64::try_from(PERSON)?, text);
         }
         print_line("you", channel, text);
-        self.until("an answer", || Ok(sent().len() > before)).await?;
+        self.wait_until("an answer", || Ok(sent().len() > before)).await?;
         for text in &sent()[before..] {
             print_line("Echo", channel, text);
         }
@@ -188,7 +188,7 @@ impl Story {
         Ok(messages.iter().filter(|one| one.role == Role::User && one.content == text).count())
     }
 
-    async fn until(&self, what: &str, holds: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+    async fn wait_until(&self, what: &str, holds: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
         for _ in 0..CHECKS_MAX {
             if holds()? {
                 return Ok(());
@@ -211,7 +211,7 @@ impl Story {
     }
 
     async fn pause(&self) {
-        self.clock.leap(STEP);
+        self.clock.advance(CHECK_INTERVAL);
         SystemClock.sleep(PAUSE).await;
     }
 }

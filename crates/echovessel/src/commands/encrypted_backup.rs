@@ -38,7 +38,7 @@ pub(super) async fn back_up_encrypted(
     target: &Path,
     passphrase: SecretString,
 ) -> anyhow::Result<BackupReport> {
-    let plain = PlainCopy::at(home)?;
+    let plain = PlainCopy::create(home)?;
     let report = copy_to_file(database, plain.path.clone()).await?;
     let (target, source) = (target.to_owned(), plain.path.clone());
     let encrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<u64> {
@@ -75,7 +75,7 @@ impl OpenedBackup {
             );
         };
         let passphrase = passphrase(variable)?;
-        let copy = PlainCopy::at(home)?;
+        let copy = PlainCopy::create(home)?;
         let (source, target) = (file.to_owned(), copy.path.clone());
         let decrypting = tokio::task::spawn_blocking(move || -> anyhow::Result<()> {
             let mut from = BufReader::new(File::open(source)?);
@@ -95,7 +95,7 @@ impl OpenedBackup {
 pub(super) fn remove_leftover_copy(home: &Home) {
     if home.folder().join(PLAIN_COPY).exists() {
         // Dropped at once. A copy that another process works with stays.
-        let _removed = PlainCopy::at(home);
+        let _removed = PlainCopy::create(home);
     }
 }
 
@@ -108,7 +108,7 @@ struct PlainCopy {
 
 impl PlainCopy {
     /// Removes what a command that was killed left there.
-    fn at(home: &Home) -> anyhow::Result<Self> {
+    fn create(home: &Home) -> anyhow::Result<Self> {
         let lock = open_private(&home.folder().join(PLAIN_COPY_LOCK), false)?;
         if lock.try_lock().is_err() {
             bail!(

@@ -168,7 +168,7 @@ impl HostHome {
     fn connect(&self, instance: Option<&InstanceId>) -> (Reader, Writer) {
         let (ours, theirs): (DuplexStream, DuplexStream) = tokio::io::duplex(PIPE_BYTES);
         let speaker = match instance {
-            Some(instance) => Speaker::bound(instance.clone()),
+            Some(instance) => Speaker::for_instance(instance.clone()),
             None => Speaker::owner(self.desk.instance().clone()),
         };
         let (reader, writer) = tokio::io::split(theirs);

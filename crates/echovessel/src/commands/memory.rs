@@ -186,7 +186,7 @@ async fn documents_named(daemon: &Daemon, user: &str, names: &[String]) -> anyho
 }
 
 /// The body of a `POST` to [`ERASE_PATH`].
-pub(super) fn erasure(
+pub(super) fn erasure_body(
     user: &str,
     ids: &[String],
     text: Option<&str>,
@@ -213,7 +213,7 @@ async fn forget(shared: &Shared, daemon: &Daemon, asked: &Forget) -> anyhow::Res
     let (names, ids): (Vec<String>, Vec<String>) =
         asked.ids.iter().cloned().partition(|named| named.contains('/'));
     let mut body =
-        erasure(&asked.user, &ids, asked.text.as_deref(), asked.with_messages, asked.keep_thoughts);
+        erasure_body(&asked.user, &ids, asked.text.as_deref(), asked.with_messages, asked.keep_thoughts);
     if !names.is_empty() {
         let documents = documents_named(daemon, &asked.user, &names).await?;
         if documents.is_empty() {

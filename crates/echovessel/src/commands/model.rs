@@ -30,7 +30,7 @@ pub(crate) async fn model(
                 None => {
                     let may_choose = named.is_none() && config.embedding.model.is_empty();
                     let is_complete = |known: &&'static ModelDescription| {
-                        matches!(is_there(&folder_of(config, home, known), known), Ok(true))
+                        matches!(is_model_installed(&folder_of(config, home, known), known), Ok(true))
                     };
                     let wanted = match KNOWN_MODELS.into_iter().find(is_complete) {
                         Some(present) if may_choose => present,
@@ -38,7 +38,7 @@ pub(crate) async fn model(
                         _ => wanted,
                     };
                     let folder = folder_of(config, home, wanted);
-                    if is_there(&folder, wanted)? {
+                    if is_model_installed(&folder, wanted)? {
                         return print_done(shared, &folder, "is there already, and is the right one");
                     }
                     fetch(&folder, wanted).await?;
@@ -69,7 +69,7 @@ fn fetchable_model(wanted: &'static ModelDescription) -> &'static ModelDescripti
 }
 
 /// True if the model is in its folder. A folder with another model is an error.
-fn is_there(folder: &Path, model: &'static ModelDescription) -> anyhow::Result<bool> {
+fn is_model_installed(folder: &Path, model: &'static ModelDescription) -> anyhow::Result<bool> {
     check_fetchable(folder, model)?;
     Ok(model_files::verify(folder, model).is_ok())
 }
@@ -87,7 +87,7 @@ fn install(
     let mut first = None;
     for model in std::iter::once(wanted).chain(others) {
         let folder = folder_of(config, home, model);
-        let is_present = is_there(&folder, model);
+        let is_present = is_model_installed(&folder, model);
         if matches!(is_present, Ok(true)) {
             if first.is_none() {
                 return print_done(shared, &folder, "is there already, and is the right one");

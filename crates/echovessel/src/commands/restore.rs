@@ -165,7 +165,7 @@ async fn erase_again(database: &Path, before: &Path) -> anyhow::Result<Erased> {
         if taken.is_empty() {
             continue;
         }
-        let rows = taken.messages.len() + taken.nodes().len() + taken.entities.len();
+        let rows = taken.messages.len() + taken.all_nodes().len() + taken.entities.len();
         erased.things += rows + usize::try_from(taken.counts.documents).unwrap_or_default();
         store.forget(request, None, None).await?;
     }

@@ -12,7 +12,7 @@ use crate::home::Home;
 use crate::system::SystemClock;
 
 /// Time that a daemon may take to stop: streaming replies get 20 seconds, the rest is quick.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub(crate) async fn stop(shared: &Shared, home: &Home) -> anyhow::Result<()> {
@@ -20,7 +20,7 @@ pub(crate) async fn stop(shared: &Shared, home: &Home) -> anyhow::Result<()> {
     daemon.ask(Method::POST, "/api/admin/stop", None).await?;
     let mut waited = Duration::ZERO;
     while home.lock().is_err() {
-        if waited >= PATIENCE {
+        if waited >= STOP_LIMIT {
             bail!("process {} was asked to stop and still runs after 30 s", daemon.run.pid);
         }
         SystemClock.sleep(LOOK_EVERY).await;

@@ -60,7 +60,7 @@ async fn connect(shared: &Shared, config: &Config, home: &Home, wanted: &SyncCon
     hub_client::check_url(&wanted.url)?;
     home.create()?;
     let found = check_hub(config, wanted).await?;
-    let here = documents_here(config, home).await?;
+    let here = count_own_documents(config, home).await?;
     let persona = found.status.persona.as_ref().map_or("", |persona| persona.name.as_str());
     let plan = format!(
         "{} is the hub of {persona} and knows this home as `{}`.\n\
@@ -172,7 +172,7 @@ fn is_confirmed() -> anyhow::Result<bool> {
     Ok(line.trim().eq_ignore_ascii_case("yes"))
 }
 
-async fn documents_here(config: &Config, home: &Home) -> anyhow::Result<usize> {
+async fn count_own_documents(config: &Config, home: &Home) -> anyhow::Result<usize> {
     let daemon = AnyDaemon::open(config, home).await?;
     let documents = daemon.daemon().ask(Method::GET, "/api/hub/documents", None).await;
     daemon.close().await?;

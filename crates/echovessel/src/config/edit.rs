@@ -96,7 +96,7 @@ pub(crate) fn with_changes(text: &str, wishes: &[ConfigChange]) -> Result<String
             place = entry.as_table_like_mut().ok_or_else(|| format!("`{part}` is not a section"))?;
         }
         match &wish.value {
-            Some(value) => put(place, name, value),
+            Some(value) => set_value(place, name, value),
             None => {
                 place.remove(name);
             }
@@ -112,7 +112,7 @@ fn new_section() -> Table {
     table
 }
 
-fn put(place: &mut dyn TableLike, name: &str, value: &Value) {
+fn set_value(place: &mut dyn TableLike, name: &str, value: &Value) {
     let mut fresh = to_toml(value);
     if let Some(present) = place.get(name).and_then(Item::as_value) {
         // What a person wrote behind the value stays behind it.

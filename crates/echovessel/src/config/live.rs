@@ -1,7 +1,7 @@
 //! Which keys a running daemon resumes at once. The one table: the schema, the API, `init` and the book go by it.
 
 /// Keys, or whole sections as `recall.*`, whose new values hold at once. All others wait for a restart.
-const LIVE: [&str; 27] = [
+const LIVE_KEYS: [&str; 27] = [
     "persona.display_name",
     "llm.*",
     "recall.*",
@@ -33,7 +33,7 @@ const LIVE: [&str; 27] = [
 
 /// True if a new value of this key holds at once.
 pub(crate) fn is_live(key: &str) -> bool {
-    LIVE.iter().any(|entry| match entry.strip_suffix('*') {
+    LIVE_KEYS.iter().any(|entry| match entry.strip_suffix('*') {
         Some(section) => key.starts_with(section),
         None => key == *entry,
     })
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn every_entry_names_keys_that_exist() {
         let keys: Vec<String> = known_keys().unwrap().into_iter().map(|(key, _)| key).collect();
-        for entry in LIVE {
+        for entry in LIVE_KEYS {
             let section = entry.trim_end_matches('*');
             assert!(keys.iter().any(|key| key.starts_with(section)), "{entry}");
         }

@@ -185,10 +185,10 @@ async fn bot_is_set_up_in_the_page_talks_at_once_and_is_switched_off() {
     assert_eq!(off.body, json!({"enabled": false}));
     assert_eq!(status(&daemon, "telegram").await["state"], "off");
     assert!(!home.file("secrets.toml").exists());
-    let polls = platforms.telegram.calls("getUpdates");
+    let polls = platforms.telegram.call_count("getUpdates");
     platforms.telegram.write(7, "and now?");
     daemon.get("/api/state").await;
-    assert_eq!(platforms.telegram.calls("getUpdates"), polls, "a channel that is off does not poll");
+    assert_eq!(platforms.telegram.call_count("getUpdates"), polls, "a channel that is off does not poll");
     let unknown = page.send(Method::PUT, path, &json!({})).await;
     assert_eq!(unknown.status, 422, "{}", unknown.body);
 }
@@ -242,7 +242,7 @@ async fn one_persona_is_reached_on_discord_telegram_and_the_page() {
     until_sent_on_discord(&platforms, 2).await;
     platforms.telegram.write(7, "did I tell you of my cat?");
     until_sent_on_telegram(&platforms, 2).await;
-    platforms.discord.disturb(GatewayFault::Cut);
+    platforms.discord.inject_fault(GatewayFault::Cut);
     platforms.discord.write(7, "and here I am again");
     until_sent_on_discord(&platforms, 3).await;
     drop(daemon);

@@ -20,7 +20,7 @@ const THINKING: Duration = Duration::from_secs(1);
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_people_do_not_wait_for_one_another() {
     let model = scripts::model().await;
-    model.on("reply", |_| Reply::text("I see.").delay(THINKING));
+    model.answer_task("reply", |_| Reply::text("I see.").delay(THINKING));
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
     let mut watcher = Watcher::open(&daemon).await;
@@ -40,7 +40,7 @@ async fn twenty_people_do_not_wait_for_one_another() {
 async fn everybody_is_answered_in_the_order_in_which_they_spoke() {
     let model = scripts::model().await;
     // Says the newest line back, so that a reply shows which words it answers.
-    model.on("reply", |request| {
+    model.answer_task("reply", |request| {
         let prompt = request.user();
         let newest = scripts::section(&prompt, "What they just said").unwrap().trim().to_owned();
         Reply::text(newest).delay(Duration::from_millis(300))
@@ -128,7 +128,7 @@ async fn a_burst_of_lines_is_answered_as_one() {
 async fn a_full_inbox_refuses_and_writes_nothing() {
     let model = scripts::model().await;
     let never = Arc::new(Notify::new());
-    model.on("reply", move |_| Reply::text("too late").hold_until(&never));
+    model.answer_task("reply", move |_| Reply::text("too late").hold_until(&never));
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
     let (mut taken, mut refused) = (Vec::new(), 0);

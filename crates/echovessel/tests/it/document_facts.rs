@@ -57,7 +57,7 @@ async fn names_are_drawn_by_rules_where_there_is_no_model() {
 #[tokio::test(flavor = "multi_thread")]
 async fn relations_rest_on_a_line_of_the_document_and_go_with_it() {
     let model = scripts::model().await;
-    model.on("graph", |request| {
+    model.answer_task("graph", |request| {
         let asked = request.user();
         let handle = |line: &str| {
             let at = asked.lines().find(|known| known.contains(line))?;

@@ -14,7 +14,7 @@ use crate::watcher::Watcher;
 async fn a_message_is_in_the_history_when_its_202_arrives() {
     let model = scripts::model().await;
     let never = Arc::new(Notify::new());
-    model.on("reply", move |_| Reply::text("too late").hold_until(&never));
+    model.answer_task("reply", move |_| Reply::text("too late").hold_until(&never));
     let home = Home::new();
     let daemon = Daemon::start(&home, &Settings::talking_to(&model)).await;
     for number in 1..=20 {

@@ -56,7 +56,7 @@ async fn the_local_model_serves_until_the_endpoint_has_embedded_everything() {
     let first = Reply::json(json!({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}));
     model.next(EMBEDDINGS, first.hold_until(&gate));
     // Every later vector has two components too.
-    model.on(EMBEDDINGS, |asked| {
+    model.answer_task(EMBEDDINGS, |asked| {
         let inputs = asked.body["input"].as_array().unwrap();
         let data: Vec<Value> =
             (0..inputs.len()).map(|index| json!({"index": index, "embedding": [0.6, 0.8]})).collect();

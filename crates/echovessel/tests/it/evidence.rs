@@ -20,9 +20,9 @@ impl Extracted {
     async fn from(line: &str, reply: &str, answers: impl IntoIterator<Item = Reply>) -> Self {
         let model = model().await;
         let reply = reply.to_owned();
-        model.on("reply", move |_| Reply::text(&reply));
+        model.answer_task("reply", move |_| Reply::text(&reply));
         // An answer more than expected would be one more than was queued.
-        model.on("extraction", |_| Reply::error(500, "nothing more was expected"));
+        model.answer_task("extraction", |_| Reply::error(500, "nothing more was expected"));
         answers.into_iter().for_each(|answer| model.next("extraction", answer));
         let home = Home::new();
         let settings = Settings::talking_to(&model).key("consolidate.max_retries", 0);
@@ -156,7 +156,7 @@ async fn damaged_answers_are_repaired_without_asking_again() {
         with_commas,
     ];
     for answer in damaged {
-        let story = Extracted::from(LINE, "嗯", [Reply::deltas([answer.clone()])]).await;
+        let story = Extracted::from(LINE, "嗯", [Reply::from_pieces([answer.clone()])]).await;
         assert_eq!(story.descriptions().await, ["用户的妈妈下周要做手术"], "{answer}");
         assert_eq!(story.asked(), 1, "{answer}");
     }

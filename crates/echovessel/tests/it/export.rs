@@ -80,7 +80,7 @@ pub(crate) async fn read_all(daemon: &Daemon) -> Vec<(String, Value)> {
 /// A model that remembers a dog.
 pub(crate) async fn attentive_model() -> ScriptedModel {
     let model = model().await;
-    model.on("extraction", |_| {
+    model.answer_task("extraction", |_| {
         Reply::json(extraction([event("The user has a dog called Pepper", "I have a dog called Pepper")]))
     });
     model

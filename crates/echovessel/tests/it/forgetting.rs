@@ -17,8 +17,8 @@ const HARMLESS: &str = "我养了一只猫,今天它很乖";
 /// A model that repeats the secret wherever it can.
 async fn blabbing_model() -> ScriptedModel {
     let model = model().await;
-    model.on("reply", |_| Reply::text("蓝色海豚?BlueDolphin,我记住了。"));
-    model.on("extraction", |_| {
+    model.answer_task("reply", |_| Reply::text("蓝色海豚?BlueDolphin,我记住了。"));
+    model.answer_task("extraction", |_| {
         let mut answer = extraction([
             event("用户的保险箱密码是蓝色海豚", "我的保险箱密码是蓝色海豚"),
             event("用户养了一只猫", "我养了一只猫"),
@@ -31,7 +31,7 @@ async fn blabbing_model() -> ScriptedModel {
             json!({"mood": "curious", "energy": 6, "last_user_signal": "蓝色海豚"});
         Reply::json(answer)
     });
-    model.on("reflection", |_| Reply::json(thought("TA 信任我,把蓝色海豚告诉了我。")));
+    model.answer_task("reflection", |_| Reply::json(thought("TA 信任我,把蓝色海豚告诉了我。")));
     model
 }
 

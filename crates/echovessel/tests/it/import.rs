@@ -154,7 +154,7 @@ async fn other_branches_are_kept_beside_the_shown_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn imported_talk_becomes_memory_and_undo_leaves_no_byte_of_it() {
     let (home, model) = (Home::new(), model().await);
-    model.on("extraction", |_| {
+    model.answer_task("extraction", |_| {
         Reply::json(extraction([event("The user has a dog called Pepper", "I have a dog called Pepper")]))
     });
     let settings = Settings::talking_to(&model);
@@ -235,12 +235,12 @@ async fn what_is_imported_is_dated_by_when_it_was_said() {
 async fn old_chat_that_is_imported_later_replaces_nothing_said_since() {
     for is_old_undone_first in [true, false] {
         let (home, model) = (Home::new(), model().await);
-        model.on("extraction", |request| {
+        model.answer_task("extraction", |request| {
             let line = first_line(request);
             Reply::json(extraction([event(&line.replace("I live", "The user lives"), &line)]))
         });
         // It is right about which of the two is the newer one.
-        model.on("reconciliation", |request| reconciled(request, |_| "replaces"));
+        model.answer_task("reconciliation", |request| reconciled(request, |_| "replaces"));
         let settings = Settings::talking_to(&model);
         let _daemon = Daemon::start(&home, &settings).await;
         let mut runs = Vec::new();

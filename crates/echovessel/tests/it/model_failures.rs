@@ -111,13 +111,13 @@ async fn a_model_that_asks_for_patience() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_breaks_off_in_the_middle() {
-    let cut = Reply::deltas(["我觉得", "今天", "还不错,", "因为"]).cut_after(3);
+    let cut = Reply::from_pieces(["我觉得", "今天", "还不错,", "因为"]).cut_after(3);
     assert_eq!(Talk::with(cut).await.ends_incomplete().await, "我觉得今天还不错,");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_fails_in_the_middle() {
-    let failing = Reply::deltas(["我觉得", "今天", "还不错"]).error_after(2, "out of memory");
+    let failing = Reply::from_pieces(["我觉得", "今天", "还不错"]).error_after(2, "out of memory");
     assert_eq!(Talk::with(failing).await.ends_incomplete().await, "我觉得今天");
 }
 
@@ -137,12 +137,12 @@ async fn a_model_that_speaks_no_language() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_says_nothing() {
-    Talk::with(Reply::deltas([""])).await.ends_in_failure(true).await;
+    Talk::with(Reply::from_pieces([""])).await.ends_in_failure(true).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_does_not_stop() {
-    let mut talk = Talk::with(Reply::huge(10 * 1024 * 1024)).await;
+    let mut talk = Talk::with(Reply::of_size(10 * 1024 * 1024)).await;
     let done = talk.watcher.done(&talk.said.turn_id).await;
     let content = done["content"].as_str().unwrap();
     assert!(!content.is_empty() && content.chars().all(|letter| letter == 'a'));

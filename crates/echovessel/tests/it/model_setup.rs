@@ -52,7 +52,7 @@ impl<'a> Page<'a> {
 
 async fn model() -> ScriptedModel {
     let model = ScriptedModel::start().await.unwrap();
-    model.on("reply", |_| Reply::deltas(["Hello ", "from the ", "model."]).usage(10, 5, 0));
+    model.answer_task("reply", |_| Reply::from_pieces(["Hello ", "from the ", "model."]).usage(10, 5, 0));
     model
 }
 
@@ -160,7 +160,7 @@ async fn key_is_not_sent_to_another_address() {
     assert_eq!(login.status, 200, "{}", login.body);
     daemon.say("self", "Good morning").await;
     second.wait_until_asked("reply", 2).await;
-    assert!(second.requests().iter().all(|request| request.key().is_none()));
+    assert!(second.requests().iter().all(|request| request.api_key().is_none()));
     // The first address still has its key, until it is deleted.
     let back = page.send(Method::PUT, "/api/admin/model", &choice(&first, None)).await;
     assert_eq!(back.body["key"]["source"], "entered", "{}", back.body);
@@ -218,7 +218,7 @@ async fn variable_of_the_environment_is_not_sent_to_an_address_of_the_page() {
         let kept = page.send(Method::PUT, "/api/admin/model", &choice(&configured, Some(KEY))).await;
         assert_eq!(kept.body["key"]["source"], "environment", "the variable has priority: {}", kept.body);
         page.send(Method::PUT, "/api/admin/model", &choice(&configured, Some(""))).await;
-        assert!(configured.requests().iter().all(|request| request.key() == Some(variable)));
+        assert!(configured.requests().iter().all(|request| request.api_key() == Some(variable)));
 
         for key in [None, Some(KEY)] {
             page.send(Method::POST, "/api/admin/model/list", &choice(&other, key)).await;
@@ -242,7 +242,7 @@ async fn variable_of_the_environment_is_not_sent_to_an_address_of_the_page() {
         let deleted = page.send(Method::PUT, "/api/admin/model", &choice(&other, Some(""))).await;
         assert_eq!(deleted.body["key"]["source"], "none", "{}", deleted.body);
         page.try_out(&choice(&other, None)).await;
-        assert!(other.requests().iter().all(|request| request.key() != Some(variable)));
+        assert!(other.requests().iter().all(|request| request.api_key() != Some(variable)));
 
         let back = page.send(Method::PUT, "/api/admin/model", &choice(&configured, None)).await;
         assert_eq!(back.body["key"]["source"], "none", "the address comes from the page now: {}", back.body);
@@ -313,7 +313,7 @@ async fn mistakes_name_the_field_and_change_nothing() {
     }
     let refused = page.send(Method::PUT, "/api/admin/model", &json!({"provider": "anthropic"})).await;
     assert_eq!(refused.status, 422, "{}", refused.body);
-    model.on("reply", |_| Reply::error(404, "model `large` not found"));
+    model.answer_task("reply", |_| Reply::error(404, "model `large` not found"));
     let refused = page.send(Method::POST, "/api/admin/model/try", &choice(&model, None)).await;
     assert_eq!(
         (refused.status, refused.body["code"].as_str()),
@@ -359,6 +359,6 @@ async fn server_that_was_found_and_went_away_is_missed_and_found_again() {
         gone["ok"] == false && gone["detail"].as_str().unwrap().contains("does not answer any more"),
         "{gone}"
     );
-    let _again = ScriptedModel::start_on(address).await.unwrap();
+    let _again = ScriptedModel::start_at(address).await.unwrap();
     assert_eq!(check().await["ok"], true);
 }

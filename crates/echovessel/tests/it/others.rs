@@ -27,7 +27,7 @@ fn who(message: &Value) -> (&str, Option<&str>) {
 async fn words_of_others_are_theirs_everywhere() {
     let model = model().await;
     // A model that takes the bakery for the user's.
-    model.on("extraction", |request| {
+    model.answer_task("extraction", |request| {
         let quotes = ["I quit my job at the bakery", "Then I bring a cake"];
         let handle = |quote: &str| {
             let user = request.user();

@@ -55,7 +55,7 @@ async fn a_reply_that_was_being_said_is_said_again_from_the_beginning() {
     let model = scripts::model().await;
     let (home, settings) = (Home::new(), Settings::talking_to(&model));
     let words = (0..1_000).map(|number| format!("{number} "));
-    model.next("reply", Reply::deltas(words).delay_between_deltas(Duration::from_millis(20)));
+    model.next("reply", Reply::from_pieces(words).delay_between_deltas(Duration::from_millis(20)));
     let daemon = Daemon::start(&home, &settings).await;
     let mut watcher = Watcher::open(&daemon).await;
     let said = daemon.say("self", LINE).await;
@@ -88,7 +88,7 @@ async fn an_orderly_stop_lets_the_reply_finish() {
     let model = scripts::model().await;
     let (home, settings) = (Home::new(), Settings::talking_to(&model));
     let words = ["one ", "two ", "three ", "four ", "five"];
-    model.next("reply", Reply::deltas(words).delay_between_deltas(Duration::from_millis(200)));
+    model.next("reply", Reply::from_pieces(words).delay_between_deltas(Duration::from_millis(200)));
     let mut daemon = Daemon::start(&home, &settings).await;
     let mut watcher = Watcher::open(&daemon).await;
     let said = daemon.say("self", LINE).await;

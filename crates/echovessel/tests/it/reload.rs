@@ -255,7 +255,7 @@ async fn a_signal_the_command_and_the_api_read_the_file_by_one_path() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_model_answers_from_the_next_turn_on() {
     let (first, second) = (scripts::model().await, scripts::model().await);
-    second.on("reply", |_| Reply::deltas(["another voice"]));
+    second.answer_task("reply", |_| Reply::from_pieces(["another voice"]));
     let home = Home::new();
     write(
         &home,

@@ -10,16 +10,16 @@ pub(crate) const REPLY: &str = "嗯嗯,我在听呢。";
 /// A model that listens, remembers nothing and has one thought about whatever is remembered.
 pub(crate) async fn model() -> ScriptedModel {
     let model = ScriptedModel::start().await.unwrap();
-    model.on("reply", |_| Reply::deltas(REPLY.split_inclusive(',')));
-    model.on("extraction", |_| Reply::json(extraction([])));
-    model.on("reflection", |_| Reply::json(thought("TA 会在小事里分享自己。")));
+    model.answer_task("reply", |_| Reply::from_pieces(REPLY.split_inclusive(',')));
+    model.answer_task("extraction", |_| Reply::json(extraction([])));
+    model.answer_task("reflection", |_| Reply::json(thought("TA 会在小事里分享自己。")));
     model
 }
 
 /// A model that remembers the first line of each session by its own words.
 pub(crate) async fn remembering_model() -> ScriptedModel {
     let model = model().await;
-    model.on("extraction", |request| {
+    model.answer_task("extraction", |request| {
         let line = first_line(request);
         Reply::json(extraction([event(&format!("They said: {line}"), &line)]))
     });

@@ -94,7 +94,7 @@ async fn chat_talks_with_the_daemon_and_without_one() {
     assert_eq!((&done["event"], &done["content"]), (&"chat.message.done".into(), &told.into()), "{events:?}");
     assert_eq!(done["incomplete"], false, "{done}");
     assert_eq!(with_daemon.matches(scripts::REPLY).count(), 1, "{with_daemon}");
-    model.next("reply", Reply::deltas(["I remember", " it all"]).cut_after(1));
+    model.next("reply", Reply::from_pieces(["I remember", " it all"]).cut_after(1));
     let lines = as_json("and in half?\n").await;
     let done: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     let (said, incomplete) = (&done["content"], &done["incomplete"]);

@@ -94,7 +94,7 @@ async fn an_answer_without_end_is_bounded_and_does_not_hurt_the_talk() {
     let settings = Settings::talking_to(&model).key("consolidate.max_retries", 0);
     let daemon = Daemon::start(&home, &settings).await;
     let mut watcher = Watcher::open(&daemon).await;
-    model.next("extraction", Reply::huge(10 * 1024 * 1024));
+    model.next("extraction", Reply::of_size(10 * 1024 * 1024));
     daemon.complete("self", LINE).await;
     let session = daemon.end_session("self").await;
     // Refused, or read and found to be no answer, then asked for again: either way it ends.

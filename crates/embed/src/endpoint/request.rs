@@ -44,7 +44,7 @@ impl Refusal {
         }
     }
 
-    fn passing(message: String) -> Self {
+    fn transient(message: String) -> Self {
         Self::Passing { retry_after: None, message }
     }
 }
@@ -165,7 +165,7 @@ impl Endpoint {
 
     fn of_transport(&self, error: &reqwest::Error, limit: Duration) -> Refusal {
         let host = &self.host;
-        Refusal::passing(if error.is_timeout() {
+        Refusal::transient(if error.is_timeout() {
             format!("the embedding model at {host} did not answer within {limit:?}")
         } else if error.is_connect() {
             format!("the embedding model at {host} can't be reached ({})", root_cause(error))
@@ -183,7 +183,7 @@ impl Endpoint {
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let body =
             self.read(&mut response, REFUSAL_BYTES_MAX, limit).await.ok().flatten().unwrap_or_default();
-        let said = self.quoted(&body);
+        let said = self.shorten_answer(&body);
         let host = &self.host;
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::PAYMENT_REQUIRED => {
@@ -219,7 +219,7 @@ impl Endpoint {
     }
 
     /// The endpoint's own words, on one line, short, and without the key.
-    fn quoted(&self, body: &[u8]) -> String {
+    fn shorten_answer(&self, body: &[u8]) -> String {
         let text = match serde_json::from_slice::<Value>(body) {
             Ok(value) => match &value["error"] {
                 Value::String(message) => message.clone(),

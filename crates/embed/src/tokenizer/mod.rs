@@ -167,7 +167,7 @@ impl Tokenizer {
         match &self.algorithm {
             Algorithm::WordPiece(model) => model.split(&symbols),
             Algorithm::Unigram(table) => {
-                let mut pieces = table.likeliest(symbols);
+                let mut pieces = table.likeliest_pieces(symbols);
                 // Unknown characters in a row are one piece; all of them count as unread.
                 pieces.dedup_by(|next, piece| {
                     let is_unknown = table.is_unknown(next.id) && next.id == piece.id;
@@ -193,7 +193,7 @@ impl Tokenizer {
     }
 
     /// The numbers that are put before and after every text.
-    pub(crate) fn marks(&self) -> (&[u32], &[u32]) {
+    pub(crate) fn mark_ids(&self) -> (&[u32], &[u32]) {
         (&self.start, &self.end)
     }
 

@@ -182,11 +182,11 @@ impl PieceTable {
     /// tells a mark (`<mask>`), which no piece of a text has.
     fn fill_slots(&mut self, marks: &[u32]) {
         for id in 0..self.scores.len() as u32 {
-            let piece = self.piece(id);
+            let piece = self.piece_bytes(id);
             if piece.is_empty() || marks.contains(&id) || self.scores[id as usize] == 0.0 {
                 continue;
             }
-            let mut at = self.slot(hash(EMPTY_HASH, piece));
+            let mut at = self.slot_index(hash(EMPTY_HASH, piece));
             while self.slots[at] != EMPTY {
                 at = (at + 1) % self.slots.len();
             }
@@ -194,22 +194,22 @@ impl PieceTable {
         }
     }
 
-    fn piece(&self, id: u32) -> &[u8] {
+    fn piece_bytes(&self, id: u32) -> &[u8] {
         &self.text[self.bounds[id as usize] as usize..self.bounds[id as usize + 1] as usize]
     }
 
-    fn slot(&self, hash: u64) -> usize {
+    fn slot_index(&self, hash: u64) -> usize {
         // The number of slots is a power of two; the upper half of the product is mixed best.
         (hash >> 32) as usize & (self.slots.len() - 1)
     }
 
     fn find(&self, hash: u64, piece: &[u8]) -> Option<u32> {
-        let mut at = self.slot(hash);
+        let mut at = self.slot_index(hash);
         // At most half of the slots are taken, so there is a free one.
         loop {
             match self.slots[at] {
                 EMPTY => return None,
-                id if self.piece(id) == piece => return Some(id),
+                id if self.piece_bytes(id) == piece => return Some(id),
                 _ => at = (at + 1) % self.slots.len(),
             }
         }
@@ -220,12 +220,12 @@ impl PieceTable {
     }
 
     /// All pieces that are text.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        (0..self.len() as u32).filter_map(|id| std::str::from_utf8(self.piece(id)).ok())
+    pub(crate) fn text_pieces(&self) -> impl Iterator<Item = &str> {
+        (0..self.len() as u32).filter_map(|id| std::str::from_utf8(self.piece_bytes(id)).ok())
     }
 
     /// The marks before and after every text.
-    pub(crate) fn marks(&self) -> (u32, u32) {
+    pub(crate) fn mark_ids(&self) -> (u32, u32) {
         (self.start, self.end)
     }
 
@@ -249,7 +249,7 @@ impl PieceTable {
     }
 
     /// The likeliest pieces of a text. Each character that no piece has is an unknown one of its own.
-    pub(crate) fn likeliest(&self, symbols: Vec<Symbol>) -> Vec<Piece> {
+    pub(crate) fn likeliest_pieces(&self, symbols: Vec<Symbol>) -> Vec<Piece> {
         let symbols = MarkedText::of(symbols);
         let count = symbols.sources.len();
         let mut best = vec![Step { score: f32::NEG_INFINITY, id: self.unknown, from: 0 }; count + 1];

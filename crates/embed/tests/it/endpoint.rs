@@ -105,16 +105,16 @@ async fn what_may_pass_is_retried_after_the_pause_that_was_asked_for() {
         let embedder = embedder.clone();
         async move { embedder.embed(&texts(&["one"])).await }
     });
-    clock.asleep(1).await;
+    clock.wait_for_sleepers(1).await;
     clock.advance(Duration::from_millis(500)).await;
     model.wait_until_asked(EMBEDDINGS, 2).await;
-    clock.asleep(1).await;
+    clock.wait_for_sleepers(1).await;
     clock.advance(Duration::from_millis(6_900)).await;
     assert_eq!(clock.sleepers(), 1, "seven seconds were asked for");
     clock.advance(Duration::from_millis(100)).await;
     assert_eq!(asked.await.unwrap().unwrap().len(), 1);
     assert_eq!(model.requests_for(EMBEDDINGS).len(), 3);
-    assert_eq!(embedder.trouble(), None);
+    assert_eq!(embedder.failure_reason(), None);
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn what_a_person_must_mend_is_not_retried_and_holds_no_key() {
         assert!(error.contains(told) && !error.contains("sk-hidden"), "{error}");
     }
     assert_eq!(model.requests_for(EMBEDDINGS).len(), 3);
-    assert!(embedder.trouble().is_some_and(|trouble| trouble.contains("credit")));
+    assert!(embedder.failure_reason().is_some_and(|trouble| trouble.contains("credit")));
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn answers_that_are_no_vectors_are_told() {
 #[tokio::test]
 async fn a_text_that_is_refused_keeps_no_other_from_being_embedded() {
     let model = ScriptedModel::start().await.unwrap();
-    model.on(EMBEDDINGS, |asked| {
+    model.answer_task(EMBEDDINGS, |asked| {
         let inputs: Vec<&str> =
             asked.body["input"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         if inputs.iter().any(|input| input.contains("forbidden") || input.chars().count() > 5_000) {
@@ -181,7 +181,7 @@ async fn a_text_that_is_refused_keeps_no_other_from_being_embedded() {
 #[tokio::test]
 async fn an_endpoint_that_refuses_everything_marks_no_text() {
     let model = ScriptedModel::start().await.unwrap();
-    model.on(EMBEDDINGS, |_| Reply::error(400, "the model small-vectors does not exist"));
+    model.answer_task(EMBEDDINGS, |_| Reply::error(400, "the model small-vectors does not exist"));
     let embedder = embedder(settings(&model), &clock());
     let error = reason(embedder.embed(&texts(&["one", "two"])).await.unwrap_err());
     assert!(error.contains("does not exist"), "{error}");
@@ -213,7 +213,7 @@ async fn a_query_waits_once_for_a_dead_endpoint_and_not_behind_a_batch() {
     clock.advance(Duration::from_secs(31)).await;
     model.next(EMBEDDINGS, vectors(&[&[0.0, 1.0]]));
     embedder.embed_queries(&texts(&["later"])).await.unwrap();
-    assert_eq!(embedder.trouble(), None);
+    assert_eq!(embedder.failure_reason(), None);
 }
 
 #[tokio::test]

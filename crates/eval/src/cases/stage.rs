@@ -18,18 +18,18 @@ use super::{CaseSession, Expectation};
 /// Events that are looked at, the newest.
 const EVENTS_MAX: u32 = 50;
 /// Time between two lines of a talk.
-const LINE: SignedDuration = SignedDuration::from_secs(30);
+const LINE_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 /// Time from the last conversation to the questions.
-const LATER: SignedDuration = SignedDuration::from_hours(24);
+const QUESTION_DELAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Real time that a model may be silent before the clock is advanced.
 const NUDGE_AFTER: Duration = Duration::from_secs(10);
 /// Step by which the clock is moved on then.
-const NUDGE: SignedDuration = SignedDuration::from_secs(5);
+const CLOCK_STEP: SignedDuration = SignedDuration::from_secs(5);
 /// Most background steps that are waited for in one session.
 const NUDGES_MAX: u32 = 200;
 /// Waits shorter than this only let other tasks run first.
-const MOMENT: Duration = Duration::from_secs(1);
+const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 /// A clock that stands where it is set. Whoever waits wakes when it is set beyond their time; who waits but a moment, to
 /// let others go first, is not held up.
@@ -52,7 +52,7 @@ impl Clock for StoryClock {
     }
 
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        if duration < MOMENT {
+        if duration < SHORT_WAIT {
             return Box::pin(tokio::task::yield_now());
         }
         let mut now = self.0.subscribe();
@@ -94,7 +94,7 @@ impl Stage {
         self.clock.set(talk.at);
         for line in &talk.says {
             self.say(line).await?;
-            self.clock.set(self.clock.now() + LINE);
+            self.clock.set(self.clock.now() + LINE_INTERVAL);
         }
         let newest = self.runtime.store().messages_before(&self.scope, None, 1).await?;
         let session = newest.first().context("a talk without a line")?.session_id;
@@ -109,7 +109,7 @@ impl Stage {
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 // A failed attempt is repeated after a wait, which passes only if the clock does.
-                Err(_) => self.clock.set(self.clock.now() + NUDGE),
+                Err(_) => self.clock.set(self.clock.now() + CLOCK_STEP),
             }
         }
         bail!("the session did not become memory; the model may not be answering as asked")
@@ -170,7 +170,7 @@ impl Stage {
     }
 
     async fn check_answer(&mut self, question: &str, expected: &Expectation) -> anyhow::Result<Vec<String>> {
-        self.clock.set(self.clock.now() + LATER);
+        self.clock.set(self.clock.now() + QUESTION_DELAY);
         let mut failures = Vec::new();
         let recalled =
             self.runtime.recall().candidates_for(self.scope.clone(), question.to_owned(), None).await?;

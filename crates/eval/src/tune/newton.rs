@@ -1,9 +1,9 @@
 //! Maximum likelihood of choices by Newton's method.
 
 /// Rounds; the maximum is reached in far fewer.
-const ROUNDS: usize = 50;
+const ROUNDS_MAX: usize = 50;
 /// Change of a weight from which on nothing more is gained.
-const CLOSE: f64 = 1e-8;
+const CHANGE_MIN: f64 = 1e-8;
 /// Ridge: keeps a weight finite that the data alone would send off without end.
 const RIDGE: f64 = 0.5;
 
@@ -20,13 +20,13 @@ pub(super) struct Choice {
 /// The `length` weights under which the right candidates are likeliest.
 pub(super) fn fit(choices: &[Choice], length: usize) -> Vec<f64> {
     let mut weights = vec![0.5; length];
-    for _ in 0..ROUNDS {
-        let (gradient, curvature) = derivatives(choices, &weights);
+    for _ in 0..ROUNDS_MAX {
+        let (gradient, curvature) = gradient_and_curvature(choices, &weights);
         let step = solve(curvature, gradient);
         for (weight, step) in weights.iter_mut().zip(&step) {
             *weight += step;
         }
-        if step.iter().all(|step| step.abs() < CLOSE) {
+        if step.iter().all(|step| step.abs() < CHANGE_MIN) {
             break;
         }
     }
@@ -34,7 +34,7 @@ pub(super) fn fit(choices: &[Choice], length: usize) -> Vec<f64> {
 }
 
 /// Gradient of the log-likelihood and its curvature, turned positive.
-fn derivatives(choices: &[Choice], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn gradient_and_curvature(choices: &[Choice], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let length = weights.len();
     let mut gradient: Vec<f64> = weights.iter().map(|weight| -RIDGE * weight).collect();
     let mut curvature = vec![vec![0.0; length]; length];
@@ -42,7 +42,7 @@ fn derivatives(choices: &[Choice], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>)
         row[place] = RIDGE;
     }
     for choice in choices {
-        let chances = chances(&choice.values, weights);
+        let chances = softmax(&choice.values, weights);
         let mut mean = vec![0.0; length];
         for (values, chance) in choice.values.iter().zip(&chances) {
             for (mean, value) in mean.iter_mut().zip(values) {
@@ -68,7 +68,7 @@ fn derivatives(choices: &[Choice], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>)
 }
 
 /// Softmax of the totals.
-fn chances(values: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
+fn softmax(values: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
     let total =
         |values: &Vec<f64>| values.iter().zip(weights).map(|(value, weight)| value * weight).sum::<f64>();
     let totals: Vec<f64> = values.iter().map(total).collect();
@@ -113,7 +113,7 @@ mod tests {
         };
         let choices = [choice(0), choice(0), choice(1), choice(2)];
         let weights = fit(&choices, 2);
-        let (gradient, _) = derivatives(&choices, &weights);
+        let (gradient, _) = gradient_and_curvature(&choices, &weights);
         assert!(gradient.iter().all(|part| part.abs() < 1e-9), "{gradient:?}");
     }
 }

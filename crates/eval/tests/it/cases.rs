@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eval::cases::{Outcome, Stage, StoryClock, parse, run_case, shipped, table};
+use eval::cases::{Outcome, Stage, StoryClock, parse, run_case, shipped_cases, table};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use jiff::Timestamp;
@@ -89,7 +89,7 @@ async fn outcome(name: &str, case: &eval::cases::Case) -> Outcome {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_case_holds() {
     let mut outcomes = Vec::new();
-    for (name, case) in shipped().unwrap() {
+    for (name, case) in shipped_cases().unwrap() {
         outcomes.push(outcome(&name, &case).await);
     }
     assert!(outcomes.iter().all(|outcome| outcome.failures.is_empty()), "\n{}", table(&outcomes));
@@ -98,7 +98,7 @@ async fn every_case_holds() {
 #[test]
 fn every_file_is_shipped_in_both_languages() {
     let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/cases")).unwrap().count();
-    let cases = shipped().unwrap();
+    let cases = shipped_cases().unwrap();
     assert_eq!(files, cases.len());
     let kinds = |language: &str| -> Vec<String> {
         cases.values().filter(|case| case.language == language).map(|case| case.kind.clone()).collect()

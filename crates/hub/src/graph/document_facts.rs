@@ -19,7 +19,7 @@ impl Graph {
         instance: &str,
     ) -> Result<ExtractionStep, StoreError> {
         let by_rules = !extractor.can_find_facts();
-        let waiting = self.document_retries.waiting(self.clock.now());
+        let waiting = self.document_retries.waiting_work(self.clock.now());
         let Some(document) = self.store.unread_document(&waiting, by_rules).await? else {
             return Ok(ExtractionStep::Nothing { retry_at: self.document_retries.next() });
         };

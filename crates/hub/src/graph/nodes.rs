@@ -147,7 +147,7 @@ impl Graph {
     }
 
     /// A node that is there.
-    pub async fn node(&self, scope: &Scope, id: &str) -> Result<NodeResponse, StoreError> {
+    pub async fn live_node(&self, scope: &Scope, id: &str) -> Result<NodeResponse, StoreError> {
         let mut found = match Uuid::parse_str(id) {
             Ok(id) => self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted),
             Err(_) => None,

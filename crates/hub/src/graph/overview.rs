@@ -24,7 +24,7 @@ impl Graph {
         let mut nodes = self.store.graph_nodes(scope).await?;
         nodes.retain(|node| !node.deleted);
         let mut edges = self.store.graph_edges(scope).await?;
-        edges.retain(|edge| edge.holds_at(now));
+        edges.retain(|edge| edge.is_valid_at(now));
         Ok(InsightsResponse { insights: insights(&nodes, &edges) })
     }
 

@@ -94,7 +94,7 @@ pub struct GraphEdge {
 
 impl GraphEdge {
     /// True if the edge is there and holds at this moment.
-    pub fn holds_at(&self, now: Timestamp) -> bool {
+    pub fn is_valid_at(&self, now: Timestamp) -> bool {
         !self.deleted && self.valid_until.is_none_or(|until| now < until)
     }
 }
@@ -352,7 +352,7 @@ pub trait GraphStore: Send + Sync {
         folded: &str,
     ) -> Result<HashMap<String, u32>, StoreError>;
     /// The nodes and entities that a folded text names, each with all its folded names.
-    async fn names_standing_in(&self, scope: &Scope, folded: &str) -> Result<Vec<Vec<String>>, StoreError>;
+    async fn names_in_text(&self, scope: &Scope, folded: &str) -> Result<Vec<Vec<String>>, StoreError>;
     /// Vectors of this model, of entities too.
     async fn graph_vectors(
         &self,

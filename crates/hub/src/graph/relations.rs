@@ -23,7 +23,7 @@ impl Graph {
         instance: &str,
     ) -> Result<ExtractionStep, StoreError> {
         let now = self.clock.now();
-        let waiting = self.retries.waiting(now);
+        let waiting = self.retries.waiting_work(now);
         let ready = self.store.unread_sessions(&waiting, 1).await?.pop();
         let Some(session) = ready else {
             return Ok(ExtractionStep::Nothing { retry_at: self.retries.next() });
@@ -78,8 +78,8 @@ impl Graph {
         for fact in facts.into_iter().filter(|fact| fact.from != fact.to) {
             let Some(event) = events.iter().find(|event| event.node == fact.event) else { continue };
             let memory = memory(event);
-            let from = self.end(fact.from, &memory, fact.confidence, &mut write);
-            let to = self.end(fact.to, &memory, fact.confidence, &mut write);
+            let from = self.resolve_end(fact.from, &memory, fact.confidence, &mut write);
+            let to = self.resolve_end(fact.to, &memory, fact.confidence, &mut write);
             write.edges.push(NewGraphEdge {
                 id: self.ids.next(now),
                 from,
@@ -97,7 +97,13 @@ impl Graph {
     }
 
     /// The end of an edge; one that is no entity of the memory is written too, resting on the same event.
-    fn end(&self, end: RelationEnd, memory: &str, confidence: f64, write: &mut GraphWrite) -> EdgeEnd {
+    fn resolve_end(
+        &self,
+        end: RelationEnd,
+        memory: &str,
+        confidence: f64,
+        write: &mut GraphWrite,
+    ) -> EdgeEnd {
         let (node_type, label) = match end {
             RelationEnd::Entity(id) => return EdgeEnd::Id(id.0),
             RelationEnd::User => (USER.0.to_owned(), USER.1.to_owned()),

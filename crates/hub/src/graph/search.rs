@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use memory::Scope;
-use memory::entities::{fold_name, name_stands_in};
+use memory::entities::{fold_name, is_named_in_text};
 use memory::ports::{Embedding, StoreError};
 use memory::text::content_terms;
 use memory::vector_index::{READABILITY_MIN, cosine};
@@ -17,9 +17,9 @@ use super::service::Graph;
 
 /// Least score, and nodes, of a search that says nothing of it.
 const SCORE_MIN: f64 = 0.3;
-const LIMIT: usize = 10;
+const RESULTS_DEFAULT: usize = 10;
 /// Worth of a label that is in the query, or the query in it.
-const NAMED: f64 = 0.9;
+const NAMED_SCORE: f64 = 0.9;
 
 /// Arguments of the tool `graph_node_search`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct NodeSearch {
     #[schemars(range(min = 0.0, max = 1.0), extend("default" = SCORE_MIN))]
     pub min_score: Option<f64>,
     /// Maximum number of nodes.
-    #[schemars(range(min = 1, max = 100), extend("default" = LIMIT))]
+    #[schemars(range(min = 1, max = 100), extend("default" = RESULTS_DEFAULT))]
     pub limit: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl Graph {
         asked: NodeSearch,
     ) -> Result<NodeSearchResponse, StoreError> {
         let query = asked.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
-        let looked_for = self.looked_for(query, asked.query_embedding.as_deref()).await;
+        let looked_for = self.query_vector(query, asked.query_embedding.as_deref()).await;
         let mut vectors: HashMap<Uuid, Embedding> = HashMap::new();
         if looked_for.is_some()
             && let Some(fingerprint) = self.fingerprint().await
@@ -79,7 +79,7 @@ impl Graph {
             .collect();
         // Equally good ones keep the order of the list: the last changed first.
         results.sort_by(|a, b| b.score.total_cmp(&a.score));
-        results.truncate(asked.limit.unwrap_or(LIMIT));
+        results.truncate(asked.limit.unwrap_or(RESULTS_DEFAULT));
         self.note_former(scope, results.iter_mut().map(|hit| &mut hit.node)).await?;
         Ok(NodeSearchResponse { results, vector_search_used: !vectors.is_empty() })
     }
@@ -90,13 +90,13 @@ impl Graph {
         let mut nodes = self.store.graph_nodes(scope).await?;
         nodes.retain(|node| {
             let mut names = node.aliases.iter().chain([&node.label]);
-            !node.deleted && names.any(|name| name_stands_in(&text, &fold_name(name)))
+            !node.deleted && names.any(|name| is_named_in_text(&text, &fold_name(name)))
         });
         Ok(nodes)
     }
 
     /// The vector to compare with: the client's, or one of the query if the model can read that.
-    async fn looked_for(&self, query: Option<&str>, given: Option<&[f32]>) -> Option<Vec<f32>> {
+    async fn query_vector(&self, query: Option<&str>, given: Option<&[f32]>) -> Option<Vec<f32>> {
         let embedder = self.embedder.as_ref()?;
         if let Some(given) = given {
             let length = given.iter().map(|part| part * part).sum::<f32>().sqrt();
@@ -121,7 +121,7 @@ impl Words {
         Self { folded: fold_name(query), terms: content_terms(query) }
     }
 
-    /// 1 for the label itself, [`NAMED`] where one names the other, else the share of the query's terms that the node
+    /// 1 for the label itself, [`NAMED_SCORE`] where one names the other, else the share of the query's terms that the node
     /// has.
     fn relevance(&self, node: &GraphNode) -> f64 {
         let mut best: f64 = 0.0;
@@ -130,12 +130,12 @@ impl Words {
             if name == self.folded {
                 return 1.0;
             }
-            if name_stands_in(&self.folded, &name) || name_stands_in(&name, &self.folded) {
-                best = NAMED;
+            if is_named_in_text(&self.folded, &name) || is_named_in_text(&name, &self.folded) {
+                best = NAMED_SCORE;
             }
         }
         if self.terms.is_empty() {
-            let described = name_stands_in(&fold_name(&node.description), &self.folded);
+            let described = is_named_in_text(&fold_name(&node.description), &self.folded);
             return if described { best.max(0.7) } else { best };
         }
         let said = content_terms(&format!("{} {}", node.label, node.description));

@@ -159,7 +159,7 @@ impl DiaryLinks for Graph {
     }
 
     async fn names_in(&self, scope: &Scope, query: &str) -> Result<Vec<Vec<String>>, StoreError> {
-        self.store.names_standing_in(scope, &fold_name(query)).await
+        self.store.names_in_text(scope, &fold_name(query)).await
     }
 }
 

@@ -16,8 +16,8 @@ use super::service::Graph;
 /// Nodes of a subgraph.
 const SUBGRAPH_NODES_MAX: usize = 100;
 /// Default depth of a walk, in edges.
-const DEPTH: u32 = 2;
-const VISITED: usize = 50;
+const DEPTH_DEFAULT: u32 = 2;
+const VISITED_MAX: usize = 50;
 
 /// Along which way of an edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -43,13 +43,13 @@ pub struct Traverse {
     #[schemars(extend("default" = "out"))]
     pub direction: Direction,
     /// Maximum number of steps.
-    #[schemars(range(min = 1, max = 5), extend("default" = DEPTH))]
+    #[schemars(range(min = 1, max = 5), extend("default" = DEPTH_DEFAULT))]
     pub max_depth: Option<u32>,
     /// Follows edges of these types only.
     #[serde(default)]
     pub edge_types: Option<Vec<String>>,
     /// Maximum number of nodes.
-    #[schemars(range(min = 1, max = 200), extend("default" = VISITED))]
+    #[schemars(range(min = 1, max = 200), extend("default" = VISITED_MAX))]
     pub limit: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ pub struct Subgraph {
     /// The id of the central node.
     pub node_id: String,
     /// Maximum number of steps.
-    #[schemars(range(min = 1, max = 3), extend("default" = DEPTH))]
+    #[schemars(range(min = 1, max = 3), extend("default" = DEPTH_DEFAULT))]
     pub depth: Option<u32>,
 }
 
@@ -82,10 +82,11 @@ impl Graph {
             let unknown = json!({"id": asked.start_node_id, "type": "unknown", "label": "Unknown"});
             return Ok(TraverseResponse { start_node: unknown, results: Vec::new() });
         };
-        let limit = asked.limit.unwrap_or(VISITED);
+        let limit = asked.limit.unwrap_or(VISITED_MAX);
         let types = asked.edge_types.as_deref();
-        let depth = asked.max_depth.unwrap_or(DEPTH);
-        let (steps, mut nodes) = self.walk(scope, start.id, asked.direction, depth, types, limit).await?;
+        let depth = asked.max_depth.unwrap_or(DEPTH_DEFAULT);
+        let (steps, mut nodes) =
+            self.walk_edges(scope, start.id, asked.direction, depth, types, limit).await?;
         let mut results: Vec<Visited> = steps
             .into_iter()
             .filter_map(|step| {
@@ -104,9 +105,10 @@ impl Graph {
         let Ok(id) = Uuid::parse_str(&asked.node_id) else { return Ok(nothing) };
         let found = self.store.graph_nodes_of(scope, &[id]).await?.into_iter().find(|node| !node.deleted);
         let Some(middle) = found else { return Ok(nothing) };
-        let depth = asked.depth.unwrap_or(DEPTH);
+        let depth = asked.depth.unwrap_or(DEPTH_DEFAULT);
         let limit = SUBGRAPH_NODES_MAX - 1;
-        let (steps, mut around) = self.walk(scope, middle.id, Direction::Both, depth, None, limit).await?;
+        let (steps, mut around) =
+            self.walk_edges(scope, middle.id, Direction::Both, depth, None, limit).await?;
         let mut nodes = vec![middle];
         nodes.extend(steps.iter().filter_map(|step| around.remove(&step.id)));
         let ids: Vec<Uuid> = nodes.iter().map(|node| node.id).collect();
@@ -115,12 +117,12 @@ impl Graph {
         let now = self.clock.now();
         let mut edges = self.store.graph_edges_at(scope, &ids).await?;
         edges.retain(|edge| {
-            edge.holds_at(now) && inside.contains(&edge.from_id) && inside.contains(&edge.to_id)
+            edge.is_valid_at(now) && inside.contains(&edge.from_id) && inside.contains(&edge.to_id)
         });
         Ok(SubgraphResponse { nodes, edges })
     }
 
-    async fn walk(
+    async fn walk_edges(
         &self,
         scope: &Scope,
         start: Uuid,
@@ -140,7 +142,7 @@ impl Graph {
             }
             let mut edges = self.store.graph_edges_at(scope, &ids).await?;
             edges.retain(|edge| {
-                edge.holds_at(now) && types.is_none_or(|types| types.contains(&edge.edge_type))
+                edge.is_valid_at(now) && types.is_none_or(|types| types.contains(&edge.edge_type))
             });
             let mut reached = Vec::new();
             for (from, path) in &frontier {

@@ -59,7 +59,7 @@ impl LoreIndex {
 
     /// The entries to use beside these messages, of which the newest comes first. The most important entry comes
     /// first.
-    pub(super) fn named_in(&self, messages: &[&str]) -> Vec<usize> {
+    pub(super) fn matching_entries(&self, messages: &[&str]) -> Vec<usize> {
         // In which message each key is named first.
         let mut named: Vec<Option<usize>> = vec![None; self.keys.len()];
         let is_any_case_sensitive = self.keys.iter().any(|key| key.is_case_sensitive);
@@ -93,7 +93,10 @@ impl LoreIndex {
                 let (Some(key), Some(named)) = (self.keys.get(*number), named.get_mut(*number)) else {
                     continue;
                 };
-                if named.is_none() && key.is_case_sensitive == is_case_sensitive && key.is_at(text, start) {
+                if named.is_none()
+                    && key.is_case_sensitive == is_case_sensitive
+                    && key.is_word_at(text, start)
+                {
                     *named = Some(message);
                 }
             }
@@ -106,7 +109,7 @@ fn depth_of(entry: &LoreEntry) -> u32 {
 }
 
 impl Key {
-    fn is_at(&self, text: &str, start: usize) -> bool {
+    fn is_word_at(&self, text: &str, start: usize) -> bool {
         if !text[start..].starts_with(&self.text) {
             return false;
         }
@@ -158,7 +161,7 @@ mod tests {
     }
 
     fn is_named(entry: LoreEntry, messages: &[&str]) -> bool {
-        !LoreIndex::new(vec![entry]).named_in(messages).is_empty()
+        !LoreIndex::new(vec![entry]).matching_entries(messages).is_empty()
     }
 
     #[test]
@@ -210,6 +213,6 @@ mod tests {
     #[test]
     fn the_highest_order_comes_first() {
         let entries = [1, 9, 5, 9].map(|order| LoreEntry { order, ..entry(&["hive"]) });
-        assert_eq!(LoreIndex::new(entries.to_vec()).named_in(&["hive"]), [1, 3, 2, 0]);
+        assert_eq!(LoreIndex::new(entries.to_vec()).matching_entries(&["hive"]), [1, 3, 2, 0]);
     }
 }

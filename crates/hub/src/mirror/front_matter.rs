@@ -80,7 +80,7 @@ impl FrontMatter {
     }
 
     /// The version that the file was made from, with this text.
-    pub(super) fn version(&self, content: &str) -> Version {
+    pub(super) fn version_with(&self, content: &str) -> Version {
         Version {
             number: 0,
             content: Some(content.to_owned()),

@@ -58,7 +58,7 @@ impl DiaryDate {
     }
 
     /// True if a memory of this granularity is named so.
-    pub fn fits(self, granularity: Granularity) -> bool {
+    pub fn matches_granularity(self, granularity: Granularity) -> bool {
         matches!(
             (self, granularity),
             (Self::Day(_), Granularity::Daily | Granularity::Significant)

@@ -11,7 +11,7 @@ use crate::memories::memory_of;
 use crate::names::{DiaryDate, DiaryName, DocumentName, Granularity};
 use crate::service::{Caller, Hub};
 
-const TIERS: [Granularity; 3] = [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly];
+const ROLLUP_TIERS: [Granularity; 3] = [Granularity::Weekly, Granularity::Monthly, Granularity::Yearly];
 
 /// The result of a request to summarise one period now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Hub {
         let stale = documents.iter().filter(|document| document.stale);
         let stale: BTreeSet<&DiaryName> = stale.filter_map(|document| memory_of(&document.name)).collect();
         let mut periods = Vec::new();
-        for granularity in TIERS {
+        for granularity in ROLLUP_TIERS {
             let due = self.due_among(&documents, scope, granularity).await?;
             let mut untold: Vec<DiaryName> = pending_periods(&documents, granularity).into_iter().collect();
             untold.sort_by_key(DiaryName::date);
@@ -48,7 +48,7 @@ impl Hub {
 
     /// Writes one roll-up now, whether or not its period has ended.
     pub async fn rewrite_rollup(&self, scope: &Scope, name: &DiaryName) -> Result<RollupOutcome, HubError> {
-        if !TIERS.contains(&name.granularity()) {
+        if !ROLLUP_TIERS.contains(&name.granularity()) {
             let word = name.granularity().as_str();
             return Err(HubError::Invalid(format!("a {word} memory is no roll-up; nothing was written")));
         }
@@ -56,7 +56,7 @@ impl Hub {
         if document.is_some_and(|document| document.content().is_some() && !document.stale) {
             return Ok(RollupOutcome::Current);
         }
-        if self.sources(scope, name).await?.is_empty() {
+        if self.rollup_sources(scope, name).await?.is_empty() {
             return Ok(RollupOutcome::NoSources(finer_granularity(name.granularity())));
         }
         Ok(self
@@ -75,14 +75,14 @@ impl Hub {
         let mut consolidations = Vec::new();
         match (input.all, input.granularity, input.target_date) {
             (true, _, _) => {
-                for granularity in TIERS {
+                for granularity in ROLLUP_TIERS {
                     self.consolidate_due(scope, granularity, &mut consolidations).await?;
                 }
             }
-            (false, Some(granularity), None) if TIERS.contains(&granularity) => {
+            (false, Some(granularity), None) if ROLLUP_TIERS.contains(&granularity) => {
                 self.consolidate_due(scope, granularity, &mut consolidations).await?;
             }
-            (false, Some(granularity), Some(date)) if TIERS.contains(&granularity) => {
+            (false, Some(granularity), Some(date)) if ROLLUP_TIERS.contains(&granularity) => {
                 let name = period_of(granularity, date)?;
                 consolidations.push(self.consolidate_one(scope, name).await?);
             }
@@ -110,7 +110,7 @@ impl Hub {
         granularity: Granularity,
         consolidations: &mut Vec<Consolidation>,
     ) -> Result<(), HubError> {
-        for name in self.due(scope, granularity).await? {
+        for name in self.due_periods(scope, granularity).await? {
             let told = self.write_rollup(scope, &name).await?;
             consolidations.push(consolidation(&name, told.err()));
         }
@@ -141,7 +141,7 @@ fn consolidation(name: &DiaryName, error: Option<String>) -> Consolidation {
 
 /// The period that a date names or lies in.
 fn period_of(granularity: Granularity, date: DiaryDate) -> Result<DiaryName, HubError> {
-    if date.fits(granularity) {
+    if date.matches_granularity(granularity) {
         return Ok(DiaryName::new(granularity, date, None, None)?);
     }
     let date = match (granularity, date) {

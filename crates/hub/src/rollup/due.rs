@@ -55,7 +55,7 @@ fn first_monday(name: &DiaryName) -> Date {
 impl Hub {
     /// Periods of one granularity that are over, have no unfinished session in them, whose lower tier is written, and that
     /// are unwritten or stale; the oldest first.
-    pub(super) async fn due(
+    pub(super) async fn due_periods(
         &self,
         scope: &Scope,
         granularity: Granularity,
@@ -66,7 +66,7 @@ impl Hub {
 
     /// Reads all memories, also deleted ones, to find the periods that are due.
     pub(super) async fn all_memories(&self, scope: &Scope) -> Result<Vec<Document>, HubError> {
-        let filter = DocumentFilter { deleted: true, ..DocumentFilter::memories() };
+        let filter = DocumentFilter { deleted: true, ..DocumentFilter::all_memories() };
         Ok(self.inner().parts.store.documents(scope, filter).await?)
     }
 
@@ -77,7 +77,7 @@ impl Hub {
         scope: &Scope,
         granularity: Granularity,
     ) -> Result<Vec<DiaryName>, HubError> {
-        let zone = self.zone(scope).await?;
+        let zone = self.persona_zone(scope).await?;
         let today = self.now().to_zoned(zone.clone()).date();
         let mut due = Vec::new();
         for period in pending_periods(documents, granularity) {
@@ -107,7 +107,11 @@ impl Hub {
     }
 
     /// Sources of a period's roll-up, the oldest first.
-    pub(super) async fn sources(&self, scope: &Scope, period: &DiaryName) -> Result<Vec<Document>, HubError> {
+    pub(super) async fn rollup_sources(
+        &self,
+        scope: &Scope,
+        period: &DiaryName,
+    ) -> Result<Vec<Document>, HubError> {
         let granularities = vec![finer_granularity(period.granularity())];
         let filter = DocumentFilter { granularities, ..DocumentFilter::default() };
         let mut sources = self.inner().parts.store.documents(scope, filter).await?;

@@ -107,7 +107,7 @@ impl Hub {
 fn most_telling(phrases: &[Phrase], found: &ChunkHits, statistics: &WordStatistics) -> BTreeSet<i64> {
     let mut held: HashMap<i64, f64> = HashMap::new();
     for (phrase, hits) in phrases.iter().zip(&found.hits) {
-        let information = statistics.information(phrase);
+        let information = statistics.phrase_information(phrase);
         for piece in &hits.seqs {
             *held.entry(*piece).or_default() += information;
         }

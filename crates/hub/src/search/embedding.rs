@@ -57,7 +57,7 @@ impl Hub {
 
     /// True if the embedding model failed within the last 30 seconds and is not asked in the background.
     pub fn embedding_rests(&self) -> bool {
-        self.inner().embedded.rests(self.now())
+        self.inner().embedded.is_resting(self.now())
     }
 
     /// Embeds every memory of the scope that has no vector yet.
@@ -98,7 +98,7 @@ impl Hub {
         let after = if revision < known { 0 } else { known };
         let waiting = store.unembedded_chunks(scope, &fingerprint, after, PIECES_ASKED_FOR).await?;
         let (embedded, failure) = embed_until_failure(&*embedder, &waiting).await;
-        if !waiting.is_empty() && self.inner().embedded.fared(failure.is_some(), self.now()) {
+        if !waiting.is_empty() && self.inner().embedded.note_outcome(failure.is_some(), self.now()) {
             match &failure {
                 Some(error) => tracing::warn!(%error, "memories got no vectors; they are found by words"),
                 None => tracing::info!("memories get vectors again"),

@@ -11,7 +11,7 @@ use crate::names::{DiaryName, DocumentName};
 use crate::service::{Caller, Hub};
 
 /// Results where no number is given.
-const RESULTS: u32 = 20;
+const RESULTS_DEFAULT: u32 = 20;
 /// Words of a query that are looked for.
 const WORDS_MAX: usize = 64;
 /// Newest chunks that the index names for each word.
@@ -28,7 +28,7 @@ impl Hub {
     pub async fn memory_grep(&self, caller: &Caller, input: MemoryGrep) -> Result<GrepResults, HubError> {
         let query = fold(&input.query);
         let words: Vec<&str> = query.split_whitespace().take(WORDS_MAX).collect();
-        let wanted = input.max_results.unwrap_or(RESULTS).clamp(1, 50) as usize;
+        let wanted = input.max_results.unwrap_or(RESULTS_DEFAULT).clamp(1, 50) as usize;
         let store = &self.inner().parts.store;
         let names = store.memory_names(&caller.scope).await?;
         let total_scanned = names.len();

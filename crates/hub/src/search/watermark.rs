@@ -30,13 +30,13 @@ impl EmbeddingWatermark {
     }
 
     /// True if the model has failed a moment ago.
-    pub(crate) fn rests(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_resting(&self, now: Timestamp) -> bool {
         let until = *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| now < until)
     }
 
     /// Notes whether the model failed. True if that has changed.
-    pub(super) fn fared(&self, failed: bool, now: Timestamp) -> bool {
+    pub(super) fn note_outcome(&self, failed: bool, now: Timestamp) -> bool {
         let until = failed.then(|| now.saturating_add(MODEL_RESTS).unwrap_or(now));
         let before =
             std::mem::replace(&mut *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner), until);

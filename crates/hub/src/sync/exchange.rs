@@ -127,7 +127,7 @@ impl Hub {
     }
 
     /// Returns when a document was changed here since the last call, other than by an exchange.
-    pub async fn changed_here(&self) {
+    pub async fn wait_for_change(&self) {
         self.inner().unsent.notified().await;
     }
 
@@ -139,7 +139,7 @@ impl Hub {
         };
         let erasures = store.pending_erasures(scope, &position, &self.instance_id()).await?;
         let names: BTreeSet<DocumentName> = self
-            .unsent(scope, &position.seen)
+            .unsent_documents(scope, &position.seen)
             .await?
             .into_iter()
             .map(|document| document.name)
@@ -202,7 +202,7 @@ impl Hub {
     pub(super) async fn renew_author(&self) -> Result<(), HubError> {
         let parts = &self.inner().parts;
         let digits = hex::encode(parts.ids.next(self.now()).into_bytes());
-        let author = self.instance_id().part(&digits[digits.len() - 8..]);
+        let author = self.instance_id().with_part(&digits[digits.len() - 8..]);
         tracing::warn!(
             %author,
             "another copy of this home has made changes that are not here: it was copied, or restored from a backup. Changes are \
@@ -263,7 +263,7 @@ impl Hub {
                     }
                     let mut beside = heads.clone();
                     beside.remove(at);
-                    heads[at].vector = act.unseen_by(vector, &beside);
+                    heads[at].vector = act.with_next_change(vector, &beside);
                 }
                 act.write(&name, heads);
             }
@@ -338,7 +338,7 @@ impl Hub {
         // Before the documents: an erasure that comes in between is not called reached.
         let state = store.hub_state(scope).await?;
         let erasures = store.pending_erasures(scope, position, &self.instance_id()).await?;
-        let documents = self.unsent(scope, &position.seen).await?;
+        let documents = self.unsent_documents(scope, &position.seen).await?;
         let mut versions = self.versions_to_send(&documents, &position.seen);
         let sent = versions.len() + erasures.len();
         // With the first documents: if the network were cut between a version without the erased lines and the erasure, a

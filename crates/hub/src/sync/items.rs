@@ -9,7 +9,7 @@ use crate::api::sync::{
     MemoryChange, MemoryItem,
 };
 use crate::documents::{Document, Version};
-use crate::erasure::{ERASED, ErasedLine};
+use crate::erasure::{ERASURE_EDITOR, ErasedLine};
 use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::version_vector::VersionVector;
 use crate::versions::vector_as_shown;
@@ -109,7 +109,7 @@ fn erased_line(line: &ErasedLine) -> ErasedLineItem {
 
 /// True if nothing but a digest of the document's name is left: it is not a stored version.
 fn is_name_erased(shown: &Version) -> bool {
-    shown.number == 0 && shown.content.is_none() && shown.edited_by == ERASED
+    shown.number == 0 && shown.content.is_none() && shown.edited_by == ERASURE_EDITOR
 }
 
 /// Reads an identity item; the error says what is wrong with it.

@@ -4,7 +4,7 @@ use memory::Scope;
 
 use crate::daily;
 use crate::documents::Version;
-use crate::erasure::{ERASED, ErasedLine, without_erased};
+use crate::erasure::{ERASURE_EDITOR, ErasedLine, without_erased};
 use crate::error::HubError;
 use crate::names::{DocumentName, Granularity};
 use crate::sections;
@@ -35,7 +35,10 @@ pub(super) fn admit(
     erased: &[ErasedLine],
 ) -> Admission {
     let is_unseen_erasure = |head: &Version| {
-        head.number == 0 && head.content.is_none() && head.edited_by == ERASED && !seen.covers(&head.vector)
+        head.number == 0
+            && head.content.is_none()
+            && head.edited_by == ERASURE_EDITOR
+            && !seen.covers(&head.vector)
     };
     if heads.iter().any(is_unseen_erasure) {
         return Admission::Nothing;

@@ -5,7 +5,7 @@ use memory::Scope;
 
 use crate::api::sync::{Erasure, IdentityChange, ItemResult, MemoryChange};
 use crate::documents::{Document, Version, core_block_of};
-use crate::erasure::ERASED;
+use crate::erasure::ERASURE_EDITOR;
 use crate::error::HubError;
 use crate::names::{DiaryName, DocumentName};
 use crate::ports::{DocumentOutline, PendingErasure};
@@ -35,7 +35,7 @@ impl Hub {
     }
 
     /// Documents of which the hub has not seen all that this home has written.
-    pub(super) async fn unsent(
+    pub(super) async fn unsent_documents(
         &self,
         scope: &Scope,
         there: &VersionVector,
@@ -43,7 +43,7 @@ impl Hub {
         let own = self.instance_id();
         let store = &self.inner().parts.store;
         let is_unsent = |outline: &DocumentOutline| {
-            outline.seen.beyond(there).any(|(author, _)| author.is_part_of(&own))
+            outline.seen.authors_ahead_of(there).any(|(author, _)| author.is_part_of(&own))
                 && self.is_sent(scope, &outline.name)
         };
         let outlines = store.document_outlines(scope, 0).await?;
@@ -66,7 +66,7 @@ impl Hub {
         let mut versions = Vec::new();
         for document in documents {
             for head in &document.heads {
-                let is_new = head.vector.beyond(there).any(|(author, _)| author.is_part_of(&own));
+                let is_new = head.vector.authors_ahead_of(there).any(|(author, _)| author.is_part_of(&own));
                 if is_new && !is_of_hub(&document.name, head) {
                     versions.push((document.name.clone(), head.clone(), document.created_at));
                 }
@@ -83,7 +83,7 @@ impl Hub {
 /// True if a version of a roll-up is not a person's: the hub writes its own.
 fn is_of_hub(name: &DocumentName, version: &Version) -> bool {
     matches!(name, DocumentName::Diary(DiaryName::RollUp(..)))
-        && matches!(version.edited_by.as_str(), ROLL_UP_EDITOR | ERASED)
+        && matches!(version.edited_by.as_str(), ROLL_UP_EDITOR | ERASURE_EDITOR)
 }
 
 /// The first versions, as many as fit into one push; and their number.

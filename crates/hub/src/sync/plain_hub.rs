@@ -27,7 +27,7 @@ const PLAIN_HUB: &str = "entity-core";
 /// Kind of instance that this home pushes as. The hub accepts a fixed list.
 const KIND_THERE: &str = "other";
 /// Pulls of one exchange: the last one shows what the hub made of the push.
-const PULLS: usize = 2;
+const PULLS_PER_EXCHANGE: usize = 2;
 
 impl Hub {
     /// Exchanges the documents of a scope with a hub that keeps no version vectors.
@@ -38,7 +38,7 @@ impl Hub {
     ) -> Result<Exchanged, ExchangeError> {
         let hub: InstanceId = PLAIN_HUB.parse().map_err(|_| HubError::Invalid(PLAIN_HUB.to_owned()))?;
         let mut done = Exchanged::default();
-        for pull in 1..=PULLS {
+        for pull in 1..=PULLS_PER_EXCHANGE {
             let asked = SyncPull {
                 instance_id: self.instance_id(),
                 since: None,
@@ -50,7 +50,9 @@ impl Hub {
             let mut passed_over = BTreeSet::new();
             done.received += self.take_from_plain_hub(scope, &hub, &page, &mut passed_over).await?;
             done.passed_over = passed_over.into_iter().collect();
-            if pull == PULLS || self.send_to_plain_hub(remote, scope, &hub, &mut done).await? == 0 {
+            if pull == PULLS_PER_EXCHANGE
+                || self.send_to_plain_hub(remote, scope, &hub, &mut done).await? == 0
+            {
                 break;
             }
         }

@@ -44,7 +44,7 @@ impl Hub {
                     "cursor: it is not of this state of the hub; pull again without a cursor".to_owned(),
                 ));
             }
-            let (outlines, untold) = self.outlines_for(caller, &input, cursor.as_ref()).await?;
+            let (outlines, untold) = self.outlines_from(caller, &input, cursor.as_ref()).await?;
             let is_new = |outline: &&DocumentOutline| is_new(outline, &untold, &input);
             let page = select_page(&outlines, cursor.as_ref(), &input, &untold);
             let is_last = page.end == outlines.len();
@@ -82,7 +82,8 @@ impl Hub {
             }
             act.commit.instance = Some(instance);
             let erased = self.inner().parts.store.erased_lines(&caller.scope, &names).await?;
-            let next_cursor = (!is_last).then(|| outlines[..page.end].last().map(Cursor::after)).flatten();
+            let next_cursor =
+                (!is_last).then(|| outlines[..page.end].last().map(Cursor::after_document)).flatten();
             let unseen = |lines: Vec<ErasedLine>| -> Vec<ErasedLine> {
                 let since = input.since.as_ref();
                 let is_unseen =
@@ -149,7 +150,7 @@ impl Hub {
 
     /// Outlines of the documents from the cursor on, in the order of their last change and then by name, with the
     /// deletions of erased documents that the instance holds a copy of; and the names of the latter.
-    async fn outlines_for(
+    async fn outlines_from(
         &self,
         caller: &Caller,
         input: &SyncPull,
@@ -194,7 +195,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn after(document: &DocumentOutline) -> Self {
+    fn after_document(document: &DocumentOutline) -> Self {
         Self { revision: document.revision, name: document.name.clone() }
     }
 

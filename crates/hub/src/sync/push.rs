@@ -4,7 +4,7 @@ use memory::core_blocks::check_length;
 
 use crate::api::sync::{ItemStatus, SyncPush, SyncPushed, SyncToken};
 use crate::client_base::ClientBase;
-use crate::documents::{Version, core_block_of, seen_by};
+use crate::documents::{Version, core_block_of, seen_by_versions};
 use crate::error::HubError;
 use crate::names::{DocumentName, InstanceId};
 use crate::ports::Instance;
@@ -56,12 +56,12 @@ impl Hub {
             let mut results = Vec::new();
             for item in &input.identity_changes {
                 let read = items::read_identity(item, &pusher, now);
-                let (status, reason) = push.take(&mut act, read).await?;
+                let (status, reason) = push.apply_item(&mut act, read).await?;
                 results.push(items::identity_result(item, status, reason));
             }
             for item in &input.memory_changes {
                 let read = items::read_memory(item, &pusher, now);
-                let (status, reason) = push.take(&mut act, read).await?;
+                let (status, reason) = push.apply_item(&mut act, read).await?;
                 results.push(items::memory_result(item, status, reason));
             }
             let mut erasure_results = Vec::new();
@@ -110,11 +110,11 @@ impl Hub {
             for (author, counter) in
                 outline.seen.iter().filter(|(author, counter)| *counter > base.get(author))
             {
-                covered.lower(author, counter - 1);
+                covered.lower_counter(author, counter - 1);
             }
         }
         for (author, counter) in store.first_waiting_erasures(scope, &instance.id).await?.iter() {
-            covered.lower(author, counter - 1);
+            covered.lower_counter(author, counter - 1);
         }
         Ok(token)
     }
@@ -135,7 +135,7 @@ pub(super) struct Push {
 }
 
 impl Push {
-    async fn take(
+    async fn apply_item(
         &mut self,
         act: &mut HubTransaction<'_>,
         read: Result<PushedItem, String>,
@@ -165,7 +165,7 @@ impl Push {
                 false => (ItemStatus::Refused, Some(reason)),
             });
         }
-        let Some(incoming) = self.version(act, &item, &heads).await? else {
+        let Some(incoming) = self.version_of_item(act, &item, &heads).await? else {
             return Ok((ItemStatus::Known, None));
         };
         let vector = incoming.vector.clone();
@@ -281,7 +281,7 @@ impl Push {
     }
 
     /// The version that an item brings; none where it says only what is known already.
-    async fn version(
+    async fn version_of_item(
         &mut self,
         act: &mut HubTransaction<'_>,
         item: &PushedItem,
@@ -292,7 +292,7 @@ impl Push {
             None => self.vector_from_base(act, item, heads).await?,
         };
         let Some(vector) = vector else { return Ok(None) };
-        let passes_on = !self.is_bound || self.passes_on(act, item, &vector, heads).await?;
+        let passes_on = !self.is_bound || self.may_name_author(act, item, &vector, heads).await?;
         let author = if passes_on { &item.author } else { &self.pusher };
         let edited_by = if self.is_bound { self.pusher.to_string() } else { item.edited_by.clone() };
         Ok(Some(Version {
@@ -310,7 +310,7 @@ impl Push {
 
     /// True if a bound instance may name another author than itself: it has seen a version by that author, so it passes on that
     /// author's text. The author must be the same at every home, because it decides between versions of the same time.
-    async fn passes_on(
+    async fn may_name_author(
         &self,
         act: &HubTransaction<'_>,
         item: &PushedItem,
@@ -336,7 +336,7 @@ impl Push {
     ) -> Result<VersionVector, HubError> {
         let mut vector = given.clone();
         let own = act.state.author.clone();
-        if !heads.is_empty() && seen_by(heads).covers(&vector) {
+        if !heads.is_empty() && seen_by_versions(heads).covers(&vector) {
             if heads.iter().any(|head| head.content == item.content) {
                 return Ok(vector);
             }
@@ -344,11 +344,13 @@ impl Push {
             if stored.iter().any(|version| version.content == item.content) {
                 return Ok(vector);
             }
-            let is_reused = stored.iter().any(|version| version.vector.without(&own) == vector.without(&own));
+            let is_reused = stored
+                .iter()
+                .any(|version| version.vector.without_author(&own) == vector.without_author(&own));
             // A version is later than all that it has seen.
             let is_later = heads.iter().all(|head| head.written_at < item.written_at);
             if is_reused || is_later {
-                vector = VersionVector::default().with(&act.single_author(&self.pusher, "kept"), 1);
+                vector = VersionVector::default().with_change(&act.single_author(&self.pusher, "kept"), 1);
             }
             return Ok(vector);
         }
@@ -356,7 +358,7 @@ impl Push {
         if act.state.seen.covers(&vector) {
             let beside: Vec<Version> =
                 heads.iter().filter(|head| !vector.covers(&head.vector)).cloned().collect();
-            vector = act.unseen_by(vector, &beside);
+            vector = act.with_next_change(vector, &beside);
         }
         Ok(vector)
     }
@@ -390,11 +392,11 @@ impl Push {
             }
         }
         Ok(Some(if act.state.author.is_part_of(&self.pusher) {
-            let (own, counter) = act.stamp();
-            base.with(&own, counter)
+            let (own, counter) = act.next_counter();
+            base.with_change(&own, counter)
         } else {
             self.next += 1;
-            base.with(&self.pusher, self.next - 1)
+            base.with_change(&self.pusher, self.next - 1)
         }))
     }
 }

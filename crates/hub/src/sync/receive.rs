@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::api::sync::{ConcurrentVersion, ErasedLineItem, IdentityItem, MemoryItem};
 use crate::documents::{CONTENT_BYTES_MAX, Document, Version, core_block_of};
-use crate::erasure::{ERASED, ErasedLine};
+use crate::erasure::{ERASURE_EDITOR, ErasedLine};
 use crate::error::HubError;
 use crate::names::{DiaryDate, DiaryName, DocumentName, FileName, InstanceId};
 use crate::ports::{DocumentErasure, ExchangePosition, RemotePage};
@@ -202,7 +202,7 @@ async fn receive_one(
     if matches!(name, DocumentName::Diary(DiaryName::RollUp(..))) {
         // The hub alone writes these; one that was made here before, or was erased here, makes room.
         heads.retain(|head| {
-            !matches!(head.edited_by.as_str(), ROLL_UP_EDITOR | ERASED)
+            !matches!(head.edited_by.as_str(), ROLL_UP_EDITOR | ERASURE_EDITOR)
                 || incoming.heads.iter().any(|newer| head.vector.covers(&newer.vector))
         });
     }
@@ -285,7 +285,7 @@ fn without_erased(
         Admission::Without(left) => {
             let beside: Vec<Version> =
                 heads.iter().filter(|own| !head.vector.covers(&own.vector)).cloned().collect();
-            let vector = act.unseen_by(head.vector.clone(), &beside);
+            let vector = act.with_next_change(head.vector.clone(), &beside);
             Some(Version { content: Some(left), vector, ..head.clone() })
         }
     }
@@ -300,7 +300,7 @@ fn reissue_if_copied(act: &mut HubTransaction<'_>, version: Version, heads: &mut
         return version;
     }
     let own: InstanceId = act.hub.instance_id();
-    let vector = VersionVector::default().with(&act.single_author(&own, "kept"), 1);
+    let vector = VersionVector::default().with_change(&act.single_author(&own, "kept"), 1);
     Version { vector, ..version }
 }
 

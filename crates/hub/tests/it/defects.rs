@@ -218,7 +218,7 @@ async fn defect_13_nothing_deleted_comes_back() {
         2
     );
     // A pull tells of the deletion.
-    let since = hub::VersionVector::default().with(&"a".parse::<InstanceId>().unwrap(), 1);
+    let since = hub::VersionVector::default().with_change(&"a".parse::<InstanceId>().unwrap(), 1);
     let pull = SyncPull {
         instance_id: "a".parse().unwrap(),
         since: Some(since),

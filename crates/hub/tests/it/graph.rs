@@ -100,10 +100,10 @@ async fn a_node_is_written_once_and_found_again() {
     assert_eq!((again.id, again.confidence), (first.id, 0.8), "it is answered as it was");
     let other = world.node(json!({"type": "goal", "label": "old maps"})).await;
     assert_ne!(other.id, first.id, "another type is another node");
-    let fetched = world.graph.node(&world.scope, &first.id.to_string()).await.unwrap();
+    let fetched = world.graph.live_node(&world.scope, &first.id.to_string()).await.unwrap();
     assert_eq!(fetched.node.unwrap().id, first.id);
     for id in ["00000000-0000-0000-0000-000000000000", "../../etc/passwd", ""] {
-        let missing = world.graph.node(&world.scope, id).await.unwrap();
+        let missing = world.graph.live_node(&world.scope, id).await.unwrap();
         assert!(!missing.success && missing.node.is_none());
     }
 }
@@ -238,7 +238,7 @@ async fn a_deleted_node_takes_its_edges_and_can_come_back() {
     let soft = NodeDelete { id: id.clone(), permanent: false };
     assert!(world.graph.delete_node(&world.scope, soft.clone()).await.unwrap().success);
     assert!(!world.graph.delete_node(&world.scope, soft).await.unwrap().success);
-    assert!(!world.graph.node(&world.scope, &id).await.unwrap().success);
+    assert!(!world.graph.live_node(&world.scope, &id).await.unwrap().success);
     assert!(world.edges(json!({})).await.is_empty());
     let listed = NodeList { include_deleted: true, ..NodeList::default() };
     assert_eq!(world.graph.list_nodes(&world.scope, listed).await.unwrap().total, 2);
@@ -395,7 +395,7 @@ async fn one_memory_does_not_see_the_graph_of_another() {
     let other = Scope::new(world.scope.persona.clone(), UserId::new("ann").unwrap());
     world.store.ensure_user(&other.user, now()).await.unwrap();
     assert_eq!(world.graph.list_nodes(&other, NodeList::default()).await.unwrap().total, 0);
-    assert!(!world.graph.node(&other, &node.id.to_string()).await.unwrap().success);
+    assert!(!world.graph.live_node(&other, &node.id.to_string()).await.unwrap().success);
     let theirs = World { scope: other, ..world };
     let mine = theirs.node(json!({"type": "topic", "label": "tea"})).await;
     let across = theirs.edge(&mine, &node, json!({"type": "x"})).await;

@@ -44,7 +44,7 @@ fn history() -> impl Strategy<Value = Vec<Version>> {
             for head in &replicas[who] {
                 seen.join(&head.vector);
             }
-            let vector = seen.with(&AUTHORS[who].parse().unwrap(), counters[who]);
+            let vector = seen.with_change(&AUTHORS[who].parse().unwrap(), counters[who]);
             let content = (at % 7 != 0).then(|| format!("text {number}"));
             let written = version(content, vector, AUTHORS[who], at);
             replicas[who] = merge_version(std::mem::take(&mut replicas[who]), written.clone(), &[]).0;
@@ -97,7 +97,7 @@ proptest! {
     fn a_file_reads_as_it_was_written(content in ".{0,200}", label in proptest::option::of(".{0,20}")) {
         let front = FrontMatter {
             version: 3,
-            version_vector: VersionVector::default().with(&"a-b".parse().unwrap(), 7),
+            version_vector: VersionVector::default().with_change(&"a-b".parse().unwrap(), 7),
             source_instance: "a-b".parse().unwrap(),
             participating_instances: BTreeSet::from(["c".parse().unwrap()]),
             chat_ids: BTreeSet::from(["chat: 1\n---\n".to_owned()]),

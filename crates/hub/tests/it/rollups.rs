@@ -115,7 +115,7 @@ async fn a_period_that_failed_before_it_was_over_does_not_keep_the_hub_awake() {
         }
     });
     for _ in 0..600 {
-        home.clock.asleep(1).await;
+        home.clock.wait_for_sleepers(1).await;
         home.clock.advance(Duration::from_secs(1)).await;
     }
     working.abort();

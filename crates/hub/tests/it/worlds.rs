@@ -268,14 +268,14 @@ impl World {
 
 /// The texts of all live versions.
 async fn live(home: &Home) -> Vec<String> {
-    let documents = home.store.documents(&home.caller.scope, DocumentFilter::everything()).await.unwrap();
+    let documents = home.store.documents(&home.caller.scope, DocumentFilter::all_documents()).await.unwrap();
     let heads = documents.into_iter().flat_map(|document| document.heads);
     heads.filter_map(|head| head.content).collect()
 }
 
 /// What is shown of each document, and all that its live versions say.
 async fn live_by_name(home: &Home) -> BTreeMap<String, (Option<String>, BTreeSet<Option<String>>)> {
-    let documents = home.store.documents(&home.caller.scope, DocumentFilter::everything()).await.unwrap();
+    let documents = home.store.documents(&home.caller.scope, DocumentFilter::all_documents()).await.unwrap();
     let by_name = documents.into_iter().map(|document| {
         let shown = document.content().map(str::to_owned);
         let heads: BTreeSet<Option<String>> = document.heads.into_iter().map(|head| head.content).collect();

@@ -18,7 +18,7 @@ pub struct CardPersona {
 }
 
 /// Fields that every card of version 3 has.
-const TEXTS: [&str; 10] = [
+const TEXT_FIELDS: [&str; 10] = [
     "name",
     "description",
     "personality",
@@ -98,7 +98,7 @@ fn fields_of(card: &Value) -> Map<String, Value> {
 
 /// Adds what a card of version 3 must have, and leaves out files that only its first container had.
 fn complete(mut data: Map<String, Value>) -> Map<String, Value> {
-    for name in TEXTS.into_iter().chain(["creator_notes"]) {
+    for name in TEXT_FIELDS.into_iter().chain(["creator_notes"]) {
         data.entry(name).or_insert_with(|| json!(""));
     }
     for name in ["alternate_greetings", "tags", "group_only_greetings"] {

@@ -38,7 +38,7 @@ impl<W: Write> ChatGptWriter<W> {
 
     /// Begins a conversation, ending the one before.
     pub fn begin(&mut self, id: &str, title: &str, created: MessageTime) -> io::Result<()> {
-        self.end()?;
+        self.write_end()?;
         if std::mem::replace(&mut self.has_conversations, true) {
             self.out.write_all(b",\n")?;
         }
@@ -86,7 +86,7 @@ impl<W: Write> ChatGptWriter<W> {
         Ok(())
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn write_end(&mut self) -> io::Result<()> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         let current = open.last.id.clone();
         write_last(&mut self.out, &mut open, Vec::new())?;
@@ -102,7 +102,7 @@ impl<W: Write> ChatGptWriter<W> {
 
     /// Ends the list and returns the output.
     pub fn finish(mut self) -> io::Result<W> {
-        self.end()?;
+        self.write_end()?;
         self.out.write_all(b"]\n")?;
         self.out.flush()?;
         Ok(self.out)

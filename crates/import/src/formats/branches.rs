@@ -37,7 +37,7 @@ pub(super) fn add_tree(mut nodes: HashMap<String, Node>, shown: Option<&str>, it
         let content = nodes.get_mut(id).map(|node| std::mem::take(&mut node.content)).unwrap_or_default();
         match content {
             Content::Talk(mut message) => {
-                waiting.attach(&mut message, &mut out);
+                waiting.attach_versions(&mut message, &mut out);
                 messages.push(*message);
                 // Keeps its place among the skips.
                 out.push(Item::Conversation(crate::item::Conversation::default()));
@@ -68,7 +68,7 @@ pub(super) fn add_tree(mut nodes: HashMap<String, Node>, shown: Option<&str>, it
         }
         waiting.shown_index = 0;
         let shown_index = last.shown_index;
-        waiting.attach(last, &mut out);
+        waiting.attach_versions(last, &mut out);
         last.shown_index = shown_index;
     }
     add_unreached(nodes, &mut out);
@@ -106,7 +106,7 @@ struct Versions {
 }
 
 impl Versions {
-    fn attach(&mut self, message: &mut Message, out: &mut Vec<Item>) {
+    fn attach_versions(&mut self, message: &mut Message, out: &mut Vec<Item>) {
         let mut waiting = std::mem::take(self);
         out.extend(waiting.skips.drain(..).map(Item::Skip));
         let room = ALTERNATIVES_MAX.saturating_sub(message.alternatives.len());

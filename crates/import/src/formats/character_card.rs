@@ -56,7 +56,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
 fn from_png(bytes: &[u8], name: &str) -> Result<Card, String> {
     let picture = png::Png::read(bytes)?;
     // A file with a V3 card has a V2 one as well, for older programs.
-    let text = picture.text("ccv3").or_else(|| picture.text("chara"));
+    let text = picture.chunk_text("ccv3").or_else(|| picture.chunk_text("chara"));
     let text = text.ok_or("it is a picture without a card; the message that shows it names it")?;
     let trimmed: String = text.chars().filter(|character| !character.is_whitespace()).collect();
     let json = match BASE64.decode(&trimmed) {
@@ -127,7 +127,7 @@ fn read_icon(context: &Context<'_>, json: &Value) -> Option<Picture> {
     let icon = icons().find(|asset| text_at(asset, "name") == Some("main")).or_else(|| icons().next())?;
     let path =
         ["embeded://", "embedded://"].iter().find_map(|scheme| text_at(icon, "uri")?.strip_prefix(scheme))?;
-    let source = context.sources.sibling(context.source, path)?;
+    let source = context.sources.sibling_named(context.source, path)?;
     let bytes = source.read_whole(DOCUMENT_BYTES_MAX).ok()??;
     let media_type = match bytes.as_slice() {
         [0x89, b'P', b'N', b'G', ..] => "image/png",

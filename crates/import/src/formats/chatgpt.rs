@@ -100,17 +100,17 @@ impl ListedFormat for ChatGpt {
         self.whole.insert(key.to_owned(), value.clone());
     }
 
-    fn end(&mut self, items: &mut VecDeque<Item>) {
+    fn read_end(&mut self, items: &mut VecDeque<Item>) {
         let whole = std::mem::take(&mut self.whole);
         if whole.contains_key("mapping") {
             let json = Value::Object(whole).to_string();
             let element =
                 Element { json: json.as_bytes(), is_cleaned: false, place: "the conversation".to_owned() };
-            self.element(element, items);
+            self.read_element(element, items);
         }
     }
 
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         let exported: Exported = match element.parse() {
             Ok(exported) => exported,
             Err(skip) => return items.push_back(skip),
@@ -162,7 +162,7 @@ impl ChatGpt {
         }
         // The tool by which the model saves a memory.
         if exported.recipient.as_deref() == Some("bio") {
-            let day = exported.create_time.map(MessageTime::from_seconds).and_then(|time| time.day());
+            let day = exported.create_time.map(MessageTime::from_seconds).and_then(|time| time.civil_day());
             self.saved_memory(&text_and_pictures(&content).0, day, &place, items);
             return Content::Empty;
         }

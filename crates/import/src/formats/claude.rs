@@ -69,13 +69,13 @@ impl ListedFormat for Claude {
         self.whole.insert(key.to_owned(), value.clone());
     }
 
-    fn end(&mut self, items: &mut VecDeque<Item>) {
+    fn read_end(&mut self, items: &mut VecDeque<Item>) {
         let json = Value::Object(std::mem::take(&mut self.whole)).to_string();
         let element = Element { json: json.as_bytes(), is_cleaned: false, place: self.name.clone() };
-        self.element(element, items);
+        self.read_element(element, items);
     }
 
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         if let Ok(exported) = element.parse::<Exported>() {
             return add_conversation(exported, &element, items);
         }

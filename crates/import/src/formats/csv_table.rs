@@ -59,14 +59,15 @@ pub(super) fn is_table(context: &Context<'_>) -> bool {
     }
     let head = context.head;
     let Some(separator) = header_line(head).and_then(separator_of) else { return false };
-    let lines: Vec<&str> = head.lines().filter(|line| !line.trim().is_empty()).take(TABLE_LINES).collect();
+    let lines: Vec<&str> =
+        head.complete_lines().filter(|line| !line.trim().is_empty()).take(TABLE_LINES).collect();
     let columns = |line: &str| line.bytes().filter(|byte| *byte == separator).count() + 1;
     let first = lines.first().map_or(0, |line| columns(line));
     lines.len() > 1 && first >= 3 && lines.iter().all(|line| columns(line) == first)
 }
 
 fn header_line(head: &Head) -> Option<&str> {
-    head.lines().find(|line| !line.trim().is_empty())
+    head.complete_lines().find(|line| !line.trim().is_empty())
 }
 
 fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
@@ -103,7 +104,7 @@ fn date_order(mut records: CsvRecords<Decoded>, columns: &Columns) -> io::Result
                 if matches!(time, WrittenTime::Clear(_)) {
                     break;
                 }
-                time.testify(&mut evidence);
+                time.add_evidence(&mut evidence);
             }
             // The reader meets the damage again, after what can be read.
             Err(error) if crate::head::is_damage(&error) => break,
@@ -122,7 +123,7 @@ struct CsvTable {
 }
 
 impl Step for CsvTable {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         match self.records.next_record()? {
             None => return Ok(false),
             Some(_) if !std::mem::replace(&mut self.has_header, true) => {}

@@ -44,7 +44,7 @@ impl WrittenTime {
     }
 
     /// Adds what it says about the file's order.
-    pub(super) fn testify(&self, evidence: &mut OrderEvidence) {
+    pub(super) fn add_evidence(&self, evidence: &mut OrderEvidence) {
         if let Self::Ambiguous(date, clock) = self {
             evidence.add(date, clock.is_twelve_hour());
         }

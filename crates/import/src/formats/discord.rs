@@ -6,7 +6,7 @@ use std::io;
 use serde_json::Value;
 
 use super::building::{attachment_of, begin_conversation, build_message, check_message};
-use super::listed::{self, Element, ListedFormat, id_at, text_at};
+use super::listed::{self, Element, ListedFormat, read_id, text_at};
 use super::ordering::oldest_first;
 use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::csv::{CsvRecord, CsvRecords};
@@ -43,7 +43,7 @@ impl ListedFormat for Exporter {
             "guild" => self.guild = text_at(value, "name").map(str::to_owned),
             "channel" => {
                 let name = text_at(value, "name").unwrap_or_default().to_owned();
-                self.channel = id_at(value, "id").map(|id| (id, name));
+                self.channel = read_id(value, "id").map(|id| (id, name));
             }
             _ => {}
         }
@@ -53,7 +53,7 @@ impl ListedFormat for Exporter {
         self.channel.is_none()
     }
 
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         let (id, name) = self.channel.clone().unwrap_or_default();
         if !std::mem::replace(&mut self.has_begun, true) {
             let title =
@@ -84,7 +84,7 @@ fn exported_item(conversation: &str, value: &Value, element: Element<'_>) -> Ite
     ) {
         return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
     }
-    let Some(id) = id_at(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
+    let Some(id) = read_id(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
     let author = value.get("author").unwrap_or(&Value::Null);
     let speaker = text_at(author, "nickname").or_else(|| text_at(author, "name")).unwrap_or_default();
     let time = text_at(value, "timestamp").map_or(MessageTime::Unknown, MessageTime::parse);
@@ -132,15 +132,18 @@ fn embedded_text(embed: &Value) -> String {
 }
 
 fn is_package(context: &Context<'_>) -> bool {
-    let is_csv =
-        context.head.lines().next().is_some_and(|line| line.trim() == "ID,Timestamp,Contents,Attachments");
+    let is_csv = context
+        .head
+        .complete_lines()
+        .next()
+        .is_some_and(|line| line.trim() == "ID,Timestamp,Contents,Attachments");
     is_csv || context.head.is_array_of(&["ID", "Timestamp", "Contents", "Attachments"])
 }
 
 fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
     let channel = json_beside(context, "channel.json").unwrap_or_default();
     let fallback = context.source.folder().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let id = id_at(&channel, "id").unwrap_or_else(|| fallback.trim_start_matches('c').to_owned());
+    let id = read_id(&channel, "id").unwrap_or_else(|| fallback.trim_start_matches('c').to_owned());
     let guild = channel.get("guild").and_then(|guild| text_at(guild, "name"));
     let title = match (guild, text_at(&channel, "name")) {
         (Some(guild), Some(name)) => Some(format!("{guild} / {name}")),
@@ -169,7 +172,7 @@ fn open_package(context: &Context<'_>) -> Result<Reader, ImportError> {
 
 /// A small JSON file in the same folder.
 fn json_beside(context: &Context<'_>, name: &str) -> Option<Value> {
-    let source = context.sources.sibling(context.source, name)?;
+    let source = context.sources.sibling_named(context.source, name)?;
     serde_json::from_slice(&source.read_text(1024 * 1024).ok()??).ok()
 }
 
@@ -226,10 +229,10 @@ impl Package {
 }
 
 impl ListedFormat for Package {
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         match element.parse::<Value>() {
             Ok(value) => {
-                let id = id_at(&value, "ID").unwrap_or_default();
+                let id = read_id(&value, "ID").unwrap_or_default();
                 let text = |key: &str| text_at(&value, key).unwrap_or_default();
                 let fields = [id.as_str(), text("Timestamp"), text("Contents"), text("Attachments")];
                 self.add(fields, element.is_cleaned, element.place.clone(), items);
@@ -247,7 +250,7 @@ struct PackageCsv {
 }
 
 impl Step for PackageCsv {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         match self.records.next_record()? {
             None => return Ok(false),
             Some(_) if !std::mem::replace(&mut self.has_header, true) => {}

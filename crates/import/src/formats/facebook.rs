@@ -62,7 +62,7 @@ impl ListedFormat for Facebook {
         self.title.is_empty()
     }
 
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         let value = match element.parse::<Value>() {
             Ok(value) => value,
             Err(skip) => return items.push_back(skip),

@@ -107,7 +107,7 @@ impl ListedFormat for JsonList {
         is_list_key(key) || !self.fields.is_empty()
     }
 
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         add_value(element.json, &element.place, element.is_cleaned, self, items);
     }
 }

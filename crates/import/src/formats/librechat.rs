@@ -59,9 +59,9 @@ enum Open {
 
 impl Step for LibreChat {
     /// Reads the whole file: a conversation is a tree, whose end is needed before its beginning is known.
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         if !self.json.enter_object()? {
-            return Err(self.json.broken("not an object"));
+            return Err(self.json.invalid_json("not an object"));
         }
         let mut root = EnteredValue::default();
         while let Some(key) = self.json.next_key(&mut root)? {
@@ -130,7 +130,7 @@ impl LibreChat {
 
     /// The next value; none if it is too long or too deep.
     fn value(&mut self) -> io::Result<Option<Value>> {
-        let Raw::Whole(bytes) = self.json.raw(MESSAGE_BYTES_MAX)? else { return Ok(None) };
+        let Raw::Whole(bytes) = self.json.read_raw(MESSAGE_BYTES_MAX)? else { return Ok(None) };
         self.bytes += bytes.len();
         Ok(serde_json::from_str(&clean_text(bytes).0).ok())
     }

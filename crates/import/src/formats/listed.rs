@@ -32,10 +32,10 @@ pub(super) trait ListedFormat: Send {
     }
 
     /// An element of the list.
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>);
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>);
 
     /// The whole root object, if it has no list: its fields were given one by one.
-    fn end(&mut self, _items: &mut VecDeque<Item>) {}
+    fn read_end(&mut self, _items: &mut VecDeque<Item>) {}
 }
 
 /// One element of a list.
@@ -98,7 +98,7 @@ struct ListedLines<F> {
 }
 
 impl<F: ListedFormat> Step for ListedLines<F> {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         match self.lines.next_line()? {
             None => return Ok(false),
             Some(Line::TooLong { number }) => {
@@ -115,7 +115,7 @@ impl<F: ListedFormat> Step for ListedLines<F> {
                 }
                 let (text, is_repaired) = without_lone_surrogates(text);
                 let is_cleaned = is_cleaned || is_repaired;
-                self.format.element(Element { json: text.as_bytes(), is_cleaned, place }, items);
+                self.format.read_element(Element { json: text.as_bytes(), is_cleaned, place }, items);
             }
         }
         Ok(true)
@@ -141,14 +141,14 @@ struct Listed<F> {
 }
 
 impl<F: ListedFormat> Step for Listed<F> {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         self.place = match std::mem::replace(&mut self.place, Place::End) {
             Place::Start if self.json.enter_array()? => Place::List(EnteredValue::default(), None),
             Place::Start if self.json.enter_object()? => Place::Object(EnteredValue::default()),
-            Place::Start => return Err(self.json.broken("neither a list nor an object")),
+            Place::Start => return Err(self.json.invalid_json("neither a list nor an object")),
             Place::List(mut list, object) => {
                 if self.json.next_element(&mut list)? {
-                    self.element(items)?;
+                    self.read_list_element(items)?;
                     Place::List(list, object)
                 } else {
                     object.map_or(Place::End, Place::Object)
@@ -156,7 +156,7 @@ impl<F: ListedFormat> Step for Listed<F> {
             }
             Place::Object(object) => self.field(object, items)?,
             Place::End => {
-                if self.json.peek()?.is_some() {
+                if self.json.peek_byte()?.is_some() {
                     let reason = "more follows the first JSON value; it was not read";
                     items.push_back(Item::Skip(Skip::new(self.source.name(), reason)));
                 }
@@ -168,15 +168,15 @@ impl<F: ListedFormat> Step for Listed<F> {
 }
 
 impl<F: ListedFormat> Listed<F> {
-    fn element(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
+    fn read_list_element(&mut self, items: &mut VecDeque<Item>) -> io::Result<()> {
         self.number += 1;
         let place = format!("{}, element {}", self.source.name(), self.number);
-        match self.json.raw(ELEMENT_BYTES_MAX)? {
+        match self.json.read_raw(ELEMENT_BYTES_MAX)? {
             Raw::Whole(bytes) => {
                 let (text, is_cleaned) = clean_text(bytes);
                 let (text, is_repaired) = without_lone_surrogates(text);
                 let is_cleaned = is_cleaned || is_repaired;
-                self.format.element(Element { json: text.as_bytes(), is_cleaned, place }, items);
+                self.format.read_element(Element { json: text.as_bytes(), is_cleaned, place }, items);
             }
             Raw::Refused(reason) => items.push_back(Item::Skip(Skip::new(place, reason))),
         }
@@ -185,7 +185,7 @@ impl<F: ListedFormat> Listed<F> {
 
     fn field(&mut self, mut object: EnteredValue, items: &mut VecDeque<Item>) -> io::Result<Place> {
         let Some(key) = self.json.next_key(&mut object)? else {
-            self.format.end(items);
+            self.format.read_end(items);
             return Ok(Place::End);
         };
         if self.format.is_list(&key) && self.json.enter_array()? {
@@ -224,7 +224,7 @@ fn give_field<R: Read>(
     format: &mut impl ListedFormat,
     key: &str,
 ) -> io::Result<()> {
-    if let Raw::Whole(bytes) = json.raw(FIELD_BYTES_MAX)?
+    if let Raw::Whole(bytes) = json.read_raw(FIELD_BYTES_MAX)?
         && let Ok(value) = serde_json::from_str(&clean_text(bytes).0)
     {
         format.field(key, &value);
@@ -238,7 +238,7 @@ pub(super) fn text_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 /// The string or number under a key, as text.
-pub(super) fn id_at(value: &Value, key: &str) -> Option<String> {
+pub(super) fn read_id(value: &Value, key: &str) -> Option<String> {
     match value.get(key)? {
         Value::String(id) if !id.is_empty() => Some(id.clone()),
         Value::Number(id) => Some(id.to_string()),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::card_json::{parse, reader_of_skip};
-use super::listed::{id_at, text_at};
+use super::listed::{read_id, text_at};
 use super::{Context, Format, Reader, reader_of_one};
 use crate::card::{LoreEntry, Lorebook};
 use crate::error::ImportError;
@@ -14,7 +14,7 @@ use crate::lines::clean_text;
 pub(super) const FORMAT: Format = Format { id: "lorebook", name: "world book", detect, open };
 
 /// Fields of an entry that are read, or that only arrange it in another program.
-const READ: [&str; 31] = [
+const KNOWN_FIELDS: [&str; 31] = [
     "keys",
     "key",
     "secondary_keys",
@@ -77,7 +77,7 @@ pub(super) fn read(book: &Value, fallback_name: &str, place: &str) -> Result<Lor
     if entries.len() > LORE_ENTRIES_MAX {
         return Err(format!("the book has more than {LORE_ENTRIES_MAX} entries"));
     }
-    let depth = depth_at(book, &["scan_depth", "scanDepth"]);
+    let depth = read_depth(book, &["scan_depth", "scanDepth"]);
     let name = text_at(book, "name").filter(|name| !name.trim().is_empty()).unwrap_or(fallback_name);
     Ok(Lorebook {
         name: name.to_owned(),
@@ -130,7 +130,7 @@ fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<L
         other.insert("secondary_keys".to_owned(), std::mem::take(&mut secondary_keys).into());
     }
     Some(LoreEntry {
-        id: id_at(entry, "uid").or_else(|| id_at(entry, "id")).unwrap_or(at),
+        id: read_id(entry, "uid").or_else(|| read_id(entry, "id")).unwrap_or(at),
         name: ["name", "comment"]
             .iter()
             .filter_map(|key| text_at(entry, key))
@@ -150,7 +150,7 @@ fn read_entry(at: String, entry: &Value, depth_of_book: Option<u32>) -> Option<L
         is_constant: is_true(&["constant"]).unwrap_or(false),
         is_enabled: is_true(&["enabled"]).unwrap_or_else(|| !is_true(&["disable"]).unwrap_or(false)),
         order: entry_field(entry, &["insertion_order", "order"]).and_then(whole_number).unwrap_or_default(),
-        scan_depth: depth_at(entry, &["scan_depth", "scanDepth"]).or(depth_of_book),
+        scan_depth: read_depth(entry, &["scan_depth", "scanDepth"]).or(depth_of_book),
         is_case_sensitive: is_true(&["case_sensitive", "caseSensitive"]).unwrap_or(false),
         whole_words: is_true(&["match_whole_words", "matchWholeWords"]),
         other,
@@ -166,7 +166,7 @@ fn entry_field<'a>(entry: &'a Value, names: &[&str]) -> Option<&'a Value> {
         .find_map(|place| names.iter().find_map(|name| place.get(*name).filter(|value| !value.is_null())))
 }
 
-fn depth_at(place: &Value, names: &[&str]) -> Option<u32> {
+fn read_depth(place: &Value, names: &[&str]) -> Option<u32> {
     let depth = whole_number(entry_field(place, names)?)?;
     u32::try_from(depth).ok()
 }
@@ -217,8 +217,8 @@ fn other_fields(entry: &Value) -> Map<String, Value> {
         Value::Bool(true) => true,
     };
     let is_default = |name: &str, value: &Value| name == "probability" && value.as_f64() == Some(100.0);
-    let others = fields
-        .flatten()
-        .filter(|(name, value)| !READ.contains(&name.as_str()) && is_set(value) && !is_default(name, value));
+    let others = fields.flatten().filter(|(name, value)| {
+        !KNOWN_FIELDS.contains(&name.as_str()) && is_set(value) && !is_default(name, value)
+    });
     others.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

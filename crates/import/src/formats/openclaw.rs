@@ -11,10 +11,10 @@ use crate::lines::clean_text;
 pub(super) const FORMAT: Format = Format { id: "openclaw", name: "OpenClaw home", detect: is_home, open };
 
 /// Files of which one makes a folder a home.
-const MARKS: [&str; 2] = ["SOUL.md", "IDENTITY.md"];
+const HOME_FILES: [&str; 2] = ["SOUL.md", "IDENTITY.md"];
 
 /// Instructions for tools, which no persona needs.
-const INSTRUCTIONS: [&str; 6] =
+const INSTRUCTION_FILES: [&str; 6] =
     ["AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md", "BOOT.md", "SKILL.md"];
 
 /// Here the names are the form: the texts are free.
@@ -28,7 +28,7 @@ fn home<'a>(context: &Context<'a>) -> Option<&'a str> {
     let name = context.source.name();
     let mut folder = context.source.folder();
     loop {
-        let has_mark = MARKS.iter().any(|mark| {
+        let has_mark = HOME_FILES.iter().any(|mark| {
             let path = format!("{folder}{mark}");
             context.sources.list().iter().any(|source| source.name() == path)
         });
@@ -66,7 +66,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
     let block = match own_name {
         "SOUL.md" | "IDENTITY.md" => Some(CoreBlock::Persona),
         "USER.md" => Some(CoreBlock::User),
-        name if INSTRUCTIONS.contains(&name.rsplit('/').next().unwrap_or(name)) => {
+        name if INSTRUCTION_FILES.contains(&name.rsplit('/').next().unwrap_or(name)) => {
             return skip("it has instructions for tools, not memory".to_owned());
         }
         _ => None,

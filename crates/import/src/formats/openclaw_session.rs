@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::building::{begin_conversation, build_message, check_message};
 use super::digests::stable_id;
-use super::listed::{self, Element, ListedFormat, id_at, text_at};
+use super::listed::{self, Element, ListedFormat, read_id, text_at};
 use super::{Context, Format};
 use crate::item::{ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
@@ -30,13 +30,13 @@ struct Session {
 }
 
 impl ListedFormat for Session {
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         let entry = match element.parse::<Value>() {
             Ok(entry) => entry,
             Err(skip) => return items.push_back(skip),
         };
         match text_at(&entry, "type") {
-            Some("session") => self.begin(id_at(&entry, "id").unwrap_or_default(), items),
+            Some("session") => self.begin(read_id(&entry, "id").unwrap_or_default(), items),
             Some("message") => self.message(&entry, element, items),
             // Changes of settings count as little as the header does.
             _ => {}
@@ -94,7 +94,7 @@ impl Session {
             self.begin(stable_id(&[&time.to_string(), &text]), items);
         }
         let session = self.id.clone().unwrap_or_default();
-        let id = id_at(entry, "id").unwrap_or_else(|| stable_id(&[&time.to_string(), &text]));
+        let id = read_id(entry, "id").unwrap_or_else(|| stable_id(&[&time.to_string(), &text]));
         let mut message = build_message(ExternalId::Given(id), &session, (speaker, role), time, text, place);
         message.model = text_at(said, "model").map(str::to_owned).filter(|_| role == Role::Persona);
         message.is_cleaned = element.is_cleaned;

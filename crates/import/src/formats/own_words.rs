@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format =
     Format { id: "own-words", name: "any text as words of the user", detect: |_| false, open };
 
 /// Name of the speaker of every paragraph.
-const WRITER: &str = "writer";
+const WRITER_NAME: &str = "writer";
 /// Longest message, in characters; a longer paragraph is cut at the end of a sentence.
 const PARAGRAPH_CHARS_MAX: usize = 4_000;
 
@@ -55,7 +55,7 @@ struct Paragraph {
 }
 
 impl Step for OwnWords {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         match self.lines.next_line()? {
             None => {
                 self.close(items);
@@ -65,14 +65,16 @@ impl Step for OwnWords {
                 self.close(items);
                 items.push_back(too_long(&self.name, number));
             }
-            Some(Line::Text { number, text, is_cleaned }) => self.line(&text, number, is_cleaned, items),
+            Some(Line::Text { number, text, is_cleaned }) => {
+                self.handle_line(&text, number, is_cleaned, items)
+            }
         }
         Ok(true)
     }
 }
 
 impl OwnWords {
-    fn line(&mut self, line: &str, number: u64, is_cleaned: bool, items: &mut VecDeque<Item>) {
+    fn handle_line(&mut self, line: &str, number: u64, is_cleaned: bool, items: &mut VecDeque<Item>) {
         if line.trim().is_empty() {
             return self.close(items);
         }
@@ -102,16 +104,16 @@ impl OwnWords {
             let id = match &self.conversation {
                 Some(id) => id.clone(),
                 None => {
-                    let id = stable_id(&[WRITER, piece]);
+                    let id = stable_id(&[WRITER_NAME, piece]);
                     items.push_back(begin_conversation(&id, Some(&self.name)));
                     self.conversation = Some(id.clone());
                     id
                 }
             };
-            let external = self.ids.next_id(&id, WRITER, time, piece);
+            let external = self.ids.next_id(&id, WRITER_NAME, time, piece);
             let place = format!("{}, line {line}", self.name);
             let mut written =
-                build_message(external, &id, (WRITER, Role::User), time, piece.to_owned(), place);
+                build_message(external, &id, (WRITER_NAME, Role::User), time, piece.to_owned(), place);
             written.is_cleaned = is_cleaned;
             items.push_back(check_message(written));
         }

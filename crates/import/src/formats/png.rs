@@ -57,7 +57,7 @@ impl<'a> Png<'a> {
     }
 
     /// The text of the first chunk with this keyword, in any case.
-    pub(super) fn text(&self, keyword: &str) -> Option<&String> {
+    pub(super) fn chunk_text(&self, keyword: &str) -> Option<&String> {
         let texts = self.chunks.iter().filter_map(|chunk| chunk.text.as_ref());
         texts.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(keyword)).map(|(_, text)| text)
     }

@@ -13,7 +13,7 @@ use crate::item::{ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
 
 /// Names of each field, the most telling first; compared without case.
-const TEXT: &[&str] = &[
+const TEXT_NAMES: &[&str] = &[
     "text",
     "content",
     "message",
@@ -26,7 +26,7 @@ const TEXT: &[&str] = &[
     "内容",
     "消息",
 ];
-const SPEAKER: &[&str] = &[
+const SPEAKER_NAMES: &[&str] = &[
     "speaker",
     "sender",
     "author",
@@ -42,8 +42,8 @@ const SPEAKER: &[&str] = &[
     "昵称",
     "说话人",
 ];
-const ROLE: &[&str] = &["role"];
-const TIME: &[&str] = &[
+const ROLE_NAMES: &[&str] = &["role"];
+const TIME_NAMES: &[&str] = &[
     "time",
     "timestamp",
     "datetime",
@@ -62,7 +62,7 @@ const TIME: &[&str] = &[
     "时间",
     "日期",
 ];
-const CONVERSATION: &[&str] = &[
+const CONVERSATION_NAMES: &[&str] = &[
     "conversation",
     "conversation_id",
     "chat_id",
@@ -74,9 +74,9 @@ const CONVERSATION: &[&str] = &[
     "talker",
     "会话",
 ];
-const ID: &[&str] = &["id", "message_id", "uuid", "msg_id", "msgid", "消息id"];
-const MODEL: &[&str] = &["model"];
-const KIND: &[&str] = &["type", "消息类型", "类型"];
+const ID_NAMES: &[&str] = &["id", "message_id", "uuid", "msg_id", "msgid", "消息id"];
+const MODEL_NAMES: &[&str] = &["model"];
+const KIND_NAMES: &[&str] = &["type", "消息类型", "类型"];
 
 /// A message as a generic file has it.
 #[derive(Debug, Default, PartialEq)]
@@ -114,14 +114,14 @@ impl Columns {
             None => known.iter().find_map(|known| position(known)),
         };
         let columns = Self {
-            id: find(FieldKind::Id, ID),
-            conversation: find(FieldKind::Conversation, CONVERSATION),
-            speaker: find(FieldKind::From, SPEAKER),
-            role: find(FieldKind::Role, ROLE),
-            time: find(FieldKind::Time, TIME),
-            text: find(FieldKind::Text, TEXT)?,
-            model: find(FieldKind::Model, MODEL),
-            kind: KIND.iter().find_map(|known| position(known)),
+            id: find(FieldKind::Id, ID_NAMES),
+            conversation: find(FieldKind::Conversation, CONVERSATION_NAMES),
+            speaker: find(FieldKind::From, SPEAKER_NAMES),
+            role: find(FieldKind::Role, ROLE_NAMES),
+            time: find(FieldKind::Time, TIME_NAMES),
+            text: find(FieldKind::Text, TEXT_NAMES)?,
+            model: find(FieldKind::Model, MODEL_NAMES),
+            kind: KIND_NAMES.iter().find_map(|known| position(known)),
         };
         (columns.speaker.or(columns.role).or(columns.time).is_some()).then_some(columns)
     }
@@ -159,8 +159,8 @@ impl Record {
             None => known.iter().find_map(|known| value_of(object, known)),
         };
         let string = |kind, known: &[&str]| find(kind, known).and_then(short_string);
-        let text = find(FieldKind::Text, TEXT).and_then(long_text)?;
-        let time = match find(FieldKind::Time, TIME) {
+        let text = find(FieldKind::Text, TEXT_NAMES).and_then(long_text)?;
+        let time = match find(FieldKind::Time, TIME_NAMES) {
             Some(Value::Number(number)) => {
                 number.as_f64().map(MessageTime::from_number).map_or(WrittenTime::Unknown, WrittenTime::Clear)
             }
@@ -168,13 +168,13 @@ impl Record {
             _ => WrittenTime::Unknown,
         };
         Some(Self {
-            id: string(FieldKind::Id, ID),
-            conversation: string(FieldKind::Conversation, CONVERSATION),
-            speaker: string(FieldKind::From, SPEAKER),
-            role: string(FieldKind::Role, ROLE),
+            id: string(FieldKind::Id, ID_NAMES),
+            conversation: string(FieldKind::Conversation, CONVERSATION_NAMES),
+            speaker: string(FieldKind::From, SPEAKER_NAMES),
+            role: string(FieldKind::Role, ROLE_NAMES),
             time,
             text,
-            model: string(FieldKind::Model, MODEL),
+            model: string(FieldKind::Model, MODEL_NAMES),
         })
     }
 }

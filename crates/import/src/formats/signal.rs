@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::building::{attachment_of, begin_conversation, build_message, check_message};
-use super::listed::{self, Element, ListedFormat, id_at, text_at};
+use super::listed::{self, Element, ListedFormat, read_id, text_at};
 use super::{Context, Format};
 use crate::item::{Attachment, AttachmentKind, ExternalId, Item, Role, Skip};
 use crate::message_time::MessageTime;
@@ -22,8 +22,10 @@ pub(super) const FORMAT: Format = Format {
 
 fn is_signal(context: &Context<'_>) -> bool {
     let Some(json) = &context.head.json else { return false };
-    const KEYS: &[&str] = &["sent_at", "conversationId", "type"];
-    json.is_array && json.has(KEYS) || json.inner_has("messages", KEYS) || json.inner_has("messsages", KEYS)
+    const SIGNAL_KEYS: &[&str] = &["sent_at", "conversationId", "type"];
+    json.is_array && json.has(SIGNAL_KEYS)
+        || json.inner_has("messages", SIGNAL_KEYS)
+        || json.inner_has("messsages", SIGNAL_KEYS)
 }
 
 struct Signal {
@@ -37,7 +39,7 @@ impl ListedFormat for Signal {
         matches!(key, "messages" | "messsages")
     }
 
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         let value = match element.parse::<Value>() {
             Ok(value) => value,
             Err(skip) => return items.push_back(skip),
@@ -51,7 +53,7 @@ impl ListedFormat for Signal {
                 return;
             }
         };
-        let id = id_at(&value, "conversationId").unwrap_or_default();
+        let id = read_id(&value, "conversationId").unwrap_or_default();
         if self.begun.as_ref() != Some(&id) {
             items.push_back(begin_conversation(&id, Some(&self.title)));
             self.begun = Some(id.clone());
@@ -60,13 +62,13 @@ impl ListedFormat for Signal {
             Role::User => Some("Me".to_owned()),
             _ => ["sourceName", "source", "sourceServiceId", "sourceUuid"]
                 .iter()
-                .find_map(|key| id_at(&value, key)),
+                .find_map(|key| read_id(&value, key)),
         };
         let time = value
             .get("sent_at")
             .and_then(Value::as_i64)
             .map_or(MessageTime::Unknown, MessageTime::from_millis);
-        let external = id_at(&value, "id")
+        let external = read_id(&value, "id")
             .unwrap_or_else(|| format!("{}-{time}", speaker.as_deref().unwrap_or_default()));
         let text = text_at(&value, "body").unwrap_or_default().to_owned();
         let speaker = speaker.unwrap_or_default();

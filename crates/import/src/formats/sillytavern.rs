@@ -42,7 +42,7 @@ struct Chat {
 }
 
 impl ListedFormat for Chat {
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         match element.parse::<Value>() {
             Ok(value) if value.get("mes").is_none() && self.conversation.is_none() => {
                 self.header(&value, items)

@@ -27,14 +27,14 @@ pub(super) fn of_markdown(text: &str) -> Vec<String> {
         }
         continues = true;
     }
-    statements.into_iter().flat_map(|statement| cut(&statement)).collect()
+    statements.into_iter().flat_map(|statement| cut_statement(&statement)).collect()
 }
 
 /// The statements of ChatGPT's saved memories: `1. [2024-04-05]. The user has a dog.`
 pub(super) fn of_numbered(text: &str) -> Vec<(Option<Date>, String)> {
     let mut statements: Vec<(Option<Date>, String)> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_heading(line)) {
-        match (numbered(line), statements.last_mut()) {
+        match (numbered_statement(line), statements.last_mut()) {
             (Some(statement), _) => statements.push(statement),
             (None, Some((_, text))) => {
                 text.push('\n');
@@ -77,7 +77,7 @@ fn after_number(line: &str) -> Option<&str> {
     (rest.len() < line.len()).then(|| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")))?
 }
 
-fn numbered(line: &str) -> Option<(Option<Date>, String)> {
+fn numbered_statement(line: &str) -> Option<(Option<Date>, String)> {
     let text = after_number(line)?;
     let dated = text.strip_prefix('[').and_then(|rest| {
         let (date, rest) = rest.split_once(']')?;
@@ -87,7 +87,7 @@ fn numbered(line: &str) -> Option<(Option<Date>, String)> {
 }
 
 /// Pieces of whole sentences, each within [`STATEMENT_CHARS_MAX`] unless one sentence is longer.
-fn cut(statement: &str) -> Vec<String> {
+fn cut_statement(statement: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for sentence in statement.split_inclusive(['.', '!', '?', '。', '！', '？']) {
         let Some(last) = pieces.last_mut() else { break };

@@ -6,7 +6,7 @@ use std::io;
 use serde_json::Value;
 
 use super::building::{attachment_of, begin_conversation, build_message, check_message};
-use super::listed::{id_at, text_at};
+use super::listed::{read_id, text_at};
 use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::head::Head;
@@ -76,12 +76,12 @@ struct Telegram {
 }
 
 impl Step for Telegram {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         let Some(level) = self.stack.pop() else { return Ok(false) };
         match level {
             Level::Start => {
                 if !self.json.enter_object()? {
-                    return Err(self.json.broken("it is not an object"));
+                    return Err(self.json.invalid_json("it is not an object"));
                 }
                 self.stack.push(Level::Root(EnteredValue::default()));
             }
@@ -137,7 +137,7 @@ impl Telegram {
             }
             "personal_information" => {
                 let person = self.value()?;
-                self.own_id = id_at(&person, "user_id").map(|id| format!("user{id}"));
+                self.own_id = read_id(&person, "user_id").map(|id| format!("user{id}"));
             }
             _ => self.chat_field(key)?,
         }
@@ -163,7 +163,7 @@ impl Telegram {
     }
 
     fn value(&mut self) -> io::Result<Value> {
-        Ok(match self.json.raw(64 * 1024)? {
+        Ok(match self.json.read_raw(64 * 1024)? {
             Raw::Whole(bytes) => serde_json::from_str(&clean_text(bytes).0).unwrap_or_default(),
             Raw::Refused(_) => Value::Null,
         })
@@ -176,7 +176,7 @@ impl Telegram {
         if !std::mem::replace(&mut self.chat.has_begun, true) {
             items.push_back(begin_conversation(&id, self.chat.name.as_deref()));
         }
-        let bytes = match self.json.raw(ELEMENT_BYTES_MAX)? {
+        let bytes = match self.json.read_raw(ELEMENT_BYTES_MAX)? {
             Raw::Whole(bytes) => bytes,
             Raw::Refused(reason) => {
                 items.push_back(Item::Skip(Skip::new(place, reason)));
@@ -185,17 +185,17 @@ impl Telegram {
         };
         let (text, is_cleaned) = clean_text(bytes);
         items.push_back(match serde_json::from_str::<Value>(&text) {
-            Ok(value) => self.item(&id, &value, is_cleaned, place),
+            Ok(value) => self.read_item(&id, &value, is_cleaned, place),
             Err(error) => Item::Skip(Skip::new(place, format!("it is not valid JSON: {error}"))),
         });
         Ok(())
     }
 
-    fn item(&self, conversation: &str, value: &Value, is_cleaned: bool, place: String) -> Item {
+    fn read_item(&self, conversation: &str, value: &Value, is_cleaned: bool, place: String) -> Item {
         if text_at(value, "type").is_some_and(|kind| kind != "message") {
             return Item::Skip(Skip::new(place, "it is a notice of the program, not talk"));
         }
-        let Some(id) = id_at(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
+        let Some(id) = read_id(value, "id") else { return Item::Skip(Skip::new(place, "it has no id")) };
         let is_own = self.own_id.is_some() && self.own_id.as_deref() == text_at(value, "from_id");
         // Forwarded words are not those of the one who forwards them.
         let (speaker, role) = match value.get("forwarded_from") {
@@ -204,7 +204,7 @@ impl Telegram {
                 (text_at(value, "from").unwrap_or_default(), if is_own { Role::User } else { Role::Other })
             }
         };
-        let time = id_at(value, "date_unixtime")
+        let time = read_id(value, "date_unixtime")
             .and_then(|seconds| seconds.parse().ok())
             .map(MessageTime::from_seconds)
             .or_else(|| text_at(value, "date").map(MessageTime::parse))

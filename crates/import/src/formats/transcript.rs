@@ -40,10 +40,10 @@ fn is_transcript(context: &Context<'_>) -> bool {
     if context.head.json.is_some() || context.head.bytes.contains(&0) && !is_utf16(&context.head.bytes) {
         return false;
     }
-    if messengers::has_messages(context.head.lines()) {
+    if messengers::has_messages(context.head.complete_lines()) {
         return true;
     }
-    let lines = context.head.lines().filter(|line| !line.trim().is_empty()).take(DETECTION_LINES);
+    let lines = context.head.complete_lines().filter(|line| !line.trim().is_empty()).take(DETECTION_LINES);
     let (mut all, mut starts) = (0usize, 0usize);
     let mut speakers = BTreeSet::new();
     for line in lines {
@@ -71,7 +71,7 @@ fn open(context: &Context<'_>) -> Result<Reader, ImportError> {
         order,
         lines: Lines::new(context.source.open_text()?, LINE_BYTES_MAX),
         name: context.source.name().to_owned(),
-        is_of_messenger: messengers::has_messages(context.head.lines()),
+        is_of_messenger: messengers::has_messages(context.head.complete_lines()),
         conversation: None,
         day: None,
         awaits_speaker: None,
@@ -89,7 +89,7 @@ fn date_order(mut lines: Lines<Decoded>) -> io::Result<DateOrder> {
             Ok(Some(Line::TooLong { .. })) => {}
             Ok(Some(Line::Text { text, .. })) => match start_of(&text).and_then(|start| start.time) {
                 Some(WrittenTime::Clear(_)) => break,
-                Some(time) => time.testify(&mut evidence),
+                Some(time) => time.add_evidence(&mut evidence),
                 None => {}
             },
             // The reader meets the damage again, after what can be read.
@@ -124,7 +124,7 @@ struct Open {
 }
 
 impl Step for Transcript {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         match self.lines.next_line()? {
             None => {
                 self.close(items);
@@ -134,14 +134,16 @@ impl Step for Transcript {
                 self.close(items);
                 items.push_back(too_long(&self.name, number));
             }
-            Some(Line::Text { number, text, is_cleaned }) => self.line(&text, number, is_cleaned, items),
+            Some(Line::Text { number, text, is_cleaned }) => {
+                self.handle_line(&text, number, is_cleaned, items)
+            }
         }
         Ok(true)
     }
 }
 
 impl Transcript {
-    fn line(&mut self, line: &str, number: u64, is_cleaned: bool, items: &mut VecDeque<Item>) {
+    fn handle_line(&mut self, line: &str, number: u64, is_cleaned: bool, items: &mut VecDeque<Item>) {
         let place = format!("{}, line {number}", self.name);
         if self.is_of_messenger {
             return self.messenger_line(line, place, is_cleaned, items);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::building::{begin_conversation, build_message, check_message};
 use super::digests::{DigestIds, stable_id};
-use super::listed::{self, Element, ListedFormat, id_at, text_at};
+use super::listed::{self, Element, ListedFormat, read_id, text_at};
 use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::csv::{CsvRecord, CsvRecords};
 use crate::error::ImportError;
@@ -33,7 +33,7 @@ fn is_json(context: &Context<'_>) -> bool {
 }
 
 fn is_csv(context: &Context<'_>) -> bool {
-    context.head.lines().next().is_some_and(|line| {
+    context.head.complete_lines().next().is_some_and(|line| {
         let has = |names: &[&str]| names.iter().all(|name| line.contains(name));
         has(&["localId", "IsSender", "StrContent", "CreateTime"])
             || has(&["MsgSvrID", "is_sender", "talker", "CreateTime"])
@@ -105,7 +105,7 @@ impl ListedFormat for WeChat {
         self.chat.is_none()
     }
 
-    fn element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
+    fn read_element(&mut self, element: Element<'_>, items: &mut VecDeque<Item>) {
         if element.json.starts_with(b"#") {
             return;
         }
@@ -164,7 +164,7 @@ impl WeChat {
                 let name = first(&["talkerName"]).unwrap_or_else(|| id.clone());
                 (id, name)
             });
-        let kind = id_at(value, "type").or_else(|| id_at(value, "type_name")).unwrap_or_default();
+        let kind = read_id(value, "type").or_else(|| read_id(value, "type_name")).unwrap_or_default();
         let attachment =
             if self.is_chatlab { chatlab_attachment_kind(&kind) } else { attachment_kind(&kind) };
         let text = first(&["content", "msg", "StrContent"]).unwrap_or_default();
@@ -174,7 +174,7 @@ impl WeChat {
         Record {
             id: ["serverId", "localId", "platformMessageId", "MsgSvrID", "seq", "id"]
                 .iter()
-                .find_map(|key| id_at(value, key)),
+                .find_map(|key| read_id(value, key)),
             chat,
             speaker,
             is_own,
@@ -258,7 +258,7 @@ struct WeChatCsv {
 }
 
 impl Step for WeChatCsv {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         let (line, fields, is_cleaned) = match self.records.next_record()? {
             None => return Ok(false),
             Some(CsvRecord::TooLong { line }) => {

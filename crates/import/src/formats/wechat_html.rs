@@ -9,7 +9,7 @@ use super::{Context, Format, Reader, Step, reader_of_steps};
 use crate::error::ImportError;
 use crate::item::{Attachment, AttachmentKind, Item, Role, Skip};
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::lines::{clean_text, fill};
+use crate::lines::{clean_text, fill_buffer};
 use crate::message_time::MessageTime;
 use crate::sources::Decoded;
 
@@ -52,7 +52,7 @@ struct Page {
 }
 
 impl Step for Page {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         let object = match self.next_object()? {
             Object::None => {
                 if self.number == 0 {
@@ -69,7 +69,7 @@ impl Step for Page {
         self.number += 1;
         let place = format!("{}, message {}", self.name, self.number);
         match object {
-            Some((text, is_cleaned)) => items.extend(self.item(&parse_fields(&text), is_cleaned, place)),
+            Some((text, is_cleaned)) => items.extend(self.read_item(&parse_fields(&text), is_cleaned, place)),
             None => items
                 .push_back(Item::Skip(Skip::new(place, "the message is too long, or its quote never ends"))),
         }
@@ -93,7 +93,7 @@ impl Page {
         let mut length = 0usize;
         let (mut is_quoted, mut is_escaped) = (false, false);
         loop {
-            let buffer = fill(&mut self.reader)?;
+            let buffer = fill_buffer(&mut self.reader)?;
             if buffer.is_empty() {
                 return Ok(if matched == Some(MARK.len()) { Object::TooLong } else { Object::None });
             }
@@ -134,7 +134,12 @@ impl Page {
     }
 
     /// Reads one message; nothing for the times that the page shows between messages.
-    fn item(&mut self, fields: &HashMap<String, String>, is_cleaned: bool, place: String) -> Option<Item> {
+    fn read_item(
+        &mut self,
+        fields: &HashMap<String, String>,
+        is_cleaned: bool,
+        place: String,
+    ) -> Option<Item> {
         let field = |key: &str| fields.get(key).map(String::as_str).unwrap_or_default();
         let text = unescape_html(field("text"));
         let kind = field("type");

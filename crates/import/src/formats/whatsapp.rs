@@ -28,7 +28,7 @@ fn is_whatsapp(context: &Context<'_>) -> bool {
     if context.head.json.is_some() && !context.head.text.trim_start().starts_with('[') {
         return false;
     }
-    let lines: Vec<&str> = context.head.lines().take(DETECTION_LINES).collect();
+    let lines: Vec<&str> = context.head.complete_lines().take(DETECTION_LINES).collect();
     let headers: Vec<Header<'_>> = lines.iter().filter_map(|line| header_of(line)).collect();
     let first = lines.iter().find(|line| !line.trim().is_empty());
     let has_speaker = headers.iter().any(|header| matches!(header.rest, Rest::Message { .. }));
@@ -120,7 +120,7 @@ enum Pending {
 }
 
 impl Step for Chat {
-    fn step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
+    fn read_step(&mut self, items: &mut VecDeque<Item>) -> io::Result<bool> {
         if !std::mem::replace(&mut self.has_begun, true) {
             items.push_back(begin_conversation(&self.id, self.title.as_deref()));
         }

@@ -95,7 +95,7 @@ pub(super) fn add_or_expand(source: Source, depth: usize, sources: &mut Sources)
 }
 
 /// An archive says the hour of its writer's clock, without a zone. A year before 1981 means that there is none.
-fn written_at(time: zip::DateTime) -> Option<Timestamp> {
+fn entry_time(time: zip::DateTime) -> Option<Timestamp> {
     let field = |number: u8| i8::try_from(number).ok();
     let at = jiff::civil::DateTime::new(
         i16::try_from(time.year()).ok()?,
@@ -153,7 +153,7 @@ fn expand(
         let compressed = entry.compressed_size();
         compressed_total = compressed_total.saturating_add(compressed);
         let place = EntryPlace { archive: source.clone(), start, compressed, is_deflated };
-        let modified = entry.last_modified().and_then(written_at).or(source.modified);
+        let modified = entry.last_modified().and_then(entry_time).or(source.modified);
         entries.push(Source { name, size: entry.size(), modified, place: Place::Entry(Arc::new(place)) });
     }
     if compressed_total > source.size.max(source_length(source)) {

@@ -59,7 +59,7 @@ impl Decoded {
             self.reader.consume(1);
             let second = self.reader.fill_buf()?.first().copied();
             self.reader.consume(usize::from(second.is_some()));
-            let unit = second.map_or(0xFFFD, |second| self.unit(first, second));
+            let unit = second.map_or(0xFFFD, |second| self.decode_unit(first, second));
             self.push(unit);
             return Ok(true);
         }
@@ -79,7 +79,7 @@ impl Decoded {
         Ok(true)
     }
 
-    fn unit(&self, first: u8, second: u8) -> u16 {
+    fn decode_unit(&self, first: u8, second: u8) -> u16 {
         if self.form == Form::Utf16Little {
             u16::from_le_bytes([first, second])
         } else {

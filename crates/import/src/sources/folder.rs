@@ -19,11 +19,11 @@ impl FolderListing {
     /// Lists the files below a folder, sorted by name. Hidden ones are left out; links are skipped.
     pub fn of(root: &Path) -> Result<Self, ImportError> {
         let mut listing = Self::default();
-        listing.walk(root, &file_name(root), 0)?;
+        listing.list_folder(root, &file_name(root), 0)?;
         Ok(listing)
     }
 
-    fn walk(&mut self, folder: &Path, name: &str, depth: usize) -> Result<(), ImportError> {
+    fn list_folder(&mut self, folder: &Path, name: &str, depth: usize) -> Result<(), ImportError> {
         if depth > FOLDER_DEPTH_MAX {
             self.skipped.push(Skip::new(name, format!("it is more than {FOLDER_DEPTH_MAX} folders deep")));
             return Ok(());
@@ -44,7 +44,7 @@ impl FolderListing {
                 return Err(ImportError::TooManySources { max: SOURCES_MAX });
             }
             if kind.is_dir() {
-                self.walk(&path, &full_name, depth + 1)?;
+                self.list_folder(&path, &full_name, depth + 1)?;
             } else if kind.is_file() {
                 self.files.push((full_name, path));
             } else {

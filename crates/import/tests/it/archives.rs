@@ -115,7 +115,7 @@ fn links_in_a_folder_are_not_followed() {
     std::os::unix::fs::symlink(&secret, home.join("link.txt")).unwrap();
     let sources = Sources::open(&[Input::Path(home)]).unwrap();
     assert!(sources.list().is_empty());
-    assert!(sources.skipped()[0].reason.contains("link"));
+    assert!(sources.skipped_files()[0].reason.contains("link"));
     assert_eq!(found(&sources).len(), 1, "it counts as found and skipped");
 }
 
@@ -135,5 +135,5 @@ fn archives_in_an_archive_share_one_bound() {
     let sources = sources("all.zip", archive(&[("one.zip", &inner), ("two.zip", &inner)]));
     let names: Vec<_> = sources.list().iter().map(|source| source.name()).collect();
     assert_eq!(names, ["all.zip/one.zip/a.bin"]);
-    assert!(sources.skipped()[0].reason.contains("import it by itself"));
+    assert!(sources.skipped_files()[0].reason.contains("import it by itself"));
 }

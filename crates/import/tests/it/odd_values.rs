@@ -176,7 +176,7 @@ fn messenger_chat_is_read_in_its_order_and_letters() {
     assert!(
         matches!(&read[0], Item::Conversation(conversation) if conversation.title.as_deref() == Some("Milo"))
     );
-    assert_eq!(messages(&read)[0].time.day().unwrap().to_string(), "2024-05-01");
+    assert_eq!(messages(&read)[0].time.civil_day().unwrap().to_string(), "2024-05-01");
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl<P: Protocol> Shared<P> {
         let permit = self.permit().await?;
         let start = Instant::now();
         let whole = Deadline::new(start, self.limits.whole, "finish its answer");
-        let first = Deadline::new(start, self.limits.first_token, "begin to answer").earlier(whole);
+        let first = Deadline::new(start, self.limits.first_token, "begin to answer").earlier_of(whole);
         let mut response = self.send(request, true, first).await?;
         self.refuse_other_than_stream(&mut response, first).await?;
         let mut answer = StreamedAnswer::new(Arc::clone(self), request, response, first, whole, permit);
@@ -134,9 +134,9 @@ impl<P: Protocol> Shared<P> {
     /// it refuses that form.
     async fn send(&self, request: &Request, streaming: bool, by: Deadline) -> Result<Response, LlmError> {
         let model = self.models.of(request.tier);
-        let mut accepts = self.accepted(model);
+        let mut accepts = self.accepted_capabilities(model);
         loop {
-            let body = self.protocol.body(request, model, accepts, streaming)?;
+            let body = self.protocol.request_body(request, model, accepts, streaming)?;
             let post = self
                 .client
                 .post(self.protocol.url().clone())
@@ -238,9 +238,9 @@ impl<P: Protocol> Shared<P> {
             .map_err(|_closed| LlmError::transient("The program is stopping; nothing was asked."))
     }
 
-    fn accepted(&self, model: &str) -> Capabilities {
+    fn accepted_capabilities(&self, model: &str) -> Capabilities {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        accepted.get(model).copied().unwrap_or_else(|| self.protocol.assumed())
+        accepted.get(model).copied().unwrap_or_else(|| self.protocol.assumed_capabilities())
     }
 
     fn remember(&self, model: &str, accepts: Capabilities) {

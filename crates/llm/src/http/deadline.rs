@@ -21,7 +21,7 @@ impl Deadline {
         Deadline { at: start + allowed, allowed, awaited }
     }
 
-    pub(super) fn earlier(self, other: Deadline) -> Deadline {
+    pub(super) fn earlier_of(self, other: Deadline) -> Deadline {
         if other.at < self.at { other } else { self }
     }
 

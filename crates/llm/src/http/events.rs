@@ -49,7 +49,7 @@ impl EventDecoder {
             self.after_carriage_return = false;
         }
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-            self.hold(&rest[..end])?;
+            self.buffer_bytes(&rest[..end])?;
             let after = &rest[end + 1..];
             rest = match (rest[end], after.first()) {
                 (b'\r', Some(b'\n')) => &after[1..],
@@ -63,10 +63,10 @@ impl EventDecoder {
                 completed(event);
             }
         }
-        self.hold(rest)
+        self.buffer_bytes(rest)
     }
 
-    fn hold(&mut self, bytes: &[u8]) -> Result<(), EventError> {
+    fn buffer_bytes(&mut self, bytes: &[u8]) -> Result<(), EventError> {
         let held = self.line.len() + self.event.data.len();
         if held + bytes.len() > MAX_EVENT_BYTES {
             return Err(EventError::TooLarge);

@@ -20,9 +20,9 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     fn headers(&self) -> HeaderMap;
 
     /// Capabilities assumed of an endpoint that has not answered yet.
-    fn assumed(&self) -> Capabilities;
+    fn assumed_capabilities(&self) -> Capabilities;
 
-    fn body(
+    fn request_body(
         &self,
         request: &Request,
         model: &str,
@@ -34,7 +34,7 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     fn parse_answer(&self, body: &[u8]) -> Result<ParsedAnswer, LlmError>;
 
     /// Reads one event of a streamed answer.
-    fn step(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError>;
+    fn read_event(&self, event: &SseEvent, progress: &mut Progress) -> Result<StreamItem, LlmError>;
 }
 
 /// A whole answer as the protocol gives it.

@@ -79,7 +79,7 @@ impl ErrorBody {
     }
 
     /// The message on one line, shortened, to be put at the end of another.
-    fn quoted(&self) -> String {
+    fn short_message(&self) -> String {
         let line = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
         let line: String = line.chars().filter(|letter| !letter.is_control()).collect();
         match line.char_indices().nth(MAX_QUOTED_CHARS) {
@@ -118,7 +118,7 @@ fn classify(
 ) -> LlmError {
     let code = status.unwrap_or(0);
     let shown = status.map_or(String::new(), |status| format!(" ({status})"));
-    let said = complaint.quoted();
+    let said = complaint.short_message();
     if complaint.speaks_of(NO_CREDIT_PHRASES) || code == 402 {
         let message = format!(
             "The account at {host} has no credit left{shown}. Nothing was lost; add credit or choose another provider."
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn an_endpoints_words_are_bounded_and_on_one_line() {
         let complaint = ErrorBody::read(format!("a\n\u{7}b{}", "猫".repeat(5000)).as_bytes());
-        let quoted = complaint.quoted();
+        let quoted = complaint.short_message();
         assert!(quoted.chars().count() < MAX_QUOTED_CHARS + 20 && quoted.starts_with(" It said: a b猫"));
     }
 }

@@ -65,7 +65,7 @@ impl<P: Protocol> StreamedAnswer<P> {
         }
         loop {
             let event = self.next_event().await?;
-            match self.shared.protocol.step(&event, &mut self.progress)? {
+            match self.shared.protocol.read_event(&event, &mut self.progress)? {
                 StreamItem::Text(text) if text.is_empty() => {}
                 StreamItem::Text(text) => {
                     self.token_arrived();
@@ -89,7 +89,7 @@ impl<P: Protocol> StreamedAnswer<P> {
 
     fn token_arrived(&mut self) {
         let idle = Deadline::new(Instant::now(), self.shared.limits.idle, "go on with its answer");
-        self.next_token = idle.earlier(self.whole);
+        self.next_token = idle.earlier_of(self.whole);
     }
 
     async fn next_event(&mut self) -> Result<SseEvent, LlmError> {

@@ -1,6 +1,6 @@
 //! Whose fact it is: a sister's allergy is not the user's.
 
-use crate::entities::{fold_name, name_stands_in};
+use crate::entities::{fold_name, is_named_in_text};
 use crate::text::at_word_borders;
 use crate::text::lexicon::people as lexicon;
 
@@ -93,7 +93,7 @@ fn says_i(text: &str) -> bool {
 }
 
 fn find(text: &str, word: &str) -> Option<usize> {
-    if !name_stands_in(text, word) {
+    if !is_named_in_text(text, word) {
         return None;
     }
     // 其他 and 吉他 are nobody.

@@ -22,7 +22,8 @@ const QUOTED_SHARE_MIN: f64 = 0.9;
 /// Terms of a sentence that are compared.
 const TERMS_MAX: usize = 400;
 
-const MARKS: &[(char, char)] = &[('"', '"'), ('“', '”'), ('「', '」'), ('『', '』'), ('‘', '’'), ('«', '»')];
+const QUOTATION_MARKS: &[(char, char)] =
+    &[('"', '"'), ('“', '”'), ('「', '」'), ('『', '』'), ('‘', '’'), ('«', '»')];
 
 /// A text that the user may have repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub(super) fn is_echo(message: &Message, start: usize, end: usize, earlier: &[So
 }
 
 /// True if an earlier message of the user says what the later one says at this stretch.
-pub(super) fn said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
+pub(super) fn is_said_before(earlier: &Message, later: &Message, start: usize, end: usize) -> bool {
     let said = terms_of(&sentences_around(&later.content, start, end));
     covered_share(&said, &terms_in_common(&said, &terms_of(&earlier.content))) >= ECHO_SHARE_MIN
 }
@@ -150,7 +151,7 @@ fn sentences_around(content: &str, start: usize, end: usize) -> String {
 fn in_quotation_marks(content: &str, start: usize, end: usize) -> bool {
     let characters: Vec<char> = content.chars().collect();
     let (Some(before), Some(after)) = (characters.get(..start), characters.get(end..)) else { return false };
-    MARKS.iter().any(|(open, close)| {
+    QUOTATION_MARKS.iter().any(|(open, close)| {
         let opened = before.iter().filter(|c| *c == open).count();
         let closed = before.iter().filter(|c| *c == close).count();
         let is_open = if open == close { opened % 2 == 1 } else { opened > closed };

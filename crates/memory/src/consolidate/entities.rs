@@ -9,7 +9,7 @@ use super::evidence::CheckedEvent;
 use super::merge::READABILITY_MIN;
 use super::{ConsolidateError, Consolidator};
 use crate::entities::{
-    Entity, EntityKind, Likeness, MergeStatus, embedded_text, fold_name, kinds_agree, name_stands_in,
+    Entity, EntityKind, Likeness, MergeStatus, embedded_text, fold_name, is_named_in_text, kinds_agree,
 };
 use crate::identifiers::EntityId;
 use crate::messages::Message;
@@ -165,7 +165,7 @@ impl Consolidator<'_> {
             if let Some((likeness, known)) =
                 self.nearest(session, named, &vectors, &embedding, mention.kind).await?
             {
-                named.doubt(*place, likeness, known);
+                named.mark_doubtful(*place, likeness, known);
             }
             vectors.push(EntityVector { entity_id: id, embedding: embedding.clone() });
             named.new[*place].embedding = Some(embedding);
@@ -218,7 +218,7 @@ impl Consolidator<'_> {
         let said = fold_name(said);
         let spoken_of = |name: &str, hits: &[AliasHit]| {
             let aliases = hits.iter().flat_map(|hit| &hit.entity.aliases).map(|alias| fold_name(alias));
-            std::iter::once(name.to_owned()).chain(aliases).any(|name| name_stands_in(&said, &name))
+            std::iter::once(name.to_owned()).chain(aliases).any(|name| is_named_in_text(&said, &name))
         };
         if a == b || !spoken_of(&a, &of_a) || !spoken_of(&b, &of_b) {
             tracing::debug!(session = %session.id, "an answer about names that were not spoken of is left out");
@@ -327,7 +327,7 @@ impl NamedEntities {
 
     /// Marks a new entity as one that is, or may be, known. What is the same is met under the known one's id; its
     /// names and links stay its own, so that a mistake can be undone.
-    fn doubt(&mut self, place: usize, likeness: Likeness, known: Entity) {
+    fn mark_doubtful(&mut self, place: usize, likeness: Likeness, known: Entity) {
         let id = self.new[place].id;
         self.new[place].doubt = match likeness {
             Likeness::Same => Some(IdentityDoubt::Same(known.id)),

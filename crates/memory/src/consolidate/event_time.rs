@@ -29,7 +29,7 @@ pub(super) fn correct_event_time(
         .flat_map(|evidence| named_times(evidence, messages, zone, week_start))
         .collect();
     let answered = checked.event.event_time;
-    if answered.is_some_and(|time| named.iter().any(|said| said.touches(time))) {
+    if answered.is_some_and(|time| named.iter().any(|said| said.overlaps(time))) {
         return None;
     }
     let [only, rest @ ..] = named.as_slice() else { return None };
@@ -58,7 +58,7 @@ struct NamedTime {
 
 impl NamedTime {
     /// True if a time meets what was said, as far as speakers agree on it.
-    fn touches(&self, time: EventTime) -> bool {
+    fn overlaps(&self, time: EventTime) -> bool {
         let widened = |at: Timestamp, by: SignedDuration| at.checked_add(by).unwrap_or(at);
         let (start, end) = (widened(self.phrase.start, -self.slack), widened(self.phrase.end, self.slack));
         time.start <= end && time.end.unwrap_or(time.start) >= start

@@ -2,7 +2,7 @@
 
 use super::assent::answered_question;
 use super::attribution::somebody_else;
-use super::echo::{Source, is_echo, said_before};
+use super::echo::{Source, is_echo, is_said_before};
 use crate::identifiers::MessageId;
 use crate::messages::{Message, Role};
 use crate::nodes::{Evidence, NodeKind, Proposal, RejectedQuote, Subject};
@@ -38,7 +38,7 @@ impl CheckedEvent {
     }
 
     /// Everything of the event besides its text, its impact and its quotes.
-    pub(super) fn proposal(&self) -> Proposal {
+    pub(super) fn to_proposal(&self) -> Proposal {
         Proposal {
             kind: self.event.kind,
             subject: self.event.subject,
@@ -50,7 +50,7 @@ impl CheckedEvent {
     }
 
     /// The reason for its rejection, in a sentence.
-    pub(super) fn reason(&self) -> String {
+    pub(super) fn rejection_reason(&self) -> String {
         match self.failures.first() {
             Some(failure) => failure.reason.clone(),
             None => "no quote was given".to_owned(),
@@ -196,7 +196,7 @@ fn repeats_others(message: &Message, evidence: &Evidence, grounds: EvidenceSourc
     };
     let own = |other: &&Message| {
         other.role == Role::User
-            && said_before(other, message, start, end)
+            && is_said_before(other, message, start, end)
             && !copies(other, 0, other.content.chars().count())
     };
     copies(message, start, end) && !before(message.id).any(|other| own(&other))
@@ -282,10 +282,10 @@ mod tests {
         let messages = [user.clone(), persona.clone()];
         let invented = check(event(Subject::User, &[(&user, "I like coffee")]), &messages);
         assert!(invented.evidence.is_empty());
-        assert!(invented.reason().contains("do not stand"));
+        assert!(invented.rejection_reason().contains("do not stand"));
         let guessed = check(event(Subject::User, &[(&persona, "love hiking")]), &messages);
         assert!(guessed.evidence.is_empty());
-        assert!(guessed.reason().contains("somebody else said"));
+        assert!(guessed.rejection_reason().contains("somebody else said"));
         assert!(check(event(Subject::Shared, &[(&persona, "love hiking")]), &messages).holds_entirely());
         assert!(check(event(Subject::User, &[]), &messages).evidence.is_empty());
     }
@@ -299,7 +299,7 @@ mod tests {
         for subject in [Subject::User, Subject::Persona, Subject::Shared] {
             let checked = check(event(subject, &[(&other, "quit my job")]), &messages);
             assert!(
-                checked.evidence.is_empty() && checked.reason().contains("somebody else said"),
+                checked.evidence.is_empty() && checked.rejection_reason().contains("somebody else said"),
                 "{subject:?}"
             );
         }

@@ -11,10 +11,10 @@ use super::evidence::{CheckedEvent, EvidenceSources, check};
 use super::known::{is_remembered, people_of};
 use super::merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 use super::pairs::NewMemory;
-use super::reask::{reconcile, supplement};
+use super::reask::{merge_second_answer, reconcile};
 use super::vocatives::without_vocatives;
 use super::{ConsolidateError, ConsolidationEvent, Consolidator, Participants, event_time, trace};
-use crate::entities::{fold_name, name_stands_in};
+use crate::entities::{fold_name, is_named_in_text};
 use crate::forget::{ForgottenSpan, are_quotes_forgotten, is_forgotten, without_forgotten};
 use crate::identifiers::{EntityId, NodeId, RejectedId};
 use crate::messages::Message;
@@ -82,7 +82,7 @@ impl Consolidator<'_> {
             self.known_nodes(session, &messages, parties),
             self.known_entities(session, &shown).map_err(ConsolidateError::from),
             self.store.core_blocks(&session.scope).map_err(ConsolidateError::from),
-            self.recalled_in(&messages).map_err(ConsolidateError::from),
+            self.recalled_texts(&messages).map_err(ConsolidateError::from),
             self.store.remembered_of_session(session.id).map_err(ConsolidateError::from),
         )?;
         let KnownEntities { known_entities, entities_in_doubt } = entities;
@@ -107,7 +107,7 @@ impl Consolidator<'_> {
             let second = match self.mind.extract(input.clone()).await {
                 Ok(mut second) => {
                     let checked = check_all(&mut second, &input, &messages, &recalled);
-                    supplement(&mut answer, second);
+                    merge_second_answer(&mut answer, second);
                     checked
                 }
                 Err(error) => {
@@ -148,9 +148,9 @@ impl Consolidator<'_> {
             description: checked.event.description.clone(),
             emotional_impact: Some(f64::from(checked.event.emotional_impact)),
             evidence: checked.proposed_quotes(),
-            reason: checked.reason(),
+            reason: checked.rejection_reason(),
             created_at: at,
-            proposal: checked.proposal(),
+            proposal: checked.to_proposal(),
         }
     }
 
@@ -209,7 +209,7 @@ impl Consolidator<'_> {
         for ((checked, embedding), (near, about)) in sifted.accepted.into_iter().zip(embeddings).zip(found) {
             let entities = about.iter().map(|hit| hit.entity.id).collect();
             if let Some(node_id) =
-                self.repeats(session, &checked, embedding.as_ref(), &entities, near).await?
+                self.find_repeated(session, &checked, embedding.as_ref(), &entities, near).await?
             {
                 let merged = new_event(self.new_node_id(at), checked, embedding);
                 commit.mentions.push(MentionMerge { node_id, merged });
@@ -253,7 +253,7 @@ impl Consolidator<'_> {
     }
 
     /// Finds an older event that says the same without doubt, among the most similar ones.
-    async fn repeats(
+    async fn find_repeated(
         &self,
         session: &Session,
         checked: &CheckedEvent,
@@ -350,7 +350,7 @@ fn leave_names_out(
             .iter()
             .any(|entity| is_name(&entity.canonical_name) || entity.aliases.iter().any(is_name))
     };
-    let stays = |name: &str| known(name) || told.iter().any(|text| name_stands_in(text, name));
+    let stays = |name: &str| known(name) || told.iter().any(|text| is_named_in_text(text, name));
     let folded = |messages: &[Message]| -> Vec<String> {
         messages.iter().map(|message| fold_name(&message.content)).collect()
     };
@@ -360,7 +360,7 @@ fn leave_names_out(
         let names = std::iter::once(&entity.canonical_name).chain(&entity.aliases);
         let names: Vec<String> = names.map(|name| fold_name(name)).collect();
         let stand_in =
-            |texts: &[String]| texts.iter().any(|text| names.iter().any(|name| name_stands_in(text, name)));
+            |texts: &[String]| texts.iter().any(|text| names.iter().any(|name| is_named_in_text(text, name)));
         names.iter().any(|name| stays(name)) || stand_in(&shown) || !stand_in(&said)
     });
     let mentioned = std::mem::take(&mut answer.mentioned_entities);

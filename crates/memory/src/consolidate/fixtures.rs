@@ -45,7 +45,7 @@ fn message(role: Role, text: &str) -> Message {
 }
 
 /// A node of this kind about the user.
-pub(super) fn node(kind: NodeKind, description: &str) -> Node {
+pub(super) fn node_about_user(kind: NodeKind, description: &str) -> Node {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     Node {
         id: NodeId(Uuid::from_u128(u128::from(number))),

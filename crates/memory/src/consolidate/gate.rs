@@ -37,7 +37,7 @@ pub enum GateDecision {
 
 /// Weighs a session. Short means fewer messages **or** fewer tokens than the settings ask; a short one still counts
 /// when a strong-emotion keyword is in it (seed, algorithm B) or the user said something of substance.
-pub fn weigh(messages: &[Message], settings: &ConsolidateSettings) -> GateDecision {
+pub fn decide_gate(messages: &[Message], settings: &ConsolidateSettings) -> GateDecision {
     if !messages.iter().any(|message| message.role == Role::User) {
         return GateDecision::Trivial;
     }
@@ -46,7 +46,7 @@ pub fn weigh(messages: &[Message], settings: &ConsolidateSettings) -> GateDecisi
     if !short {
         return GateDecision::LongEnough;
     }
-    let extended = Patterns::default().extended(&settings.strong_emotion_words);
+    let extended = Patterns::default().with_more(&settings.strong_emotion_words);
     if messages.iter().any(|m| STRONG_EMOTION.occur_in(&m.content) || extended.occur_in(&m.content)) {
         return GateDecision::StrongEmotion;
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn weighed(messages: &[Message]) -> GateDecision {
-        weigh(messages, &ConsolidateSettings::default())
+        decide_gate(messages, &ConsolidateSettings::default())
     }
 
     #[test]
@@ -208,6 +208,6 @@ mod tests {
             strong_emotion_words: vec!["搬家".to_owned()],
             ..ConsolidateSettings::default()
         };
-        assert_eq!(weigh(&[user_says("下周搬家")], &settings), GateDecision::StrongEmotion);
+        assert_eq!(decide_gate(&[user_says("下周搬家")], &settings), GateDecision::StrongEmotion);
     }
 }

@@ -51,7 +51,7 @@ impl Consolidator<'_> {
     }
 
     /// The texts that recall added to the prompts of these turns, without messages of the user.
-    pub(super) async fn recalled_in(&self, messages: &[Message]) -> Result<Vec<String>, StoreError> {
+    pub(super) async fn recalled_texts(&self, messages: &[Message]) -> Result<Vec<String>, StoreError> {
         let turns: BTreeSet<TurnId> =
             messages.iter().rev().filter_map(|message| message.turn_id).take(RECEIPTS_MAX).collect();
         let (mut texts, mut pinned) = (BTreeSet::new(), BTreeSet::new());

@@ -30,7 +30,7 @@ mod trace;
 
 pub use decisions::{ReflectionDecision, SlowCycleDecision};
 pub use evidence::quote_of;
-pub use gate::{GateDecision, weigh};
+pub use gate::{GateDecision, decide_gate};
 pub use merge::{MERGE_COSINE_MIN, Mention, says_the_same};
 pub use patterns::Patterns;
 pub use reflect::{SHOCK_IMPACT, decide};
@@ -244,7 +244,7 @@ impl Consolidator<'_> {
         let mut extraction = None;
         if !session.extracted {
             let messages = self.store.session_messages(session.id).await?;
-            let worth = match weigh(&messages, self.settings) {
+            let worth = match decide_gate(&messages, self.settings) {
                 GateDecision::Trivial if self.is_near_a_memory(session, &messages, parties).await? => {
                     GateDecision::Remembered
                 }
@@ -329,7 +329,7 @@ impl Consolidator<'_> {
     async fn record_failure(&self, session: &Session, error: &ConsolidateError) -> Result<(), StoreError> {
         let attempts = session.attempts.saturating_add(1);
         let again = error.is_transient() && attempts <= self.settings.max_retries;
-        let wait = BACKOFF.wait_after(session.attempts);
+        let wait = BACKOFF.wait_after_failures(session.attempts);
         let retry_at = if again { self.clock.now().checked_add(wait).ok() } else { None };
         tracing::warn!(session = %session.id, attempts, retry = again, "consolidation failed: {}", error.for_the_log());
         let attempt = FailedAttempt { session_id: session.id, error: error.to_string(), retry_at };

@@ -56,7 +56,7 @@ impl Compared {
     }
 
     /// Similarity of the two texts, 0 to 1; `None` below the thresholds.
-    fn nearness(&self, other: &Self) -> Option<f64> {
+    fn text_similarity(&self, other: &Self) -> Option<f64> {
         let shared = self.shared_words(other);
         let vectors = self.vector.as_ref().zip(other.vector.as_ref());
         let relevance = vectors.map(|(a, b)| vector_relevance(f64::from(cosine(a, b))));
@@ -92,7 +92,7 @@ impl Consolidator<'_> {
             .collect();
         for (place, memory) in new.iter().enumerate() {
             for (other, text) in new.iter().zip(&compared).take(place) {
-                if other.node.kind == memory.node.kind && text.nearness(&compared[place]).is_some() {
+                if other.node.kind == memory.node.kind && text.text_similarity(&compared[place]).is_some() {
                     pairs.push(pair(memory.node, Counterpart::Node(other.node.id)));
                 }
             }
@@ -204,7 +204,7 @@ impl Consolidator<'_> {
             let sentence = Compared::new(&words.quote, embedding.as_ref());
             for (memory, text) in new.iter().zip(compared) {
                 let is_earlier = memory.node.evidence.iter().any(|other| place_of(words) < place_of(other));
-                let nearness = text.nearness(&sentence).filter(|_| is_earlier);
+                let nearness = text.text_similarity(&sentence).filter(|_| is_earlier);
                 let pair = || NewPair { node: memory.node.id, other: Counterpart::Words(words.clone()) };
                 found.extend(nearness.map(|near| (near, pair())));
             }

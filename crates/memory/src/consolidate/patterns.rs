@@ -26,30 +26,30 @@ impl Patterns {
     }
 
     /// Adds patterns of the configuration to the list.
-    pub fn extended(mut self, more: &[String]) -> Self {
+    pub fn with_more(mut self, more: &[String]) -> Self {
         self.parts.extend(more.iter().map(|line| parse_pattern(line)));
         self
     }
 
     /// True if any pattern is in the text as a substring, in whatever case.
     pub fn occur_in(&self, text: &str) -> bool {
-        let folded = fold(text);
+        let folded = fold_case(text);
         self.parts.iter().any(|parts| occurs_in(&folded, parts, false))
     }
 
     /// Like [`Self::occur_in`], but a Latin pattern must begin and end at a word's border.
     pub fn occur_as_words(&self, text: &str) -> bool {
-        let folded = fold(text);
+        let folded = fold_case(text);
         self.parts.iter().any(|parts| occurs_in(&folded, parts, true))
     }
 }
 
 fn parse_pattern(line: &str) -> Vec<String> {
-    line.split('…').map(|part| fold(part.trim())).filter(|part| !part.is_empty()).collect()
+    line.split('…').map(|part| fold_case(part.trim())).filter(|part| !part.is_empty()).collect()
 }
 
 /// Lower case, with the typographic apostrophe as the plain one, which keyboards disagree about.
-fn fold(text: &str) -> String {
+fn fold_case(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).map(|c| if c == '\u{2019}' { '\'' } else { c }).collect()
 }
 

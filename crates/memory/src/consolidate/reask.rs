@@ -39,7 +39,7 @@ pub(super) fn reconcile(
 }
 
 /// Adds to the first answer what only the second one has.
-pub(super) fn supplement(answer: &mut Extraction, second: Extraction) {
+pub(super) fn merge_second_answer(answer: &mut Extraction, second: Extraction) {
     for refused in second.refused {
         if !answer.refused.iter().any(|known| known.description == refused.description) {
             answer.refused.push(refused);

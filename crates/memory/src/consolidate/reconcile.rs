@@ -49,8 +49,9 @@ impl Consolidator<'_> {
         });
         let at = self.clock.now();
         let verdict_of = |place: usize| answer.verdicts.iter().find(|verdict| verdict.pair == place);
-        let outcome =
-            |(place, pair): (usize, &WaitingPair)| (pair.number, self.outcome(pair, verdict_of(place), at));
+        let outcome = |(place, pair): (usize, &WaitingPair)| {
+            (pair.number, self.outcome_of_pair(pair, verdict_of(place), at))
+        };
         let outcomes: Vec<(i64, PairOutcome)> = pairs.iter().enumerate().map(outcome).collect();
         let detail = trace_of_pairs(&pairs, &answer, &outcomes);
         let names = corrected_names(&pairs, &outcomes);
@@ -61,7 +62,12 @@ impl Consolidator<'_> {
         Ok(Some(detail))
     }
 
-    fn outcome(&self, pair: &WaitingPair, proposed: Option<&ProposedVerdict>, at: Timestamp) -> PairOutcome {
+    fn outcome_of_pair(
+        &self,
+        pair: &WaitingPair,
+        proposed: Option<&ProposedVerdict>,
+        at: Timestamp,
+    ) -> PairOutcome {
         let Some(proposed) = proposed else { return PairOutcome::Unanswered };
         let is_quoted = quotes_the_newer(pair, &proposed.quote);
         match proposed.verdict {
@@ -73,14 +79,14 @@ impl Consolidator<'_> {
             PairVerdict::Replaces if is_of_another_time(pair) => PairOutcome::BothStand,
             PairVerdict::Replaces | PairVerdict::Corrects => PairOutcome::Replaced {
                 is_mistaken: proposed.verdict == PairVerdict::Corrects,
-                former: self.former(pair, at),
-                rest: self.rest(pair, proposed.still_true.as_deref(), at),
+                former: self.former_memory(pair, at),
+                rest: self.remaining_memory(pair, proposed.still_true.as_deref(), at),
             },
         }
     }
 
     /// The memory that words without one become, only to be a former one.
-    fn former(&self, pair: &WaitingPair, at: Timestamp) -> Option<Box<NewNode>> {
+    fn former_memory(&self, pair: &WaitingPair, at: Timestamp) -> Option<Box<NewNode>> {
         let OlderStatement::Words(words) = &pair.older else { return None };
         Some(Box::new(NewNode {
             id: self.new_node_id(at),
@@ -99,7 +105,12 @@ impl Consolidator<'_> {
     }
 
     /// The memory that is written of the part that stays true. None if the answer repeats the older or the newer text.
-    fn rest(&self, pair: &WaitingPair, still_true: Option<&str>, at: Timestamp) -> Option<Box<NewNode>> {
+    fn remaining_memory(
+        &self,
+        pair: &WaitingPair,
+        still_true: Option<&str>,
+        at: Timestamp,
+    ) -> Option<Box<NewNode>> {
         let OlderStatement::Node(older, evidence) = &pair.older else { return None };
         let text: String = still_true?.trim().chars().take(DESCRIPTION_LENGTH_MAX).collect();
         if text.is_empty() || text == older.description || text == pair.newer.description {

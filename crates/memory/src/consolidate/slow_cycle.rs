@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::decisions::SlowCycleDecision;
-use super::slow_cycle_answer::{CheckedCycle, sift};
+use super::slow_cycle_answer::{CheckedCycle, check_answer};
 use super::slow_cycle_input::fit;
 use super::{ConsolidationEvent, Consolidator, Participants, SHOCK_IMPACT, trace, without_panic};
 use crate::identifiers::{CycleId, SessionId};
@@ -228,7 +228,7 @@ impl Consolidator<'_> {
         }
         let usage = answer.usage;
         let at = self.clock.now();
-        let sifted = sift(answer, input, &promises, &voiced, at);
+        let sifted = check_answer(answer, input, &promises, &voiced, at);
         let texts = sifted.nodes.iter().map(|node| node.description.clone()).collect();
         let embeddings = self.embed(texts).await;
         let id = CycleId(self.ids.next(at));

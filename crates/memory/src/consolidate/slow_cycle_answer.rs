@@ -36,7 +36,7 @@ pub(super) struct CheckedCycle {
 
 /// Sifts an answer. `promises` are those that stand already, `voiced` the memories of the input in which the persona
 /// itself commits to something.
-pub(super) fn sift(
+pub(super) fn check_answer(
     answer: SlowCycle,
     input: &SlowCycleInput,
     promises: &[Node],
@@ -56,12 +56,12 @@ pub(super) fn sift(
     let shown = |id: &EntityId| input.entities.iter().any(|shown| shown.entity.id == *id);
     let mut descriptions: Vec<(EntityId, String)> = Vec::new();
     for (id, text) in answer.entity_descriptions {
-        let text = cut(&text, ENTITY_DESCRIPTION_LENGTH_MAX);
+        let text = truncate_text(&text, ENTITY_DESCRIPTION_LENGTH_MAX);
         if shown(&id) && !text.is_empty() && !descriptions.iter().any(|(known, _)| *known == id) {
             descriptions.push((id, text));
         }
     }
-    let questions = answer.salient_questions.iter().map(|text| cut(text, QUESTION_LENGTH_MAX));
+    let questions = answer.salient_questions.iter().map(|text| truncate_text(text, QUESTION_LENGTH_MAX));
     let salient_questions = questions.filter(|text| !text.is_empty()).take(QUESTIONS_MAX).collect();
     CheckedCycle { nodes: sifting.nodes, descriptions, salient_questions, notes: sifting.notes }
 }
@@ -76,7 +76,7 @@ struct Sifting<'a> {
 impl Sifting<'_> {
     fn thought(&mut self, thought: ProposedThought) {
         let filling = self.only_shown(thought.filling);
-        let description = cut(&thought.description, DESCRIPTION_LENGTH_MAX);
+        let description = truncate_text(&thought.description, DESCRIPTION_LENGTH_MAX);
         // What is between the two is told as what the persona sees in the user.
         let subject = if thought.subject == Subject::Persona { Subject::Persona } else { Subject::User };
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
@@ -96,7 +96,7 @@ impl Sifting<'_> {
         let reasoning = self.only_shown(expectation.reasoning);
         let parts = [expectation.about.trim(), expectation.prediction.trim()];
         let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        let description = cut(&told.join(" — "), DESCRIPTION_LENGTH_MAX);
+        let description = truncate_text(&told.join(" — "), DESCRIPTION_LENGTH_MAX);
         let ends = expectation.due.map(last_moment);
         let known = |known: &Node| shared_words(&known.description, &description) >= REPEATED_WORDS_MIN;
         if reasoning.is_empty() {
@@ -117,7 +117,7 @@ impl Sifting<'_> {
 
     fn intention(&mut self, intention: ProposedIntention, promises: &[Node], voiced: &[NodeId]) {
         let filling = self.only_shown(intention.filling);
-        let description = cut(&intention.description, DESCRIPTION_LENGTH_MAX);
+        let description = truncate_text(&intention.description, DESCRIPTION_LENGTH_MAX);
         let known = |known: &Node| shared_words(&known.description, &description) >= PROMISED_WORDS_MIN;
         let shown = self.input.events.iter().filter(|event| event.kind == NodeKind::Intention);
         if !filling.iter().any(|id| voiced.contains(id)) {
@@ -151,7 +151,7 @@ impl Sifting<'_> {
     }
 
     fn drop(&mut self, what: &str, why: &str, description: &str) {
-        self.notes.push(format!("{what} was dropped: {why}: \"{}\"", cut(description, 60)));
+        self.notes.push(format!("{what} was dropped: {why}: \"{}\"", truncate_text(description, 60)));
     }
 
     fn push_node(
@@ -184,7 +184,7 @@ fn last_moment(time: EventTime) -> Timestamp {
     time.end.unwrap_or(time.start)
 }
 
-fn cut(text: &str, length: usize) -> String {
+fn truncate_text(text: &str, length: usize) -> String {
     text.trim().chars().take(length).collect()
 }
 
@@ -193,7 +193,7 @@ mod tests {
     use jiff::SignedDuration;
     use jiff::tz::TimeZone;
 
-    use super::super::fixtures::node;
+    use super::super::fixtures::node_about_user;
     use super::*;
     use crate::core_blocks::CoreBlocks;
     use crate::identifiers::SessionId;
@@ -207,8 +207,8 @@ mod tests {
             zone: TimeZone::UTC,
             elapsed: None,
             events,
-            thoughts: vec![node(NodeKind::Thought, "她总把难过的事留到深夜才说")],
-            expectations: vec![node(NodeKind::Expectation, "面试 — 她会说起周五的面试结果")],
+            thoughts: vec![node_about_user(NodeKind::Thought, "她总把难过的事留到深夜才说")],
+            expectations: vec![node_about_user(NodeKind::Expectation, "面试 — 她会说起周五的面试结果")],
             salient_questions: Vec::new(),
             entities: Vec::new(),
             answer_tokens: 1_000,
@@ -244,8 +244,8 @@ mod tests {
 
     #[test]
     fn a_thought_cites_an_event_it_was_shown_and_says_something_new() {
-        let event = node(NodeKind::Event, "她搬去了杭州");
-        let foreign = node(NodeKind::Event, "别人的事").id;
+        let event = node_about_user(NodeKind::Event, "她搬去了杭州");
+        let foreign = node_about_user(NodeKind::Event, "别人的事").id;
         let answer = SlowCycle {
             thoughts: vec![
                 thought("凭空而来的想法", &[foreign]),
@@ -255,7 +255,7 @@ mod tests {
             ],
             ..SlowCycle::default()
         };
-        let sifted = sift(answer, &input(vec![event.clone()]), &[], &[], Timestamp::UNIX_EPOCH);
+        let sifted = check_answer(answer, &input(vec![event.clone()]), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!(kept(&sifted), ["换了城市她反而松了口气"]);
         assert_eq!((sifted.nodes[0].subject, &sifted.nodes[0].filling), (Subject::User, &vec![event.id]));
         assert_eq!(sifted.notes.len(), 3, "{:?}", sifted.notes);
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn an_expectation_needs_a_reason_and_a_time_to_come() {
-        let event = node(NodeKind::Event, "她下周搬家");
+        let event = node_about_user(NodeKind::Event, "她下周搬家");
         let told = [
             expectation("她会发来新家的照片", Some(24), &[event.id]),
             expectation("没有理由的预感", Some(24), &[]),
@@ -272,24 +272,26 @@ mod tests {
             expectation("", Some(24), &[event.id]),
         ];
         let answer = SlowCycle { expectations: told.to_vec(), ..SlowCycle::default() };
-        let sifted = sift(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
+        let sifted = check_answer(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!(kept(&sifted), ["搬家 — 她会发来新家的照片"]);
         assert_eq!(sifted.nodes[0].kind, NodeKind::Expectation);
         let repeated = ProposedExpectation {
             about: "面试".to_owned(),
             ..expectation("她会说起周五的面试结果", Some(24), &[])
         };
-        let event = node(NodeKind::Event, "她周五面试");
+        let event = node_about_user(NodeKind::Event, "她周五面试");
         let repeated = ProposedExpectation { reasoning: vec![event.id], ..repeated };
         let answer = SlowCycle { expectations: vec![repeated], ..SlowCycle::default() };
-        assert!(sift(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH).nodes.is_empty());
+        assert!(check_answer(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH).nodes.is_empty());
     }
 
     #[test]
     fn an_intention_is_only_one_that_was_voiced_and_is_not_kept_yet() {
-        let (event, voiced) =
-            (node(NodeKind::Event, "她要去复查"), node(NodeKind::Event, "约好复查后打电话"));
-        let standing = node(NodeKind::Intention, "明天问问她的猫");
+        let (event, voiced) = (
+            node_about_user(NodeKind::Event, "她要去复查"),
+            node_about_user(NodeKind::Event, "约好复查后打电话"),
+        );
+        let standing = node_about_user(NodeKind::Intention, "明天问问她的猫");
         let intention =
             |text: &str, id| ProposedIntention { description: text.to_owned(), due: None, filling: vec![id] };
         let answer = SlowCycle {
@@ -301,21 +303,21 @@ mod tests {
             ..SlowCycle::default()
         };
         let input = input(vec![event, voiced.clone()]);
-        let sifted = sift(answer, &input, &[standing], &[voiced.id], Timestamp::UNIX_EPOCH);
+        let sifted = check_answer(answer, &input, &[standing], &[voiced.id], Timestamp::UNIX_EPOCH);
         assert_eq!(kept(&sifted), ["复查之后打电话"]);
         assert_eq!(sifted.nodes[0].subject, Subject::Persona);
     }
 
     #[test]
     fn nothing_goes_beyond_its_number_or_length() {
-        let event = node(NodeKind::Event, "她搬家了");
+        let event = node_about_user(NodeKind::Event, "她搬家了");
         let words = ["猫", "海", "书", "雨", "山"];
         let answer = SlowCycle {
             thoughts: words.map(|word| thought(&word.repeat(2_100), &[event.id])).to_vec(),
             salient_questions: words.map(|word| word.repeat(300)).to_vec(),
             ..SlowCycle::default()
         };
-        let sifted = sift(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
+        let sifted = check_answer(answer, &input(vec![event]), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!((sifted.nodes.len(), sifted.salient_questions.len()), (3, 3));
         assert!(sifted.nodes.iter().all(|node| node.description.chars().count() == 2_000));
         assert!(sifted.salient_questions.iter().all(|text| text.chars().count() == 200));

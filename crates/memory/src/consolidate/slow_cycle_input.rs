@@ -78,7 +78,7 @@ mod tests {
     use jiff::Timestamp;
     use jiff::tz::TimeZone;
 
-    use super::super::fixtures::node;
+    use super::super::fixtures::node_about_user;
     use super::*;
     use crate::core_blocks::CoreBlocks;
     use crate::identifiers::SessionId;
@@ -93,7 +93,7 @@ mod tests {
             zone: TimeZone::UTC,
             elapsed: None,
             events,
-            thoughts: vec![node(NodeKind::Thought, &"想".repeat(400)); 5],
+            thoughts: vec![node_about_user(NodeKind::Thought, &"想".repeat(400)); 5],
             expectations: Vec::new(),
             salient_questions: Vec::new(),
             entities: Vec::new(),
@@ -103,8 +103,9 @@ mod tests {
 
     #[test]
     fn the_oldest_events_go_first_and_a_long_block_is_shortened() {
-        let events: Vec<Node> =
-            (1..=9).map(|n| node(NodeKind::Event, &format!("{n}{}", "事".repeat(1_900)))).collect();
+        let events: Vec<Node> = (1..=9)
+            .map(|n| node_about_user(NodeKind::Event, &format!("{n}{}", "事".repeat(1_900))))
+            .collect();
         let fitted = fit(input(events), 8_000);
         let left: Vec<char> =
             fitted.events.iter().filter_map(|event| event.description.chars().next()).collect();
@@ -116,7 +117,8 @@ mod tests {
 
     #[test]
     fn all_that_is_left_has_room() {
-        let events: Vec<Node> = (0..30).map(|n| node(NodeKind::Event, &"事".repeat(100 + n * 37))).collect();
+        let events: Vec<Node> =
+            (0..30).map(|n| node_about_user(NodeKind::Event, &"事".repeat(100 + n * 37))).collect();
         let fitted = fit(input(events), 8_000);
         let told = fitted.events.iter().chain(&fitted.thoughts).map(|node| node.description.as_str());
         let tokens: u32 = told.chain([fitted.core_blocks.persona.as_str()]).map(estimate_tokens).sum();

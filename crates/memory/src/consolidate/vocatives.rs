@@ -7,7 +7,7 @@ use crate::text::at_word_borders;
 use crate::text::lexicon::names as lexicon;
 
 /// Characters that separate a name that is called out from the rest.
-const PAUSES: &[char] = &[',', '!', '~', '?', '.', ':', '\u{3002}', '\u{3001}', '\u{2026}'];
+const PAUSE_MARKS: &[char] = &[',', '!', '~', '?', '.', ':', '\u{3002}', '\u{3001}', '\u{2026}'];
 
 /// The named things without those whose every mention in the conversation calls somebody. What is known already, or is
 /// told of in a description, stays.
@@ -51,14 +51,14 @@ fn is_called_at(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].trim_end();
     let after = text[end..].trim_start();
     let opens = before.is_empty()
-        || before.ends_with(PAUSES)
+        || before.ends_with(PAUSE_MARKS)
         || matches!(before, "hi" | "hey" | "hello" | "嗨" | "嘿" | "喂");
-    let closes = after.is_empty() || after.starts_with(PAUSES);
+    let closes = after.is_empty() || after.starts_with(PAUSE_MARKS);
     // A name alone is an answer ("What is she called?" "Shadow"), not a call.
-    if !opens || !closes || (before.is_empty() && after.trim_matches(PAUSES).trim().is_empty()) {
+    if !opens || !closes || (before.is_empty() && after.trim_matches(PAUSE_MARKS).trim().is_empty()) {
         return false;
     }
-    let rest = after.trim_start_matches(PAUSES).trim_start();
+    let rest = after.trim_start_matches(PAUSE_MARKS).trim_start();
     !lexicon::EXPLANATIONS.begin(rest)
 }
 

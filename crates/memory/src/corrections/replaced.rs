@@ -83,11 +83,11 @@ impl ReplacedValue {
 
     /// [`Self::is_said_in`] with the text as [`fold_name`] gives it, for many values.
     pub(crate) fn is_said_in_folded(&self, text: &str, folded: &str) -> bool {
-        text != self.current_text && self.words.stand_in(text, folded)
+        text != self.current_text && self.words.is_said_in(text, folded)
     }
 
     /// True if a text says what is current instead.
     pub(crate) fn is_corrected_in(&self, text: &str) -> bool {
-        self.current_words.stand_in(text, &fold_name(text))
+        self.current_words.is_said_in(text, &fold_name(text))
     }
 }

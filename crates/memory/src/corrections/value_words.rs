@@ -1,7 +1,7 @@
 //! The words by which a text says a value again.
 
 use super::WordKey;
-use crate::entities::{fold_name, name_stands_in};
+use crate::entities::{fold_name, is_named_in_text};
 use crate::text::lexicon::names as lexicon;
 use crate::text::{CommonValue, Values, common_value, content_terms, is_unspaced};
 
@@ -29,7 +29,7 @@ impl ValueWords {
     ) -> (Self, Self) {
         let (before, now) = (Side::new(former), Side::new(current));
         let names = entities.chain(written_names(former)).map(fold_name).collect();
-        (before.words(&now, names), now.words(&before, Vec::new()))
+        (before.value_words(&now, names), now.value_words(&before, Vec::new()))
     }
 
     /// True if only all of it says the value.
@@ -38,7 +38,7 @@ impl ValueWords {
     }
 
     /// Keys of which every text has one that says the value. None among them: any text may.
-    pub fn keys(&self) -> Vec<Option<WordKey>> {
+    pub fn word_keys(&self) -> Vec<Option<WordKey>> {
         let common = self.common.iter().map(|common| &common.value);
         // All of it has the names too.
         let whole = self.is_nameless().then_some(&self.whole);
@@ -46,16 +46,16 @@ impl ValueWords {
     }
 
     /// True if a text says the value; `folded` is the text as [`fold_name`] gives it.
-    pub(crate) fn stand_in(&self, text: &str, folded: &str) -> bool {
+    pub(crate) fn is_said_in(&self, text: &str, folded: &str) -> bool {
         let is_common = |common: &CommonValue| {
-            name_stands_in(folded, &common.value) && {
+            is_named_in_text(folded, &common.value) && {
                 let terms = content_terms(text);
                 common.beside.iter().any(|term| terms.contains(term))
             }
         };
         let shorter = (!self.longer.is_empty()).then(|| cut_longer_words(folded, &self.longer));
         let folded = shorter.as_deref().unwrap_or(folded);
-        self.names.iter().chain([&self.whole]).any(|said| name_stands_in(folded, said))
+        self.names.iter().chain([&self.whole]).any(|said| is_named_in_text(folded, said))
             || self.common.as_ref().is_some_and(is_common)
     }
 }
@@ -111,7 +111,7 @@ impl Side {
 
     /// The words of this text that the other one does not have: `names` are added to the places, days and the like that it
     /// tells. Chinese shows no names: there it is also what changed behind a word that names.
-    fn words(&self, other: &Self, mut names: Vec<String>) -> ValueWords {
+    fn value_words(&self, other: &Self, mut names: Vec<String>) -> ValueWords {
         let values: Vec<&String> = self.parsed.named_values().collect();
         names.extend(values.iter().copied().chain(&self.phrases).cloned());
         names.extend(changed_name(&self.folded, &other.folded));
@@ -129,9 +129,9 @@ impl Side {
         // "Carla left, the boss is called Dmitri now" has the name, and says something else of her.
         let is_lost = |name: &String| match values.contains(&name) {
             true => !other.parsed.named_values().any(|value| value == name),
-            false => !name_stands_in(&so_now, name),
+            false => !is_named_in_text(&so_now, name),
         };
-        names.retain(|name| name_stands_in(&self.folded, name) && is_lost(name));
+        names.retain(|name| is_named_in_text(&self.folded, name) && is_lost(name));
         names.sort();
         names.dedup();
         let common = common_value(&self.parsed, &other.parsed);
@@ -140,7 +140,7 @@ impl Side {
 }
 
 /// Words after which a name or a place follows.
-const NAMING: [char; 8] = ['叫', '在', '是', '姓', '名', '为', '到', '去'];
+const WORDS_BEFORE_NAMES: [char; 8] = ['叫', '在', '是', '姓', '名', '为', '到', '去'];
 /// Longest Chinese name that is recognised by what changed, in characters.
 const CHANGED_LENGTH_MAX: usize = 6;
 
@@ -149,7 +149,7 @@ const CHANGED_LENGTH_MAX: usize = 6;
 fn changed_name(text: &str, other: &str) -> Option<String> {
     let (text, other): (Vec<char>, Vec<char>) = (text.chars().collect(), other.chars().collect());
     let same = text.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let start = text.get(..same)?.iter().rposition(|character| NAMING.contains(character))? + 1;
+    let start = text.get(..same)?.iter().rposition(|character| WORDS_BEFORE_NAMES.contains(character))? + 1;
     let (text, other) = (text.get(start..)?, other.get(start..)?);
     let end = text.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
     // 李娜娜 contains 李娜, so that what they have in common tells nothing of where the name ends.
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str, other: &str, entities: &[&str], in_text: &str) -> bool {
-        ValueWords::of_both(text, other, entities.iter().copied()).0.stand_in(in_text, &fold_name(in_text))
+        ValueWords::of_both(text, other, entities.iter().copied()).0.is_said_in(in_text, &fold_name(in_text))
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
     fn words_beside_the_value_are_not_the_value() {
         let (lyon, berlin) = ("The user moved in May, the user lives in Lyon", "The user lives in Berlin");
         let (_, words) = ValueWords::of_both(berlin, lyon, std::iter::empty());
-        assert!(words.stand_in("I like Lyon", "i like lyon") && !words.stand_in("in May", "in may"));
+        assert!(words.is_said_in("I like Lyon", "i like lyon") && !words.is_said_in("in May", "in may"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl WordKey {
 
     /// The keys of all words of a text, as [`crate::entities::fold_name`] gives it.
     pub fn all_in(folded: &str) -> HashSet<Self> {
-        runs(folded).flat_map(Run::keys).collect()
+        runs(folded).flat_map(Run::word_keys).collect()
     }
 
     /// A key that every text with this folded phrase has: the key of the phrase's longest word. In scripts without blanks it is
@@ -40,7 +40,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn keys(self) -> Vec<WordKey> {
+    fn word_keys(self) -> Vec<WordKey> {
         if !self.is_unspaced {
             return vec![WordKey::of(self.letters)];
         }
@@ -74,7 +74,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::entities::{fold_name, name_stands_in};
+    use crate::entities::{fold_name, is_named_in_text};
 
     #[test]
     fn text_that_says_a_phrase_has_its_key() {
@@ -88,7 +88,7 @@ mod tests {
         let mut said = 0;
         for text in texts {
             let keys = WordKey::all_in(&fold_name(text));
-            for phrase in phrases.into_iter().filter(|phrase| name_stands_in(&fold_name(text), phrase)) {
+            for phrase in phrases.into_iter().filter(|phrase| is_named_in_text(&fold_name(text), phrase)) {
                 said += 1;
                 assert!(
                     WordKey::of_phrase(phrase).is_some_and(|key| keys.contains(&key)),
@@ -104,7 +104,7 @@ mod tests {
         #[test]
         fn no_phrase_is_missed(before in "[a-c小黑白 ,🎉]{0,6}", phrase in "[a-c小黑白 '🎉]{1,6}", after in "[a-c小黑白 ,]{0,6}") {
             let (text, phrase) = (format!("{before}{phrase}{after}"), fold_name(&phrase));
-            if let Some(key) = WordKey::of_phrase(&phrase) && name_stands_in(&fold_name(&text), &phrase) {
+            if let Some(key) = WordKey::of_phrase(&phrase) && is_named_in_text(&fold_name(&text), &phrase) {
                 prop_assert!(WordKey::all_in(&fold_name(&text)).contains(&key), "{} in {}", phrase, text);
             }
         }

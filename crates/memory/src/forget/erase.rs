@@ -262,7 +262,7 @@ impl Eraser<'_> {
         request: &ErasureRequest,
         act: &ForgetRequest,
     ) -> Result<ErasureReceipt, StoreError> {
-        let copies = self.store.copies().await?;
+        let copies = self.store.unreached_copies().await?;
         Ok(ErasureReceipt {
             id: ErasureId(self.ids.next(act.at)),
             scope: request.scope.clone(),

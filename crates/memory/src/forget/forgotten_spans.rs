@@ -29,7 +29,7 @@ impl ForgottenSpan {
 
     /// The span of the same text after its message was edited; none if the text is gone. It is searched at its old position
     /// first, then from the beginning.
-    pub fn moved(&self, before: &str, after: &str) -> Option<Self> {
+    pub fn after_edit(&self, before: &str, after: &str) -> Option<Self> {
         let (start, length) = (self.start as usize, self.end.saturating_sub(self.start) as usize);
         let words: String = before.chars().skip(start).take(length).collect();
         if words.is_empty() {
@@ -186,10 +186,10 @@ mod tests {
     #[test]
     fn a_place_follows_its_words_through_an_edit() {
         let before = "I have a dog. I live in Bonn";
-        assert_eq!(span(0, 12).moved(before, "I have a dog. I live in Ulm"), Some(span(0, 12)));
-        assert_eq!(span(0, 12).moved(before, "Well, I have a dog."), Some(span(6, 18)));
-        assert_eq!(span(0, 12).moved(before, "I have a cat. I live in Bonn"), None);
-        assert_eq!(span(9, 9).moved(before, before), None);
+        assert_eq!(span(0, 12).after_edit(before, "I have a dog. I live in Ulm"), Some(span(0, 12)));
+        assert_eq!(span(0, 12).after_edit(before, "Well, I have a dog."), Some(span(6, 18)));
+        assert_eq!(span(0, 12).after_edit(before, "I have a cat. I live in Bonn"), None);
+        assert_eq!(span(9, 9).after_edit(before, before), None);
     }
 
     proptest! {
@@ -227,7 +227,7 @@ mod tests {
         /// An edit that changes nothing leaves every place where it is.
         #[test]
         fn an_unchanged_message_keeps_its_places(said in "\\PC{1,20}", start in 0_u32..20, length in 1_u32..20) {
-            let moved = span(start, start + length).moved(&said, &said);
+            let moved = span(start, start + length).after_edit(&said, &said);
             let inside = start < u32::try_from(said.chars().count()).unwrap_or(0);
             prop_assert_eq!(moved.is_some(), inside);
         }

@@ -8,7 +8,7 @@ use crate::text::query_terms;
 /// writer's own and is not lost.  Applied one deletion after the other, it finds the same texts in whatever order: a word
 /// is lost with the last text that holds it.
 pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
-    let stands = |texts: &[&str], phrase: &Phrase| texts.iter().any(|terms| stands_in(terms, phrase));
+    let stands = |texts: &[&str], phrase: &Phrase| texts.iter().any(|terms| contains_phrase(terms, phrase));
     query_terms(text).iter().any(|term| {
         let words = std::iter::once(&term.phrase).chain(&term.parts);
         words.into_iter().any(|phrase| stands(gone, phrase) && !stands(left, phrase))
@@ -16,7 +16,7 @@ pub fn holds_lost_words(text: &str, gone: &[&str], left: &[&str]) -> bool {
 }
 
 /// True if the terms contain the phrase's terms in a row.
-fn stands_in(terms: &str, phrase: &Phrase) -> bool {
+fn contains_phrase(terms: &str, phrase: &Phrase) -> bool {
     let wanted = &phrase.0;
     if wanted.is_empty() {
         return false;

@@ -3,7 +3,7 @@
 //! A [`ForgetRequest`] selects what to forget; an edited message or another reply withdraws what the old words supported.
 //! The store follows both in one transaction ([`crate::ports::ForgetStore`]): from messages to the nodes that quote them,
 //! from events to the thoughts that cite them, then to names, summaries, moods and receipts. One pure rule,
-//! [`Support::verdict`], decides what is kept. A preview is the same transaction rolled back, so it shows exactly what
+//! [`Support::decide`], decides what is kept. A preview is the same transaction rolled back, so it shows exactly what
 //! would be removed. [`Eraser`] adds the receipt, the confirmation and the vectors in memory, and splits a large erasure into
 //! groups, so that nobody waits long who talks meanwhile.
 
@@ -22,7 +22,9 @@ pub use forgotten_spans::{
 };
 pub use lost_words::holds_lost_words;
 pub use preview::{Dependent, Dependents};
-pub use support::{LossReason, Support, SupportingMention, SupportingQuote, Verdict, mention_count, proves};
+pub use support::{
+    LossReason, Support, SupportingMention, SupportingQuote, Verdict, mention_count, quotes_prove,
+};
 pub use withdraw::{ThoughtPolicy, Withdrawal};
 
 use std::collections::BTreeSet;
@@ -197,7 +199,7 @@ impl ForgetSummary {
     }
 
     /// All nodes that are gone.
-    pub fn nodes(&self) -> BTreeSet<NodeId> {
+    pub fn all_nodes(&self) -> BTreeSet<NodeId> {
         let kinds = [&self.events, &self.thoughts, &self.intentions, &self.expectations];
         kinds.into_iter().flatten().copied().collect()
     }

@@ -70,11 +70,11 @@ pub enum Verdict {
 }
 
 impl Support<'_> {
-    /// The rule. A memory goes when the quotes that are left do not prove it ([`proves`]), or when it has none and holds
+    /// The rule. A memory goes when the quotes that are left do not prove it ([`quotes_prove`]), or when it has none and holds
     /// words that only the lost ones said ([`holds_lost_words`]). One that is proven but holds such words says what is
     /// left of it, or goes if that will be found again. A person's word outweighs what was unsaid, never what was
     /// forgotten.
-    pub fn verdict(&self, loss: LossReason) -> Verdict {
+    pub fn decide(&self, loss: LossReason) -> Verdict {
         let vouched = self.word_of_person && loss == LossReason::Edited;
         if vouched || (self.quotes.is_empty() && self.cites) {
             return Verdict::Keep;
@@ -84,11 +84,11 @@ impl Support<'_> {
             return if loses_words { Verdict::Remove } else { Verdict::Keep };
         }
         let left: Vec<SupportingQuote<'_>> = self.quotes.iter().filter(|q| q.is_left).copied().collect();
-        let holds = if self.word_of_person { !left.is_empty() } else { proves(self.subject, &left) };
+        let holds = if self.word_of_person { !left.is_empty() } else { quotes_prove(self.subject, &left) };
         if left.len() < self.quotes.len() && !holds {
             return Verdict::Remove;
         }
-        let says_less = loses_words || (self.is_reduced && self.description == self.described_before());
+        let says_less = loses_words || (self.is_reduced && self.description == self.text_before_loss());
         if !says_less {
             return Verdict::Keep;
         }
@@ -113,14 +113,14 @@ impl Support<'_> {
     }
 
     /// The text reduced to what its evidence supported before.
-    fn described_before(&self) -> String {
+    fn text_before_loss(&self) -> String {
         describe_support(&self.quotes, &self.mentions)
     }
 }
 
 /// True if quotes prove a memory about this subject: one of the speaker whom it requires, and a bare yes or no of the user
 /// is none without the question that it answers.
-pub fn proves(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
+pub fn quotes_prove(subject: Subject, quotes: &[SupportingQuote<'_>]) -> bool {
     let by = |speaker| quotes.iter().any(move |quote| quote.speaker == speaker);
     match subject {
         Subject::Persona => by(Role::Persona),

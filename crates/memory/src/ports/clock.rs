@@ -26,7 +26,7 @@ pub struct Backoff {
 
 impl Backoff {
     /// The wait after a failure that came after `failures` others in a row.
-    pub fn wait_after(self, failures: u32) -> Duration {
+    pub fn wait_after_failures(self, failures: u32) -> Duration {
         self.first.saturating_mul(2_u32.saturating_pow(failures)).min(self.longest)
     }
 }
@@ -44,7 +44,8 @@ mod tests {
     #[test]
     fn waits_double_up_to_the_longest() {
         let backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60) };
-        let waits: Vec<u64> = [0, 1, 2, 4, 5, 40, u32::MAX].map(|n| backoff.wait_after(n).as_secs()).into();
+        let waits: Vec<u64> =
+            [0, 1, 2, 4, 5, 40, u32::MAX].map(|n| backoff.wait_after_failures(n).as_secs()).into();
         assert_eq!(waits, [2, 4, 8, 32, 60, 60, 60]);
     }
 }

@@ -145,7 +145,7 @@ pub struct ImportedMessage {
 
 impl ImportedMessage {
     /// The versions that could be shown in its place.
-    pub fn alternatives(&self) -> impl Iterator<Item = &ImportedVersion> {
+    pub fn alternative_versions(&self) -> impl Iterator<Item = &ImportedVersion> {
         self.not_shown.iter().filter(|other| other.follows.is_none())
     }
 }

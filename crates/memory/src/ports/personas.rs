@@ -89,7 +89,7 @@ pub trait PersonaStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<ListedPersona>, StoreError>;
     async fn rename_persona(&self, id: &PersonaId, name: &str) -> Result<(), StoreError>;
-    async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError>;
+    async fn persona_facts(&self, id: &PersonaId) -> Result<Facts, StoreError>;
     /// Writes these facts and leaves the others; false if there is no such persona.
     async fn write_facts(
         &self,
@@ -97,7 +97,7 @@ pub trait PersonaStore: Send + Sync {
         facts: Vec<(Fact, Option<String>)>,
     ) -> Result<bool, StoreError>;
     /// Picture and voice of the persona.
-    async fn appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError>;
+    async fn persona_appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError>;
     /// Says whether a person wants to hear the persona.
     async fn enable_voice(&self, id: &PersonaId, enabled: bool) -> Result<(), StoreError>;
     /// Says with which voice the persona speaks, as its provider names it.

@@ -183,7 +183,7 @@ pub trait RecallStore: Send + Sync {
         phrases: &[Phrase],
         limit: u32,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError>;
-    /// The same, and all rows of a phrase with at most about `all_up_to` of them, if the store finds these as quickly as the newest
+    /// The same, and all rows of a phrase with at most about `rows_named_at_once` of them, if the store finds these as quickly as the newest
     /// ones.
     async fn phrase_rows(
         &self,

@@ -9,7 +9,7 @@ use crate::scope::Scope;
 #[async_trait]
 pub trait StatusStore: Send + Sync {
     /// Counts of a scope: (core blocks, messages, events, thoughts).
-    async fn counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
+    async fn scope_counts(&self, scope: &Scope) -> Result<[u64; 4], StoreError>;
     /// Counts of all scopes together.
     async fn total_counts(&self) -> Result<[u64; 4], StoreError>;
     /// Work that waits or is stuck: (closing or consolidating sessions, failed sessions).

@@ -22,7 +22,7 @@ pub enum FailedWork {
 impl FailedWork {
     /// The position in the list, which is unique: the time of the last message, and the id.
     #[must_use]
-    pub fn place(&self) -> (Timestamp, Uuid) {
+    pub fn list_position(&self) -> (Timestamp, Uuid) {
         match self {
             Self::Session(session) => (session.last_message_at, session.id.0),
             Self::Turn(turn) => (turn.last_message_at, turn.id.0),

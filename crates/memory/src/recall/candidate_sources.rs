@@ -85,7 +85,7 @@ pub(super) async fn find_leads(
 
 /// [`find_leads`] of each of these queries, to the nearest alone: what they share is looked up once, and the vectors are gone
 /// through once.
-pub(super) async fn leads_of_each(
+pub(super) async fn find_leads_of_each(
     store: &dyn Store,
     index: &VectorIndex,
     scope: &Scope,

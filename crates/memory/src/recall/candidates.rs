@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use super::RecallRequest;
 use super::candidate_sources::{Breadth, CandidateSources, NamedEntities, QueryContext, nearest_nodes};
 use super::expectations::is_overdue;
-use super::graph::walk;
+use super::graph::path_strengths;
 use super::node_candidate::NodeCandidate;
 use super::query::Query;
 use super::score::{PATH_WAIVER, ScoreInputs, score_node, text_vector_relevance, vector_relevance};
@@ -56,13 +56,13 @@ pub(super) async fn fetch_nodes(
     let QueryContext { named: NamedEntities { entities, anchored, in_doubt }, timely, identity } =
         surroundings;
     let sentences: Vec<WeighedTerms<'_>> =
-        query.sentences.iter().map(|sentence| words.statistics.weigh(&sentence.terms)).collect();
-    let bound = words.bound(&sentences);
+        query.sentences.iter().map(|sentence| words.statistics.weigh_terms(&sentence.terms)).collect();
+    let bound = words.bound_for(&sentences);
     let words = &words;
     let nodes = BTreeMap::new();
     let mut fetch = Fetch { store, settings, request, query, breadth, words, bound, vectors, nodes };
     let sure: HashSet<i64> = anchored.union(&timely).chain(&identity).copied().collect();
-    let edges = fetch.look(&sure, near).await?;
+    let edges = fetch.fetch_candidates(&sure, near).await?;
     let paths = fetch.follow(&edges).await?;
     for (seq, node) in &mut fetch.nodes {
         node.known.path = paths.get(seq).copied().unwrap_or(0.0);
@@ -70,7 +70,7 @@ pub(super) async fn fetch_nodes(
         node.known.time_match = timely.contains(seq);
         node.known.identity = identity.contains(seq);
         if let Some(asked) = query.identity.filter(|_| node.known.identity) {
-            node.known.words = node.known.words.max(asked.relevance(&node.indexed.node, node.folded()));
+            node.known.words = node.known.words.max(asked.relevance(&node.indexed.node, node.folded_text()));
         }
     }
     let nodes = fetch.decide().await?;
@@ -93,7 +93,7 @@ struct Fetch<'a> {
 impl Fetch<'_> {
     /// Fetches what may enter by itself, by its surroundings (`sure`), or along the evidence edges around all of them,
     /// which are given.
-    async fn look(
+    async fn fetch_candidates(
         &mut self,
         sure: &HashSet<i64>,
         mut near: HashSet<i64>,
@@ -165,7 +165,7 @@ impl Fetch<'_> {
         seqs: &[i64],
         sure: &HashSet<i64>,
     ) -> (Vec<i64>, HashMap<i64, RangeInclusive<f64>>) {
-        let nearness = self.nearness(seqs);
+        let nearness = self.cosine_ranges(seqs);
         let at_most = |seq: &i64| nearness.get(seq).map_or(0.0, |v| *v.end()).max(self.bound.at_most(*seq));
         let (mut wanted, mut others) = (Vec::new(), Vec::new());
         for seq in seqs {
@@ -183,11 +183,11 @@ impl Fetch<'_> {
     }
 
     /// Between which values V lies, for the nodes with a vector of a readable text.
-    fn nearness(&self, seqs: &[i64]) -> HashMap<i64, RangeInclusive<f64>> {
+    fn cosine_ranges(&self, seqs: &[i64]) -> HashMap<i64, RangeInclusive<f64>> {
         let mut nearness: HashMap<i64, RangeInclusive<f64>> = HashMap::new();
         let Some(loaded) = &self.vectors else { return nearness };
         for vector in self.query.vectors() {
-            for (seq, cosine) in seqs.iter().zip(loaded.cosines(vector, seqs)) {
+            for (seq, cosine) in seqs.iter().zip(loaded.cosine_ranges(vector, seqs)) {
                 let Some(cosine) = cosine else { continue };
                 let [low, high] =
                     [cosine.start(), cosine.end()].map(|&cosine| vector_relevance(f64::from(cosine)));
@@ -220,9 +220,10 @@ impl Fetch<'_> {
         if self.breadth.edges.is_none() {
             return Ok(HashMap::new());
         }
-        let strongest = |hits: &[i64]| walk(edges, hits, self.request.now, self.settings.half_life_days);
+        let strongest =
+            |hits: &[i64]| path_strengths(edges, hits, self.request.now, self.settings.half_life_days);
         self.make_exact(self.doubtful_hits()).await?;
-        let hits = self.hits();
+        let hits = self.query_hits();
         let reached = strongest(&hits);
         let fresh = reached.iter().filter(|(_, strength)| **strength >= PATH_WAIVER).map(|(seq, _)| *seq);
         let mut seqs: Vec<i64> = fresh.filter(|seq| !self.nodes.contains_key(seq)).collect();
@@ -230,11 +231,11 @@ impl Fetch<'_> {
             return Ok(reached);
         }
         seqs.sort_unstable();
-        let nearness = self.nearness(&seqs);
+        let nearness = self.cosine_ranges(&seqs);
         let rows = self.read_rows(&seqs, &nearness).await?;
         self.nodes.extend(rows);
         self.make_exact(self.doubtful_hits()).await?;
-        let with_reached = self.hits();
+        let with_reached = self.query_hits();
         Ok(if with_reached == hits { reached } else { strongest(&with_reached) })
     }
 
@@ -249,7 +250,7 @@ impl Fetch<'_> {
     }
 
     /// Numbers of the nodes that the query itself hits.
-    fn hits(&self) -> Vec<i64> {
+    fn query_hits(&self) -> Vec<i64> {
         let relevant =
             |node: &&NodeCandidate| node.known.vector.max(node.known.words) >= self.settings.min_relevance;
         self.nodes.values().map(|node| &**node).filter(relevant).map(|node| node.indexed.node.seq).collect()

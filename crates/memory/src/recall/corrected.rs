@@ -20,7 +20,7 @@ use crate::text::{Utterance, Values, content_terms, correction_cue, split_senten
 /// Values that one prompt tells of as no longer current.
 const TOLD_MAX: usize = 10;
 /// The share of a former value's words from which a text only says it again.
-const REPEATS: f64 = 0.6;
+const REPETITION_SHARE_MIN: f64 = 0.6;
 
 /// A value that was held back, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct Corrected {
 }
 
 /// Takes out of what came to mind all that rested on a value which is no longer current, and notes the rest.
-pub(super) async fn hold_back(
+pub(super) async fn hold_back_former(
     store: &dyn Store,
     request: &RecallRequest,
     found: &mut RecallResult,
@@ -254,7 +254,7 @@ impl Corrected {
                 value.filter(|value| !corrects || !value.is_corrected_in(&message.content))
             };
             if let Some(value) = by_span.or_else(by_words).cloned() {
-                self.hold(&value, "message");
+                self.note_held_back(&value, "message");
                 self.messages.insert(message.id, value);
             }
         }
@@ -268,7 +268,7 @@ impl Corrected {
     /// The text without the sentences that say what is no longer current; none if nothing is left.
     pub fn without_former(&mut self, text: &str, place: &str) -> Option<String> {
         let Some(value) = self.of_text(text).cloned() else { return Some(text.to_owned()) };
-        self.hold(&value, place);
+        self.note_held_back(&value, place);
         // A question about the past is answered with the dates instead.
         let is_wanted = self.asks_for_the_past && !value.mistaken && self.former.len() < TOLD_MAX;
         if is_wanted && !self.former.contains(&value) {
@@ -292,7 +292,7 @@ impl Corrected {
     }
 
     /// All that a text says and is no longer current, for those who wrote it: the latest change first.
-    pub fn all_of(&self, text: &str) -> Vec<FormerValue> {
+    pub fn former_values_in(&self, text: &str) -> Vec<FormerValue> {
         self.values.all_in(text).map(FormerValue::from).collect()
     }
 
@@ -306,14 +306,14 @@ impl Corrected {
     pub fn note_written(&mut self, text: &str) {
         let said: Vec<ReplacedValue> = self.values.all_in(text).cloned().collect();
         for value in said {
-            self.hold(&value, "document");
+            self.note_held_back(&value, "document");
             if !self.written.contains(&value) {
                 self.written.push(value);
             }
         }
     }
 
-    fn hold(&mut self, value: &ReplacedValue, place: &str) {
+    fn note_held_back(&mut self, value: &ReplacedValue, place: &str) {
         let known = |held: &&mut HeldBackValue| held.node_id == value.node && held.text == value.text;
         if let Some(held) = self.held_back.iter_mut().find(known) {
             held.places.insert(place.to_owned());
@@ -375,10 +375,10 @@ impl Corrected {
             candidate.reason = format!("depends on what is no longer so: now \"{}\"", value.current_text);
         }
         for (value, place) in removed.into_values() {
-            self.hold(&value, place);
+            self.note_held_back(&value, place);
         }
         for value in self.nodes.values().cloned().collect::<Vec<_>>() {
-            self.hold(&value, "event");
+            self.note_held_back(&value, "event");
         }
     }
 
@@ -412,7 +412,7 @@ impl Corrected {
                 |value: &&ReplacedValue| value.words.is_nameless() && value.session == Some(session.id);
             let whole = self.values.iter().find(nameless).cloned();
             if let Some(value) = whole {
-                self.hold(&value, "summary");
+                self.note_held_back(&value, "summary");
             } else {
                 session.summary = self.without_former(&summary, "summary");
             }
@@ -458,5 +458,5 @@ pub async fn outdated_nodes(
 fn only_repeats(text: &str, former: &str) -> bool {
     let (terms, known) = (content_terms(text), content_terms(former));
     let shared = terms.iter().filter(|term| known.contains(*term)).count();
-    shared as f64 >= REPEATS * terms.len().max(1) as f64
+    shared as f64 >= REPETITION_SHARE_MIN * terms.len().max(1) as f64
 }

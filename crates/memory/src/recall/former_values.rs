@@ -62,7 +62,7 @@ impl FormerValues {
         values.sort_by_key(|value| std::cmp::Reverse(value.until));
         let mut found = Self { values, ..Self::default() };
         for (place, value) in found.values.iter().enumerate() {
-            for key in value.words.keys() {
+            for key in value.words.word_keys() {
                 match key {
                     Some(key) => found.by_key.entry(key).or_default().push(place),
                     None => found.without_key.push(place),

@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Corrected;
-use crate::entities::{fold_name, name_stands_in};
+use crate::entities::{fold_name, is_named_in_text};
 use crate::messages::{Message, Role};
 use crate::text::{Utterance, Values, correction_cue, denied_value};
 
 /// Time for which a correction in the conversation applies before its session becomes memory.
-const FRESH: SignedDuration = SignedDuration::from_hours(24);
+const FRESH_TIME: SignedDuration = SignedDuration::from_hours(24);
 /// Fresh corrections that count, the latest.
 const FRESH_MAX: usize = 10;
 
@@ -28,7 +28,7 @@ pub struct FreshCorrection {
 /// True if the user corrects something in a message that may not have become memory yet.
 pub fn is_fresh_correction(message: &Message, now: Timestamp) -> bool {
     let age = now.duration_since(message.created_at);
-    let is_recent = !age.is_negative() && age < FRESH;
+    let is_recent = !age.is_negative() && age < FRESH_TIME;
     message.role == Role::User && is_recent && correction_cue(&message.content).is_some()
 }
 
@@ -60,7 +60,7 @@ impl Corrected {
         let mut later = self.fresh.iter().zip(&self.fresh_values).filter(|(fresh, _)| fresh.at > at);
         let found = later.find(|(fresh, said)| {
             let denied = fresh.denied.as_ref().map(|denied| fold_name(denied));
-            denied.is_some_and(|denied| name_stands_in(&folded, &denied))
+            denied.is_some_and(|denied| is_named_in_text(&folded, &denied))
                 || !Utterance::new(&fresh.text).tells_of_addition() && said.contradict(&values, true)
         });
         found.map(|(fresh, _)| fresh)

@@ -43,7 +43,7 @@ type Reached = [Option<Reach>; 2];
 /// than itself. A step is an event and its thought, or two events under one thought, with the strength
 /// `2^(−age/half-life)`, age that of the newer edge; a path is worth the product of its steps, halved by each step after
 /// the first. The strongest path counts, not the sum, so that hubs do not win. Nodes without a path are left out.
-pub(super) fn walk(
+pub(super) fn path_strengths(
     edges: &[FillingEdge],
     hits: &[i64],
     now: Timestamp,
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_thought_and_a_sibling_are_one_step_away() {
         // Event 1 is hit; thought 10 depends on events 1 and 2, written a half-life ago and now.
-        let reached = walk(&[edge(10, 1, 14), edge(10, 2, 0)], &[1], NOW, 14.0);
+        let reached = path_strengths(&[edge(10, 1, 14), edge(10, 2, 0)], &[1], NOW, 14.0);
         assert_eq!(strength(&reached, 10), 0.5);
         assert_eq!(strength(&reached, 2), 1.0);
         assert_eq!(strength(&reached, 1), 0.0);
@@ -157,14 +157,14 @@ mod tests {
         let chain =
             [edge(10, 1, 0), edge(10, 2, 0), edge(11, 2, 0), edge(11, 3, 0), edge(12, 3, 0), edge(12, 4, 0)];
         let chain: Vec<FillingEdge> = chain.into_iter().chain([edge(13, 4, 0), edge(13, 5, 0)]).collect();
-        let reached = walk(&chain, &[1], NOW, 14.0);
+        let reached = path_strengths(&chain, &[1], NOW, 14.0);
         assert_eq!([2, 3, 4].map(|node| strength(&reached, node)), [1.0, 0.5, 0.25]);
         assert_eq!(strength(&reached, 5), 0.0);
     }
 
     #[test]
     fn two_hits_under_one_thought_strengthen_each_other() {
-        let reached = walk(&[edge(10, 1, 0), edge(10, 2, 14)], &[1, 2], NOW, 14.0);
+        let reached = path_strengths(&[edge(10, 1, 0), edge(10, 2, 14)], &[1, 2], NOW, 14.0);
         assert_eq!([1, 2, 10].map(|node| strength(&reached, node)), [1.0, 1.0, 1.0]);
     }
 
@@ -172,7 +172,7 @@ mod tests {
     fn a_hub_is_worth_no_more_than_its_best_path() {
         let hub: Vec<FillingEdge> = (1..=20).map(|event| edge(99, event, 14)).collect();
         let hits: Vec<i64> = (1..=19).collect();
-        assert_eq!(strength(&walk(&hub, &hits, NOW, 14.0), 20), 0.5);
+        assert_eq!(strength(&path_strengths(&hub, &hits, NOW, 14.0), 20), 0.5);
     }
 
     proptest! {
@@ -183,9 +183,9 @@ mod tests {
         ) {
             let edges: Vec<FillingEdge> = links.iter().map(|&(t, e, d)| edge(t, e, d)).collect();
             let reversed: Vec<FillingEdge> = edges.iter().rev().copied().collect();
-            let reached = walk(&edges, &hits, NOW, 14.0);
+            let reached = path_strengths(&edges, &hits, NOW, 14.0);
             prop_assert!(reached.values().all(|g| (0.0..=1.0).contains(g)));
-            prop_assert_eq!(reached, walk(&reversed, &hits, NOW, 14.0));
+            prop_assert_eq!(reached, path_strengths(&reversed, &hits, NOW, 14.0));
         }
     }
 }

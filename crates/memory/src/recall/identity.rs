@@ -4,7 +4,7 @@
 //! memories that say who the user is are offered whatever the words, and those that tell what is asked count as if
 //! they said it in the question's own words.
 
-use crate::entities::name_stands_in;
+use crate::entities::is_named_in_text;
 use crate::nodes::Node;
 use crate::ports::{Phrase, Store, StoreError};
 use crate::scope::Scope;
@@ -14,9 +14,9 @@ use crate::text::{QueryTerm, at_word_borders, fold, split_sentences};
 /// Memories that are offered from either end, the newest and the oldest, for who one is was often told first.
 pub(super) const IDENTITY_CANDIDATES: u32 = 100;
 /// W of a memory that tells what is asked: that of all content words, each said once.
-const TOLD: f64 = 0.92;
+const TELLS_SCORE: f64 = 0.92;
 /// W of a memory that may tell it ("the user is …" to a question for a name or a job): above the bound of absence.
-const PERHAPS: f64 = 0.5;
+const MAY_TELL_SCORE: f64 = 0.5;
 
 /// A question about the identity of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum IdentityQuestion {
 use IdentityQuestion::{Age, Home, Name, Whole, Work};
 
 /// Questions; nothing but [`lexicon::TAILS`] may follow.
-const ASKED: [(IdentityQuestion, WordList); 5] = [
+const QUESTION_PHRASES: [(IdentityQuestion, WordList); 5] = [
     (Name, lexicon::ASKED_NAME),
     (Age, lexicon::ASKED_AGE),
     (Work, lexicon::ASKED_WORK),
@@ -44,7 +44,7 @@ const ASKED: [(IdentityQuestion, WordList); 5] = [
 ];
 
 /// Phrases of memories that answer each question.
-const TELLS: [(IdentityQuestion, WordList); 4] = [
+const ANSWER_PHRASES: [(IdentityQuestion, WordList); 4] = [
     (Name, lexicon::TELLS_NAME),
     (Age, lexicon::TELLS_AGE),
     (Work, lexicon::TELLS_WORK),
@@ -60,7 +60,7 @@ pub(super) fn identity_question(text: &str) -> Option<IdentityQuestion> {
     split_sentences(newest).into_iter().rev().find_map(|sentence| {
         let folded = fold(sentence);
         let asks = |phrases: WordList| phrases.iter().any(|phrase| ends_with_question(&folded, phrase));
-        ASKED.into_iter().find_map(|(question, phrases)| asks(phrases).then_some(question))
+        QUESTION_PHRASES.into_iter().find_map(|(question, phrases)| asks(phrases).then_some(question))
     })
 }
 
@@ -100,12 +100,14 @@ impl IdentityQuestion {
     /// W that a memory of who the user is has for the question; `folded` is its description in the form in which texts
     /// are compared.
     pub(super) fn relevance(self, node: &Node, folded: &str) -> f64 {
-        let says = |phrases: WordList| phrases.iter().any(|phrase| name_stands_in(folded, phrase));
-        match TELLS.into_iter().find(|(question, _)| *question == self) {
-            None => TOLD,
-            Some((_, tells)) if says(tells) => TOLD,
-            Some((Name, _)) if begins_with_name(&node.description) => TOLD,
-            Some(_) if MAY_TELL.into_iter().any(|(question, may)| question == self && says(may)) => PERHAPS,
+        let says = |phrases: WordList| phrases.iter().any(|phrase| is_named_in_text(folded, phrase));
+        match ANSWER_PHRASES.into_iter().find(|(question, _)| *question == self) {
+            None => TELLS_SCORE,
+            Some((_, tells)) if says(tells) => TELLS_SCORE,
+            Some((Name, _)) if begins_with_name(&node.description) => TELLS_SCORE,
+            Some(_) if MAY_TELL.into_iter().any(|(question, may)| question == self && says(may)) => {
+                MAY_TELL_SCORE
+            }
             Some(_) => 0.0,
         }
     }
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn no_phrase_stands_for_what_another_finds_already() {
-        for (_, phrases) in ASKED {
+        for (_, phrases) in QUESTION_PHRASES {
             for phrase in phrases.iter() {
                 let other =
                     phrases.iter().find(|other| *other != phrase && ends_with_question(phrase, other));

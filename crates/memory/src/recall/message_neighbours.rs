@@ -17,9 +17,9 @@ use crate::vector_index::{LoadedVectors, READABILITY_MIN, VectorIndex};
 /// Messages that are looked at for their meaning, per vector of the question.
 const VECTOR_CANDIDATES: usize = 60;
 /// Best messages by themselves whose surroundings are looked at too.
-const SURROUNDED: usize = 30;
+const SURROUNDED_MAX: usize = 30;
 /// Messages on each side that a message is understood by.
-pub(super) const REACH: usize = 3;
+pub(super) const NEIGHBOURS_PER_SIDE: usize = 3;
 /// Number of times the search for near vectors is repeated when messages that it found turn out to be deleted.
 const SEARCHES_MAX: usize = 3;
 /// Longest silence between two messages of one talk, in seconds: what was said before it is no context.
@@ -36,19 +36,21 @@ pub(super) struct MessageNeighbours {
 
 impl MessageNeighbours {
     /// The number of the message right before, in the same talk.
-    pub(super) fn before(&self, seq: i64) -> Option<i64> {
+    pub(super) fn previous_message(&self, seq: i64) -> Option<i64> {
         self.before.get(&seq).copied()
     }
 
     /// The number of the message right after, in the same talk.
-    pub(super) fn after(&self, seq: i64) -> Option<i64> {
+    pub(super) fn next_message(&self, seq: i64) -> Option<i64> {
         self.after.get(&seq).copied()
     }
 
-    /// The message and up to [`REACH`] others on each side.
-    pub(super) fn around(&self, seq: i64) -> Vec<i64> {
-        let earlier = std::iter::successors(self.before(seq), |&seq| self.before(seq)).take(REACH);
-        let later = std::iter::successors(self.after(seq), |&seq| self.after(seq)).take(REACH);
+    /// The message and up to [`NEIGHBOURS_PER_SIDE`] others on each side.
+    pub(super) fn surrounding(&self, seq: i64) -> Vec<i64> {
+        let earlier = std::iter::successors(self.previous_message(seq), |&seq| self.previous_message(seq))
+            .take(NEIGHBOURS_PER_SIDE);
+        let later = std::iter::successors(self.next_message(seq), |&seq| self.next_message(seq))
+            .take(NEIGHBOURS_PER_SIDE);
         std::iter::once(seq).chain(earlier).chain(later).collect()
     }
 
@@ -97,7 +99,9 @@ impl MessageNeighbours {
         seqs: &[i64],
         window: &HashSet<i64>,
     ) -> Result<(), StoreError> {
-        for (_, talk) in store.neighbours(scope, seqs, REACH as u32, REACH as u32).await? {
+        for (_, talk) in
+            store.neighbours(scope, seqs, NEIGHBOURS_PER_SIDE as u32, NEIGHBOURS_PER_SIDE as u32).await?
+        {
             for pair in talk.windows(2) {
                 let [earlier, later] = pair else { continue };
                 let silence = later.message.created_at.duration_since(earlier.message.created_at).as_secs();
@@ -172,7 +176,7 @@ pub(super) async fn gather_messages(
     }
     let mut best = worths(&found, &words.statistics);
     best.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    let best: Vec<i64> = best.into_iter().take(SURROUNDED).map(|(_, seq)| seq).collect();
+    let best: Vec<i64> = best.into_iter().take(SURROUNDED_MAX).map(|(_, seq)| seq).collect();
     found.load_around(store, scope, &best, &window).await?;
     let seqs: Vec<i64> = found.messages.keys().copied().collect();
     found.load_vectors(store, scope, query, &seqs).await?;

@@ -19,7 +19,7 @@ pub(super) const LOOKED_AT: usize = 600;
 /// Number of messages looked at that were said at a time that the question names.
 const LOOKED_AT_TIMELY: usize = 300;
 /// Messages that are ranked for their words or their time.
-const POOL: usize = 100;
+const POOL_SIZE: usize = 100;
 /// Times of one question that are looked up.
 const NAMED_TIMES_MAX: usize = 8;
 /// Longest time whose messages are looked at though they hold no word of the question.
@@ -44,7 +44,7 @@ pub(super) async fn fill_pool(
             seqs.extend(first..=last);
         }
     }
-    if seqs.len() <= POOL && question.times.is_empty() {
+    if seqs.len() <= POOL_SIZE && question.times.is_empty() {
         return Ok(words.seqs.clone());
     }
     let outlines = store.message_outlines(scope, &Vec::from_iter(seqs)).await?;
@@ -60,6 +60,6 @@ pub(super) async fn fill_pool(
     };
     let mut best: Vec<(f64, i64)> = outlines.iter().map(|outline| (bound(outline), outline.seq)).collect();
     best.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    best.truncate(POOL);
+    best.truncate(POOL_SIZE);
     Ok(best.into_iter().map(|(_, seq)| seq).collect())
 }

@@ -102,7 +102,7 @@ impl MessageQuery {
         let asked = identity::identity_question(text);
         let named = asked.and_then(identity::name_term);
         let sentences_terms = terms.iter().map(|terms| {
-            let mut terms = names.left_out(terms.clone());
+            let mut terms = names.without_names(terms.clone());
             terms.extend(named.clone());
             terms
         });
@@ -174,7 +174,7 @@ impl Names {
     }
 
     /// The terms that are neither a name nor a word of one.
-    fn left_out(&self, mut terms: Vec<QueryTerm>) -> Vec<QueryTerm> {
+    fn without_names(&self, mut terms: Vec<QueryTerm>) -> Vec<QueryTerm> {
         let word_of = |term: &QueryTerm, name: &[String]| match term.phrase.0.as_slice() {
             [word] => word.chars().count() > 1 && name.contains(word),
             _ => false,
@@ -193,8 +193,9 @@ fn weighted_terms(
     let mut places: HashMap<Vec<String>, usize> = HashMap::new();
     let mut terms: Vec<(QueryTerm, f64)> = Vec::new();
     for (part, weight) in weighted_parts(text) {
-        let pairs = names.left_out(border_terms(part)).into_iter().map(|term| (term, weight * BORDER_PAIR));
-        let words = names.left_out(terms_of(part)).into_iter().map(|term| (term, weight));
+        let pairs =
+            names.without_names(border_terms(part)).into_iter().map(|term| (term, weight * BORDER_PAIR));
+        let words = names.without_names(terms_of(part)).into_iter().map(|term| (term, weight));
         for (term, weight) in words.chain(pairs) {
             match places.get(&term.phrase.0) {
                 Some(&place) => terms[place].1 = terms[place].1.max(weight),

@@ -40,15 +40,15 @@ use crate::text::{
 use crate::vector_index::{VectorIndex, cosine};
 
 /// Weight of the message before, relative to the message itself.
-const BEFORE: f64 = 0.5;
+const WEIGHT_BEFORE: f64 = 0.5;
 /// Weight of the words of the message before if it is a question: an answer leaves out what its question has said.
 const QUESTION_BEFORE: f64 = 1.0;
 /// Weight of the message after: it often repeats the words and seldom adds to them.
-const AFTER: f64 = 0.25;
+const WEIGHT_AFTER: f64 = 0.25;
 /// Factor for a neighbour by the same speaker: nobody answers himself, and one note need not continue another.
 const SAME_SPEAKER: f64 = 0.3;
 /// Weight of the words of a whole session, relative to those of the messages around.
-const SESSION: f64 = 0.4;
+const WEIGHT_SESSION: f64 = 0.4;
 /// Weight of a part of a long word, relative to the whole word.
 const PART_CREDIT: f64 = 0.5;
 /// Share of a user's words that a reply which repeats them holds.
@@ -58,7 +58,7 @@ const REPEATED_TERMS_MIN: usize = 3;
 /// Distance by which a repetition is ranked below the user's own message.
 const REPEATED_DISTANCE: f64 = 0.001;
 /// Stands between texts that are read as one, so that no phrase is found across their border.
-const BORDER: &str = " | ";
+const TEXT_BORDER: &str = " | ";
 
 /// A message with its place in the ranking.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +98,7 @@ pub async fn rank_messages(
         found.messages.keys().map(|&seq| (ranking.worth_alone(seq, weights), seq)).collect()
     };
     let (found, statistics) = gather_messages(store, index, scope, query, window, weights, worths).await?;
-    Ok(Ranking::new(&found, query, &statistics).rank(weights, limit))
+    Ok(Ranking::new(&found, query, &statistics).best_messages(weights, limit))
 }
 
 /// Occurrences of each term of the question in a message, and the message's length.
@@ -121,14 +121,15 @@ struct Ranking<'a> {
 
 impl<'a> Ranking<'a> {
     fn new(found: &'a MessageNeighbours, query: &'a Query, statistics: &'a WordStatistics) -> Self {
-        let looked_up =
-            |term: &QueryTerm| statistics.frequencies.contains_key(&term.phrase) && statistics.counts(term);
+        let looked_up = |term: &QueryTerm| {
+            statistics.frequencies.contains_key(&term.phrase) && statistics.is_counted(term)
+        };
         let terms: Vec<(&QueryTerm, f64)> = query
             .question
             .terms
             .iter()
             .filter(|(term, _)| looked_up(term))
-            .map(|(term, weight)| (term, weight * statistics.information(&term.phrase)))
+            .map(|(term, weight)| (term, weight * statistics.phrase_information(&term.phrase)))
             .collect();
         let asked = terms.iter().map(|(_, information)| information).sum();
         let counts =
@@ -138,15 +139,15 @@ impl<'a> Ranking<'a> {
 
     /// Score of a message without its neighbours: its own words at any length, and its own meaning.
     fn worth_alone(&self, seq: i64, weights: &MessageWeights) -> f64 {
-        let words = self.words(&[(seq, 1.0)], 1.0);
+        let words = self.word_score(&[(seq, 1.0)], 1.0);
         (weights[Signal::Words] + weights[Signal::TopicWords]) * words
             + (weights[Signal::Meaning] + weights[Signal::TopicMeaning]) * self.cosine_of(seq).unwrap_or(0.0)
     }
 
     /// The best messages. What a person sees of them, and how well they fit, is computed for these alone.
-    fn rank(&self, weights: &MessageWeights, limit: usize) -> Vec<RankedMessage> {
+    fn best_messages(&self, weights: &MessageWeights, limit: usize) -> Vec<RankedMessage> {
         let meaning: HashMap<i64, f64> =
-            self.found.messages.keys().filter_map(|&seq| Some((seq, self.meaning(seq)?))).collect();
+            self.found.messages.keys().filter_map(|&seq| Some((seq, self.vector_score(seq)?))).collect();
         // In the order of their numbers: sums of floating-point numbers depend on it.
         let known = self.found.messages.keys().filter_map(|seq| meaning.get(seq));
         // A message that can't be compared is neither near nor far.
@@ -163,24 +164,25 @@ impl<'a> Ranking<'a> {
             .messages
             .iter()
             .map(|(&seq, indexed)| {
-                let around = self.found.around(seq);
+                let around = self.found.surrounding(seq);
                 let nearest = around.iter().filter_map(|seq| cosines.get(seq)).copied().reduce(f64::max);
                 let meaning = meaning.get(&seq).copied().unwrap_or(unknown);
-                let mut signals = self.marks(seq);
+                let mut signals = self.binary_signals(seq);
                 let mixture = &spoken[&seq];
-                signals[Signal::Words] = self.words(mixture, self.mixed_length(mixture) / mean_length);
+                signals[Signal::Words] = self.word_score(mixture, self.mixed_length(mixture) / mean_length);
                 signals[Signal::Meaning] = meaning;
                 signals[Signal::TopicWords] = self.topic_words(&around);
                 let session = sessions.get(&indexed.message.session_id).copied().unwrap_or_default();
-                signals[Signal::TopicWords] += SESSION * session;
+                signals[Signal::TopicWords] += WEIGHT_SESSION * session;
                 signals[Signal::TopicMeaning] = nearest.unwrap_or(unknown);
                 (signals.total(weights), indexed.message.created_at, seq, signals)
             })
             .collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (b.1, b.2).cmp(&(a.1, a.2))));
         ranked.truncate(limit);
-        let ranked =
-            ranked.into_iter().map(|(total, _, seq, signals)| self.ranked(seq, total, signals, weights));
+        let ranked = ranked
+            .into_iter()
+            .map(|(total, _, seq, signals)| self.rank_message(seq, total, signals, weights));
         let mut ranked: Vec<RankedMessage> = ranked.collect();
         self.put_repetitions_below(&mut ranked);
         ranked
@@ -216,13 +218,19 @@ impl<'a> Ranking<'a> {
         ranked.sort_by(|a, b| b.total.total_cmp(&a.total));
     }
 
-    fn ranked(&self, seq: i64, total: f64, signals: Signals, weights: &MessageWeights) -> RankedMessage {
+    fn rank_message(
+        &self,
+        seq: i64,
+        total: f64,
+        signals: Signals,
+        weights: &MessageWeights,
+    ) -> RankedMessage {
         let indexed = &self.found.messages[&seq];
         let part = |signal: Signal| (signal.name().to_owned(), weights[signal] * signals[signal]);
         let parts: BTreeMap<String, f64> =
             Signal::ALL.into_iter().map(part).filter(|(_, part)| *part != 0.0).collect();
-        let before = self.found.before(seq).and_then(|before| self.found.messages.get(&before));
-        let context = [before.map_or("", |before| &before.terms), &indexed.terms].join(BORDER);
+        let before = self.found.previous_message(seq).and_then(|before| self.found.messages.get(&before));
+        let context = [before.map_or("", |before| &before.terms), &indexed.terms].join(TEXT_BORDER);
         let context = IndexedText::new(&context);
         let sentences = self.query.question.sentences.iter();
         let words = sentences.map(|terms| self.statistics.relevance(terms, &context)).fold(0.0, f64::max);
@@ -234,14 +242,14 @@ impl<'a> Ranking<'a> {
             parts,
             vector,
             words,
-            support: self.support(&indexed.message, vector.max(words)),
+            support: self.statement_match(&indexed.message, vector.max(words)),
             readability: indexed.readability,
         }
     }
 
     /// Match of what a message states; `relevance` is the match of all of it. If the persona says that it does not know,
     /// the words of its other sentences count, and the words of the question do not.
-    fn support(&self, message: &Message, relevance: f64) -> f64 {
+    fn statement_match(&self, message: &Message, relevance: f64) -> f64 {
         let statement = match message.role {
             Role::User | Role::Other => statement_by_user(&message.content),
             Role::Persona => statement_by_persona(&message.content),
@@ -259,7 +267,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// The signals that hold or do not.
-    fn marks(&self, seq: i64) -> Signals {
+    fn binary_signals(&self, seq: i64) -> Signals {
         let message = &self.found.messages[&seq].message;
         let question = &self.query.question;
         let at = message.created_at;
@@ -272,7 +280,7 @@ impl<'a> Ranking<'a> {
             ),
             (Signal::TellsWhen, question.asks_when && tells_when(&message.content)),
             (Signal::Asks, self.asks(seq)),
-            (Signal::Answers, self.found.before(seq).is_some_and(|before| self.asks(before))),
+            (Signal::Answers, self.found.previous_message(seq).is_some_and(|before| self.asks(before))),
         ];
         let mut signals = Signals::default();
         for (signal, holds) in marks {
@@ -287,8 +295,8 @@ impl<'a> Ranking<'a> {
 
     /// The mixture in which words are counted.
     fn word_mixture(&self, seq: i64) -> Vec<(i64, f64)> {
-        let mut mixture = self.mixture(seq);
-        if let Some(question) = self.found.before(seq).filter(|before| self.asks(*before))
+        let mut mixture = self.neighbour_weights(seq);
+        if let Some(question) = self.found.previous_message(seq).filter(|before| self.asks(*before))
             && let Some((_, share)) = mixture.iter_mut().find(|(other, _)| *other == question)
             && self.says_something(seq)
         {
@@ -303,11 +311,11 @@ impl<'a> Ranking<'a> {
     }
 
     /// The message and its neighbours, each with its weight in the score.
-    fn mixture(&self, seq: i64) -> Vec<(i64, f64)> {
+    fn neighbour_weights(&self, seq: i64) -> Vec<(i64, f64)> {
         let role = |seq: i64| self.found.messages.get(&seq).map(|indexed| indexed.message.role);
         let answers = |other: i64| if role(other) == role(seq) { SAME_SPEAKER } else { 1.0 };
-        let before = self.found.before(seq).map(|before| (before, BEFORE * answers(before)));
-        let after = self.found.after(seq).map(|after| (after, AFTER * answers(after)));
+        let before = self.found.previous_message(seq).map(|before| (before, WEIGHT_BEFORE * answers(before)));
+        let after = self.found.next_message(seq).map(|after| (after, WEIGHT_AFTER * answers(after)));
         std::iter::once((seq, 1.0)).chain(before).chain(after).collect()
     }
 
@@ -317,7 +325,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// BM25 of a mixture of messages, as a share of the question's information; `length` is a share of the mean.
-    fn words(&self, mixture: &[(i64, f64)], length: f64) -> f64 {
+    fn word_score(&self, mixture: &[(i64, f64)], length: f64) -> f64 {
         if self.asked <= 0.0 {
             return 0.0;
         }
@@ -353,25 +361,25 @@ impl<'a> Ranking<'a> {
     }
 
     /// Cosine of the question with the mixture's vector; none where the message itself has none.
-    fn meaning(&self, seq: i64) -> Option<f64> {
+    fn vector_score(&self, seq: i64) -> Option<f64> {
         let mut mixed: Vec<f32> = vec![0.0; self.found.vectors.get(&seq)?.len()];
-        for (seq, share) in self.mixture(seq) {
+        for (seq, share) in self.neighbour_weights(seq) {
             for (sum, component) in mixed.iter_mut().zip(self.found.vectors.get(&seq).into_iter().flatten()) {
                 *sum += share as f32 * component;
             }
         }
         let length = cosine(&mixed, &mixed).sqrt();
-        Some(self.near(&mixed)? / f64::from(length.max(f32::EPSILON)))
+        Some(self.best_cosine(&mixed)? / f64::from(length.max(f32::EPSILON)))
     }
 
     /// Cosine of the question with one message.
     fn cosine_of(&self, seq: i64) -> Option<f64> {
-        self.near(self.found.vectors.get(&seq)?)
+        self.best_cosine(self.found.vectors.get(&seq)?)
     }
 
     /// Similarity with a vector: that of the best sentence of the question. If the question has several sentences, the mean of it
     /// and of the whole text.
-    fn near(&self, vector: &[f32]) -> Option<f64> {
+    fn best_cosine(&self, vector: &[f32]) -> Option<f64> {
         let best = best_product(&self.query.question.vectors, vector)?;
         let whole = self.query.question.whole.as_ref().map(|whole| f64::from(cosine(whole, vector)));
         Some(whole.map_or(best, |whole| (best + whole) / 2.0))

@@ -171,7 +171,7 @@ pub async fn recall(
         words_only,
         elapsed,
     };
-    corrected::hold_back(store, &request, &mut found).await?;
+    corrected::hold_back_former(store, &request, &mut found).await?;
     found.corrected.doubts = doubts::find_doubts(store, &request.scope, &found).await?;
     Ok(found)
 }
@@ -196,7 +196,7 @@ pub(crate) async fn recall_nodes(
         candidate_sources::find_surroundings(store, settings, request, query, &occasions).await
     });
     let (leads, surroundings) = try_join!(
-        candidate_sources::leads_of_each(store, index, &scope, &queries),
+        candidate_sources::find_leads_of_each(store, index, &scope, &queries),
         try_join_all(surroundings)
     )?;
     let breadth = Breadth::nearest(queries.len());

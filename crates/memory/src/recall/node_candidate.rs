@@ -21,7 +21,7 @@ pub(super) struct NodeCandidate {
 
 impl NodeCandidate {
     /// The node's text in the form in which texts are compared.
-    pub(super) fn folded(&self) -> &str {
+    pub(super) fn folded_text(&self) -> &str {
         self.folded.get_or_init(|| fold(&self.indexed.node.description))
     }
 

@@ -10,7 +10,7 @@ use super::words::IndexedText;
 use crate::nodes::NodeKind;
 use crate::ports::{Corpus, Store, StoreError};
 use crate::text::lexicon::occasions as lexicon;
-use crate::text::{fold, is_unspaced, moments, query_terms};
+use crate::text::{fold, is_unspaced, query_terms, to_moments};
 
 /// Nodes that are looked at for an occasion's words.
 const LOOKED_AT: usize = 60;
@@ -33,7 +33,7 @@ pub(super) async fn days_of_occasions(
     request: &RecallRequest,
 ) -> Result<Vec<(Timestamp, Timestamp)>, StoreError> {
     let mut days = Vec::new();
-    for occasion in occasions(&fold(&request.text)).into_iter().take(OCCASIONS_MAX) {
+    for occasion in occasions_in(&fold(&request.text)).into_iter().take(OCCASIONS_MAX) {
         // The words next to 那天 name it; words further away are about something else.
         let mut terms = query_terms(&occasion);
         if occasion.chars().any(is_unspaced) {
@@ -56,7 +56,7 @@ pub(super) async fn days_of_occasions(
             .filter_map(|indexed| {
                 let time = indexed.node.event_time?;
                 let date = |at: Timestamp| at.to_zoned(request.zone.clone()).date();
-                moments((date(time.start), date(time.end.unwrap_or(time.start))), &request.zone)
+                to_moments((date(time.start), date(time.end.unwrap_or(time.start))), &request.zone)
             })
             .collect();
         times.sort_unstable_by_key(|(start, _)| (*start > request.now, Reverse(*start)));
@@ -69,7 +69,7 @@ pub(super) async fn days_of_occasions(
 }
 
 /// The words by which a folded text names occasions.
-fn occasions(folded: &str) -> Vec<String> {
+fn occasions_in(folded: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for mark in lexicon::THAT_DAY.iter() {
         for (at, _) in folded.match_indices(mark) {
@@ -84,13 +84,13 @@ fn occasions(folded: &str) -> Vec<String> {
     let words: Vec<&str> =
         folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
     for at in 0..words.len() {
-        found.extend(occasion_at(&words[at..]));
+        found.extend(read_occasion(&words[at..]));
     }
     found
 }
 
 /// On my birthday, at our wedding; the day of her exam, the day we moved.
-fn occasion_at(words: &[&str]) -> Option<String> {
+fn read_occasion(words: &[&str]) -> Option<String> {
     match words {
         ["on" | "at" | "during" | "for", whose, rest @ ..] if lexicon::WHOSE.contains(whose) => {
             let length = rest.iter().take(WORDS_MAX).position(|word| lexicon::OCCASIONS.contains(word))?;
@@ -121,7 +121,7 @@ mod tests {
             ("那天真好", vec![]),
         ];
         for (text, expected) in cases {
-            assert_eq!(occasions(&fold(text)), expected, "{text}");
+            assert_eq!(occasions_in(&fold(text)), expected, "{text}");
         }
     }
 }

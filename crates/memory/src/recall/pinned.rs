@@ -16,11 +16,11 @@ use crate::sessions::Session;
 
 const THOUGHTS_ABOUT_USER: usize = 10;
 const THOUGHTS_ABOUT_SELF: usize = 5;
-const INTENTIONS: usize = 10;
-const EXPECTATIONS: usize = 10;
+const INTENTIONS_MAX: usize = 10;
+const EXPECTATIONS_MAX: usize = 10;
 /// Events that a person pinned.
-const EVENTS: u32 = 10;
-const SUMMARIES: u32 = 5;
+const EVENTS_MAX: u32 = 10;
+const SUMMARIES_MAX: u32 = 5;
 /// Newest thoughts among which the weightiest are chosen.
 const THOUGHTS_LOOKED_AT: u32 = 200;
 /// Newest promises among which those still open are chosen.
@@ -61,10 +61,10 @@ pub(super) async fn fetch_pinned(
         NodeQuery { kind: NodeKind::Thought, subjects: vec![Subject::Persona], limit: THOUGHTS_LOOKED_AT },
         NodeQuery { kind: NodeKind::Intention, subjects: everybody.clone(), limit: INTENTIONS_LOOKED_AT },
         NodeQuery { kind: NodeKind::Expectation, subjects: everybody.clone(), limit: EXPECTATIONS_LOOKED_AT },
-        NodeQuery { kind: NodeKind::Event, subjects: everybody, limit: EVENTS },
+        NodeQuery { kind: NodeKind::Event, subjects: everybody, limit: EVENTS_MAX },
     ];
     let (outlines, summaries) =
-        try_join!(store.outlines_about(scope, &wanted), store.summarised_sessions(scope, SUMMARIES))?;
+        try_join!(store.outlines_about(scope, &wanted), store.summarised_sessions(scope, SUMMARIES_MAX))?;
     let weight = |outline: &NodeOutline| Some(Weight::new(outline, now, half_life_days));
     let pending = |outline: &NodeOutline| Some(due_time(outline)).filter(|due| *due >= now);
     let open = |outline: &NodeOutline| pending(outline).map(|_| Reverse(outline.seq));
@@ -74,10 +74,10 @@ pub(super) async fn fetch_pinned(
     let chosen = [
         first_by(about_user, THOUGHTS_ABOUT_USER, weight),
         first_by(about_self, THOUGHTS_ABOUT_SELF, weight),
-        first_by(intentions, INTENTIONS, open),
+        first_by(intentions, INTENTIONS_MAX, open),
         // All of them: the message may fulfil any.
         first_by(expectations, EXPECTATIONS_LOOKED_AT as usize, pending),
-        first_by(events, EVENTS as usize, pinned),
+        first_by(events, EVENTS_MAX as usize, pinned),
     ];
     let seqs: Vec<i64> = chosen.iter().flatten().copied().collect();
     let rows = if seqs.is_empty() { Vec::new() } else { store.nodes_numbered(scope, &seqs).await? };
@@ -91,7 +91,7 @@ pub(super) async fn fetch_pinned(
         about_user: in_order(about_user, THOUGHTS_ABOUT_USER, weight),
         about_self: in_order(about_self, THOUGHTS_ABOUT_SELF, weight),
         intentions,
-        expectations: in_order(expectations, EXPECTATIONS, pending),
+        expectations: in_order(expectations, EXPECTATIONS_MAX, pending),
         fulfilled,
         summaries,
     })

@@ -48,7 +48,7 @@ impl Score {
     /// True if the node may enter: relevant by itself, or by an entity, a fresh evidence path, a named time, or as one of
     /// those that say who the user is where that is asked. A path brings no node that is unrelated to the text, however
     /// much feeling is in it: the node must share words with the text.
-    pub fn enters(&self, min_relevance: f64) -> bool {
+    pub fn may_enter(&self, min_relevance: f64) -> bool {
         self.relevance >= min_relevance
             || self.entity_anchor > 0.0
             || (self.path >= PATH_WAIVER && self.words >= PATH_WORDS_MIN)

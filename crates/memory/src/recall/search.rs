@@ -108,7 +108,7 @@ pub async fn search(
         let snippet = snippet(&node.description, &marks);
         (node.seq, move |score| SearchHit { node, score, snippet })
     });
-    Ok(page.fill(hits))
+    Ok(page.with_rows(hits))
 }
 
 /// A page of the messages of both sides that match, as [`search`] finds memories.
@@ -128,7 +128,7 @@ pub async fn search_messages(
         let snippet = snippet(&message.content, &marks);
         (message.seq, move |score| MessageHit { message, score, snippet })
     });
-    Ok(page.fill(hits))
+    Ok(page.with_rows(hits))
 }
 
 /// A row that matches.
@@ -163,7 +163,7 @@ impl Page {
     }
 
     /// The page with its rows, which come in any order. One that is gone meanwhile is left out.
-    fn fill<T, F: FnOnce(f64) -> T>(self, rows: impl Iterator<Item = (i64, F)>) -> SearchResults<T> {
+    fn with_rows<T, F: FnOnce(f64) -> T>(self, rows: impl Iterator<Item = (i64, F)>) -> SearchResults<T> {
         let mut rows: HashMap<i64, F> = rows.collect();
         let hit = |found: &Match| Some(rows.remove(&found.seq)?(found.score));
         let hits = self.matches.iter().filter_map(hit).collect();
@@ -200,18 +200,18 @@ impl<'a> TextSearch<'a> {
         if self.folded.is_empty() {
             return Ok(Vec::new());
         }
-        let near = self.meant(corpus).await?;
+        let near = self.rows_by_meaning(corpus).await?;
         let weighted = self.terms.iter().map(|term| (term, 1.0));
         let words = find_words(self.store, self.scope, corpus, weighted, WORD_MATCHES_MAX).await?;
         let seqs: HashSet<i64> = words.seqs.iter().chain(near.keys()).copied().collect();
-        let weighed = words.statistics.weigh(&self.terms);
+        let weighed = words.statistics.weigh_terms(&self.terms);
         let phrases = weighed.phrases();
         let counted = weighed.by_counts(&phrases);
         let score = |row: &PhraseCounts| {
             let said = counted.relevance(&row.counts);
             said.max(near.get(&row.seq).copied().unwrap_or_default())
         };
-        let mut found = self.rows(corpus, seqs.into_iter().collect(), &phrases, score).await?;
+        let mut found = self.result_rows(corpus, seqs.into_iter().collect(), &phrases, score).await?;
         found.retain(|found| found.score > 0.0);
         if found.is_empty() {
             let terms: Vec<String> = index_terms(&self.folded).split(' ').map(str::to_owned).collect();
@@ -221,12 +221,12 @@ impl<'a> TextSearch<'a> {
                 let most = u32::try_from(WORD_MATCHES_MAX).unwrap_or(u32::MAX);
                 self.store.rows_beginning(self.scope, corpus, &Phrase(terms), most).await?
             };
-            found = self.rows(corpus, seqs, &[], |_| 1.0).await?;
+            found = self.result_rows(corpus, seqs, &[], |_| 1.0).await?;
         }
         Ok(found)
     }
 
-    async fn rows(
+    async fn result_rows(
         &self,
         corpus: Corpus,
         mut seqs: Vec<i64>,
@@ -244,7 +244,7 @@ impl<'a> TextSearch<'a> {
     }
 
     /// Rows whose meaning is near, with how near they are; none whose text the model can't read.
-    async fn meant(&self, corpus: Corpus) -> Result<HashMap<i64, f64>, StoreError> {
+    async fn rows_by_meaning(&self, corpus: Corpus) -> Result<HashMap<i64, f64>, StoreError> {
         let Some(embedder) = self.embedder else { return Ok(HashMap::new()) };
         let Ok(embedded) = embedder.embed_queries(&[self.text.to_owned()]).await else {
             return Ok(HashMap::new());

@@ -79,7 +79,7 @@ pub(super) fn undecided_nodes(
     mut at_most: Vec<(&NodeCandidate, Score)>,
     settings: &RecallSettings,
 ) -> Vec<i64> {
-    at_most.retain(|(_, score)| score.enters(settings.min_relevance));
+    at_most.retain(|(_, score)| score.may_enter(settings.min_relevance));
     at_most.sort_by(|a, b| compare_ranks((a.0, &a.1), (b.0, &b.1)));
     let fates = choose_nodes(at_most.iter().map(|(candidate, score)| (*candidate, score)), settings);
     let looked_at = fates.iter().take_while(|fate| **fate != Some(Refusal::BetterFound)).count();
@@ -99,7 +99,7 @@ fn choose_nodes<'a>(
     let mut chosen: Vec<&NodeCandidate> = Vec::new();
     let mut tokens_left = settings.node_tokens;
     let fate = |(candidate, score): (&'a NodeCandidate, &'a Score)| {
-        if !score.enters(settings.min_relevance) {
+        if !score.may_enter(settings.min_relevance) {
             return Some(Refusal::BelowFloor);
         }
         if chosen.len() >= settings.k {
@@ -134,7 +134,7 @@ fn near_duplicates(a: &NodeCandidate, b: &NodeCandidate) -> bool {
     // Texts that fold alike have the same terms, which are available.
     let (first, second) = (&a.indexed, &b.indexed);
     let same_terms = first.terms == second.terms || first.node.description == second.node.description;
-    if same_terms && a.folded() == b.folded() {
+    if same_terms && a.folded_text() == b.folded_text() {
         return true;
     }
     let readable = [a, b].iter().all(|c| c.indexed.readability.is_some_and(|share| share >= READABILITY_MIN));

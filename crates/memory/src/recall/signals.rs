@@ -114,7 +114,7 @@ pub struct MessageWeights(Signals);
 
 impl MessageWeights {
     /// The weights with another value for one signal.
-    pub fn with(mut self, signal: Signal, weight: f64) -> Self {
+    pub fn with_weight(mut self, signal: Signal, weight: f64) -> Self {
         self.0[signal] = weight;
         self
     }

@@ -22,7 +22,7 @@ impl Marks {
     }
 
     /// The ranges to mark, in bytes, in order, without overlaps.
-    fn ranges(&self, text: &str) -> Vec<Range<usize>> {
+    fn marked_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let tokens = token_ranges(text);
         let terms: Vec<(String, &Range<usize>)> = tokens
             .iter()
@@ -73,7 +73,7 @@ fn token_ranges(text: &str) -> Vec<Range<usize>> {
 /// The text around the first mark as HTML: `<b>` around what was looked for, `…` where something is left out, and
 /// whatever else could be a mark of HTML escaped.
 pub(super) fn snippet(text: &str, marks: &Marks) -> String {
-    let ranges = marks.ranges(text);
+    let ranges = marks.marked_ranges(text);
     let letters: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     let first = ranges.first().map_or(0, |range| letters.partition_point(|at| *at < range.start));
     let from = if letters.len() <= SNIPPET_LENGTH { 0 } else { first.saturating_sub(LEAD_LENGTH) };

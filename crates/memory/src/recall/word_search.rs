@@ -31,7 +31,7 @@ const COMMON_MAX: usize = 16;
 /// Common phrases that are looked for in pairs, and alone.
 const PAIRED_MAX: usize = 4;
 /// Parts of the past of which each gives rows of a pair, or of a common phrase alone.
-const PARTS: i64 = 8;
+const PARTS_OF_PAST: i64 = 8;
 /// Rows of a pair, or of a common phrase alone, from each part of the past.
 const ROWS_PER_PART: u32 = 100;
 
@@ -66,11 +66,11 @@ impl ListedRows {
         let mut listed = Self { bits: bits_of(phrases), ..Self::default() };
         let mut named: Vec<(i64, u128)> = Vec::with_capacity(hits.iter().map(|hits| hits.seqs.len()).sum());
         for (place, hits) in hits.iter().enumerate() {
-            named.extend(hits.seqs.iter().map(|&seq| (seq, bit(place))));
+            named.extend(hits.seqs.iter().map(|&seq| (seq, phrase_bit(place))));
             if is_whole(hits) {
-                listed.whole |= bit(place);
+                listed.whole |= phrase_bit(place);
             } else {
-                listed.cut.push((hits.seqs.last().copied().unwrap_or(i64::MAX), bit(place)));
+                listed.cut.push((hits.seqs.last().copied().unwrap_or(i64::MAX), phrase_bit(place)));
             }
         }
         listed.add(named);
@@ -89,7 +89,7 @@ impl ListedRows {
     }
 
     /// Bits of the phrases that a row may hold, for all that is known.
-    fn possible(&self, seq: i64) -> u128 {
+    fn possible_phrases(&self, seq: i64) -> u128 {
         let named = self.rows.binary_search_by_key(&seq, |row| row.0).map_or(0, |place| self.rows[place].1);
         let known = if named & self.whole == 0 { 0 } else { self.settled };
         let cut = self.cut.iter().filter(|(oldest, bit)| seq < *oldest && bit & known == 0);
@@ -97,12 +97,12 @@ impl ListedRows {
     }
 }
 
-fn bit(place: usize) -> u128 {
+fn phrase_bit(place: usize) -> u128 {
     1 << place
 }
 
 fn bits_of(phrases: &[Phrase]) -> HashMap<Phrase, u128> {
-    phrases.iter().cloned().enumerate().map(|(place, phrase)| (phrase, bit(place))).collect()
+    phrases.iter().cloned().enumerate().map(|(place, phrase)| (phrase, phrase_bit(place))).collect()
 }
 
 fn is_whole(hits: &PhraseHits) -> bool {
@@ -130,7 +130,7 @@ impl WordHits {
         let until = self.listed.rows.partition_point(|(seq, _)| *seq <= last);
         let rows = self.listed.rows.get(from..until).unwrap_or_default();
         let mut ranked: Vec<(f64, i64)> =
-            rows.iter().map(|&(seq, bits)| (self.information(bits), seq)).collect();
+            rows.iter().map(|&(seq, bits)| (self.information_of_bits(bits), seq)).collect();
         best_of_all_times(&mut ranked, wanted);
         ranked.into_iter().map(|(_, seq)| seq).collect()
     }
@@ -139,11 +139,11 @@ impl WordHits {
     pub(super) fn share_of(&self, seq: i64) -> f64 {
         let asked: f64 = self.worth.iter().map(|(_, _, worth)| worth).sum();
         let named = self.listed.rows.binary_search_by_key(&seq, |row| row.0);
-        let held = named.map_or(0.0, |place| self.information(self.listed.rows[place].1));
+        let held = named.map_or(0.0, |place| self.information_of_bits(self.listed.rows[place].1));
         if asked > 0.0 { held / asked } else { 0.0 }
     }
 
-    fn information(&self, bits: u128) -> f64 {
+    fn information_of_bits(&self, bits: u128) -> f64 {
         let of_term = |&(whole, parts, worth): &(u128, u128, f64)| match (bits & whole, bits & parts) {
             (0, 0) => 0.0,
             (0, _) => PART_CREDIT * worth,
@@ -153,7 +153,7 @@ impl WordHits {
     }
 
     /// A bound for the best of these sentences.
-    pub(super) fn bound<'a>(&'a self, sentences: &[WeighedTerms<'a>]) -> WordBound<'a> {
+    pub(super) fn bound_for<'a>(&'a self, sentences: &[WeighedTerms<'a>]) -> WordBound<'a> {
         let bit = |phrase: &Phrase| self.listed.bits.get(phrase).copied().unwrap_or(NOT_LOOKED_UP);
         let of_term = |&(term, information): &(&'a QueryTerm, f64)| BoundTerm {
             term,
@@ -169,7 +169,7 @@ impl WordHits {
 impl WordBound<'_> {
     /// The most that W of this row can be, told without its text.
     pub(super) fn at_most(&self, seq: i64) -> f64 {
-        self.best(seq, |term, possible| {
+        self.best_sentence(seq, |term, possible| {
             if term.whole & possible != 0 {
                 1.0
             } else if term.parts & possible != 0 {
@@ -183,15 +183,15 @@ impl WordBound<'_> {
     /// W of this row: its text, as index terms, is read only for the phrases that the index named it for.
     pub(super) fn relevance(&self, seq: i64, terms: &str) -> f64 {
         let text = OnceCell::new();
-        self.best(seq, |term, possible| match (term.whole | term.parts) & possible {
+        self.best_sentence(seq, |term, possible| match (term.whole | term.parts) & possible {
             0 => 0.0,
             _ => credit_of(text.get_or_init(|| IndexedText::new(terms)).occurrences(term.term)),
         })
     }
 
     /// The best sentence, each term being credited by what it is and which phrases the row may hold.
-    fn best(&self, seq: i64, credit: impl Fn(&BoundTerm<'_>, u128) -> f64) -> f64 {
-        let possible = self.listed.possible(seq) | NOT_LOOKED_UP;
+    fn best_sentence(&self, seq: i64, credit: impl Fn(&BoundTerm<'_>, u128) -> f64) -> f64 {
+        let possible = self.listed.possible_phrases(seq) | NOT_LOOKED_UP;
         let of_sentence = |terms: &Vec<BoundTerm<'_>>| {
             matched_share(terms.iter().map(|term| (term.information, credit(term, possible))))
         };
@@ -211,7 +211,7 @@ pub(super) async fn find_words<'a>(
     let terms: Vec<(&QueryTerm, f64)> = terms.collect();
     let phrases = distinct_phrases(terms.iter().map(|(term, _)| *term));
     // Without a ranking only the frequencies are wanted.
-    let all_up_to = if wanted > 0 { all_up_to(phrases.len()) } else { 0 };
+    let all_up_to = if wanted > 0 { rows_named_at_once(phrases.len()) } else { 0 };
     let (documents, hits) = look_up(store, scope, corpus, &phrases, (ROWS_PER_PHRASE, all_up_to)).await?;
     let hits: Vec<&PhraseHits> = hits.iter().collect();
     let statistics = count_statistics(&phrases, &hits, documents);
@@ -277,7 +277,7 @@ async fn look_up(
 }
 
 /// Rows of one of so many phrases up to which all are named at once.
-fn all_up_to(phrases: usize) -> u32 {
+fn rows_named_at_once(phrases: usize) -> u32 {
     let of_one = u32::try_from(WHOLE_ROWS_AT_ONCE / phrases.max(1)).unwrap_or(u32::MAX);
     of_one.clamp(ROWS_PER_PHRASE, WHOLE_ROWS_MAX)
 }
@@ -302,8 +302,8 @@ impl Selections {
 
     /// Rows that hold each of these phrases, from all parts of the past.
     fn push_parts(&mut self, bits: u128, all_of: &[Vec<Phrase>], newest: i64) {
-        let length = newest / PARTS + 1;
-        for part in 0..PARTS {
+        let length = newest / PARTS_OF_PAST + 1;
+        for part in 0..PARTS_OF_PAST {
             let span = Some((part * length + 1, (part + 1) * length));
             self.push(bits, RowSelection { all_of: all_of.to_vec(), span, limit: ROWS_PER_PART });
         }
@@ -332,30 +332,30 @@ async fn complete(
         let rows = hits[place].document_frequency;
         if common.is_empty() && rows <= room {
             room -= rows;
-            rarer |= bit(place);
+            rarer |= phrase_bit(place);
             let all_of = vec![vec![phrases[place].clone()]];
-            selections.push(bit(place), RowSelection { all_of, span: None, limit: u32::MAX });
+            selections.push(phrase_bit(place), RowSelection { all_of, span: None, limit: u32::MAX });
         } else {
             common.push(place);
         }
     }
     listed.whole |= rarer;
     let whole: Vec<Phrase> = (0..phrases.len())
-        .filter(|&place| listed.whole & bit(place) != 0)
+        .filter(|&place| listed.whole & phrase_bit(place) != 0)
         .map(|place| phrases[place].clone())
         .collect();
     let mut settled = 0;
     for &place in common.iter().take(COMMON_MAX).filter(|_| !whole.is_empty()) {
-        settled |= bit(place);
+        settled |= phrase_bit(place);
         let all_of = vec![vec![phrases[place].clone()], whole.clone()];
-        selections.push(bit(place), RowSelection { all_of, span: None, limit: u32::MAX });
+        selections.push(phrase_bit(place), RowSelection { all_of, span: None, limit: u32::MAX });
     }
     let paired = &common[..common.len().min(PAIRED_MAX)];
     for (at, &first) in paired.iter().enumerate() {
-        selections.push_parts(bit(first), &[vec![phrases[first].clone()]], newest);
+        selections.push_parts(phrase_bit(first), &[vec![phrases[first].clone()]], newest);
         for &second in &paired[at + 1..] {
             let both = [vec![phrases[first].clone()], vec![phrases[second].clone()]];
-            selections.push_parts(bit(first) | bit(second), &both, newest);
+            selections.push_parts(phrase_bit(first) | phrase_bit(second), &both, newest);
         }
     }
     let rows = rows_holding(store, scope, corpus, &selections.wanted).await?;
@@ -395,9 +395,9 @@ fn rank_rows(
     let bit = |phrase: &Phrase| listed.bits.get(phrase).copied().unwrap_or(0);
     let of_term = |&(term, weight): &(&QueryTerm, f64)| {
         let parts = term.parts.iter().map(bit).fold(0, |bits, bit| bits | bit);
-        (bit(&term.phrase), parts, weight * statistics.information(&term.phrase))
+        (bit(&term.phrase), parts, weight * statistics.phrase_information(&term.phrase))
     };
-    let worth = terms.iter().filter(|(term, _)| statistics.counts(term)).map(of_term).collect();
+    let worth = terms.iter().filter(|(term, _)| statistics.is_counted(term)).map(of_term).collect();
     let mut hits = WordHits { statistics, seqs: Vec::new(), listed, worth };
     hits.seqs = hits.best_between(i64::MIN, i64::MAX, wanted);
     hits
@@ -471,8 +471,8 @@ mod tests {
             let statistics = WordStatistics { documents: texts.len() as u64, frequencies };
             let listed = ListedRows::new(&asked, &Vec::from_iter(&hits));
             let words = WordHits { statistics, seqs: Vec::new(), listed, worth: Vec::new() };
-            let sentences = [words.statistics.weigh(&terms)];
-            let bound = words.bound(&sentences);
+            let sentences = [words.statistics.weigh_terms(&terms)];
+            let bound = words.bound_for(&sentences);
             for (text, seq) in numbered() {
                 let whole = sentences[0].relevance(&IndexedText::new(&text));
                 prop_assert_eq!(bound.relevance(seq, &text), whole);

@@ -29,7 +29,7 @@ pub struct WordStatistics {
 
 impl WordStatistics {
     /// Information of a phrase: `ln(1 + (N + 50) / (df + 1))`.
-    pub fn information(&self, phrase: &Phrase) -> f64 {
+    pub fn phrase_information(&self, phrase: &Phrase) -> f64 {
         let frequency = self.frequency(phrase) as f64;
         (1.0 + (self.documents as f64 + PRIOR_DOCUMENTS) / (frequency + 1.0)).ln()
     }
@@ -39,7 +39,7 @@ impl WordStatistics {
     }
 
     /// True if a term counts: a guessed name does only where something holds it.
-    pub fn counts(&self, term: &QueryTerm) -> bool {
+    pub fn is_counted(&self, term: &QueryTerm) -> bool {
         !term.guess || self.frequency(&term.phrase) > 0
     }
 
@@ -47,13 +47,13 @@ impl WordStatistics {
     /// `1 − 0.1/occurrences`, half of that where only a part of a long word is found, else 0. Grows with every match,
     /// saturates with repetition; 0 without content terms.
     pub fn relevance(&self, terms: &[QueryTerm], text: &IndexedText<'_>) -> f64 {
-        self.weigh(terms).relevance(text)
+        self.weigh_terms(terms).relevance(text)
     }
 
     /// The terms that count, with what each is worth: for comparing many texts.
-    pub(super) fn weigh<'a>(&self, terms: &'a [QueryTerm]) -> WeighedTerms<'a> {
-        let counting = terms.iter().filter(|term| self.counts(term));
-        WeighedTerms(counting.map(|term| (term, self.information(&term.phrase))).collect())
+    pub(super) fn weigh_terms<'a>(&self, terms: &'a [QueryTerm]) -> WeighedTerms<'a> {
+        let counting = terms.iter().filter(|term| self.is_counted(term));
+        WeighedTerms(counting.map(|term| (term, self.phrase_information(&term.phrase))).collect())
     }
 }
 
@@ -282,7 +282,7 @@ mod tests {
         #[test]
         fn relevance_by_counts_is_that_of_the_text(text in "[a-c猫]{1,3}( [a-c猫]{1,3}){0,6}", query in "[a-c猫]{1,3}( [a-c猫]{1,3}){0,4}") {
             let (statistics, terms) = (statistics(20, &[("a", 3), ("b", 9)]), query_terms(&query));
-            let (weighed, indexed) = (statistics.weigh(&terms), index_terms(&text));
+            let (weighed, indexed) = (statistics.weigh_terms(&terms), index_terms(&text));
             let phrases = weighed.phrases();
             let counts: Vec<usize> = phrases.iter().map(|phrase| PhraseCounter::new(phrase).count(&indexed)).collect();
             prop_assert_eq!(weighed.by_counts(&phrases).relevance(&counts), weighed.relevance(&IndexedText::new(&indexed)));

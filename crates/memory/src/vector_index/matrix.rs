@@ -10,7 +10,9 @@ use std::thread;
 use pulp::{Arch, NullaryFnOnce};
 
 use super::LANES;
-use super::registers::{Plain, ROWS, Registers, no_rows, products, products_of_codes, put_row, query_lanes};
+use super::registers::{
+    Plain, ROWS, Registers, products, products_of_codes, put_row, query_lanes, zero_rows,
+};
 
 /// Largest magnitude of a code.
 const CODE_MAX: f32 = 127.0;
@@ -244,7 +246,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
         let queries: Vec<Vec<R::Lanes>> =
             self.queries.iter().map(|query| query_lanes(registers, query)).collect();
         let mut found: Vec<Best> = self.queries.iter().map(|_| Best::new(self.wanted)).collect();
-        let mut lanes = no_rows(registers, *dimension);
+        let mut lanes = zero_rows(registers, *dimension);
         loop {
             let first = self.next.fetch_add(ROWS_TAKEN, Ordering::Relaxed).min(seqs.len());
             let taken = first..(first + ROWS_TAKEN).min(seqs.len());
@@ -263,7 +265,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
                         rows.get(place * dimension..(place + 1) * dimension).unwrap_or(&rows[..*dimension])
                     };
                     let products = products_of_codes(registers, std::array::from_fn(row), query);
-                    best.offer(products.map(|product| product as f32), scales, seqs);
+                    best.insert_good(products.map(|product| product as f32), scales, seqs);
                     continue;
                 }
                 // Once for all queries. Places that stay as they were at the end belong to no number.
@@ -272,7 +274,7 @@ impl<R: Registers> NullaryFnOnce for Scan<'_, R> {
                 }
                 for (query, best) in queries.iter().zip(&mut found).filter(|(query, _)| !query.is_empty()) {
                     let products = products(registers, &lanes, query).map(|product| product as f32);
-                    best.offer(products, scales, seqs);
+                    best.insert_good(products, scales, seqs);
                 }
             }
         }
@@ -293,7 +295,7 @@ impl Best {
 
     /// Takes in those of some rows that are good enough.
     #[inline(always)]
-    fn offer(&mut self, products: [f32; ROWS], scales: &[f32], seqs: &[i64]) {
+    fn insert_good(&mut self, products: [f32; ROWS], scales: &[f32], seqs: &[i64]) {
         let mut scores = [f32::NEG_INFINITY; ROWS];
         scores
             .iter_mut()

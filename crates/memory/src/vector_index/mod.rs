@@ -112,7 +112,7 @@ impl VectorIndex {
         fingerprint: &str,
     ) -> Result<LoadedVectors, StoreError> {
         let key = ShardKey { scope: scope.clone(), corpus, fingerprint: fingerprint.to_owned() };
-        let shard = self.used(&key);
+        let shard = self.shard_in_use(&key);
         catch_up(store, &key, &shard).await?;
         self.keep_budget(&key);
         Ok(LoadedVectors { key: Arc::new(key), shard })
@@ -146,7 +146,7 @@ impl VectorIndex {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn used(&self, key: &ShardKey) -> Arc<RwLock<Shard>> {
+    fn shard_in_use(&self, key: &ShardKey) -> Arc<RwLock<Shard>> {
         let mut shards = self.lock();
         shards.uses += 1;
         let uses = shards.uses;
@@ -217,7 +217,7 @@ impl LoadedVectors {
             for (rough, query) in rough.iter_mut().zip(queries) {
                 let reaches =
                     |cosine: Option<RangeInclusive<f32>>| cosine.is_some_and(|it| *it.end() >= cosine_min);
-                let mut reaching = self.cosines(query, rough).into_iter().map(reaches);
+                let mut reaching = self.cosine_ranges(query, rough).into_iter().map(reaches);
                 rough.retain(|_| reaching.next().unwrap_or(false));
             }
             let seqs: Vec<i64> = BTreeSet::from_iter(rough.iter().flatten().copied()).into_iter().collect();
@@ -239,7 +239,7 @@ impl LoadedVectors {
 
     /// For each row, between which values its cosine with `query` (unit length) lies; none for a row without a vector
     /// or with one of an unreadable text.
-    pub fn cosines(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
+    pub fn cosine_ranges(&self, query: &[f32], seqs: &[i64]) -> Vec<Option<RangeInclusive<f32>>> {
         read(&self.shard).matrix.products(query, seqs)
     }
 
@@ -266,7 +266,7 @@ async fn fill_with_newest(
     let mut before = None;
     while newest.matrix.len() < MESSAGES_MAX {
         let page = store.newest_vectors(&key.scope, key.corpus, &key.fingerprint, before, PAGE).await?;
-        page.iter().for_each(|stored| put(&mut newest.matrix, stored));
+        page.iter().for_each(|stored| insert_vector(&mut newest.matrix, stored));
         before = page.last().map(|stored| stored.seq);
         if page.len() < PAGE as usize {
             break;
@@ -293,7 +293,7 @@ async fn settle_doubts(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>)
     let mut shard = write(shard);
     // What was taken out meanwhile must not come back by what was read before.
     if shard.removals == removals {
-        there.iter().for_each(|stored| put(&mut shard.matrix, stored));
+        there.iter().for_each(|stored| insert_vector(&mut shard.matrix, stored));
         shard.doubtful.clear();
     }
     Ok(())
@@ -320,7 +320,7 @@ async fn catch_up(store: &dyn Store, key: &ShardKey, shard: &RwLock<Shard>) -> R
             if shard.removals != removals {
                 continue;
             }
-            shard.absorb(&page);
+            shard.insert_page(&page);
             if key.corpus == Corpus::Messages && shard.matrix.len() > MESSAGES_MAX + MESSAGES_SLACK {
                 shard.matrix.keep_newest(MESSAGES_MAX);
             }
@@ -341,16 +341,16 @@ impl Shard {
     }
 
     /// Two searches may read the same page at once; what is already in is passed over.
-    fn absorb(&mut self, page: &[StoredVector]) {
+    fn insert_page(&mut self, page: &[StoredVector]) {
         page.iter()
             .filter(|stored| stored.revision > self.revision)
-            .for_each(|stored| put(&mut self.matrix, stored));
+            .for_each(|stored| insert_vector(&mut self.matrix, stored));
         self.revision = page.iter().map(|stored| stored.revision).fold(self.revision, i64::max);
     }
 }
 
 /// A vector of an unreadable text says nothing.
-fn put(matrix: &mut Matrix, stored: &StoredVector) {
+fn insert_vector(matrix: &mut Matrix, stored: &StoredVector) {
     if stored.readability < READABILITY_MIN {
         matrix.remove(stored.seq);
     } else {

@@ -15,11 +15,11 @@ pub(super) trait Registers: Copy + Send + Sync {
     const WIDTH: usize;
 
     /// Up to [`Self::WIDTH`] codes as lanes, filled up with zeros.
-    fn lanes(self, codes: &[i8]) -> Self::Lanes;
+    fn widen(self, codes: &[i8]) -> Self::Lanes;
     fn none(self) -> Self::Sums;
     fn add(self, sums: Self::Sums, a: Self::Lanes, b: Self::Lanes) -> Self::Sums;
     /// The sums of each row in one. Products of a few thousand codes stay far below 2^31.
-    fn totals(self, sums: [Self::Sums; ROWS]) -> [i32; ROWS];
+    fn sum_rows(self, sums: [Self::Sums; ROWS]) -> [i32; ROWS];
     /// Runs what is compiled for these registers.
     fn run<Work: NullaryFnOnce>(self, work: Work) -> Work::Output;
 }
@@ -27,13 +27,13 @@ pub(super) trait Registers: Copy + Send + Sync {
 /// A query as lanes.
 #[inline(always)]
 pub(super) fn query_lanes<R: Registers>(registers: R, codes: &[i8]) -> Vec<R::Lanes> {
-    codes.chunks(R::WIDTH).map(|codes| registers.lanes(codes)).collect()
+    codes.chunks(R::WIDTH).map(|codes| registers.widen(codes)).collect()
 }
 
 /// Rows of nothing, for [`put_row`].
 #[inline(always)]
-pub(super) fn no_rows<R: Registers>(registers: R, dimension: usize) -> Vec<[R::Lanes; ROWS]> {
-    vec![[registers.lanes(&[]); ROWS]; dimension.div_ceil(R::WIDTH)]
+pub(super) fn zero_rows<R: Registers>(registers: R, dimension: usize) -> Vec<[R::Lanes; ROWS]> {
+    vec![[registers.widen(&[]); ROWS]; dimension.div_ceil(R::WIDTH)]
 }
 
 /// Puts a row in the place of the one that is there.
@@ -42,10 +42,10 @@ pub(super) fn put_row<R: Registers>(registers: R, rows: &mut [[R::Lanes; ROWS]],
     let whole = codes.chunks_exact(R::WIDTH);
     let rest = whole.remainder();
     if let (false, Some(last)) = (rest.is_empty(), rows.last_mut()) {
-        last[place] = registers.lanes(rest);
+        last[place] = registers.widen(rest);
     }
     for (rows, codes) in rows.iter_mut().zip(whole) {
-        rows[place] = registers.lanes(codes);
+        rows[place] = registers.widen(codes);
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn products<R: Registers>(
             *sums = registers.add(*sums, row, query);
         }
     }
-    registers.totals(sums)
+    registers.sum_rows(sums)
 }
 
 /// The products of rows of codes with one query: [`products`] without lanes that are stored to be used again.
@@ -77,13 +77,13 @@ pub(super) fn products_of_codes<R: Registers>(
         let whole = row.chunks_exact(R::WIDTH);
         let rest = whole.remainder();
         for (codes, &query) in whole.zip(query) {
-            *sums = registers.add(*sums, registers.lanes(codes), query);
+            *sums = registers.add(*sums, registers.widen(codes), query);
         }
         if let (false, Some(&query)) = (rest.is_empty(), query.last()) {
-            *sums = registers.add(*sums, registers.lanes(rest), query);
+            *sums = registers.add(*sums, registers.widen(rest), query);
         }
     }
-    registers.totals(sums)
+    registers.sum_rows(sums)
 }
 
 /// Instructions that every processor has.
@@ -96,7 +96,7 @@ impl Registers for Plain {
     const WIDTH: usize = 8;
 
     #[inline(always)]
-    fn lanes(self, codes: &[i8]) -> [i16; 8] {
+    fn widen(self, codes: &[i8]) -> [i16; 8] {
         let mut lanes = [0; 8];
         lanes.iter_mut().zip(codes).for_each(|(lane, &code)| *lane = i16::from(code));
         lanes
@@ -117,7 +117,7 @@ impl Registers for Plain {
     }
 
     #[inline(always)]
-    fn totals(self, sums: [[i32; 4]; ROWS]) -> [i32; ROWS] {
+    fn sum_rows(self, sums: [[i32; 4]; ROWS]) -> [i32; ROWS] {
         sums.map(|sums| sums.iter().sum())
     }
 
@@ -149,7 +149,7 @@ mod x86 {
                 const WIDTH: usize = $lanes;
 
                 #[inline(always)]
-                fn lanes(self, codes: &[i8]) -> $register {
+                fn widen(self, codes: &[i8]) -> $register {
                     let $level = self;
                     if let Some(whole) = codes.first_chunk::<$lanes>() {
                         let $codes = cast(*whole);
@@ -174,7 +174,7 @@ mod x86 {
                 }
 
                 #[inline(always)]
-                fn totals(self, $rows: [$register; ROWS]) -> [i32; ROWS] {
+                fn sum_rows(self, $rows: [$register; ROWS]) -> [i32; ROWS] {
                     let $level = self;
                     // Each four lanes hold a sum of each row.
                     let parts: [[i32; ROWS]; $lanes / 2 / ROWS] = cast($totals);
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     fn of<R: Registers>(registers: R, rows: &[Vec<i8>; ROWS], query: &[i8]) -> [i32; ROWS] {
-        let mut lanes = no_rows(registers, query.len());
+        let mut lanes = zero_rows(registers, query.len());
         for (place, row) in rows.iter().enumerate() {
             put_row(registers, &mut lanes, place, row);
         }

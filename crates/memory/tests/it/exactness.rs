@@ -91,7 +91,7 @@ proptest! {
                 ..ScoreInputs::default()
             };
             let score = score_node(node, known, NOW, &settings);
-            if score.enters(settings.min_relevance) {
+            if score.may_enter(settings.min_relevance) {
                 expected.push((node, score.total));
             }
         }

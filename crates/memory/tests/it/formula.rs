@@ -71,7 +71,7 @@ fn a_named_entity_adds_one_and_a_half() {
     let score = score(&node(0, 0, false), known);
     // 0.5 + 0.6 + 1.5
     assert_near(score.total, 2.6);
-    assert!(score.enters(0.4), "the anchor waives the floor");
+    assert!(score.may_enter(0.4), "the anchor waives the floor");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn vector_relevance_is_of_the_euclidean_distance() {
 
 #[test]
 fn the_floor_is_waived_by_entity_path_and_time_only() {
-    let low = |known: ScoreInputs| score(&node(0, -9, true), known).enters(0.4);
+    let low = |known: ScoreInputs| score(&node(0, -9, true), known).may_enter(0.4);
     assert!(!low(ScoreInputs { vector: 0.293, ..Default::default() }), "feeling alone lets nothing in");
     assert!(!low(ScoreInputs { path: 0.49, words: 0.2, ..Default::default() }));
     assert!(low(ScoreInputs { path: 0.5, words: 0.2, ..Default::default() }));

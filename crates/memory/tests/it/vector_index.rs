@@ -116,16 +116,16 @@ fn of_messages_only_the_newest_are_loaded() {
     let loaded = |index: &VectorIndex| run(index.load(&store, &me, Corpus::Messages, FINGERPRINT)).unwrap();
     let index = VectorIndex::default();
     let vectors = loaded(&index);
-    let there = |seq: i64| vectors.cosines(&[1.0, 0.0], &[seq])[0].is_some();
+    let there = |seq: i64| vectors.cosine_ranges(&[1.0, 0.0], &[seq])[0].is_some();
     assert!(there(100_099) && there(100) && !there(99));
     assert_eq!(loaded(&VectorIndex::default()).nearest(&[1.0, 0.0], 2), [100_099, 100_098]);
     // What is written later is taken in, whatever its number.
     put(&store, &me, 3, &[1.0, 0.0]);
     put(&store, &me, 100_100, &[1.0, 0.0]);
     let vectors = loaded(&index);
-    assert!(vectors.cosines(&[1.0, 0.0], &[3, 100_100]).iter().all(Option::is_some));
+    assert!(vectors.cosine_ranges(&[1.0, 0.0], &[3, 100_100]).iter().all(Option::is_some));
     index.forget(&me, Corpus::Messages, &[100_100]);
-    assert_eq!(vectors.cosines(&[1.0, 0.0], &[100_100]), [None]);
+    assert_eq!(vectors.cosine_ranges(&[1.0, 0.0], &[100_100]), [None]);
 }
 
 proptest! {

@@ -37,16 +37,16 @@ impl Reader<'_> {
     /// A value; none when the text ends before it is complete.
     fn value(&mut self) -> Result<Option<Value>, Unreadable> {
         self.skip_blank();
-        match self.peek() {
-            None => Ok(self.cut()),
-            Some('{') => self.nested(Self::object).map(Some),
-            Some('[') => self.nested(Self::list).map(Some),
-            Some(quote) if closers(quote).is_some() => Ok(self.string().map(Value::String)),
+        match self.peek_char() {
+            None => Ok(self.note_cut()),
+            Some('{') => self.read_nested(Self::object).map(Some),
+            Some('[') => self.read_nested(Self::list).map(Some),
+            Some(quote) if closing_marks(quote).is_some() => Ok(self.string().map(Value::String)),
             Some(_) => self.bare_word(),
         }
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Value, Unreadable>) -> Result<Value, Unreadable> {
+    fn read_nested(&mut self, read: fn(&mut Self) -> Result<Value, Unreadable>) -> Result<Value, Unreadable> {
         if self.open == DEPTH_MAX {
             return Err(Unreadable);
         }
@@ -63,11 +63,11 @@ impl Reader<'_> {
             if let Some(end) = self.between_items('}') {
                 return end.map(|()| Value::Object(members));
             }
-            let Some(key) = self.key()? else { return Ok(Value::Object(members)) };
+            let Some(key) = self.read_key()? else { return Ok(Value::Object(members)) };
             self.skip_blank();
-            match self.peek() {
+            match self.peek_char() {
                 None => {
-                    self.cut::<()>();
+                    self.note_cut::<()>();
                     return Ok(Value::Object(members));
                 }
                 Some(':') => self.at += 1,
@@ -97,9 +97,9 @@ impl Reader<'_> {
     fn between_items(&mut self, closer: char) -> Option<Result<(), Unreadable>> {
         loop {
             self.skip_blank();
-            match self.peek() {
+            match self.peek_char() {
                 None => {
-                    self.cut::<()>();
+                    self.note_cut::<()>();
                     return Some(Ok(()));
                 }
                 Some(',') => self.at += 1,
@@ -115,9 +115,9 @@ impl Reader<'_> {
         }
     }
 
-    fn key(&mut self) -> Result<Option<String>, Unreadable> {
-        match self.peek() {
-            Some(quote) if closers(quote).is_some() => Ok(self.string()),
+    fn read_key(&mut self) -> Result<Option<String>, Unreadable> {
+        match self.peek_char() {
+            Some(quote) if closing_marks(quote).is_some() => Ok(self.string()),
             Some(_) => {
                 let word = self.take_while(|c| c.is_alphanumeric() || c == '_' || c == '-');
                 if word.is_empty() { Err(Unreadable) } else { Ok(Some(word.to_owned())) }
@@ -139,44 +139,44 @@ impl Reader<'_> {
             _ => number(word).unwrap_or_else(|| Value::String(word.to_owned())),
         };
         // At the very end nobody knows whether -1 was to be -10.
-        if self.peek().is_none() { Ok(self.cut()) } else { Ok(Some(value)) }
+        if self.peek_char().is_none() { Ok(self.note_cut()) } else { Ok(Some(value)) }
     }
 
     /// A string; none when the text ends inside it.
     fn string(&mut self) -> Option<String> {
-        let opener = self.peek()?;
-        let closers = closers(opener)?;
+        let opener = self.peek_char()?;
+        let closers = closing_marks(opener)?;
         self.at += opener.len_utf8();
         let mut string = String::new();
-        while let Some(c) = self.peek() {
+        while let Some(c) = self.peek_char() {
             self.at += c.len_utf8();
             if c == '\\' {
                 self.escape(&mut string)?;
-            } else if closers.contains(&c) && self.closes_here() {
+            } else if closers.contains(&c) && self.is_closing_mark() {
                 return Some(string);
             } else {
                 string.push(c);
             }
         }
-        self.cut()
+        self.note_cut()
     }
 
     /// True if a quotation mark before this place ends a string: only where JSON goes on after it. Others are quotation
     /// marks that the model forgot to escape.
-    fn closes_here(&self) -> bool {
+    fn is_closing_mark(&self) -> bool {
         let rest = &self.text[self.at..];
         let after = rest.trim_start();
         match after.chars().next() {
             None | Some(':' | '}' | ']') => true,
             Some(',') => starts_item(after[1..].trim_start()),
             Some('/') => after.starts_with("//") || after.starts_with("/*"),
-            Some(c) => closers(c).is_some() && rest[..rest.len() - after.len()].contains('\n'),
+            Some(c) => closing_marks(c).is_some() && rest[..rest.len() - after.len()].contains('\n'),
         }
     }
 
     /// Reads the escape after a backslash; none if the text ends inside it.
     fn escape(&mut self, string: &mut String) -> Option<()> {
-        let Some(c) = self.peek() else { return self.cut() };
+        let Some(c) = self.peek_char() else { return self.note_cut() };
         self.at += c.len_utf8();
         match c {
             'n' => string.push('\n'),
@@ -239,19 +239,19 @@ impl Reader<'_> {
         &rest[..length]
     }
 
-    fn peek(&self) -> Option<char> {
+    fn peek_char(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
 
     /// Notes that the text ended here.
-    fn cut<T>(&mut self) -> Option<T> {
+    fn note_cut<T>(&mut self) -> Option<T> {
         self.open_at_end.get_or_insert(self.open);
         None
     }
 }
 
 /// The marks that can end a string which this one opens; none if it opens no string.
-fn closers(opener: char) -> Option<&'static [char]> {
+fn closing_marks(opener: char) -> Option<&'static [char]> {
     match opener {
         '"' => Some(&['"']),
         '\'' => Some(&['\'']),
@@ -266,7 +266,7 @@ fn starts_item(text: &str) -> bool {
     const CONSTANTS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
     match text.chars().next() {
         None | Some('{' | '}' | '[' | ']' | '+' | '-' | '/' | '0'..='9') => true,
-        Some(c) => closers(c).is_some() || CONSTANTS.iter().any(|word| text.starts_with(word)),
+        Some(c) => closing_marks(c).is_some() || CONSTANTS.iter().any(|word| text.starts_with(word)),
     }
 }
 

@@ -38,13 +38,13 @@ impl<T> Member<T> {
 
 impl Member<String> {
     /// A text that says something, without blank ends.
-    pub fn text(&self) -> Option<&str> {
+    pub fn trimmed_text(&self) -> Option<&str> {
         self.get().map(|text| text.trim()).filter(|text| !text.is_empty())
     }
 
     /// The text in lower case, to be compared with a closed list of words.
-    pub fn word(&self) -> Option<String> {
-        self.text().map(str::to_lowercase)
+    pub fn lower_case_word(&self) -> Option<String> {
+        self.trimmed_text().map(str::to_lowercase)
     }
 }
 
@@ -62,12 +62,12 @@ impl From<&str> for Member<String> {
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Member<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Value::deserialize(deserializer).map(member)
+        Value::deserialize(deserializer).map(read_member)
     }
 }
 
 /// Serde would read a list as the fields of a struct in their order; for an answer that is another thing.
-fn member<T: DeserializeOwned>(value: Value) -> Member<T> {
+fn read_member<T: DeserializeOwned>(value: Value) -> Member<T> {
     match value {
         Value::Null => Member::Null,
         Value::Array(_) => Member::Wrong(value),
@@ -136,7 +136,7 @@ impl<T> List<T> {
 
 impl List<String> {
     /// The texts that say something, without blank ends.
-    pub(crate) fn texts<'a>(&'a self, name: &str, notes: &mut Notes) -> Vec<&'a str> {
+    pub(crate) fn trimmed_texts<'a>(&'a self, name: &str, notes: &mut Notes) -> Vec<&'a str> {
         let texts = self.read("a string", name, notes).into_iter();
         texts.map(|text| text.trim()).filter(|text| !text.is_empty()).collect()
     }
@@ -151,8 +151,8 @@ impl<T> From<Vec<T>> for List<T> {
 impl<'de, T: DeserializeOwned> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match Value::deserialize(deserializer)? {
-            Value::Array(items) => List::Items(items.into_iter().map(member).collect()),
-            value => match member(value) {
+            Value::Array(items) => List::Items(items.into_iter().map(read_member).collect()),
+            value => match read_member(value) {
                 Member::Missing | Member::Null => List::Null,
                 Member::Present(item) => List::Single(item),
                 Member::Wrong(value) => List::Wrong(value),
@@ -205,9 +205,9 @@ mod tests {
         let item: Item =
             serde_json::from_value(json!({"name": 7, "weight": 2, "others": ["a", 1, " b ", ""]})).unwrap();
         let mut notes = Notes::default();
-        assert_eq!((item.name.text(), item.weight.get()), (None, Some(&2.0)));
+        assert_eq!((item.name.trimmed_text(), item.weight.get()), (None, Some(&2.0)));
         assert!(item.name.is_wrong());
-        assert_eq!(item.others.texts("others", &mut notes), ["a", "b"]);
+        assert_eq!(item.others.trimmed_texts("others", &mut notes), ["a", "b"]);
         assert_eq!(notes.into_list(), ["an item of `others` is not a string, dropped"]);
     }
 

@@ -32,7 +32,7 @@ impl Answer {
     ///
     /// # Errors
     /// [`Malformed`] for a type whose members refuse something; those of [`crate::contract`] take everything.
-    pub(crate) fn contents<T: DeserializeOwned>(self) -> Result<T, Malformed> {
+    pub(crate) fn parse_members<T: DeserializeOwned>(self) -> Result<T, Malformed> {
         serde_json::from_value(Value::Object(self.members)).map_err(|error| Malformed(error.to_string()))
     }
 }
@@ -148,8 +148,8 @@ fn with_member(mut members: Map<String, Value>, name: &str) -> Option<(Map<Strin
 
 /// Models that think aloud close that part with a tag.
 fn after_thinking(text: &str) -> &str {
-    const END: &str = "</think>";
-    text.rfind(END).map_or(text, |at| &text[at + END.len()..])
+    const THINKING_END: &str = "</think>";
+    text.rfind(THINKING_END).map_or(text, |at| &text[at + THINKING_END.len()..])
 }
 
 /// Repairs that were needed to read a value.

@@ -21,7 +21,7 @@ impl Notes {
     }
 
     /// Cuts a list to the `most` items that the contract allows.
-    pub(crate) fn cut<T>(&mut self, items: &mut Vec<T>, most: usize, what: &str) {
+    pub(crate) fn cut_list<T>(&mut self, items: &mut Vec<T>, most: usize, what: &str) {
         if items.len() > most {
             self.add(format!("more than {most} {what}, the rest dropped"));
             items.truncate(most);
@@ -29,7 +29,7 @@ impl Notes {
     }
 
     /// A text of at most `length` characters; what is longer is truncated.
-    pub(crate) fn bounded(&mut self, text: &str, length: usize, what: &str) -> String {
+    pub(crate) fn cut_text(&mut self, text: &str, length: usize, what: &str) -> String {
         match text.char_indices().nth(length) {
             None => text.to_owned(),
             Some((end, _)) => {

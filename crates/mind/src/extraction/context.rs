@@ -63,7 +63,7 @@ impl ExtractionContext {
         let input = question.input;
         let zone = question.zone();
         let messages = input.messages.iter().enumerate().map(|(index, message)| MessageLine {
-            handle: question.messages.name(index),
+            handle: question.messages.handle_at(index),
             speaker: speaker_label(message),
             when: calendar::format_minute(message.created_at, zone),
             text: behind_gutter(&message.content),
@@ -73,7 +73,7 @@ impl ExtractionContext {
                 Some(time) => format!(" · {}", calendar::format_day(time.start, zone)),
                 None => format!(" · noted {}", calendar::format_day(node.created_at, zone)),
             };
-            NodeLine { handle: question.nodes.name(index), text: one_line(&node.description) + &time }
+            NodeLine { handle: question.nodes.handle_at(index), text: one_line(&node.description) + &time }
         });
         let failures = input.failures.iter().map(|failure| FailureLine {
             description: one_line(&failure.description),

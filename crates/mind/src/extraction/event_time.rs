@@ -17,9 +17,9 @@ pub(crate) fn read(time: &Member<TimeAnswer>, zone: &TimeZone) -> Result<Option<
     let (start, end) = match time {
         Member::Missing | Member::Null => return Ok(None),
         Member::Present(TimeAnswer::Span(EventTimeAnswer { start, end })) => {
-            (bound(start, zone)?, bound(end, zone)?)
+            (parse_bound(start, zone)?, parse_bound(end, zone)?)
         }
-        Member::Present(TimeAnswer::Start(text)) => (bound_in(text, zone)?, None),
+        Member::Present(TimeAnswer::Start(text)) => (read_bound(text, zone)?, None),
         Member::Wrong(_) => return Err("it is neither null nor {start, end}".to_owned()),
     };
     let time = match (start, end) {
@@ -43,15 +43,15 @@ struct Bound {
     last: Option<Timestamp>,
 }
 
-fn bound(given: &Member<String>, zone: &TimeZone) -> Result<Option<Bound>, String> {
+fn parse_bound(given: &Member<String>, zone: &TimeZone) -> Result<Option<Bound>, String> {
     match given {
         Member::Missing | Member::Null => Ok(None),
-        Member::Present(text) => bound_in(text, zone),
+        Member::Present(text) => read_bound(text, zone),
         Member::Wrong(_) => Err("a bound is not a string".to_owned()),
     }
 }
 
-fn bound_in(text: &str, zone: &TimeZone) -> Result<Option<Bound>, String> {
+fn read_bound(text: &str, zone: &TimeZone) -> Result<Option<Bound>, String> {
     let text = text.trim();
     if text.is_empty() || text == "null" {
         return Ok(None);
@@ -62,14 +62,14 @@ fn bound_in(text: &str, zone: &TimeZone) -> Result<Option<Bound>, String> {
     }
     if text.len() == "2026-03-05".len() {
         let date: Date = text.parse().map_err(|_| unreadable())?;
-        return day(date, zone).map(Some).ok_or_else(unreadable);
+        return day_bound(date, zone).map(Some).ok_or_else(unreadable);
     }
     let time: DateTime = text.parse().map_err(|_| unreadable())?;
     let first = zone.to_timestamp(time).map_err(|_| unreadable())?;
     Ok(Some(Bound { first, last: None }))
 }
 
-fn day(date: Date, zone: &TimeZone) -> Option<Bound> {
+fn day_bound(date: Date, zone: &TimeZone) -> Option<Bound> {
     let first = date.to_zoned(zone.clone()).ok()?.timestamp();
     let next = date.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp();
     let last = next.checked_sub(1.microsecond()).ok()?;

@@ -35,7 +35,7 @@ impl ExtractionTask<'_> {
         let mut sifted = ParsedEvents::default();
         for event in proposed.iter().take(PROPOSALS_MAX) {
             match event.get() {
-                Some(event) => self.sift(event, &mut sifted, notes),
+                Some(event) => self.sift_event(event, &mut sifted, notes),
                 None => notes.add("an item of `events` is not an object, dropped"),
             }
         }
@@ -46,9 +46,9 @@ impl ExtractionTask<'_> {
         sifted
     }
 
-    fn sift(&self, event: &EventAnswer, sifted: &mut ParsedEvents, notes: &mut Notes) {
+    fn sift_event(&self, event: &EventAnswer, sifted: &mut ParsedEvents, notes: &mut Notes) {
         let number = &event.emotional_impact;
-        let reason = match (event.description.text(), Impact::of(number)) {
+        let reason = match (event.description.trimmed_text(), Impact::of(number)) {
             (None, _) => "it has no description".to_owned(),
             (Some(description), Impact::Valid(impact)) => {
                 sifted.events.push(self.accept(event, description, impact, notes));
@@ -67,14 +67,14 @@ impl ExtractionTask<'_> {
                 format!("its emotional impact is no number ({given})")
             }
         };
-        let description = event.description.text().unwrap_or_default();
+        let description = event.description.trimmed_text().unwrap_or_default();
         notes.add(format!("event refused, {reason}: \"{}\"", snippet(description)));
         sifted.refused.push(RefusedEvent {
-            description: notes.bounded(description, DESCRIPTION_LENGTH_MAX, "description"),
+            description: notes.cut_text(description, DESCRIPTION_LENGTH_MAX, "description"),
             emotional_impact: number.get().copied(),
             evidence: self.refused_quotes(event),
             reason,
-            proposal: self.proposal(event, notes),
+            proposal: self.read_proposal(event, notes),
         });
     }
 
@@ -85,7 +85,7 @@ impl ExtractionTask<'_> {
         emotional_impact: i8,
         notes: &mut Notes,
     ) -> ProposedEvent {
-        let description = notes.bounded(description, DESCRIPTION_LENGTH_MAX, "description");
+        let description = notes.cut_text(description, DESCRIPTION_LENGTH_MAX, "description");
         if description.chars().count() > DESCRIPTION_LENGTH_SOFT {
             notes.add(format!(
                 "a description over {DESCRIPTION_LENGTH_SOFT} characters: \"{}\"",
@@ -93,7 +93,7 @@ impl ExtractionTask<'_> {
             ));
         }
         let Proposal { kind, subject, emotion_tags, relational_tags, event_time, .. } =
-            self.proposal(event, notes);
+            self.read_proposal(event, notes);
         let mut entities = read_names(&event.entities, "entities", notes);
         entities.truncate(EVENT_ENTITIES_MAX);
         ProposedEvent {
@@ -105,16 +105,16 @@ impl ExtractionTask<'_> {
             subject,
             event_time,
             evidence: self.quotes(event, notes),
-            supersedes: self.nodes.cited(&event.supersedes, "memory", "supersedes", notes),
+            supersedes: self.nodes.cited_ids(&event.supersedes, "memory", "supersedes", notes),
             entities,
         }
     }
 
     /// Fields of an event besides its text, its impact and its quotes.
-    fn proposal(&self, event: &EventAnswer, notes: &mut Notes) -> Proposal {
+    fn read_proposal(&self, event: &EventAnswer, notes: &mut Notes) -> Proposal {
         let (kind, subject) = kind_and_subject(event, notes);
         let event_time = event_time::read(&event.event_time, self.zone()).unwrap_or_else(|reason| {
-            let description = event.description.text().unwrap_or_default();
+            let description = event.description.trimmed_text().unwrap_or_default();
             notes.add(format!("event_time dropped, {reason}: \"{}\"", snippet(description)));
             None
         });
@@ -126,7 +126,7 @@ impl ExtractionTask<'_> {
     fn quotes(&self, event: &EventAnswer, notes: &mut Notes) -> Vec<ProposedQuote> {
         let mut quotes: Vec<ProposedQuote> = Vec::new();
         for item in event.evidence.read("an object", "evidence", notes) {
-            let handle = item.message.text().unwrap_or_default();
+            let handle = item.message.trimmed_text().unwrap_or_default();
             let Some(quote) = quote_of(item) else {
                 notes.add("evidence without a quote, dropped");
                 continue;
@@ -146,7 +146,7 @@ impl ExtractionTask<'_> {
     fn refused_quotes(&self, event: &EventAnswer) -> Vec<RejectedQuote> {
         let items = event.evidence.read("an object", "evidence", &mut Notes::default());
         let quotes = items.into_iter().filter_map(|item| {
-            let handle = item.message.text().unwrap_or_default();
+            let handle = item.message.trimmed_text().unwrap_or_default();
             Some(RejectedQuote { message_id: self.messages.id(handle), quote: quote_of(item)? })
         });
         quotes.take(QUOTES_MAX).collect()
@@ -169,12 +169,12 @@ fn keep_heaviest(events: &mut Vec<ProposedEvent>, notes: &mut Notes) {
 
 /// A promise is always the persona's own; what was called a promise of somebody else is an event.
 fn kind_and_subject(event: &EventAnswer, notes: &mut Notes) -> (NodeKind, Subject) {
-    let named_kind = event.kind.word();
+    let named_kind = event.kind.lower_case_word();
     let kind = EVENT_KINDS.into_iter().find(|kind| Some(kind.as_str()) == named_kind.as_deref());
     if let (None, Some(unknown)) = (kind, &named_kind) {
         notes.add(format!("type \"{}\" is unknown, taken as event", snippet(unknown)));
     }
-    let named_subject = event.subject.word();
+    let named_subject = event.subject.lower_case_word();
     let subject =
         SUBJECTS.into_iter().find(|subject| Some(subject_word(*subject)) == named_subject.as_deref());
     if let (None, Some(unknown)) = (subject, &named_subject) {
@@ -193,7 +193,7 @@ fn kind_and_subject(event: &EventAnswer, notes: &mut Notes) -> (NodeKind, Subjec
 
 fn emotion_tags(event: &EventAnswer, notes: &mut Notes) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
-    for tag in event.emotion_tags.texts("emotion_tags", notes) {
+    for tag in event.emotion_tags.trimmed_texts("emotion_tags", notes) {
         let tag = tag.to_lowercase();
         if tag.chars().count() > EMOTION_TAG_LENGTH_MAX {
             notes.add(format!("emotion tag too long, dropped: \"{}\"", snippet(&tag)));
@@ -201,25 +201,25 @@ fn emotion_tags(event: &EventAnswer, notes: &mut Notes) -> Vec<String> {
             tags.push(tag);
         }
     }
-    notes.cut(&mut tags, EMOTION_TAGS_MAX, "emotion tags");
+    notes.cut_list(&mut tags, EMOTION_TAGS_MAX, "emotion tags");
     tags
 }
 
 fn relational_tags(event: &EventAnswer, notes: &mut Notes) -> Vec<RelationalTag> {
     let mut tags = Vec::new();
-    for word in event.relational_tags.texts("relational_tags", notes) {
+    for word in event.relational_tags.trimmed_texts("relational_tags", notes) {
         match RelationalTag::parse(word) {
             Some(tag) if !tags.contains(&tag) => tags.push(tag),
             Some(_) => {}
             None => notes.add(format!("relational tag \"{}\" is unknown, dropped", snippet(word))),
         }
     }
-    notes.cut(&mut tags, RELATIONAL_TAGS_MAX, "relational tags");
+    notes.cut_list(&mut tags, RELATIONAL_TAGS_MAX, "relational tags");
     tags
 }
 
 fn quote_of(evidence: &EvidenceAnswer) -> Option<String> {
-    let quote = as_written(evidence.quote.text()?);
+    let quote = as_written(evidence.quote.trimmed_text()?);
     let quote: String = quote.chars().take(QUOTE_LENGTH_MAX).collect();
     (!quote.trim().is_empty()).then_some(quote)
 }

@@ -36,15 +36,15 @@ impl<'a> ExtractionTask<'a> {
     }
 
     /// Values for the prompt's template. `problem` says why the last answer was rejected.
-    pub(crate) fn context(&self, problem: Option<&str>) -> ExtractionContext {
+    pub(crate) fn prompt_context(&self, problem: Option<&str>) -> ExtractionContext {
         ExtractionContext::new(self, problem)
     }
 
     /// The input as data, for a provider that answers without a model.
-    pub(crate) fn data(&self) -> Value {
+    pub(crate) fn input_data(&self) -> Value {
         let messages = self.input.messages.iter().enumerate().map(|(index, message)| {
             json!({
-                "handle": self.messages.name(index),
+                "handle": self.messages.handle_at(index),
                 "role": speaker_label(message),
                 "text": message.content,
                 "at": calendar::with_offset(message.created_at, self.zone()),
@@ -70,7 +70,7 @@ impl<'a> ExtractionTask<'a> {
                 .map(|(entity, other)| json!({"a": names(entity), "b": names(other)}))
                 .collect::<Vec<_>>(),
             "known_nodes": nodes
-                .map(|(index, node)| json!({"handle": self.nodes.name(index), "text": node.description}))
+                .map(|(index, node)| json!({"handle": self.nodes.handle_at(index), "text": node.description}))
                 .collect::<Vec<_>>(),
         })
     }

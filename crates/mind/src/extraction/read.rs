@@ -9,7 +9,7 @@ use crate::contract::{ClarificationAnswer, EntityAnswer, ExtractionAnswer, MoodA
 use crate::parsed::Parsed;
 
 /// Members without which an answer is of the wrong shape or cut, the decisive one first.
-const REQUIRED: [&str; 2] = ["events", "self_check_notes"];
+const REQUIRED_MEMBERS: [&str; 2] = ["events", "self_check_notes"];
 /// Longest name of an entity, in characters.
 const NAME_LENGTH_MAX: usize = 100;
 /// Most entities that one answer may name.
@@ -30,9 +30,9 @@ impl ExtractionTask<'_> {
     /// # Errors
     /// [`Malformed`] when there is no object with a list of events at all.
     pub(crate) fn read(&self, answer: &str) -> Result<Parsed<Extraction>, Malformed> {
-        let mut answer = answer::read(answer, &REQUIRED)?;
+        let mut answer = answer::read(answer, &REQUIRED_MEMBERS)?;
         let (mut notes, whole) = (Notes::of(std::mem::take(&mut answer.notes)), answer.whole);
-        let answer: ExtractionAnswer = answer.contents()?;
+        let answer: ExtractionAnswer = answer.parse_members()?;
         let List::Items(proposed) = &answer.events else {
             return Err(Malformed("`events` must be a list; write [] if there are none.".to_owned()));
         };
@@ -41,8 +41,9 @@ impl ExtractionTask<'_> {
         if !checked {
             notes.add("no `self_check_notes`: the check for missed peaks may have been skipped");
         }
-        let mut prose =
-            |text: &Member<String>, name| text.text().map(|text| notes.bounded(text, PROSE_LENGTH_MAX, name));
+        let mut prose = |text: &Member<String>, name| {
+            text.trimmed_text().map(|text| notes.cut_text(text, PROSE_LENGTH_MAX, name))
+        };
         let summary = prose(&answer.session_summary, "session_summary");
         let self_check_notes = prose(&answer.self_check_notes, "self_check_notes").unwrap_or_default();
         let value = Extraction {
@@ -62,7 +63,7 @@ impl ExtractionTask<'_> {
 fn read_entities(named: &List<EntityAnswer>, notes: &mut Notes) -> Vec<MentionedEntity> {
     let mut found: Vec<MentionedEntity> = Vec::new();
     for entity in named.read("an object", "mentioned_entities", notes) {
-        let Some(canonical_name) = entity.canonical_name.text().filter(|name| is_name(name)) else {
+        let Some(canonical_name) = entity.canonical_name.trimmed_text().filter(|name| is_name(name)) else {
             notes.add("an entity without a usable name, dropped");
             continue;
         };
@@ -70,7 +71,7 @@ fn read_entities(named: &List<EntityAnswer>, notes: &mut Notes) -> Vec<Mentioned
             notes.add(format!("more than {ENTITIES_MAX} entities, the rest dropped"));
             break;
         }
-        let kind = entity.kind.word().unwrap_or_default();
+        let kind = entity.kind.lower_case_word().unwrap_or_default();
         if !EntityKind::ALL.iter().any(|known| known.as_str() == kind) {
             notes.add(format!(
                 "kind \"{}\" of {} is unknown, taken as other",
@@ -95,7 +96,11 @@ fn read_clarification(answer: &Member<ClarificationAnswer>, notes: &mut Notes) -
         return None;
     }
     let read = answer.get().and_then(|ClarificationAnswer { a, b, same }| {
-        Some(Clarification { a: a.text()?.to_owned(), b: b.text()?.to_owned(), same: *same.get()? })
+        Some(Clarification {
+            a: a.trimmed_text()?.to_owned(),
+            b: b.trimmed_text()?.to_owned(),
+            same: *same.get()?,
+        })
     });
     if read.is_none() {
         notes.add("`entity_clarification` is incomplete, dropped");
@@ -107,19 +112,20 @@ fn read_mood(answer: &Member<MoodAnswer>, notes: &mut Notes) -> Option<MoodSigna
     if matches!(answer, Member::Missing | Member::Null) {
         return None;
     }
-    let Some((answer, mood)) = answer.get().and_then(|answer| Some((answer, answer.mood.text()?))) else {
+    let Some((answer, mood)) = answer.get().and_then(|answer| Some((answer, answer.mood.trimmed_text()?)))
+    else {
         notes.add("`session_mood_signal` names no mood, dropped");
         return None;
     };
     let energy = answer.energy.get().map_or(ENERGY_DEFAULT, |energy| energy.round().clamp(0.0, 10.0) as i64);
-    let last_user_signal = answer.last_user_signal.text().map(str::to_owned);
+    let last_user_signal = answer.last_user_signal.trimmed_text().map(str::to_owned);
     Some(MoodSignal { mood: mood.to_owned(), energy, last_user_signal })
 }
 
 /// Distinct usable names of a list.
 pub(super) fn read_names(list: &List<String>, name: &str, notes: &mut Notes) -> Vec<String> {
     let mut distinct: Vec<String> = Vec::new();
-    for name in list.texts(name, notes) {
+    for name in list.trimmed_texts(name, notes) {
         if is_name(name) && !distinct.iter().any(|known| known == name) {
             distinct.push(name.to_owned());
         }

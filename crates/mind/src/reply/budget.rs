@@ -24,7 +24,7 @@ impl Default for ReplyBudget {
 
 /// Share of the budget that a section of whole texts may take (1/n) before others are cut: a prompt needs room for the
 /// conversation, however much was written elsewhere.
-const SHARES: [(Name, u64); 3] = [(Name::Documents, 3), (Name::Lore, 6), (Name::Periods, 4)];
+const SECTION_SHARES: [(Name, u64); 3] = [(Name::Documents, 3), (Name::Lore, 6), (Name::Periods, 4)];
 /// Tokens below which the beginning of a text is not worth its heading.
 const WORTH_TELLING: u64 = 40;
 /// Stands at the end of a shortened text.
@@ -34,7 +34,7 @@ const GOES_ON: &str = "… (it goes on)";
 /// luxury of each section, then what stands there whatever was said, then what was recalled for this message, and
 /// at the very end the talk itself, all but the last message. The least useful item is the oldest of talk and
 /// sessions and the last of what is ranked.
-const CUTS: [(Name, usize); 29] = [
+const CUT_ORDER: [(Name, usize); 29] = [
     (Name::Sessions, 2),
     (Name::SelfThoughts, 1),
     (Name::PinnedThoughts, 3),
@@ -71,13 +71,13 @@ const CUTS: [(Name, usize); 29] = [
 /// others'. A text is told from its beginning, in whole lines.
 pub(super) fn give_shares(sections: &mut Sections, budget: &ReplyBudget) -> Vec<String> {
     let mut shortened = 0;
-    for (name, part) in SHARES {
+    for (name, part) in SECTION_SHARES {
         let share = u64::from(budget.tokens) / part;
         let Some(items) = sections.items_mut(name) else { continue };
         if items.iter().map(|item| item.tokens).sum::<u64>() <= share {
             continue;
         }
-        let rooms = share_out(items, share, name == Name::Periods);
+        let rooms = share_budget(items, share, name == Name::Periods);
         let whole = std::mem::take(items);
         for (item, room) in whole.into_iter().zip(rooms) {
             if item.tokens <= room {
@@ -92,7 +92,7 @@ pub(super) fn give_shares(sections: &mut Sections, budget: &ReplyBudget) -> Vec<
 }
 
 /// Number of tokens each item that may take.
-fn share_out(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
+fn share_budget(items: &[Item], share: u64, alike: bool) -> Vec<u64> {
     let mut left = share;
     let mut rooms = vec![0; items.len()];
     let mut order: Vec<usize> = (0..items.len()).collect();
@@ -130,9 +130,9 @@ fn beginning_that_fits(item: &Item, room: u64) -> Option<Item> {
 }
 
 /// Cuts items worth at least `excess` tokens; false when nothing was left to cut.
-pub(super) fn cut(sections: &mut Sections, excess: u64) -> bool {
+pub(super) fn cut_sections(sections: &mut Sections, excess: u64) -> bool {
     let mut saved = 0;
-    for (name, keep) in CUTS {
+    for (name, keep) in CUT_ORDER {
         let Some(items) = sections.items_mut(name) else { continue };
         while items.len() > keep {
             if saved >= excess {
@@ -149,7 +149,7 @@ pub(super) fn cut(sections: &mut Sections, excess: u64) -> bool {
 /// Sections that lost items, as `title: lost of all`.
 pub(super) fn lost_sections(before: &Sections, after: &Sections) -> Vec<String> {
     let losses = Name::ALL.into_iter().filter_map(|name| {
-        let (all, kept) = (before.items(name).len(), after.items(name).len());
+        let (all, kept) = (before.section_items(name).len(), after.section_items(name).len());
         (kept < all).then(|| format!("{}: {} of {all} left out", name.title(), all - kept))
     });
     losses.collect()

@@ -89,7 +89,7 @@ pub(super) struct DayGroup {
 
 impl SystemContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let text = || "text".to_owned();
         Self {
             persona_name: text(),
@@ -111,7 +111,7 @@ impl SystemContext {
 
 impl UserContext {
     /// A context with one of everything, to try a template out.
-    pub(crate) fn rehearsal() -> Self {
+    pub(crate) fn example() -> Self {
         let lines = || vec!["text".to_owned()];
         Self {
             speaker: "text".to_owned(),

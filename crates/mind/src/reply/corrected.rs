@@ -12,7 +12,7 @@ use crate::calendar;
 use crate::quoted::one_line;
 
 /// Behind what the user's latest words correct.
-pub(super) const DENIED: &str = " (they have just said that this is wrong)";
+pub(super) const DENIED_NOTE: &str = " (they have just said that this is wrong)";
 /// Longest former or current text that is quoted, in characters.
 const LENGTH_MAX: usize = 240;
 
@@ -28,7 +28,7 @@ pub(super) fn with_note(
     if let Some(value) = corrected.messages.get(&message) {
         line + &note(value, &input.user_zone)
     } else if corrected.denial_of(text, at).is_some() {
-        line + DENIED
+        line + DENIED_NOTE
     } else if let Some(other) = corrected.doubt_of_message(message) {
         line + &uncertain_note(other)
     } else {
@@ -40,7 +40,9 @@ pub(super) fn with_note(
 pub(super) fn note_of_node(node: &Node, input: &ReplyInput) -> String {
     match input.corrected.nodes.get(&node.id) {
         Some(value) => note(value, &input.user_zone),
-        None if input.corrected.denial_of(&node.description, node.created_at).is_some() => DENIED.to_owned(),
+        None if input.corrected.denial_of(&node.description, node.created_at).is_some() => {
+            DENIED_NOTE.to_owned()
+        }
         None => match input.corrected.doubt_of(node.id) {
             Some(other) => uncertain_note(other),
             None => String::new(),

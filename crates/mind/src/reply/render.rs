@@ -16,7 +16,7 @@ use crate::prompts::{PromptError, PromptName, Prompts, digest};
 use crate::quoted::{behind_gutter, one_line, quote_authored};
 
 /// A user without a name, or the owner's placeholder.
-const NAMELESS: [&str; 2] = ["", "self"];
+const PLACEHOLDER_NAMES: [&str; 2] = ["", "self"];
 
 /// A prompt as it will be sent, and what it holds, for the receipt.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,24 +52,25 @@ pub fn render(
     let mut sections = all.clone();
     let shortened = budget::give_shares(&mut sections, budget);
     let (system, user, tokens) = loop {
-        let system = prompts.text(PromptName::ReplySystem, system_context(input, &sections))?;
-        let user = prompts.text(PromptName::ReplyUser, user_context(input, &sections))?;
+        let system = prompts.render_text(PromptName::ReplySystem, system_context(input, &sections))?;
+        let user = prompts.render_text(PromptName::ReplyUser, user_context(input, &sections))?;
         let tokens = estimate_tokens(&system).saturating_add(estimate_tokens(&user));
         let excess = tokens.saturating_sub(budget.tokens);
-        if excess == 0 || !budget::cut(&mut sections, u64::from(excess)) {
+        if excess == 0 || !budget::cut_sections(&mut sections, u64::from(excess)) {
             break (system, user, tokens);
         }
     };
-    let kept = || Name::ALL.into_iter().flat_map(|name| sections.items(name));
+    let kept = || Name::ALL.into_iter().flat_map(|name| sections.section_items(name));
     let kept_nodes: Vec<NodeId> = kept().filter_map(|item| item.node).collect();
     let kept_passages: Vec<MessageId> = kept().flat_map(|item| item.messages.clone()).collect();
     Ok(RenderedReply {
-        inputs: data(input, &kept_nodes, &kept_passages, &period_values(&sections)),
+        inputs: reply_data(input, &kept_nodes, &kept_passages, &period_values(&sections)),
         prompt_hash: prompt_hash(prompts, &system, &user),
         cut: budget::lost_sections(&all, &sections).into_iter().chain(shortened).collect(),
         kept_nodes,
         kept_passages,
-        kept_conversation: u32::try_from(sections.items(Name::Conversation).len()).unwrap_or(u32::MAX),
+        kept_conversation: u32::try_from(sections.section_items(Name::Conversation).len())
+            .unwrap_or(u32::MAX),
         system,
         user,
         tokens,
@@ -77,7 +78,7 @@ pub fn render(
 }
 
 fn system_context(input: &ReplyInput, sections: &Sections) -> SystemContext {
-    let shown = |name| sections.items(name).iter().map(|item| item.shown.clone());
+    let shown = |name| sections.section_items(name).iter().map(|item| item.shown.clone());
     SystemContext {
         persona_name: one_line(&input.persona_name),
         persona_block: quote_authored(&input.core_blocks.persona),
@@ -108,10 +109,10 @@ fn user_context(input: &ReplyInput, sections: &Sections) -> UserContext {
     let lines = |name| -> Vec<String> {
         let line =
             |shown: &ItemForm| if let ItemForm::Line(line) = shown { Some(line.clone()) } else { None };
-        sections.items(name).iter().filter_map(|item| line(&item.shown)).collect()
+        sections.section_items(name).iter().filter_map(|item| line(&item.shown)).collect()
     };
     let oldest_first = |name| lines(name).into_iter().rev().collect();
-    let passages = sections.items(Name::Passages).iter().filter_map(|item| match &item.shown {
+    let passages = sections.section_items(Name::Passages).iter().filter_map(|item| match &item.shown {
         ItemForm::Lines(lines) => Some(lines.clone()),
         _ => None,
     });
@@ -141,7 +142,7 @@ fn event_groups(input: &ReplyInput, sections: &Sections) -> Vec<EventGroup> {
         node.map_or(0, |node| node.emotional_impact.signum())
     };
     let group = |(sign, heading)| {
-        let of_sign = sections.items(Name::Events).iter().filter(|item| impact(item) == sign);
+        let of_sign = sections.section_items(Name::Events).iter().filter(|item| impact(item) == sign);
         let lines = of_sign.filter_map(|item| match &item.shown {
             ItemForm::Line(line) => Some(line.clone()),
             _ => None,
@@ -161,12 +162,12 @@ fn labelled_texts(sections: &Sections, name: Name) -> Vec<LabelledText> {
         }
         _ => None,
     };
-    sections.items(name).iter().filter_map(|item| one(&item.shown)).collect()
+    sections.section_items(name).iter().filter_map(|item| one(&item.shown)).collect()
 }
 
 fn conversation_by_day(sections: &Sections) -> Vec<DayGroup> {
     let mut groups: Vec<DayGroup> = Vec::new();
-    for item in sections.items(Name::Conversation).iter().rev() {
+    for item in sections.section_items(Name::Conversation).iter().rev() {
         let ItemForm::Dated(bucket, line) = &item.shown else { continue };
         match groups.last_mut().filter(|group| group.heading == bucket.heading()) {
             Some(group) => group.lines.push(line.clone()),
@@ -178,7 +179,7 @@ fn conversation_by_day(sections: &Sections) -> Vec<DayGroup> {
 
 fn user_label(input: &ReplyInput) -> String {
     let name = one_line(input.user_name.as_deref().unwrap_or_default());
-    if NAMELESS.contains(&name.as_str()) { "them".to_owned() } else { name }
+    if PLACEHOLDER_NAMES.contains(&name.as_str()) { "them".to_owned() } else { name }
 }
 
 fn fact_lines(facts: &PersonaFacts) -> Vec<FactLine> {
@@ -217,7 +218,7 @@ fn clock_lines(input: &ReplyInput) -> Vec<String> {
 }
 
 fn mood_line(input: &ReplyInput) -> Option<MoodLine> {
-    let mood = input.mood.as_ref()?.at(input.now);
+    let mood = input.mood.as_ref()?.at_time(input.now);
     (!mood.is_neutral()).then(|| MoodLine {
         mood: one_line(&mood.mood),
         energy: mood.energy,
@@ -230,12 +231,12 @@ fn period_values(sections: &Sections) -> Vec<Value> {
         ItemForm::Text(period) => Some(json!({"period": period.label, "text": period.text})),
         _ => None,
     };
-    sections.items(Name::Periods).iter().filter_map(|item| one(&item.shown)).collect()
+    sections.section_items(Name::Periods).iter().filter_map(|item| one(&item.shown)).collect()
 }
 
 /// The prompt as data: what the user said, and the recalled memories and passages that were kept, most relevant
 /// first.
-fn data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &[Value]) -> Value {
+fn reply_data(input: &ReplyInput, nodes: &[NodeId], messages: &[MessageId], periods: &[Value]) -> Value {
     let zone = &input.user_zone;
     let corrected = &input.corrected;
     // Who speaks by rules can't weigh a note: what is no longer so is said with its date when it is asked for, and else not.

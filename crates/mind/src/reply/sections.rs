@@ -134,16 +134,16 @@ pub(super) struct Sections {
 impl Sections {
     pub(super) fn of(input: &ReplyInput) -> Self {
         let mut sections = Self { items: Name::ALL.map(|name| (name, Vec::new())).to_vec() };
-        sections.extend(Name::Documents, texts(&input.documents));
-        sections.extend(Name::Lore, texts(&input.lore));
-        sections.extend(Name::Periods, texts(&input.periods));
+        sections.extend(Name::Documents, text_items(&input.documents));
+        sections.extend(Name::Lore, text_items(&input.lore));
+        sections.extend(Name::Periods, text_items(&input.periods));
         sections.add_entities(input);
         sections.add_nodes(input);
         sections.add_talk(input);
         sections
     }
 
-    pub(super) fn items(&self, name: Name) -> &[Item] {
+    pub(super) fn section_items(&self, name: Name) -> &[Item] {
         self.items.iter().find(|(known, _)| *known == name).map_or(&[], |(_, items)| items)
     }
 
@@ -218,7 +218,7 @@ impl Sections {
             let summary = session.summary.as_deref().map(one_line).filter(|text| !text.is_empty())?;
             let bucket = DayBucket::of(session.last_message_at, input.now, zone).heading();
             let denial = input.corrected.denial_of(&summary, session.last_message_at);
-            let note = if denial.is_some() { corrected::DENIED } else { "" };
+            let note = if denial.is_some() { corrected::DENIED_NOTE } else { "" };
             Some(Item::new(ItemForm::Line(format!("[{bucket}] {summary}{note}"))))
         });
         self.extend(Name::Sessions, summaries);
@@ -248,7 +248,7 @@ impl Sections {
     }
 }
 
-fn texts(texts: &[(String, String)]) -> impl Iterator<Item = Item> {
+fn text_items(texts: &[(String, String)]) -> impl Iterator<Item = Item> {
     let telling = texts.iter().filter(|(_, text)| !text.trim().is_empty());
     telling.map(|(label, text)| {
         Item::new(ItemForm::Text(LabelledText { label: one_line(label), text: text.trim().to_owned() }))
@@ -282,7 +282,7 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
         let label = format!(
             "[{}] {}",
             calendar::format_minute(line.at, zone),
-            label(line.speaker, line.name.as_deref())
+            speaker_label(line.speaker, line.name.as_deref())
         );
         corrected::with_note(after_label(&label, &line.text), line.message_id, &line.text, line.at, input)
     });
@@ -291,7 +291,7 @@ fn passage_item(passage: &Passage, input: &ReplyInput) -> Item {
 }
 
 fn labelled_line(message: &Message) -> String {
-    let line = after_label(&label(message.role, message.speaker.as_deref()), &message.content);
+    let line = after_label(&speaker_label(message.role, message.speaker.as_deref()), &message.content);
     if message.incomplete { line + " … (cut off)" } else { line }
 }
 
@@ -301,12 +301,12 @@ fn said_earlier(message: &Message) -> String {
     let Some((end, _)) = message.content.char_indices().nth(EARLIER_LENGTH_MAX) else {
         return labelled_line(message);
     };
-    let label = label(message.role, message.speaker.as_deref());
+    let label = speaker_label(message.role, message.speaker.as_deref());
     after_label(&label, &message.content[..end]) + " … (it went on)"
 }
 
 /// The label before a speaker's text. `name` is the name of another speaker.
-fn label(role: Role, name: Option<&str>) -> Cow<'static, str> {
+fn speaker_label(role: Role, name: Option<&str>) -> Cow<'static, str> {
     match role {
         Role::User => "them:".into(),
         Role::Persona => "me:".into(),

@@ -32,9 +32,9 @@ impl Stream for ReplyStream {
                 Ok(StreamEvent::Delta(text)) => self.call.count_output(text),
                 Ok(StreamEvent::Finished { usage, model }) => {
                     self.call.reported(*usage, model);
-                    self.call.end(OK);
+                    self.call.report_end(OK);
                 }
-                Err(error) => self.call.end(error.kind()),
+                Err(error) => self.call.report_end(error.kind()),
             }
         }
         next

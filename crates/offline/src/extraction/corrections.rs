@@ -6,7 +6,7 @@ use text::{CorrectionCue, Utterance, content_terms, correction_cue, denied_value
 use super::drafts::Event;
 use super::{Finding, Message, RuleContext};
 use crate::rewrite::quote_user;
-use crate::sentences::{Clause, Language, clauses};
+use crate::sentences::{Clause, Language, split_clauses};
 
 /// Longest message, in characters, that only takes back the one before it, as "no, forget that".
 const RETRACTION_LENGTH_MAX: usize = 30;
@@ -22,7 +22,7 @@ pub(super) fn takes_back_what_was_said(text: &str) -> bool {
 }
 
 /// True if a sentence that takes something back says the content words of this memory.
-pub(crate) fn takes_back(sentence: &str, older: &str) -> bool {
+pub(crate) fn is_retraction_of(sentence: &str, older: &str) -> bool {
     let said = content_terms(sentence);
     let mut terms = content_terms(older);
     terms.retain(|term| !USER_TERMS.contains(&term.as_str()));
@@ -45,15 +45,18 @@ pub(crate) fn is_change_of(sentence: &str, older: &str) -> bool {
     denied_value(sentence).is_some_and(|value| older.contains(value))
         || own
             && of_user
-            && clauses(sentence).iter().any(Clause::states)
+            && split_clauses(sentence).iter().any(Clause::states)
             && fields.into_iter().any(|(newer, older)| said.says(newer) && remembered.says(older))
 }
 
 impl RuleContext<'_> {
     /// A joke or a denial that names what is remembered takes its place; another one leaves nothing.
     pub(super) fn retraction(&self, message: &Message, sentence: &str, language: Language) -> Option<Event> {
-        let meant =
-            self.nodes.iter().filter(|node| takes_back(sentence, &node.text)).map(|node| node.handle.clone());
+        let meant = self
+            .nodes
+            .iter()
+            .filter(|node| is_retraction_of(sentence, &node.text))
+            .map(|node| node.handle.clone());
         let meant: Vec<String> = if names_time_ahead(sentence) { Vec::new() } else { meant.collect() };
         let mut event = Event::of_user("event", quote_user(sentence, language, false));
         let mut finding = Finding::default();

@@ -38,7 +38,7 @@ pub(super) struct Evidence {
 }
 
 impl Event {
-    fn kinship(&self, other: &Event) -> Option<u8> {
+    fn kinship_with(&self, other: &Event) -> Option<u8> {
         let plain = |event: &Event| event.kind == "event" && event.subject == "user";
         let felt = |event: &Event| event.emotional_impact.abs() >= FELT_IMPACT;
         let heavy = self.emotional_impact.abs().min(other.emotional_impact.abs()) >= FELT_IMPACT;
@@ -64,7 +64,7 @@ impl Event {
         }
     }
 
-    fn take_in(&mut self, other: Event) {
+    fn merge_event(&mut self, other: Event) {
         let language = Language::of(&self.description).unwrap_or_default();
         if !self.description.trim_end_matches(['」', '"']).ends_with(['。', '.', '!', '！', '?', '？', '…'])
         {
@@ -152,7 +152,7 @@ impl Gathering {
         self.nearest[second] = None;
         self.waiting -= 1;
         if let Some((event, language)) = &mut self.drafts[first] {
-            event.take_in(taken);
+            event.merge_event(taken);
             *language = Language::of(&event.description);
         }
         self.nearest[first] = self.look_behind(first, self.drafts.len(), KINSHIP_MAX);
@@ -160,15 +160,15 @@ impl Gathering {
             let Some((kinship, partner)) = self.nearest[place] else {
                 // What nobody was akin to may be akin to what has grown.
                 if place < first {
-                    self.nearest[place] = self.kinship(place, first).map(|kinship| (kinship, first));
+                    self.nearest[place] = self.kinship_between(place, first).map(|kinship| (kinship, first));
                 }
                 continue;
             };
             if place != first && (partner == first || partner == second) {
-                self.nearest[place] = self.look_again(place, kinship, partner);
+                self.nearest[place] = self.nearest_after(place, kinship, partner);
             }
             if place < first {
-                let grown = self.kinship(place, first).map(|kinship| (kinship, first));
+                let grown = self.kinship_between(place, first).map(|kinship| (kinship, first));
                 self.nearest[place] = self.nearest[place].max(grown);
             }
         }
@@ -176,7 +176,7 @@ impl Gathering {
     }
 
     /// The nearest one behind, after `partner`, of that kinship, is another or none: those behind it were less akin.
-    fn look_again(&self, first: usize, kinship: u8, partner: usize) -> Option<(u8, usize)> {
+    fn nearest_after(&self, first: usize, kinship: u8, partner: usize) -> Option<(u8, usize)> {
         match self.look_behind(first, partner, kinship) {
             Some(found) if found.0 >= kinship => Some(found),
             _ => self.look_behind(first, self.drafts.len(), kinship - 1),
@@ -187,7 +187,7 @@ impl Gathering {
     fn look_behind(&self, first: usize, end: usize, enough: u8) -> Option<(u8, usize)> {
         let mut nearest: Option<(u8, usize)> = None;
         for second in (first + 1..end).rev() {
-            let Some(kinship) = self.kinship(first, second) else { continue };
+            let Some(kinship) = self.kinship_between(first, second) else { continue };
             if nearest.is_none_or(|(known, _)| kinship > known) {
                 nearest = Some((kinship, second));
             }
@@ -198,10 +198,10 @@ impl Gathering {
         nearest
     }
 
-    fn kinship(&self, first: usize, second: usize) -> Option<u8> {
+    fn kinship_between(&self, first: usize, second: usize) -> Option<u8> {
         let ((one, language), (other, its_language)) =
             (self.drafts[first].as_ref()?, self.drafts[second].as_ref()?);
-        one.kinship(other).filter(|_| language == its_language)
+        one.kinship_with(other).filter(|_| language == its_language)
     }
 }
 
@@ -228,12 +228,14 @@ mod tests {
             let language = |at: usize| Language::of(&drafts[at].description);
             let nearest = pairs
                 .filter(|(first, second)| language(*first) == language(*second))
-                .filter_map(|(first, second)| Some((drafts[first].kinship(&drafts[second])?, first, second)))
+                .filter_map(|(first, second)| {
+                    Some((drafts[first].kinship_with(&drafts[second])?, first, second))
+                })
                 .max();
             match nearest {
                 Some((_, first, second)) => {
                     let taken = drafts.remove(second);
-                    drafts[first].take_in(taken);
+                    drafts[first].merge_event(taken);
                 }
                 None => {
                     drafts.pop();

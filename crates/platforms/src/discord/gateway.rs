@@ -45,18 +45,18 @@ async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &Shared) -> Socket
     let (sender, mut commands) = mpsc::unbounded_channel();
     shared.lock().connect(sender.clone());
     let interval = u64::try_from(shared.heartbeat.as_millis()).unwrap_or(u64::MAX);
-    socket.send(text(&json!({"op": 10, "d": {"heartbeat_interval": interval}}))).await?;
+    socket.send(text_frame(&json!({"op": 10, "d": {"heartbeat_interval": interval}}))).await?;
     loop {
         tokio::select! {
             command = commands.recv() => match command {
-                Some(Command::Send(payload)) => socket.send(text(&payload)).await?,
+                Some(Command::Send(payload)) => socket.send(text_frame(&payload)).await?,
                 Some(Command::Close(code)) => return close(&mut socket, code).await,
                 Some(Command::Cut) | None => return Ok(()),
             },
             received = socket.next() => match received {
                 Some(Ok(Message::Text(payload))) => {
                     let payload: Value = serde_json::from_str(&payload).unwrap_or_default();
-                    if let Some(code) = take(shared, &payload, &sender) {
+                    if let Some(code) = handle_payload(shared, &payload, &sender) {
                         return close(&mut socket, code).await;
                     }
                 }
@@ -75,7 +75,7 @@ async fn talk(mut socket: WebSocketStream<TcpStream>, shared: &Shared) -> Socket
 }
 
 /// Takes what the bot sends; gives the code with which the connection closes, if it does.
-fn take(shared: &Shared, payload: &Value, sender: &mpsc::UnboundedSender<Command>) -> Option<u16> {
+fn handle_payload(shared: &Shared, payload: &Value, sender: &mpsc::UnboundedSender<Command>) -> Option<u16> {
     let mut state = shared.lock();
     let is_token_good = payload["d"]["token"] == *shared.token;
     match payload["op"].as_u64() {
@@ -111,6 +111,6 @@ async fn close(socket: &mut WebSocketStream<TcpStream>, code: u16) -> SocketResu
     Ok(())
 }
 
-fn text(payload: &Value) -> Message {
+fn text_frame(payload: &Value) -> Message {
     Message::text(payload.to_string())
 }

@@ -116,7 +116,7 @@ impl DiscordServer {
 
     /// The direct conversation of a person with the bot.
     #[must_use]
-    pub fn direct(person: u64) -> String {
+    pub fn direct_conversation(person: u64) -> String {
         (500_000 + person).to_string()
     }
 
@@ -127,7 +127,7 @@ impl DiscordServer {
 
     /// A person sends a direct message with these fields.
     pub fn write_with(&self, person: u64, fields: Value) -> String {
-        self.message(&Self::direct(person), person, fields)
+        self.message(&Self::direct_conversation(person), person, fields)
     }
 
     /// Puts a file where attachments are fetched from; returns its address.
@@ -184,12 +184,12 @@ impl DiscordServer {
 
     /// A person changes a direct message.
     pub fn edit(&self, person: u64, message: &str, text: &str) {
-        self.shared.lock().edit(&Self::direct(person), message, text);
+        self.shared.lock().edit(&Self::direct_conversation(person), message, text);
     }
 
     /// A person deletes a direct message.
     pub fn delete(&self, person: u64, message: &str) {
-        self.shared.lock().delete(&Self::direct(person), message);
+        self.shared.lock().delete(&Self::direct_conversation(person), message);
     }
 
     /// Sends events twice from now on, and each pair in the wrong order.
@@ -203,7 +203,7 @@ impl DiscordServer {
     }
 
     /// Makes the gateway fail now.
-    pub fn disturb(&self, fault: GatewayFault) {
+    pub fn inject_fault(&self, fault: GatewayFault) {
         let mut state = self.shared.lock();
         match fault {
             GatewayFault::Cut => state.command(Command::Cut),
@@ -247,14 +247,14 @@ impl DiscordServer {
     /// Messages that the bot has sent in a direct conversation.
     #[must_use]
     pub fn sent_to(&self, person: u64) -> Vec<String> {
-        let direct = Self::direct(person);
+        let direct = Self::direct_conversation(person);
         self.sent().into_iter().filter(|sent| sent.channel == direct).map(|sent| sent.text).collect()
     }
 
     /// Number of times a route was called, as `POST messages`, or something happened at the gateway: `IDENTIFY`, `RESUME`,
     /// `HEARTBEAT`. `violations` are calls of a bucket that was known to be empty.
     #[must_use]
-    pub fn calls(&self, what: &str) -> usize {
+    pub fn call_count(&self, what: &str) -> usize {
         self.shared.lock().calls.get(what).copied().unwrap_or_default()
     }
 }

@@ -65,7 +65,7 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
     }
     let token = request.headers.iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
     if token.map(String::as_str) != Some(&format!("Bot {}", shared.token)) {
-        return Some(refused(401, "401: Unauthorized"));
+        return Some(error_answer(401, "401: Unauthorized"));
     }
     let now = (shared.now)();
     let fault = {
@@ -92,9 +92,9 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
         }
         Some(DiscordFault::TooMany(seconds)) => Some(too_many(seconds, false)),
         Some(DiscordFault::TooManyInAll(seconds)) => Some(too_many(seconds, true)),
-        Some(DiscordFault::Unauthorized) => Some(refused(401, "401: Unauthorized")),
+        Some(DiscordFault::Unauthorized) => Some(error_answer(401, "401: Unauthorized")),
         Some(DiscordFault::Blocked) => {
-            let mut answer = refused(403, "Cannot send messages to this user");
+            let mut answer = error_answer(403, "Cannot send messages to this user");
             answer.body["code"] = json!(50_007);
             Some(answer)
         }
@@ -102,8 +102,8 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
         Some(DiscordFault::Page(status)) => {
             Some(Answer { status, headers: Vec::new(), body: json!("<html>blocked</html>") })
         }
-        Some(DiscordFault::Status(status)) => Some(refused(status, "try again")),
-        Some(DiscordFault::Broken) => Some(refused(502, "Bad Gateway")),
+        Some(DiscordFault::Status(status)) => Some(error_answer(status, "try again")),
+        Some(DiscordFault::Broken) => Some(error_answer(502, "Bad Gateway")),
         Some(DiscordFault::CutBefore) => None,
         Some(DiscordFault::CutAfter) => {
             let _ = perform(shared, &route, path, request);
@@ -115,41 +115,41 @@ fn decide(shared: &Shared, request: &HttpRequest) -> Option<Answer> {
 fn perform(shared: &Shared, route: &str, path: &str, request: &HttpRequest) -> Answer {
     let channel = path.split('/').nth(2).unwrap_or_default();
     let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-    let form = request.form();
+    let form = request.form_parts();
     match route {
-        "GET bot" => fine(json!({
+        "GET bot" => ok_answer(json!({
             "url": format!("ws://{}/gateway", shared.address), "shards": 1,
             "session_start_limit": {"total": 1_000, "remaining": 999, "reset_after": 14_400_000, "max_concurrency": 1},
         })),
-        "GET @me" => fine(json!({"id": super::state::BOT, "username": "echo", "bot": true})),
+        "GET @me" => ok_answer(json!({"id": super::state::BOT, "username": "echo", "bot": true})),
         "POST messages" if !form.is_empty() => {
             let part =
                 |name: &str| form.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone());
             let asked = part("payload_json").and_then(|asked| serde_json::from_slice::<Value>(&asked).ok());
             let (Some(asked), Some(file)) = (asked, part("files[0]")) else {
-                return refused(400, "Invalid Form Body");
+                return error_answer(400, "Invalid Form Body");
             };
             let attachment = &asked["attachments"][0];
             let is_whole = attachment["duration_secs"].is_number() && attachment["waveform"].is_string();
             if asked["flags"] != 8_192 || !is_whole || !asked["content"].is_null() {
-                return refused(
+                return error_answer(
                     400,
                     "Voice messages must have one file with duration and waveform, and no content",
                 );
             }
-            fine(shared.lock().send(channel, &asked, Some(file), (shared.now)()))
+            ok_answer(shared.lock().send(channel, &asked, Some(file), (shared.now)()))
         }
         "GET message" => {
             let id = path.rsplit('/').next().unwrap_or_default();
-            shared.lock().message(channel, id).map_or_else(|| refused(404, "Unknown Message"), fine)
+            shared.lock().message(channel, id).map_or_else(|| error_answer(404, "Unknown Message"), ok_answer)
         }
         "POST messages" => {
             let text = asked["content"].as_str().unwrap_or_default();
             let nonce = asked["nonce"].as_str().unwrap_or_default();
             if text.is_empty() || text.chars().count() > MESSAGE_LENGTH_MAX || nonce.len() > 25 {
-                return refused(400, "Invalid Form Body");
+                return error_answer(400, "Invalid Form Body");
             }
-            fine(shared.lock().send(channel, &asked, None, (shared.now)()))
+            ok_answer(shared.lock().send(channel, &asked, None, (shared.now)()))
         }
         "GET messages" => {
             let field = |name: &str| {
@@ -157,34 +157,36 @@ fn perform(shared: &Shared, route: &str, path: &str, request: &HttpRequest) -> A
             };
             let limit = field("limit").and_then(|limit| limit.parse().ok()).unwrap_or(50).min(100);
             let after = field("after").and_then(|after| after.parse().ok());
-            fine(Value::Array(shared.lock().history(channel, after, limit)))
+            ok_answer(Value::Array(shared.lock().history(channel, after, limit)))
         }
         "POST channels" => {
             let person = asked["recipient_id"].as_str().and_then(|id| id.parse::<u64>().ok());
             person.map_or_else(
-                || refused(400, "Invalid Form Body"),
-                |person| fine(json!({"id": super::DiscordServer::direct(person), "type": 1})),
+                || error_answer(400, "Invalid Form Body"),
+                |person| {
+                    ok_answer(json!({"id": super::DiscordServer::direct_conversation(person), "type": 1}))
+                },
             )
         }
         "GET channel" => {
             let kind = if channel.starts_with('5') { 1 } else { 0 };
-            fine(json!({"id": channel, "type": kind}))
+            ok_answer(json!({"id": channel, "type": kind}))
         }
         "POST typing" => Answer { status: 204, headers: Vec::new(), body: Value::Null },
-        _ => refused(404, "404: Not Found"),
+        _ => error_answer(404, "404: Not Found"),
     }
 }
 
-fn fine(body: Value) -> Answer {
+fn ok_answer(body: Value) -> Answer {
     Answer { status: 200, headers: Vec::new(), body }
 }
 
-fn refused(status: u16, message: &str) -> Answer {
+fn error_answer(status: u16, message: &str) -> Answer {
     Answer { status, headers: Vec::new(), body: json!({"message": message, "code": 0}) }
 }
 
 fn blocked_by_cloudflare() -> Answer {
-    let mut answer = refused(403, "internal network error");
+    let mut answer = error_answer(403, "internal network error");
     answer.body["code"] = json!(40_333);
     answer
 }

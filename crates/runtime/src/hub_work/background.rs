@@ -41,7 +41,7 @@ impl Worker for HubWorker {
         }
     }
 
-    async fn woken(&self) {
+    async fn wait_for_work(&self) {
         self.hub.background_work_waits().await;
     }
 }

@@ -105,7 +105,7 @@ impl Embodiment {
         self.followed.load().is_some()
     }
 
-    fn outcome(&self) -> Outcome {
+    fn last_outcome(&self) -> Outcome {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -132,11 +132,11 @@ impl Embodiment {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn standing(&self) -> Result<HubStanding, HubError> {
+    pub async fn hub_standing(&self) -> Result<HubStanding, HubError> {
         let (Some(followed), Some(hub)) = (self.followed.load_full(), self.shared_self.hub()) else {
             return Ok(HubStanding::default());
         };
-        let outcome = self.outcome();
+        let outcome = self.last_outcome();
         let mut waiting = 0;
         let scopes = self.scopes(hub).await.map_err(HubError::Store)?;
         for scope in &scopes {
@@ -173,9 +173,9 @@ impl Embodiment {
     }
 
     /// Returns some time after a document was changed here.
-    async fn changed_here(&self) {
+    async fn wait_for_change(&self) {
         match self.shared_self.hub() {
-            Some(hub) => hub.changed_here().await,
+            Some(hub) => hub.wait_for_change().await,
             None => std::future::pending().await,
         }
         self.core.clock().sleep(AFTER_CHANGE).await;
@@ -183,7 +183,7 @@ impl Embodiment {
 
     /// The time between two exchanges; after failures less, with up to a quarter taken off at random so that many homes do not come
     /// back to their hub at once.
-    fn wait(&self, followed: &FollowedHub, failures: u32) -> Duration {
+    fn exchange_interval(&self, followed: &FollowedHub, failures: u32) -> Duration {
         if failures == 0 {
             return followed.push_every;
         }
@@ -217,7 +217,7 @@ impl Embodiment {
             Err(ExchangeError::Remote(error)) => (Some(error.clone()), None),
             Err(ExchangeError::Hub(error)) => (None, Some(error.to_string())),
         };
-        let was_ok = self.outcome().error.is_none();
+        let was_ok = self.last_outcome().error.is_none();
         match &error {
             Some(error) if was_ok => tracing::warn!("documents wait for the hub: {error}"),
             None if !was_ok => tracing::info!("the hub is there again"),
@@ -298,14 +298,14 @@ impl Worker for EmbodimentWorker {
             () = embodiment.core.stopping.cancelled() => return Next::WhenWoken,
         };
         self.failures = if exchanged.is_ok() { 0 } else { self.failures + 1 };
-        Next::Within(embodiment.wait(&followed, self.failures))
+        Next::Within(embodiment.exchange_interval(&followed, self.failures))
     }
 
-    async fn woken(&self) {
+    async fn wait_for_work(&self) {
         let embodiment = &self.embodiment;
         tokio::select! {
             () = embodiment.changed.notified() => {}
-            () = embodiment.changed_here(), if self.failures == 0 && embodiment.is_following() => {}
+            () = embodiment.wait_for_change(), if self.failures == 0 && embodiment.is_following() => {}
         }
     }
 }

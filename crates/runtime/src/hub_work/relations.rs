@@ -44,7 +44,7 @@ impl Worker for GraphWorker {
         }
     }
 
-    async fn woken(&self) {
+    async fn wait_for_work(&self) {
         self.core.remembered.notified().await;
     }
 }
@@ -93,7 +93,7 @@ async fn draw_relations(core: &RuntimeCore, hub: Option<&Hub>, graph: &Graph, fa
                 }
                 tracing::warn!("the graph could not be drawn and is tried again: {reason}");
                 if let Some(more) = failures.checked_sub(FAILURES_MAX) {
-                    return Next::After(BACKOFF.wait_after(more));
+                    return Next::After(BACKOFF.wait_after_failures(more));
                 }
             }
             Err(error) => {

@@ -155,7 +155,7 @@ impl Imports {
         if upload.look.messages > 0 || !self.is_text(&upload).await? {
             return Ok(upload);
         }
-        self.look_again(upload, OWN_WORDS).await
+        self.read_again_as(upload, OWN_WORDS).await
     }
 
     /// Starts an upload, or goes on with one that was cancelled. One that is under way or done stays as it is.
@@ -244,7 +244,7 @@ impl PipelineWatch {
             if self.progress.is_over {
                 return None;
             }
-            let (steps, progress) = match self.look().await {
+            let (steps, progress) = match self.ready_steps().await {
                 Ok(found) => found,
                 Err(error) => {
                     tracing::warn!("the progress of an import can't be read: {error}");
@@ -274,7 +274,7 @@ impl PipelineWatch {
     }
 
     /// Steps that can be reported now.
-    async fn look(&self) -> Result<(VecDeque<PipelineStep>, PipelineProgress), ImportError> {
+    async fn ready_steps(&self) -> Result<(VecDeque<PipelineStep>, PipelineProgress), ImportError> {
         let mut progress = self.progress;
         let mut steps = VecDeque::new();
         let report = self.imports.find(self.id).await?;
@@ -296,7 +296,7 @@ impl PipelineWatch {
         }
         if let Some((status, error)) = end_of(&report, run, progress.failed) {
             progress.is_over = true;
-            let memories = self.imports.outcome(self.id, 0).await?.1;
+            let memories = self.imports.run_outcome(self.id, 0).await?.1;
             match status {
                 PipelineStatus::Cancelled => steps.push_back(PipelineStep::Cancelled {}),
                 PipelineStatus::Failed if run.status == ImportStatus::Recording => {

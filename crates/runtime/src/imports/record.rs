@@ -281,18 +281,18 @@ fn read_pages(
             .sources
             .list()
             .get(position.source as usize)
-            .and_then(|source| source.modified())
+            .and_then(|source| source.modified_at())
             .filter(|modified| *modified < began)
             .unwrap_or(began);
         reader.resumption.position = position;
         reader.format = format;
         reader.add(mapper.map(item));
-        if reader.is_full() && pages.blocking_send(reader.take()).is_err() {
+        if reader.is_full() && pages.blocking_send(reader.take_page()).is_err() {
             // The writer failed, and says why.
             return Ok(());
         }
     }
-    let _sent = pages.blocking_send(reader.take());
+    let _sent = pages.blocking_send(reader.take_page());
     outcome
 }
 
@@ -317,7 +317,7 @@ impl PageReader {
             || self.bytes >= PAGE_BYTES_MAX
     }
 
-    fn take(&mut self) -> ReadPage {
+    fn take_page(&mut self) -> ReadPage {
         self.bytes = 0;
         ReadPage {
             messages: std::mem::take(&mut self.messages),

@@ -203,7 +203,7 @@ impl ImportRegistry {
     }
 
     /// Reads the files, keeps what they hold.
-    pub(super) async fn look(&self, upload: &mut ImportUpload) -> Result<(), ImportError> {
+    pub(super) async fn examine_upload(&self, upload: &mut ImportUpload) -> Result<(), ImportError> {
         let inputs = self.uploads.inputs(upload.id, &upload.files);
         let options = upload.read_options();
         upload.look = read_detached(move || import::look(&Sources::open(&inputs)?, &options)).await?;

@@ -50,19 +50,19 @@ impl Imports {
             created_at: self.core.clock().now(),
             started: None,
         };
-        registry.look(&mut upload).await?;
+        registry.examine_upload(&mut upload).await?;
         arrived.complete();
         Ok(upload)
     }
 
     /// Reads the files of an upload again, as this format.
-    pub(super) async fn look_again(
+    pub(super) async fn read_again_as(
         &self,
         mut upload: ImportUpload,
         format: &str,
     ) -> Result<ImportUpload, ImportError> {
         upload.format = Some(format.to_owned());
-        self.registry()?.look(&mut upload).await?;
+        self.registry()?.examine_upload(&mut upload).await?;
         Ok(upload)
     }
 
@@ -119,7 +119,7 @@ impl Imports {
     }
 
     /// Skipped things of a run, and counts of its memories so far.
-    pub async fn outcome(
+    pub async fn run_outcome(
         &self,
         id: ImportId,
         skips_max: u32,

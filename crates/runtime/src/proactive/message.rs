@@ -71,7 +71,7 @@ pub(super) async fn write_and_send(
 }
 
 /// Notes the gate that holds the message back.
-pub(super) fn hold_back(decision: &mut ProactiveDecision, gate: ProactiveGate) {
+pub(super) fn note_gate(decision: &mut ProactiveDecision, gate: ProactiveGate) {
     decision.gate = Some(gate);
     decision.outcome = Some(outcome_of(gate));
 }
@@ -118,7 +118,7 @@ async fn prompt_input(
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
     let (remembered, facts) = tokio::try_join!(
         proactive.recall.for_prompt(&persona, &user, request, &window),
-        store.facts(&scope.persona),
+        store.persona_facts(&scope.persona),
     )?;
     let mut input = ReplyInput::new(persona.display_name, now, zone);
     input.facts = facts.into();
@@ -158,7 +158,7 @@ async fn send(
     decision.at = message.created_at;
     // Writing took its time: the user may have begun to write, or the night may have begun.
     if let Some(gate) = proactive.closed_gate(store, &scope, message.created_at).await? {
-        hold_back(&mut decision, gate);
+        note_gate(&mut decision, gate);
         store.keep_decision(decision.clone()).await?;
         return Ok(decision);
     }

@@ -28,7 +28,7 @@ use crate::turns::conversations::Conversations;
 use crate::voice::Voice;
 use crate::worker::{Cause, Next, Worker};
 use gates::Moment;
-use message::{hold_back, write_and_send};
+use message::{note_gate, write_and_send};
 use triggers::Occasion;
 
 /// The channel that always takes a message: it is shown when the user looks.
@@ -171,7 +171,7 @@ async fn look_at(
         return Ok(last);
     }
     let zone = core.zone_of(&scope.user).await?;
-    let occasions = triggers::occasions(&view, now, &zone, &settings.proactive);
+    let occasions = triggers::find_occasions(&view, now, &zone, &settings.proactive);
     let occasions = retain_current(core, scope, retain_unused(store, scope, occasions, now).await?).await?;
     let (late, open): (Vec<_>, Vec<_>) = occasions.into_iter().partition(|occasion| occasion.is_too_late);
     let new = |occasion: Option<&Occasion>| ProactiveDecision {
@@ -187,7 +187,7 @@ async fn look_at(
     };
     for occasion in &late {
         let mut decision = new(Some(occasion));
-        hold_back(&mut decision, ProactiveGate::TooLate);
+        note_gate(&mut decision, ProactiveGate::TooLate);
         store.keep_decision(decision).await?;
     }
     let is_talking = proactive.is_talking(&scope.user);
@@ -205,7 +205,7 @@ async fn look_at(
             Ok(Some(decision))
         }
         (gate, _) => {
-            hold_back(&mut decision, gate.unwrap_or(ProactiveGate::NoTrigger));
+            note_gate(&mut decision, gate.unwrap_or(ProactiveGate::NoTrigger));
             match last {
                 Some(last) if is_same(&last, &decision) => Ok(Some(last)),
                 _ => {

@@ -55,7 +55,7 @@ pub(super) fn view_query(now: Timestamp, settings: &ProactiveSettings) -> Proact
 }
 
 /// All occasions of this moment, the weightiest first; of one kind the earliest due or the weightiest first.
-pub(super) fn occasions(
+pub(super) fn find_occasions(
     view: &ProactiveView,
     now: Timestamp,
     zone: &TimeZone,

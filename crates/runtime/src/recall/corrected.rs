@@ -28,7 +28,7 @@ pub(crate) fn texts_to_check(
 
 /// Diaries and roll-ups lose the sentences that say what is no longer current: a question about the past is answered with its
 /// dates. Identity documents and core blocks stay as they were written; what they say is noted.
-pub(crate) fn hold_back(
+pub(crate) fn hold_back_from_periods(
     mut shared: PromptDocuments,
     core_blocks: &CoreBlocks,
     corrected: &mut Corrected,

@@ -126,8 +126,8 @@ impl Recall {
         texts.extend(said.iter().map(|message| message.content.clone()));
         corrected.look_for(self.core.store(), &scope, texts).await?;
         corrected.note_window(said, now);
-        let mood = mood.map(|mood| corrected::without_former_signal(mood.at(now), corrected));
-        let documents = corrected::hold_back(documents, &core_blocks, corrected);
+        let mood = mood.map(|mood| corrected::without_former_signal(mood.at_time(now), corrected));
+        let documents = corrected::hold_back_from_periods(documents, &core_blocks, corrected);
         Ok(RecalledMemory { recalled, core_blocks, mood, documents })
     }
 

@@ -53,7 +53,7 @@ impl Worker for ConsolidationWorker {
         next
     }
 
-    async fn woken(&self) {
+    async fn wait_for_work(&self) {
         self.sessions.core.session_ended.notified().await;
     }
 }

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::sessions::Sessions;
 
 /// Interval of the checks.
-const EVERY: SignedDuration = SignedDuration::from_hours(1);
+const CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
 /// Time of the last check.
 #[derive(Debug, Default)]
@@ -15,10 +15,10 @@ pub(crate) struct Housekeeping {
 
 impl Housekeeping {
     /// Looks around, unless that was done within the hour.
-    pub(crate) async fn look(&mut self, sessions: &Sessions) {
+    pub(crate) async fn check_hourly(&mut self, sessions: &Sessions) {
         let core = &sessions.core;
         let now = core.clock().now();
-        if self.last.is_some_and(|last| now.duration_since(last).abs() < EVERY) {
+        if self.last.is_some_and(|last| now.duration_since(last).abs() < CHECK_INTERVAL) {
             return;
         }
         self.last = Some(now);

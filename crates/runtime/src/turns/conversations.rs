@@ -118,7 +118,7 @@ impl Conversations {
         now: Timestamp,
         new_turn: impl FnOnce() -> TurnId,
     ) -> Result<TurnId, ConversationFull> {
-        let mut queues = self.queues();
+        let mut queues = self.lock_queues();
         let began = queues.bursts_begun;
         queues.bursts_begun += 1;
         let queue = queues.of_scope.entry(scope.clone()).or_default();
@@ -143,7 +143,7 @@ impl Conversations {
 
     /// Gives back the room of a line that could not be captured.
     pub(crate) fn release(&self, scope: &Scope, place: &Place, turn_id: TurnId) {
-        let mut queues = self.queues();
+        let mut queues = self.lock_queues();
         let Some(queue) = queues.of_scope.get_mut(scope) else { return };
         queue.waiting = queue.waiting.saturating_sub(1);
         if let Some(burst) = queue.bursts.get_mut(place)
@@ -166,7 +166,7 @@ impl Conversations {
         characters: usize,
         subscriber: Option<mpsc::UnboundedSender<TurnEvent>>,
     ) -> Option<GrownBurst> {
-        let mut queues = self.queues();
+        let mut queues = self.lock_queues();
         let burst = queues.of_scope.get_mut(scope)?.bursts.get_mut(place)?;
         if burst.turn_id != turn_id {
             return None;
@@ -188,7 +188,7 @@ impl Conversations {
         is_typing: bool,
         now: Timestamp,
     ) -> Vec<WaitingBurst> {
-        let mut queues = self.queues();
+        let mut queues = self.lock_queues();
         let Some(queue) = queues.of_scope.get_mut(scope) else { return Vec::new() };
         let mut waiting = Vec::new();
         let in_channel =
@@ -205,7 +205,7 @@ impl Conversations {
 
     /// Ends the waiting of a burst, unless it has grown since its timer of this generation began.
     pub(crate) fn mark_ripe(&self, scope: &Scope, place: &Place, generation: u64) {
-        let mut queues = self.queues();
+        let mut queues = self.lock_queues();
         let burst = queues.of_scope.get_mut(scope).and_then(|queue| queue.bursts.get_mut(place));
         if let Some(burst) = burst.filter(|burst| burst.generation == generation) {
             burst.ripe = true;
@@ -214,12 +214,12 @@ impl Conversations {
 
     /// Puts a stored turn before the bursts.
     pub(crate) fn resume(&self, turn: ReadyTurn) {
-        self.queues().of_scope.entry(turn.scope.clone()).or_default().resumed.push_back(turn);
+        self.lock_queues().of_scope.entry(turn.scope.clone()).or_default().resumed.push_back(turn);
     }
 
     /// Takes the next turn, unless one runs. It runs until [`Self::finish_turn`].
     pub(crate) fn take_ready(&self, scope: &Scope) -> Option<ReadyTurn> {
-        let mut queues = self.queues();
+        let mut queues = self.lock_queues();
         let queue = queues.of_scope.get_mut(scope)?;
         if queue.running {
             return None;
@@ -232,39 +232,39 @@ impl Conversations {
 
     /// Lets nobody wait for the conversation's bursts any more: the program stops, and the next start answers them.
     pub(crate) fn drop_subscribers(&self, scope: &Scope) {
-        if let Some(queue) = self.queues().of_scope.get_mut(scope) {
+        if let Some(queue) = self.lock_queues().of_scope.get_mut(scope) {
             queue.bursts.values_mut().for_each(|burst| burst.subscribers.clear());
         }
     }
 
     pub(crate) fn finish_turn(&self, scope: &Scope) {
-        if let Some(queue) = self.queues().of_scope.get_mut(scope) {
+        if let Some(queue) = self.lock_queues().of_scope.get_mut(scope) {
             queue.running = false;
         }
     }
 
     /// Marks the conversation as one with a pending turn that somebody will resume or mark as failed, for as long as the result lives.
     pub(crate) fn hold_turn(self: &Arc<Self>, scope: &Scope) -> HeldTurn {
-        self.queues().of_scope.entry(scope.clone()).or_default().held += 1;
+        self.lock_queues().of_scope.entry(scope.clone()).or_default().held += 1;
         HeldTurn { conversations: self.clone(), scope: scope.clone() }
     }
 
     /// Number of lines that were taken and not answered yet.
     pub(crate) fn waiting_lines(&self) -> usize {
-        self.queues().of_scope.values().map(|queue| queue.waiting).sum()
+        self.lock_queues().of_scope.values().map(|queue| queue.waiting).sum()
     }
 
     /// True if something waits or runs in the conversation, or is resumed later.
     pub(crate) fn is_active(&self, scope: &Scope) -> bool {
-        self.queues().of_scope.contains_key(scope)
+        self.lock_queues().of_scope.contains_key(scope)
     }
 
     /// True if that holds for any conversation of the user.
     pub(crate) fn is_user_active(&self, user: &UserId) -> bool {
-        self.queues().of_scope.iter().any(|(scope, queue)| scope.user == *user && !queue.is_quiet())
+        self.lock_queues().of_scope.iter().any(|(scope, queue)| scope.user == *user && !queue.is_quiet())
     }
 
-    fn queues(&self) -> MutexGuard<'_, Queues> {
+    fn lock_queues(&self) -> MutexGuard<'_, Queues> {
         // Nothing that holds the lock can leave it half-changed: the counters are set before anything that may panic.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -278,7 +278,7 @@ pub(crate) struct HeldTurn {
 
 impl Drop for HeldTurn {
     fn drop(&mut self) {
-        let mut queues = self.conversations.queues();
+        let mut queues = self.conversations.lock_queues();
         if let Some(queue) = queues.of_scope.get_mut(&self.scope) {
             queue.held = queue.held.saturating_sub(1);
         }

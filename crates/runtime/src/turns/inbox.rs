@@ -132,12 +132,12 @@ impl Turns {
         let taking = self
             .core
             .tasks
-            .spawn(async move { turns.take(incoming, place, arrival, turn_id, subscriber).await });
+            .spawn(async move { turns.store_line(incoming, place, arrival, turn_id, subscriber).await });
         taking.await.unwrap_or_else(|_| Err(defect_error().into()))
     }
 
     /// Stores the line, publishes its event and adds it to its burst; if that fails, frees its reserved place.
-    async fn take(
+    async fn store_line(
         self: &Arc<Self>,
         incoming: IncomingMessage,
         place: Place,
@@ -233,7 +233,7 @@ impl Turns {
     ) {
         let turns = self.clone();
         self.core.tasks.spawn(async move {
-            match AssertUnwindSafe(turns.hear(id, &note)).catch_unwind().await {
+            match AssertUnwindSafe(turns.transcribe_message(id, &note)).catch_unwind().await {
                 // The next start listens again, and answers then.
                 Ok(Err(Interrupted)) => return,
                 Ok(Ok(())) => {}

@@ -31,7 +31,7 @@ impl Turns {
             self.recover_turn(turn).await?;
         }
         // Nobody waits for an answer to the others; their words are kept all the same.
-        self.hear_before(None, unheard.other_notes);
+        self.transcribe_before_turn(None, unheard.other_notes);
         Ok(())
     }
 

@@ -154,7 +154,7 @@ async fn prepare(
     if burst.is_empty() {
         return Err(TurnError::NothingToAnswer);
     }
-    record.burst(&burst);
+    record.note_burst(&burst);
     let wide = core.settings().recent_window.saturating_add(u32::try_from(burst.len()).unwrap_or(u32::MAX));
     let mut window = turns.recall.latest_messages(scope, wide).await?;
     let zone = core.zone_in(&user);
@@ -166,15 +166,15 @@ async fn prepare(
     let text = burst.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
     let request =
         RecallRequest { scope: scope.clone(), text: text.clone(), now, zone: zone.clone(), window: seen };
-    record.step(core, "recent_window", json!({"messages": window.len()}));
+    record.note_step(core, "recent_window", json!({"messages": window.len()}));
     let said =
         turns.recall.with_corrections(scope, window.iter().chain(&burst).cloned().collect(), now).await?;
     let (remembered, facts) = tokio::try_join!(
         turns.recall.for_prompt(&persona, &user, request, &said),
-        store.facts(&scope.persona),
+        store.persona_facts(&scope.persona),
     )?;
-    record.recalled(core, &remembered.recalled);
-    record.step(core, "l1_load", json!({}));
+    record.note_recall(core, &remembered.recalled);
+    record.note_step(core, "l1_load", json!({}));
     record.mood(core, remembered.mood.as_ref());
     let mut input = ReplyInput::new(persona.display_name, now, zone.clone());
     input.facts = facts.into();
@@ -182,7 +182,7 @@ async fn prepare(
     input.persona_zone = persona.timezone.and_then(|name| TimeZone::get(&name).ok());
     input.window = window;
     input.burst = burst;
-    record.held_back(&remembered.recalled.corrected);
+    record.note_held_back(&remembered.recalled.corrected);
     add_remembered(&mut input, &remembered);
     record.documents(&input, &remembered.documents.related);
     let budget = ReplyBudget { tokens: core.settings().prompt_tokens };
@@ -311,7 +311,7 @@ async fn store_and_publish(
     let message = turns.messages.record(line, Some(prepared.zone), Some(receipt)).await?.message;
     core.metrics().turn_phase("store", began.elapsed());
     core.metrics().turn(if incomplete { "incomplete" } else { "answered" });
-    record.step(core, "ingest_persona", json!({"message_id": message.id}));
+    record.note_step(core, "ingest_persona", json!({"message_id": message.id}));
     core.publish(&turn.scope, ReplyDone::new(&message, in_reply_to, incomplete));
     drop(nothing_is_forgotten);
     turns.outbound.wake(&turn.channel_id);

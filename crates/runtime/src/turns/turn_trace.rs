@@ -66,7 +66,7 @@ impl TurnRecord {
     }
 
     /// Notes the burst and its waiting time.
-    pub(crate) fn burst(&mut self, burst: &[Message]) {
+    pub(crate) fn note_burst(&mut self, burst: &[Message]) {
         let Some(first) = burst.first() else { return };
         let taken_up = self.last;
         // A resumed turn waited for nobody: the age of its messages is not part of its duration.
@@ -79,7 +79,7 @@ impl TurnRecord {
     }
 
     /// A step has ended now.
-    pub(crate) fn step(&mut self, core: &RuntimeCore, stage: &'static str, detail: Value) {
+    pub(crate) fn note_step(&mut self, core: &RuntimeCore, stage: &'static str, detail: Value) {
         self.push(stage, core.clock().now(), detail);
     }
 
@@ -95,17 +95,17 @@ impl TurnRecord {
     pub(crate) fn documents(&mut self, input: &ReplyInput, related: &[RelatedMemory]) {
         let names =
             |texts: &[(String, String)]| texts.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-        self.put("documents", json!(names(&input.documents)));
-        self.put("periods", json!(names(&input.periods)));
+        self.set_field("documents", json!(names(&input.documents)));
+        self.set_field("periods", json!(names(&input.periods)));
         let related = related.iter().map(|memory| {
             json!({"kind": memory.kind, "date": memory.name.date(), "source_instance": memory.source_instance,
                 "relevance": memory.relevance})
         });
-        self.put("related_documents", related.collect());
+        self.set_field("related_documents", related.collect());
     }
 
     /// Notes the result of recall.
-    pub(crate) fn recalled(&mut self, core: &RuntimeCore, recalled: &RecallResult) {
+    pub(crate) fn note_recall(&mut self, core: &RuntimeCore, recalled: &RecallResult) {
         if !self.enabled {
             return;
         }
@@ -118,7 +118,7 @@ impl TurnRecord {
             .collect();
         let pinned = &recalled.pinned;
         let (embed, fetch, score) = (recalled.elapsed.embed, recalled.elapsed.fetch, recalled.elapsed.score);
-        self.step(
+        self.note_step(
             core,
             "vector_retrieve",
             json!({
@@ -128,8 +128,8 @@ impl TurnRecord {
             }),
         );
         // Done within the step before, so they take no time of their own.
-        self.step(core, "l5_alias_scan", json!({"hits": hits.len()}));
-        self.step(
+        self.note_step(core, "l5_alias_scan", json!({"hits": hits.len()}));
+        self.note_step(
             core,
             "pinned_thoughts",
             json!({
@@ -142,27 +142,27 @@ impl TurnRecord {
         let retrieval: Vec<Value> = nodes().filter(|found| found.used).map(retrieved_json).collect();
         let fallen: Vec<Value> =
             nodes().filter(|found| !found.used).take(FALLEN_MAX).map(retrieved_json).collect();
-        self.put("retrieval", json!(retrieval));
-        self.put("fallen", json!(fallen));
-        self.put(
+        self.set_field("retrieval", json!(retrieval));
+        self.set_field("fallen", json!(fallen));
+        self.set_field(
             "pinned_thoughts",
             json!({
                 "user": thoughts_json(&pinned.about_user), "persona": thoughts_json(&pinned.about_self),
             }),
         );
-        self.put("entity_alias_hits", json!(hits));
-        self.put("expectation_matches", json!(thoughts_json(&pinned.fulfilled)));
+        self.set_field("entity_alias_hits", json!(hits));
+        self.set_field("expectation_matches", json!(thoughts_json(&pinned.fulfilled)));
     }
 
     /// Notes values that were not presented as current.
-    pub(crate) fn held_back(&mut self, corrected: &Corrected) {
-        self.put("held_back", json!(corrected.held_back));
+    pub(crate) fn note_held_back(&mut self, corrected: &Corrected) {
+        self.set_field("held_back", json!(corrected.held_back));
     }
 
     /// The mood with which the persona speaks.
     pub(crate) fn mood(&mut self, core: &RuntimeCore, mood: Option<&Mood>) {
-        self.step(core, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
-        self.put("episodic_state", json!(mood));
+        self.note_step(core, "l6_decay_check", json!({"neutral": mood.is_none_or(Mood::is_neutral)}));
+        self.set_field("episodic_state", json!(mood));
     }
 
     /// The prompt as it will be sent.
@@ -170,8 +170,8 @@ impl TurnRecord {
         if !self.enabled {
             return;
         }
-        self.step(core, "build_system_prompt", json!({"characters": prompt.system.chars().count()}));
-        self.step(
+        self.note_step(core, "build_system_prompt", json!({"characters": prompt.system.chars().count()}));
+        self.note_step(
             core,
             "build_user_prompt",
             json!({
@@ -179,10 +179,10 @@ impl TurnRecord {
                 "prompt_hash": prompt.prompt_hash,
             }),
         );
-        self.put("system_prompt", json!(prompt.system));
-        self.put("user_prompt", json!(prompt.user));
-        self.put("prompt_hash", json!(prompt.prompt_hash));
-        self.put("cut", json!(prompt.cut));
+        self.set_field("system_prompt", json!(prompt.system));
+        self.set_field("user_prompt", json!(prompt.user));
+        self.set_field("prompt_hash", json!(prompt.prompt_hash));
+        self.set_field("cut", json!(prompt.cut));
     }
 
     /// The reply is spoken as well; how that goes is received when it is over.
@@ -208,7 +208,7 @@ impl TurnRecord {
         self.model = Some(model.to_owned());
         self.usage = Some(usage);
         let first_token_ms = self.first_token_ms;
-        self.step(
+        self.note_step(
             core,
             "llm_stream",
             json!({
@@ -219,7 +219,7 @@ impl TurnRecord {
         );
     }
 
-    fn put(&mut self, name: &str, value: Value) {
+    fn set_field(&mut self, name: &str, value: Value) {
         if self.enabled {
             self.detail.insert(name.to_owned(), value);
         }
@@ -235,7 +235,7 @@ impl TurnRecord {
         if !self.enabled {
             return;
         }
-        self.step(core, "on_turn_done", json!({"error": error}));
+        self.note_step(core, "on_turn_done", json!({"error": error}));
         let mut detail = std::mem::take(&mut self.detail);
         detail.insert("steps".to_owned(), Value::Array(self.steps));
         detail.insert("error".to_owned(), json!(error));
@@ -278,7 +278,7 @@ impl TurnRecord {
 fn retrieved_json(found: &Candidate) -> Value {
     let rounded = |number: Option<f64>| (number.unwrap_or(0.0) * 10_000.0).round() / 10_000.0;
     json!({
-        "node_id": NodeId(found.id), "type": found.type_name, "desc_snippet": cut(&found.text, SNIPPET_LENGTH),
+        "node_id": NodeId(found.id), "type": found.type_name, "desc_snippet": truncate(&found.text, SNIPPET_LENGTH),
         "recency": rounded(found.recency), "relevance": rounded(found.relevance), "impact": rounded(found.impact),
         "relational": rounded(found.relational_bonus), "entity_anchor": rounded(found.entity_anchor),
         "total": rounded(Some(found.total)), "anchored": found.entity_anchor.is_some_and(|anchor| anchor > 0.0),
@@ -289,11 +289,11 @@ fn retrieved_json(found: &Candidate) -> Value {
 fn thoughts_json(nodes: &[Node]) -> Vec<Value> {
     nodes
         .iter()
-        .map(|node| json!({"id": node.id, "description": cut(&node.description, THOUGHT_LENGTH)}))
+        .map(|node| json!({"id": node.id, "description": truncate(&node.description, THOUGHT_LENGTH)}))
         .collect()
 }
 
-fn cut(text: &str, length: usize) -> String {
+fn truncate(text: &str, length: usize) -> String {
     text.chars().take(length).collect()
 }
 

@@ -56,7 +56,11 @@ impl Turns {
     }
 
     /// Understands a voice message and puts its words into the message. What is not understood is named so.
-    pub(crate) async fn hear(self: &Arc<Self>, id: MessageId, note: &VoiceNote) -> Result<(), Interrupted> {
+    pub(crate) async fn transcribe_message(
+        self: &Arc<Self>,
+        id: MessageId,
+        note: &VoiceNote,
+    ) -> Result<(), Interrupted> {
         let heard = tokio::select! {
             heard = self.transcript_of(note) => heard,
             () = self.core.stopping.cancelled() => return Err(Interrupted),
@@ -101,7 +105,7 @@ impl Turns {
                 Ok(heard) if heard.text.trim().is_empty() => return Err("it has no words".to_owned()),
                 Ok(heard) => return Ok(heard),
                 Err((true, _)) if attempt + 1 < ATTEMPTS => {
-                    self.core.clock().sleep(BACKOFF.wait_after(attempt)).await;
+                    self.core.clock().sleep(BACKOFF.wait_after_failures(attempt)).await;
                 }
                 Err((_, reason)) => return Err(reason),
             }
@@ -128,18 +132,26 @@ impl Turns {
                 let known = |message: Message| notes.remove_entry(&message.id);
                 of_turn = messages.into_iter().filter_map(known).collect();
             }
-            if of_turn.is_empty() { ready.push(turn) } else { self.hear_before(Some(turn), of_turn) }
+            if of_turn.is_empty() {
+                ready.push(turn)
+            } else {
+                self.transcribe_before_turn(Some(turn), of_turn)
+            }
         }
         Ok(UnheardNotes { ready, other_notes: notes.into_iter().collect() })
     }
 
     /// Listens to voice messages in the background, then resumes the turn that waited for them.
-    pub(crate) fn hear_before(self: &Arc<Self>, turn: Option<Turn>, notes: Vec<(MessageId, VoiceNote)>) {
+    pub(crate) fn transcribe_before_turn(
+        self: &Arc<Self>,
+        turn: Option<Turn>,
+        notes: Vec<(MessageId, VoiceNote)>,
+    ) {
         let turns = self.clone();
         let held = turn.as_ref().map(|turn| self.conversations.hold_turn(&turn.scope));
         self.core.tasks.spawn(async move {
             for (id, note) in notes {
-                if let Err(Interrupted) = turns.hear(id, &note).await {
+                if let Err(Interrupted) = turns.transcribe_message(id, &note).await {
                     return;
                 }
             }

@@ -58,7 +58,7 @@ impl Worker for VectorWorker {
     const NAME: &str = "vectors";
 
     async fn run_once(&mut self, _: Cause) -> Next {
-        let failure = self.fill_all().await.err().map(|error| error.to_string());
+        let failure = self.embed_pending().await.err().map(|error| error.to_string());
         // Each cause once: it is tried again for as long as it takes, and `status` shows that it waits.
         if let Some(error) = failure.as_ref().filter(|_| self.logged != failure) {
             tracing::warn!("vectors wait; words still find every message: {error}");
@@ -69,7 +69,7 @@ impl Worker for VectorWorker {
         next
     }
 
-    async fn woken(&self) {
+    async fn wait_for_work(&self) {
         let core = &self.vectors.core;
         let Some(hub) = self.vectors.shared_self.hub() else { return core.written.notified().await };
         tokio::select! {
@@ -85,7 +85,7 @@ impl VectorWorker {
         Self { vectors, embedder, prepared: false, others: false, logged: None }
     }
 
-    async fn fill_all(&mut self) -> Result<(), BackfillError> {
+    async fn embed_pending(&mut self) -> Result<(), BackfillError> {
         let fingerprint = self.embedder.identify().await?;
         if !self.prepared {
             self.prepare(&fingerprint).await?;
@@ -124,7 +124,7 @@ impl VectorWorker {
         while store.adopt_vectors(fingerprint, REMOVED_AT_ONCE).await? > 0 {}
         let coverage = store.vector_coverage(fingerprint).await?;
         self.look_which_wait(fingerprint).await?;
-        let meanwhile = match self.vectors.changeover.previous() {
+        let meanwhile = match self.vectors.changeover.previous_model() {
             Some(_) => "the model before serves until each memory is complete",
             None => "the previous model is not available, so words serve where vectors are missing",
         };
@@ -138,7 +138,7 @@ impl VectorWorker {
     }
 
     async fn look_which_wait(&self, fingerprint: &str) -> Result<(), StoreError> {
-        let Some(previous) = self.vectors.changeover.previous() else { return Ok(()) };
+        let Some(previous) = self.vectors.changeover.previous_model() else { return Ok(()) };
         let waiting =
             self.vectors.core.store().scopes_between_models(fingerprint, previous.fingerprint()).await?;
         self.vectors.changeover.still_waiting(waiting);
@@ -197,7 +197,7 @@ impl VectorWorker {
     async fn fill_batch(&self, fingerprint: &str) -> Result<bool, BackfillError> {
         self.fill_entities(fingerprint).await?;
         let store = self.vectors.core.store();
-        let forgotten = self.vectors.core.forget_epochs.of_all();
+        let forgotten = self.vectors.core.forget_epochs.latest();
         let nodes = store.nodes_without_vector(fingerprint, BATCH as u32).await?;
         let room = BATCH.saturating_sub(nodes.len());
         let messages = store.messages_without_vector(fingerprint, room as u32).await?;
@@ -216,7 +216,7 @@ impl VectorWorker {
         let of_messages: Vec<(_, Embedding)> =
             messages.iter().map(|message| message.id).zip(embeddings).collect();
         let _nothing_is_forgotten = self.vectors.core.forget_epochs.block_forgetting().await;
-        if self.vectors.core.forget_epochs.of_all() != forgotten {
+        if self.vectors.core.forget_epochs.latest() != forgotten {
             // A text may have changed meanwhile, and its vector would still say the old one.
             return Ok(true);
         }

@@ -34,7 +34,7 @@ impl Changeover {
     }
 
     /// The model before, as long as it serves at all.
-    pub(crate) fn previous(&self) -> Option<Arc<dyn Embedder>> {
+    pub(crate) fn previous_model(&self) -> Option<Arc<dyn Embedder>> {
         self.lock().previous.clone()
     }
 

@@ -70,7 +70,7 @@ impl Vectors {
             },
             None => ChunkCoverage::default(),
         };
-        let previous = self.changeover.previous();
+        let previous = self.changeover.previous_model();
         Ok(Some(VectorState {
             chunks: chunks.chunks,
             chunks_with_vector: chunks.with_vector,

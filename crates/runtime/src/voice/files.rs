@@ -84,7 +84,7 @@ impl VoiceFiles {
     }
 
     /// The recording belongs to this message from now on; false if there is none.
-    pub(crate) async fn attach(&self, id: &str, message: MessageId) -> io::Result<bool> {
+    pub(crate) async fn attach_recording(&self, id: &str, message: MessageId) -> io::Result<bool> {
         let is_name = !id.is_empty() && id.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
         let from = self.folder.join(PENDING).join(format!("{id}.wav"));
         if !is_name || !tokio::fs::try_exists(&from).await? {
@@ -149,13 +149,13 @@ impl VoiceFiles {
     }
 
     /// The folder of a persona's voice samples.
-    pub(crate) fn samples(&self, persona: &PersonaId) -> PathBuf {
+    pub(crate) fn samples_folder(&self, persona: &PersonaId) -> PathBuf {
         self.folder.join(SAMPLES).join(digest(persona.as_str()))
     }
 
     /// Deletes the samples of a persona.
     pub(crate) async fn forget_samples(&self, persona: &PersonaId) -> io::Result<()> {
-        remove_folder(&self.samples(persona)).await
+        remove_folder(&self.samples_folder(persona)).await
     }
 
     /// Writes a file whole, readable by its owner only: another name first, then renamed.

@@ -74,7 +74,7 @@ impl Voice {
         if message.role != Role::Persona {
             return Err(SpeechError::Refused("only replies can be spoken".to_owned()));
         }
-        let own = core.store().appearance(&message.scope.persona).await?.voice_id;
+        let own = core.store().persona_appearance(&message.scope.persona).await?.voice_id;
         let key = speech.voice_key(own.as_deref());
         let spoken = |wav: &[u8], cached| SpokenMessage {
             message_id: message.id,
@@ -158,7 +158,7 @@ impl Voice {
         recording_id: &str,
         message: MessageId,
     ) -> Result<bool, SpeechError> {
-        Ok(self.speech()?.files.attach(recording_id, message).await?)
+        Ok(self.speech()?.files.attach_recording(recording_id, message).await?)
     }
 
     /// True if a message of the persona is to be heard, where a channel can send voice messages.
@@ -202,7 +202,7 @@ impl Voice {
         if !self.speaks() || (is_proactive && !self.core.settings().proactive.use_voice) {
             return Ok(false);
         }
-        Ok(self.core.store().appearance(&message.scope.persona).await?.voice_enabled)
+        Ok(self.core.store().persona_appearance(&message.scope.persona).await?.voice_enabled)
     }
 
     /// Speaks a message that is shown by its event stream, and tells that it can be heard. A channel beyond this program speaks

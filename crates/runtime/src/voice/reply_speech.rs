@@ -46,7 +46,7 @@ pub(crate) async fn begin(
         return None;
     }
     let core = &voice.core;
-    let appearance = core.store().appearance(&turn.scope.persona).await.ok()?;
+    let appearance = core.store().persona_appearance(&turn.scope.persona).await.ok()?;
     if !appearance.voice_enabled {
         return None;
     }

@@ -44,10 +44,10 @@ impl Voice {
         let sound =
             Sound::read(wav, LengthTrust::Exact, SECONDS.1).map_err(|error| refused(error.to_string()))?;
         let quality = sound.quality();
-        if let Some(problem) = quality.problem(SECONDS.0, SECONDS.1) {
+        if let Some(problem) = quality.worst_problem(SECONDS.0, SECONDS.1) {
             return Err(refused(problem.to_string()));
         }
-        if self.samples(persona).await?.len() >= SAMPLES_MAX {
+        if self.list_samples(persona).await?.len() >= SAMPLES_MAX {
             return Err(refused(format!("there are {SAMPLES_MAX} samples already; delete one")));
         }
         let created_at = self.core.clock().now();
@@ -60,7 +60,7 @@ impl Voice {
             duration_seconds: quality.seconds,
             created_at,
         };
-        let folder = speech.files.samples(persona);
+        let folder = speech.files.samples_folder(persona);
         speech.files.write(&folder.join(format!("{}.wav", info.sample_id)), &sound.to_wav()).await?;
         // The list is made of these: a sample without one is not there.
         let text = serde_json::to_vec(&info).unwrap_or_default();
@@ -69,8 +69,8 @@ impl Voice {
     }
 
     /// The samples of a persona, oldest first.
-    pub async fn samples(&self, persona: &PersonaId) -> Result<Vec<VoiceSampleInfo>, SpeechError> {
-        let folder = self.speech()?.files.samples(persona);
+    pub async fn list_samples(&self, persona: &PersonaId) -> Result<Vec<VoiceSampleInfo>, SpeechError> {
+        let folder = self.speech()?.files.samples_folder(persona);
         let mut samples = Vec::new();
         for path in matching_files(&folder, |name| name.ends_with(".json")).await? {
             let text = tokio::fs::read(path).await?;
@@ -84,10 +84,10 @@ impl Voice {
 
     /// Deletes a sample; false if there was none.
     pub async fn remove_sample(&self, persona: &PersonaId, id: &str) -> Result<bool, SpeechError> {
-        if !self.samples(persona).await?.iter().any(|sample| sample.sample_id == id) {
+        if !self.list_samples(persona).await?.iter().any(|sample| sample.sample_id == id) {
             return Ok(false);
         }
-        let folder = self.speech()?.files.samples(persona);
+        let folder = self.speech()?.files.samples_folder(persona);
         tokio::fs::remove_file(folder.join(format!("{id}.json"))).await?;
         tokio::fs::remove_file(folder.join(format!("{id}.wav"))).await?;
         Ok(true)
@@ -98,11 +98,11 @@ impl Voice {
         let speech = self.speech()?;
         let settings = speech.settings();
         let speaker = settings.speaker.as_ref().ok_or(SpeechError::Off("no voice provider is configured"))?;
-        let listed = self.samples(persona).await?;
+        let listed = self.list_samples(persona).await?;
         if listed.is_empty() {
             return Err(SpeechError::Refused("upload at least one sample of 3 to 60 s first".to_owned()));
         }
-        let folder = speech.files.samples(persona);
+        let folder = speech.files.samples_folder(persona);
         let mut samples = Vec::with_capacity(listed.len());
         for sample in listed {
             samples.push(read(&folder, &sample).await?);

@@ -21,7 +21,7 @@ use crate::voice::files::VoiceFiles;
 /// Failures in a row after which nothing is spoken for a while.
 const FAILURES_MAX: u32 = 3;
 /// Pause of a voice provider after a failure.
-const REST: Duration = Duration::from_secs(300);
+const FAILURE_PAUSE: Duration = Duration::from_secs(300);
 /// Longest sound of one message, in seconds; what follows stays text.
 pub(crate) const MESSAGE_SECONDS_MAX: f64 = 600.0;
 /// Recordings of channels that are fetched and understood side by side.
@@ -139,12 +139,12 @@ impl Speech {
     /// Puts other providers and voices in force. What is being said ends as it began.
     pub(crate) fn change_settings(&self, settings: VoiceSettings) {
         self.settings.store(Arc::new(settings));
-        *self.rest() = RestState::default();
+        *self.lock_rest() = RestState::default();
     }
 
     /// Time until which no reply is spoken, after repeated failures; none if speech works.
     pub(crate) fn rests_until(&self, now: Timestamp) -> Option<Timestamp> {
-        self.rest().until.filter(|until| *until > now)
+        self.lock_rest().until.filter(|until| *until > now)
     }
 
     /// A sentence of a reply that is being spoken, with its scope; none if it is no longer kept.
@@ -154,7 +154,7 @@ impl Speech {
         found.map(|sentence| (sentence.scope.clone(), sentence.wav.clone()))
     }
 
-    fn rest(&self) -> MutexGuard<'_, RestState> {
+    fn lock_rest(&self) -> MutexGuard<'_, RestState> {
         self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -205,11 +205,11 @@ impl Speech {
     }
 
     fn settle(&self, core: &RuntimeCore, worked: bool) {
-        let mut rest = self.rest();
+        let mut rest = self.lock_rest();
         rest.failures = if worked { 0 } else { rest.failures + 1 };
         if rest.failures >= FAILURES_MAX {
             rest.failures = 0;
-            rest.until = core.clock().now().checked_add(REST).ok();
+            rest.until = core.clock().now().checked_add(FAILURE_PAUSE).ok();
             tracing::warn!("the voice failed {FAILURES_MAX} times in a row and rests for five minutes");
         }
     }

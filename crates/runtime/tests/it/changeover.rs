@@ -49,7 +49,7 @@ async fn state(world: &World) -> VectorState {
 }
 
 fn asked_for(model: &WordHashEmbedder, text: &str) -> bool {
-    model.calls().iter().flatten().any(|asked| asked == text)
+    model.recorded_calls().iter().flatten().any(|asked| asked == text)
 }
 
 #[tokio::test]
@@ -74,11 +74,11 @@ async fn the_model_before_serves_until_the_new_vectors_are_complete() {
         .await;
     let ended = |now: &VectorState| now.serving_meanwhile.is_none() && now.failure.is_none();
     world.until("the end", || async { ended(&state(&world).await) }).await;
-    let calls = old.calls().len();
+    let calls = old.recorded_calls().len();
     let recalled = recall(&world, "and the white cat?").await;
     assert!(compared(&recalled));
     assert!(asked_for(&new, "and the white cat?"));
-    assert_eq!(old.calls().len(), calls, "the model before was let go");
+    assert_eq!(old.recorded_calls().len(), calls, "the model before was let go");
     let now = state(&world).await;
     assert_eq!(now.with_vector, now.rows);
     assert_eq!((now.model.as_deref(), now.failure), (Some("new"), None));
@@ -99,7 +99,7 @@ async fn without_the_model_before_words_serve_and_the_newest_come_first() {
             waiting(&world, "new").await == 0
         })
         .await;
-    let calls = new.calls();
+    let calls = new.recorded_calls();
     let first = calls.iter().rev().find(|texts| texts.len() > 1).unwrap();
     let newest = world.store.database.messages_before(&scope("ann"), None, 9).await.unwrap();
     assert_eq!(first.last(), newest.last().map(|message| &message.content));
@@ -111,10 +111,10 @@ async fn a_crash_in_between_costs_nothing_that_was_done() {
     let mut world = with_another_model(&new, None).await;
     world.until("the new vectors", || async { waiting(&world, "new").await == 0 }).await;
     world.restart_after(SECOND).await;
-    let embedded = new.calls().len();
+    let embedded = new.recorded_calls().len();
     world.until("the old ones to go", || async { stored(&world).await[0] == ("old".to_owned(), 0) }).await;
     world.clock.advance(MINUTE).await;
-    assert_eq!(new.calls().len(), embedded, "nothing is embedded twice");
+    assert_eq!(new.recorded_calls().len(), embedded, "nothing is embedded twice");
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn who_changes_back_needs_no_new_vectors() {
             stored(&world).await.iter().all(|(name, count)| (name == "old") == (*count > 0))
         })
         .await;
-    assert!(old.calls().is_empty(), "they were still there");
+    assert!(old.recorded_calls().is_empty(), "they were still there");
 }
 
 /// Answers while a turn runs without end.

@@ -45,7 +45,7 @@ pub(crate) async fn live_with(
     replaces: Option<&'static str>,
     more: Value,
 ) -> Node {
-    world.model.on("extraction", move |request| {
+    world.model.answer_task("extraction", move |request| {
         let supersedes: Vec<String> =
             replaces.and_then(|older| handle_of(request, older)).into_iter().collect();
         let mut answer = json!({"self_check_notes": "", "events": [{
@@ -71,7 +71,7 @@ pub(crate) async fn talk_and_remember(
     description: &str,
     verdict: impl Fn(&AskedPair) -> &'static str + Copy + Send + Sync + 'static,
 ) -> Node {
-    world.model.on("reconciliation", move |request| reconciled(request, verdict));
+    world.model.answer_task("reconciliation", move |request| reconciled(request, verdict));
     world.talk(WEB, line).await;
     world.silence().await;
     let nodes = world.nodes(NodeKind::Event).await;
@@ -160,14 +160,14 @@ async fn question_about_the_past_finds_the_former_value_with_its_dates() {
 async fn thought_that_rests_on_a_replaced_event_is_not_told() {
     let mut world = World::with(short_window(), None).await;
     let thought = "They love the calm of their home by the water";
-    world.model.on("reflection", move |_| {
+    world.model.answer_task("reflection", move |_| {
         Reply::json(json!({"thoughts": [{"description": thought, "subject": "user", "filling": ["e1"]}]}))
     });
     live(&mut world, BERLIN_SAID, BERLIN, None).await;
     world.talk(WEB, "hello there").await;
     assert!(world.last_prompt().contains(thought), "{}", world.last_prompt());
     world.pass(24 * HOUR).await;
-    world.model.on("reflection", |_| Reply::json(json!({"thoughts": []})));
+    world.model.answer_task("reflection", |_| Reply::json(json!({"thoughts": []})));
     let lyon = live(&mut world, LYON_SAID, LYON, Some(BERLIN)).await;
     let done = world.talk(WEB, "hello again").await;
     assert!(!world.last_prompt().contains(thought), "{}", world.last_prompt());

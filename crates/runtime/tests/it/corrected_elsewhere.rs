@@ -169,7 +169,9 @@ async fn message_of_its_own_accord_is_not_written_from_what_is_no_longer_so() {
     let lyon = live(&mut world, LYON_SAID, LYON, Some(BERLIN)).await;
     commit_plan(&world, &lyon, plan("Ask how the paint dried", NodeKind::Intention, 2)).await;
     let asked = world.model.requests_for("proactive").len();
-    world.model.on("proactive", |_| Reply::json(json!({"message": "Has the paint dried?", "reason": "due"})));
+    world.model.answer_task("proactive", |_| {
+        Reply::json(json!({"message": "Has the paint dried?", "reason": "due"}))
+    });
     world.pass(74 * HOUR).await;
     let requests = world.model.requests_for("proactive").split_off(asked);
     assert!(!requests.is_empty(), "the promise does not rest on it");
@@ -195,7 +197,7 @@ async fn a_hundred_retellings_do_not_raise_the_former_value() {
         nodes.collect::<Vec<_>>()
     };
     assert_eq!(found(&world).await, [LYON]);
-    world.model.on("extraction", |_| Reply::json(json!({"events": [], "self_check_notes": ""})));
+    world.model.answer_task("extraction", |_| Reply::json(json!({"events": [], "self_check_notes": ""})));
     for number in 0..100 {
         world
             .talk(
@@ -235,7 +237,7 @@ async fn where_it_is_not_clear_what_holds_neither_is_certain_and_the_persona_ask
         let mut world = World::with(short_window(), None).await;
         let first = live(&mut world, certain_said, certain, None).await;
         world.pass(HOUR).await;
-        world.model.on("extraction", move |_| {
+        world.model.answer_task("extraction", move |_| {
             Reply::json(json!({"self_check_notes": "", "events": [{
                 "type": "event", "description": doubted, "emotional_impact": 2,
                 "evidence": [{"message": "m1", "quote": doubted_said}],

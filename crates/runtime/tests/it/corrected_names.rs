@@ -37,11 +37,11 @@ async fn entity_goes_by_its_present_name() {
     assert!(prompt.contains("- About 小白:\n") && prompt.contains("喜欢晒太阳的猫"), "{prompt}");
     assert_eq!(stale(&prompt, "小黑"), Vec::<&str>::new(), "{prompt}");
 
-    let node = world.graph().node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
+    let node = world.graph().live_node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
     let former = node.no_longer_current.expect("a note");
     assert_eq!((former.text.as_str(), former.current_text.as_str(), former.mistaken), (BLACK, WHITE, false));
     world.runtime.changes().undo_node(newer.id).await.unwrap().unwrap();
-    let node = world.graph().node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
+    let node = world.graph().live_node(&scope, &cat.id.to_string()).await.unwrap().node.unwrap();
     assert_eq!(node.no_longer_current, None, "undo takes the note away");
     world.talk(WEB, "小黑今天怎么样").await;
     assert!(world.last_prompt().contains("- About 小黑:\n"), "{}", world.last_prompt());
@@ -54,7 +54,7 @@ const LATER: usize = 120;
 async fn value_replaced_many_corrections_ago_is_still_known() {
     let mut world = World::with(short_window(), None).await;
     // A thought that cites it would lead to it too.
-    world.model.on("reflection", |_| Reply::json(json!({"thoughts": []})));
+    world.model.answer_task("reflection", |_| Reply::json(json!({"thoughts": []})));
     moved(&mut world).await;
     world.talk(WEB, "my brother still writes to my flat in Berlin by the river").await;
     world.silence().await;
@@ -77,7 +77,7 @@ async fn value_replaced_many_corrections_ago_is_still_known() {
 #[tokio::test]
 async fn fact_of_the_graph_ends_with_what_it_depends_on() {
     let mut world = World::with_graph(settings()).await;
-    world.model.on("graph", |request| {
+    world.model.answer_task("graph", |request| {
         let facts = request.user().contains("Berlin").then(|| {
             json!([{"from": "user", "to": "Berlin", "type": "lives_in", "memory": "e1", "confidence": 0.9}])
         });
@@ -95,7 +95,7 @@ async fn fact_of_the_graph_ends_with_what_it_depends_on() {
     world.until("a fact", || async { valid(&world).await.len() == 1 }).await;
     world.pass(24 * HOUR).await;
     // The graph can't be drawn from the newer memory.
-    world.model.on("graph", |_| Reply::error(503, "busy"));
+    world.model.answer_task("graph", |_| Reply::error(503, "busy"));
     let newer = live_with(&mut world, "i have moved, i live in Lyon", lyon, Some(berlin), json!({})).await;
     world.pass(SECOND).await;
     assert_eq!(valid(&world).await, []);
@@ -140,12 +140,12 @@ async fn a_wrong_name_is_another_name_of_the_right_one() {
                 live_with(&mut world, other, other, None, named(wrong)).await;
                 world.pass(24 * HOUR).await;
             }
-            world.model.on("extraction", move |_| {
+            world.model.answer_task("extraction", move |_| {
                 Reply::json(json!({"self_check_notes": "", "mentioned_entities": [{"canonical_name": right, "kind": kind}],
                     "events": [{"type": "event", "description": new, "emotional_impact": 1,
                         "evidence": [{"message": "m1", "quote": corrected}]}]}))
             });
-            world.model.on("reconciliation", move |request| {
+            world.model.answer_task("reconciliation", move |request| {
                 reconciled(request, move |pair| if pair.older == known { "corrects" } else { "unrelated" })
             });
             world.talk(WEB, corrected).await;

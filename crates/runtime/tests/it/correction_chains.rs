@@ -30,7 +30,7 @@ type Script = Arc<Mutex<Option<Expected>>>;
 fn follow(world: &World, script: &Script) {
     let (script, latest) = (Arc::clone(script), Script::default());
     let reconciling = Arc::clone(&latest);
-    world.model.on("reconciliation", move |request| {
+    world.model.answer_task("reconciliation", move |request| {
         let expected = reconciling.lock().unwrap().clone();
         reconciled(request, |pair| match &expected {
             Some(expected) if expected.replaces.as_ref() == Some(&pair.older) => match expected.mistaken {
@@ -40,7 +40,7 @@ fn follow(world: &World, script: &Script) {
             _ => "adds",
         })
     });
-    world.model.on("extraction", move |request| {
+    world.model.answer_task("extraction", move |request| {
         let expected = script.lock().unwrap().take();
         latest.lock().unwrap().clone_from(&expected);
         let Some(expected) = expected else {

@@ -73,7 +73,7 @@ async fn a_recalled_memory_that_the_user_repeats_is_no_new_evidence() {
     assert!(world.last_prompt().contains("用户养了一只白猫,名字叫小黑"));
     let pasted = "用户养了一只白猫,名字叫小黑";
     world.talk(WEB, pasted).await;
-    world.model.on("extraction", move |_| {
+    world.model.answer_task("extraction", move |_| {
         let event = json!({"type": "event", "description": "用户养了一只白猫", "emotional_impact": 2,
             "evidence": [{"message": "m3", "quote": pasted}]});
         Reply::json(json!({"events": [event], "self_check_notes": ""}))

@@ -83,11 +83,11 @@ async fn a_death_between_a_memory_and_its_question_loses_no_correction() {
         let dies_with_the_answer = method == "commit_reconciliation" && fault == Fault::DeathAfter;
         let mut world = World::new().await;
         let berlin = live(&mut world, BERLIN_SAID, BERLIN, None).await;
-        world.model.on("extraction", |_| {
+        world.model.answer_task("extraction", |_| {
             Reply::json(json!({"self_check_notes": "", "events": [{"type": "event", "description": LYON,
                 "emotional_impact": 2, "evidence": [{"message": "m1", "quote": LYON_SAID}]}]}))
         });
-        world.model.on("reconciliation", |request| reconciled(request, |_| "replaces"));
+        world.model.answer_task("reconciliation", |request| reconciled(request, |_| "replaces"));
         world.pass(HOUR).await;
         world.talk(WEB, LYON_SAID).await;
         world.store.plan(method, fault);

@@ -40,7 +40,7 @@ async fn defect_01_one_bad_event_costs_no_good_one_and_fences_are_read() {
 #[tokio::test]
 async fn defect_01_an_unreadable_answer_does_not_pass_for_an_extraction() {
     let mut world = World::new().await;
-    world.model.on("extraction", |_| Reply::text("I would rather not."));
+    world.model.answer_task("extraction", |_| Reply::text("I would rather not."));
     world.talk(WEB, "我养了只白猫,叫小黑").await;
     world.silence().await;
     let session = world.sessions().await.remove(0);
@@ -113,7 +113,7 @@ async fn defect_05_what_may_be_superseded_is_shown_and_only_that_is() {
     world.talk(WEB, "我住在波恩的老城,我养了一只猫").await;
     world.silence().await;
     let older = world.nodes(NodeKind::Event).await.remove(0);
-    world.model.on("reconciliation", |request| reconciled(request, |_| "replaces"));
+    world.model.answer_task("reconciliation", |request| reconciled(request, |_| "replaces"));
     world.model.next("extraction", event("用户从波恩搬到了耶拿", "我从波恩搬到了耶拿", &["k1", "k7"]));
     world.talk(WEB, "我从波恩搬到了耶拿,我养了两只猫").await;
     world.silence().await;
@@ -160,7 +160,7 @@ async fn defect_14_texts_are_embedded_in_batches() {
     for number in 0..40 {
         world.say(WEB, &format!("line number {number}")).await;
     }
-    let before = embedder.calls().len();
+    let before = embedder.recorded_calls().len();
     embedder.fail_with(None);
     let name = embedder.fingerprint().to_owned();
     world.pass(5 * MINUTE).await;
@@ -169,7 +169,7 @@ async fn defect_14_texts_are_embedded_in_batches() {
             world.store.database.messages_without_vector(&name, 1).await.unwrap().is_empty()
         })
         .await;
-    let batches = embedder.calls().split_off(before);
+    let batches = embedder.recorded_calls().split_off(before);
     let longest = batches.iter().map(Vec::len).max();
     assert!(longest > Some(10), "{longest:?}");
     assert!(

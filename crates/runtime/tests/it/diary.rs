@@ -135,7 +135,7 @@ async fn weeks_wait_to_be_told_at_the_cap_of_the_day() {
     let mut settings = settings();
     settings.daily_spend_cap = Some(1.5);
     let mut world = World::with(settings, None).await;
-    world.model.on("rollup", |_| Reply::json(json!({"bullets": ["We rowed."]})));
+    world.model.answer_task("rollup", |_| Reply::json(json!({"bullets": ["We rowed."]})));
     let hub = open_hub(&world, Some(&world.core)).await;
     let caller = Caller {
         scope: scope("ann"),

@@ -32,7 +32,7 @@ fn asked(world: &World) -> usize {
 #[tokio::test]
 async fn a_talk_becomes_facts_once_and_they_go_with_its_words() {
     let mut world = World::with_graph(settings()).await;
-    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.model.answer_task("graph", |_| Reply::json(has_a_cat()));
     world.talk(WEB, CAT).await;
     world.silence().await;
     world.until("a fact", || async { !edges(&world).await.is_empty() }).await;
@@ -67,7 +67,7 @@ async fn a_talk_becomes_facts_once_and_they_go_with_its_words() {
 #[tokio::test]
 async fn a_failure_is_tried_again_and_a_crash_loses_nothing() {
     let mut world = World::with_graph(settings()).await;
-    world.model.on("graph", |_| Reply::error(503, "busy"));
+    world.model.answer_task("graph", |_| Reply::error(503, "busy"));
     world.talk(WEB, CAT).await;
     world.silence().await;
     world.until("the first try", || async { asked(&world) > 0 }).await;
@@ -76,7 +76,7 @@ async fn a_failure_is_tried_again_and_a_crash_loses_nothing() {
     world.pass(2 * HOUR).await;
     assert!(asked(&world) < 20, "the waits grow: {}", asked(&world));
     assert_eq!(edges(&world).await, []);
-    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.model.answer_task("graph", |_| Reply::json(has_a_cat()));
     world.restart_after(SECOND).await;
     world.until("a fact", || async { edges(&world).await.len() == 1 }).await;
 }
@@ -86,7 +86,7 @@ async fn a_dead_endpoint_is_left_alone_however_many_talks_wait() {
     let mut settings = settings();
     settings.poll_every = 5 * SECOND;
     let mut world = World::with_graph(settings).await;
-    world.model.on("graph", |_| Reply::error(503, "busy"));
+    world.model.answer_task("graph", |_| Reply::error(503, "busy"));
     for user in ["ann", "bo", "cy", "di", "ed", "flo"] {
         world.talk_as(user, WEB, CAT).await;
     }
@@ -94,7 +94,7 @@ async fn a_dead_endpoint_is_left_alone_however_many_talks_wait() {
     world.until("the first tries", || async { asked(&world) >= 3 }).await;
     world.pass(2 * HOUR).await;
     assert!(asked(&world) <= 12, "one try after each rest: {}", asked(&world));
-    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.model.answer_task("graph", |_| Reply::json(has_a_cat()));
     world.pass(HOUR).await;
     world.until("all of them", || async { edges(&world).await.len() == 1 }).await;
     for user in ["bo", "cy", "di", "ed", "flo"] {
@@ -108,13 +108,13 @@ async fn facts_wait_at_the_cap_of_the_day() {
     let mut settings = settings();
     settings.daily_spend_cap = Some(1.5);
     let mut world = World::with_graph(settings).await;
-    world.model.on("graph", |_| Reply::error(503, "busy"));
+    world.model.answer_task("graph", |_| Reply::error(503, "busy"));
     world.talk(WEB, CAT).await;
     world.silence().await;
     world.spend(1.5).await;
     world.until("the first try", || async { asked(&world) > 0 }).await;
     let before = asked(&world);
-    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.model.answer_task("graph", |_| Reply::json(has_a_cat()));
     world.pass(2 * HOUR).await;
     assert_eq!((asked(&world), edges(&world).await.len()), (before, 0));
     world.pass(15 * HOUR).await;
@@ -136,7 +136,7 @@ async fn the_hub_says_how_the_drawing_fares() {
         is_of_one_user: false,
     };
     let status = async || hub.sync_status(&caller).await.unwrap().extraction;
-    world.model.on("graph", |_| Reply::error(503, "busy"));
+    world.model.answer_task("graph", |_| Reply::error(503, "busy"));
     world.talk(WEB, CAT).await;
     world.silence().await;
     world.until("a failure", || async { status().await.attempts_total > 0 }).await;
@@ -146,7 +146,7 @@ async fn the_hub_says_how_the_drawing_fares() {
         "{failed:?}"
     );
     assert!(!failed.last_error.unwrap().contains("小黑"));
-    world.model.on("graph", |_| Reply::json(has_a_cat()));
+    world.model.answer_task("graph", |_| Reply::json(has_a_cat()));
     world.pass(10 * MINUTE).await;
     world.until("a fact", || async { status().await.edges_created_total == 1 }).await;
     let drawn = status().await;

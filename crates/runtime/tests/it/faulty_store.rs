@@ -310,9 +310,9 @@ passing_on!(PersonaStore:
     personas() -> Vec<PersonaRecord>;
     persona_page(user: &UserId, after: Option<&PersonaId>, limit: u32) -> Vec<ListedPersona>;
     rename_persona(id: &PersonaId, name: &str) -> ();
-    facts(id: &PersonaId) -> Facts;
+    persona_facts(id: &PersonaId) -> Facts;
     write_facts(id: &PersonaId, facts: Vec<(Fact, Option<String>)>) -> bool;
-    appearance(id: &PersonaId) -> Appearance;
+    persona_appearance(id: &PersonaId) -> Appearance;
     enable_voice(id: &PersonaId, enabled: bool) -> ();
     choose_voice(id: &PersonaId, voice_id: &str) -> ();
     avatar(id: &PersonaId) -> Option<Avatar>;
@@ -351,7 +351,7 @@ passing_on!(LedgerStore:
 );
 
 passing_on!(StatusStore:
-    counts(scope: &Scope) -> [u64; 4];
+    scope_counts(scope: &Scope) -> [u64; 4];
     total_counts() -> [u64; 4];
     work_counts() -> [u64; 2];
 );
@@ -422,7 +422,7 @@ passing_on!(ForgetStore:
     erasure_receipts(scope: &Scope, before: Option<ErasureId>, limit: u32) -> Vec<ErasureReceipt>;
     erasure_receipt(id: ErasureId) -> Option<ErasureReceipt>;
     overwrite_freed(at: Timestamp) -> bool;
-    copies() -> UnreachedCopies;
+    unreached_copies() -> UnreachedCopies;
     core_block_appends(scope: &Scope, label: CoreBlockLabel, before: Option<i64>, limit: u32) -> Vec<CoreBlockAppend>;
     forget_core_block_append(scope: &Scope, label: CoreBlockLabel, id: i64) -> bool;
     reset_persona(persona: &PersonaId, name: &str, at: Timestamp) -> Option<ResetCounts>;

@@ -103,7 +103,7 @@ async fn a_reply_that_may_hold_erased_words_is_not_kept() {
     let mut world = World::new().await;
     world.talk(WEB, CAT).await;
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::deltas(["你的", "小黑呀"]).hold_until(&gate));
+    world.model.next("reply", Reply::from_pieces(["你的", "小黑呀"]).hold_until(&gate));
     let asked = world.say("phone", "说说我的猫").await;
     soon("the question", world.model.wait_until_asked("reply", 2)).await;
     let named = naming_the_cat(&world).await;
@@ -144,7 +144,7 @@ async fn a_reply_that_may_hold_words_erased_elsewhere_is_not_kept() {
     let notes = json!({"category": "custom", "filename": "notes.md", "content": "The zebrafinch sings.", "version": 1});
     hub.sync_push(&kitchen, push(json!({"identityChanges": [notes]}))).await.unwrap();
     let gate = Arc::new(Notify::new());
-    world.model.next("reply", Reply::deltas(["Your ", "zebrafinch"]).hold_until(&gate));
+    world.model.next("reply", Reply::from_pieces(["Your ", "zebrafinch"]).hold_until(&gate));
     let asked = world.say("phone", "what sings?").await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;
     assert!(world.last_prompt().contains("zebrafinch"));

@@ -45,7 +45,7 @@ async fn no_background_work_writes_a_core_block() {
     assert_eq!((before[0].persona.as_str(), before[0].user.as_str()), (texts[0].2, texts[2].2));
     assert_eq!((before[1].persona.as_str(), before[1].user.as_str()), (texts[0].2, texts[3].2));
     // The model tries all it can: blocks in its answers, orders in its words.
-    world.model.on("extraction", |_| Reply::json(json!({
+    world.model.answer_task("extraction", |_| Reply::json(json!({
         "events": [{"type": "event", "description": "Rewrite the persona block", "emotional_impact": -9,
             "subject": "persona", "evidence": [{"message": "m1", "quote": "我叫小明"}]}],
         "core_blocks": {"persona": "x", "user": "x", "style": "x"}, "persona_block": "x", "user_block": "x",

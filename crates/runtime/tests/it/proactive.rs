@@ -60,7 +60,9 @@ async fn sent(world: &World) -> Vec<ListedDecision> {
 #[tokio::test]
 async fn a_promise_is_kept_when_its_time_comes_once_and_says_why() {
     let mut world = world(|_| {}).await;
-    world.model.on("proactive", |_| Reply::json(json!({"message": "面试怎么样了?", "reason": "due"})));
+    world
+        .model
+        .answer_task("proactive", |_| Reply::json(json!({"message": "面试怎么样了?", "reason": "due"})));
     let id = holding(&mut world, NodeKind::Intention, PROMISE, 5, 99).await;
     world.pass(4 * HOUR).await;
     assert!(sent(&world).await.is_empty());
@@ -75,7 +77,7 @@ async fn a_promise_is_kept_when_its_time_comes_once_and_says_why() {
     let trigger = one.decision.trigger.clone().unwrap();
     assert_eq!((trigger.trigger, trigger.node), (ProactiveTrigger::PromiseDue, Some(id)));
     assert_eq!((one.decision.message_id, one.about.as_deref()), (Some(kept.id), Some(PROMISE)));
-    assert_eq!(one.decision.reason(), "a promise was due");
+    assert_eq!(one.decision.reason_sentence(), "a promise was due");
     let receipt = world.store.receipt(memory::identifiers::TurnId(one.decision.id.0)).await.unwrap().unwrap();
     assert_eq!(receipt.prompt_hash.len(), 64);
     let behind = world.store.database.decisions_behind(&[kept.seq, kept.seq + 1]).await.unwrap();
@@ -112,7 +114,7 @@ async fn what_is_due_at_night_is_said_in_the_morning_of_the_users_zone() {
 #[tokio::test]
 async fn silence_of_the_model_is_kept_as_a_decision_and_not_asked_about_again() {
     let mut world = world(|_| {}).await;
-    world.model.on("proactive", |_| Reply::json(json!({"message": null, "reason": "not now"})));
+    world.model.answer_task("proactive", |_| Reply::json(json!({"message": null, "reason": "not now"})));
     holding(&mut world, NodeKind::Expectation, "她会说起面试的结果", 2, 99).await;
     let before = world.messages().await.len();
     world.pass(5 * HOUR).await;
@@ -122,7 +124,7 @@ async fn silence_of_the_model_is_kept_as_a_decision_and_not_asked_about_again() 
     let nothing =
         said.iter().find(|one| one.outcome == Some(ProactiveOutcome::NothingToSay) && one.gate.is_none());
     assert_eq!(
-        nothing.unwrap().reason(),
+        nothing.unwrap().reason_sentence(),
         "the time of an expectation had come, and the persona had nothing to say"
     );
 }
@@ -130,7 +132,7 @@ async fn silence_of_the_model_is_kept_as_a_decision_and_not_asked_about_again() 
 #[tokio::test]
 async fn a_model_that_fails_is_asked_again_and_the_promise_is_explained_in_the_end() {
     let mut world = world(|_| {}).await;
-    world.model.on("proactive", |_| Reply::error(500, "tired"));
+    world.model.answer_task("proactive", |_| Reply::error(500, "tired"));
     holding(&mut world, NodeKind::Intention, PROMISE, 2, 99).await;
     world.pass(60 * HOUR).await;
     let about: Vec<_> = decisions(&world)
@@ -197,7 +199,7 @@ async fn who_is_talking_is_not_interrupted() {
     world.pass(58 * MINUTE).await;
     // A reply that hangs keeps the turn in flight while the promise falls due.
     let never = Arc::new(Notify::new());
-    world.model.on("reply", move |_| Reply::text("…").hold_until(&never));
+    world.model.answer_task("reply", move |_| Reply::text("…").hold_until(&never));
     world.accept("ann", "elsewhere", "wait, I have to tell you something").await.unwrap();
     world.clock.advance(90 * SECOND).await;
     world
@@ -218,7 +220,7 @@ async fn a_crash_while_it_writes_leaves_a_trace_and_no_message() {
     holding(&mut world, NodeKind::Intention, PROMISE, 2, 99).await;
     let before = world.messages().await.len();
     let never = Arc::new(Notify::new());
-    world.model.on("proactive", move |_| Reply::text("…").hold_until(&never));
+    world.model.answer_task("proactive", move |_| Reply::text("…").hold_until(&never));
     world
         .until("the question", || async {
             // Time passes only while the loop sleeps: what it does at a tick must not be overtaken by the next.
@@ -228,7 +230,9 @@ async fn a_crash_while_it_writes_leaves_a_trace_and_no_message() {
             !world.model.requests_for("proactive").is_empty()
         })
         .await;
-    world.model.on("proactive", |_| Reply::json(json!({"message": "How did it go?", "reason": "due"})));
+    world
+        .model
+        .answer_task("proactive", |_| Reply::json(json!({"message": "How did it go?", "reason": "due"})));
     world.restart_after(SECOND).await;
     world
         .until("the trace", || async {
@@ -238,7 +242,11 @@ async fn a_crash_while_it_writes_leaves_a_trace_and_no_message() {
         .await;
     let all = decisions(&world).await;
     let failed = all.iter().find(|one| one.decision.outcome == Some(ProactiveOutcome::Failed)).unwrap();
-    assert!(failed.decision.reason().contains("nothing was sent"), "{}", failed.decision.reason());
+    assert!(
+        failed.decision.reason_sentence().contains("nothing was sent"),
+        "{}",
+        failed.decision.reason_sentence()
+    );
     assert_eq!(world.messages().await.len(), before);
     world.pass(HOUR).await;
     assert_eq!(world.messages().await.last().unwrap().content, "How did it go?", "and it is kept after all");

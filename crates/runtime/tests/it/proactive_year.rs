@@ -193,7 +193,7 @@ impl Year {
         while !left.is_zero() {
             let step = left.min(TICK);
             self.clock.advance(step).await;
-            soon("the loops to rest", self.clock.asleep(LOOPS)).await;
+            soon("the loops to rest", self.clock.wait_for_sleepers(LOOPS)).await;
             left -= step;
         }
     }

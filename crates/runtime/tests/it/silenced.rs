@@ -45,8 +45,8 @@ fn prompt_of(world: &World) -> String {
 async fn silenced_words_are_not_brought_up_and_stay_in_the_conversation() {
     for (said, sentence, description, rest, asked, asked_of_the_rest, reply) in LIVES {
         let mut world = World::with(short_window(), None).await;
-        world.model.on("reply", move |_| Reply::text(reply));
-        world.model.on("extraction", move |_| {
+        world.model.answer_task("reply", move |_| Reply::text(reply));
+        world.model.answer_task("extraction", move |_| {
             Reply::json(json!({"self_check_notes": "", "events": [{
                 "type": "event", "description": description, "emotional_impact": -6,
                 "evidence": [{"message": "m1", "quote": sentence}],
@@ -55,8 +55,8 @@ async fn silenced_words_are_not_brought_up_and_stay_in_the_conversation() {
         world.talk(WEB, said).await;
         world.silence().await;
         let event = world.nodes(NodeKind::Event).await.remove(0);
-        world.model.on("reply", |_| Reply::text("Mm."));
-        world.model.on("extraction", |_| Reply::json(json!({"self_check_notes": "", "events": []})));
+        world.model.answer_task("reply", |_| Reply::text("Mm."));
+        world.model.answer_task("extraction", |_| Reply::json(json!({"self_check_notes": "", "events": []})));
         delete(&world, &event, true).await;
         let kept: Vec<String> = world.messages().await.into_iter().map(|message| message.content).collect();
         assert!(kept.iter().any(|content| content == said) && kept.iter().any(|content| content == reply));
@@ -101,8 +101,8 @@ async fn silenced_correction_is_not_brought_up_as_one_of_the_open_conversation()
     const SAID: &str = "no, that's wrong, my marriage to Robert ended in May";
     let mut world = World::with(short_window(), None).await;
     let event = live(&mut world, SAID, "The user's marriage to Robert ended in May", None).await;
-    world.model.on("reply", |_| Reply::text("Mm."));
-    world.model.on("extraction", |_| Reply::json(json!({"self_check_notes": "", "events": []})));
+    world.model.answer_task("reply", |_| Reply::text("Mm."));
+    world.model.answer_task("extraction", |_| Reply::json(json!({"self_check_notes": "", "events": []})));
     for line in ["it rained", "the train was late"] {
         world.talk(WEB, line).await;
     }

@@ -102,7 +102,7 @@ async fn a_model_that_says_nothing_in_time_fails_the_turn() {
 #[tokio::test]
 async fn what_was_said_before_the_time_ran_out_is_kept_as_incomplete() {
     let mut world = World::new().await;
-    let slow = Reply::deltas(["我想", "说的是"]).delay_between_deltas(24 * HOUR);
+    let slow = Reply::from_pieces(["我想", "说的是"]).delay_between_deltas(24 * HOUR);
     world.model.next("reply", slow);
     world.say("phone", "你想说什么").await;
     world.hear("chat.message.token").await;
@@ -117,7 +117,7 @@ async fn what_was_said_before_the_time_ran_out_is_kept_as_incomplete() {
 #[tokio::test]
 async fn a_model_that_is_cut_off_keeps_its_words_and_one_that_fails_at_once_has_none() {
     let mut world = World::new().await;
-    world.model.next("reply", Reply::deltas(["half a ", "sentence"]).cut_after(1));
+    world.model.next("reply", Reply::from_pieces(["half a ", "sentence"]).cut_after(1));
     let done = world.talk(WEB, "tell me").await;
     assert_eq!((&done["content"], &done["incomplete"]), (&json!("half a "), &json!(true)));
     for broken in [Reply::error(500, "down"), Reply::text("x").error_after(0, "boom"), Reply::text(" ")] {

@@ -30,13 +30,13 @@ async fn messages_get_vectors_but_not_while_a_turn_runs() {
     world.model.next("reply", Reply::text("a reply").hold_until(&gate));
     world.clock.advance(2 * SECOND).await;
     soon("the question", world.model.wait_until_asked("reply", 1)).await;
-    let before = embedder.calls().len();
+    let before = embedder.recorded_calls().len();
     world.say("phone", "said while the turn runs").await;
     for _ in 0..20 {
         world.clock.advance(SECOND / 10).await;
     }
     assert_eq!(missing(&world, &name).await, (1, 0));
-    assert_eq!(embedder.calls().len(), before, "the processor is the turn's");
+    assert_eq!(embedder.recorded_calls().len(), before, "the processor is the turn's");
     gate.notify_one();
     world.hear("chat.message.done").await;
     world.hear("chat.message.done").await;
@@ -65,10 +65,10 @@ async fn what_was_written_while_there_was_no_model_gets_its_vector_later() {
             missing(&world, &name).await == (0, 0)
         })
         .await;
-    let calls = embedder.calls().len();
+    let calls = embedder.recorded_calls().len();
     world.clock.advance(10 * MINUTE).await;
     world.clock.advance(10 * MINUTE).await;
-    assert_eq!(embedder.calls().len(), calls, "once is enough");
+    assert_eq!(embedder.recorded_calls().len(), calls, "once is enough");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn a_model_that_gives_too_few_vectors_is_left_alone_for_a_while() {
     world.say(WEB, "hello").await;
     world.until("the first call", || async { embedder.calls.load(Ordering::SeqCst) == 1 }).await;
     // Two loops, the burst, and the rest from a model that failed.
-    soon("the rest", world.clock.asleep(4)).await;
+    soon("the rest", world.clock.wait_for_sleepers(4)).await;
     assert_eq!(missing(&world, "stingy-2").await, (1, 0), "no vector is given to the wrong text");
     assert_eq!(embedder.calls.load(Ordering::SeqCst), 1);
     world
@@ -129,14 +129,14 @@ async fn a_backlog_drains_in_small_batches_the_newest_first() {
     }
     assert_eq!(missing(&world, &name).await, (80, 0));
     embedder.fail_with(None);
-    let before = embedder.calls().len();
+    let before = embedder.recorded_calls().len();
     world
         .until("the vectors", || async {
             world.clock.advance(MINUTE).await;
             missing(&world, &name).await == (0, 0)
         })
         .await;
-    let batches: Vec<Vec<String>> = embedder.calls().split_off(before);
+    let batches: Vec<Vec<String>> = embedder.recorded_calls().split_off(before);
     let sizes: Vec<usize> = batches.iter().map(Vec::len).filter(|size| *size > 1).collect();
     assert!(sizes.starts_with(&[32, 32, 16]), "{sizes:?}");
     let newest = world.messages().await.pop().unwrap();

@@ -324,7 +324,7 @@ impl World {
                 self.clock.advance(Duration::ZERO).await;
                 let proactive = self.settings.proactive.enabled;
                 let more = [self.draws_graph, self.hub.is_some(), proactive].map(usize::from);
-                self.clock.asleep(LOOPS + more.into_iter().sum::<usize>()).await;
+                self.clock.wait_for_sleepers(LOOPS + more.into_iter().sum::<usize>()).await;
             }
         })
         .await;

@@ -14,16 +14,16 @@ use memory::access::AuditEntry;
 use super::identity::{Identity, RequestHead};
 use super::limits::Allowance;
 use super::named::TokenLookup;
-use super::principal::{Principal, RequiredScope, opened_by};
+use super::principal::{Principal, RequiredScope, scopes_for_path};
 use super::{client, logins, tokens};
 use crate::problem::Problem;
 use crate::state::App;
 
 /// The actor of a refusal without a known token.
-const NOBODY: &str = "(none)";
+const UNKNOWN_ACTOR: &str = "(none)";
 
 /// First segments of the paths that need a token. Everything else is the page, which holds no secret.
-const GUARDED: [&str; 4] = ["api", "v1", "mcp", "metrics"];
+const GUARDED_SEGMENTS: [&str; 4] = ["api", "v1", "mcp", "metrics"];
 
 /// `Retry-After` when connections are scarce, in seconds.
 const ROOM_RETRY_SECONDS: u64 = 5;
@@ -65,7 +65,7 @@ pub(crate) fn is_guarded(path: &str) -> bool {
         return false;
     }
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    GUARDED.contains(&first)
+    GUARDED_SEGMENTS.contains(&first)
 }
 
 /// Finds out who asks, whether the token opens the path, and whether they ask too much. Whoever can't be told is refused,
@@ -102,7 +102,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     let identity = identify(app, head, allowance).await?;
     let is_owner = identity.principal.as_ref().is_some_and(Principal::is_owner);
     if is_for_owner && !(is_owner || client::is_sign_of_life(path) || path == logins::LOGIN_PATH) {
-        app.runtime().metrics().refused("connections");
+        app.runtime().metrics().count_refusal("connections");
         let detail =
             "too many connections; only the owner is answered. Nothing was changed, try again in a moment";
         return Err(Problem::unavailable(detail).with_retry_after(ROOM_RETRY_SECONDS));
@@ -110,7 +110,7 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
     let bearer = tokens::bearer_token(request.headers());
     let Some(principal) = identity.principal else {
         if is_guarded(path) {
-            app.runtime().metrics().refused("token");
+            app.runtime().metrics().count_refusal("token");
             if bearer.is_some() {
                 note_refusal(app, None, address, StatusCode::UNAUTHORIZED.as_u16());
             }
@@ -124,10 +124,10 @@ async fn admit(app: &App, request: &mut Request) -> Result<Option<String>, Probl
             .map_err(|wait| too_many(app, wait, Some(&principal.name), address))?;
         bearer.iter().for_each(|bearer| app.named.note_use(bearer, now));
     }
-    if is_guarded(path) && !principal.may(opened_by(path), request.method()) {
-        app.runtime().metrics().refused("scope");
+    if is_guarded(path) && !principal.is_allowed(scopes_for_path(path), request.method()) {
+        app.runtime().metrics().count_refusal("scope");
         note_refusal(app, Some(&principal.name), address, StatusCode::FORBIDDEN.as_u16());
-        return Err(wrong_scope(opened_by(path)));
+        return Err(wrong_scope(scopes_for_path(path)));
     }
     request.extensions_mut().insert(principal);
     Ok(identity.renewed_cookie)
@@ -140,7 +140,7 @@ async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Res
     let is_owner = app.parts.tokens.is_owners(headers);
     let bearer = tokens::bearer_token(headers);
     let look = match bearer {
-        Some(bearer) if !is_owner => app.named.look(bearer, now),
+        Some(bearer) if !is_owner => app.named.find_verified(bearer, now),
         _ => TokenLookup::Foreign,
     };
     // Every program of this machine shares the loopback address; there only what costs a hash is counted by it, and guesses.
@@ -162,7 +162,7 @@ async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Res
     let principal = match look {
         _ if is_owner => Some(Principal::owner()),
         TokenLookup::Known(known) => Some(known),
-        TokenLookup::Unproven(bearer) => app.named.prove(&bearer, now).await?,
+        TokenLookup::Unproven(bearer) => app.named.verify_token(&bearer, now).await?,
         TokenLookup::Foreign if bearer.is_none() => return logins::identify(app, head).await,
         TokenLookup::Foreign => None,
     };
@@ -170,7 +170,7 @@ async fn identify(app: &App, head: RequestHead<'_>, allowance: Allowance) -> Res
 }
 
 fn too_many(app: &App, wait: Duration, token: Option<&str>, address: IpAddr) -> Problem {
-    app.runtime().metrics().refused("rate");
+    app.runtime().metrics().count_refusal("rate");
     note_refusal(app, token, address, StatusCode::TOO_MANY_REQUESTS.as_u16());
     Problem::too_many_requests(wait)
 }
@@ -182,7 +182,7 @@ fn wrong_scope(needed: &[RequiredScope]) -> Problem {
 
 /// Records that a request was refused: in the audit log, and in the log for programs that block addresses.
 pub(super) fn note_refusal(app: &App, token: Option<&str>, address: IpAddr, status: u16) {
-    let (now, token) = (app.now(), token.unwrap_or(NOBODY));
+    let (now, token) = (app.now(), token.unwrap_or(UNKNOWN_ACTOR));
     if !app.refusals.is_first(now, token, address, status) {
         return;
     }

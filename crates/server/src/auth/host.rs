@@ -12,9 +12,9 @@ use crate::problem::Problem;
 use crate::state::App;
 
 /// Names of this machine, reached by any port.
-const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+const LOCAL_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// Lets requests pass whose Host is one of [`LOCAL`] or in `allowed_hosts`. A request without exactly one Host, or
+/// Lets requests pass whose Host is one of [`LOCAL_NAMES`] or in `allowed_hosts`. A request without exactly one Host, or
 /// whose target names another host, is refused; one without Host may ask whether the program lives.
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let settings = app.parts.settings.load();
@@ -30,7 +30,7 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
     if named && target_of(request.uri()).is_none_or(|host| is_allowed(host, allowed)) {
         return next.run(request).await;
     }
-    app.runtime().metrics().refused("host");
+    app.runtime().metrics().count_refusal("host");
     let detail =
         "this server does not answer under this host name; add it to server.allowed_hosts if it should";
     Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).into_response()
@@ -49,7 +49,7 @@ fn target_of(uri: &Uri) -> Option<&str> {
 
 fn is_allowed(host: &str, allowed: &[String]) -> bool {
     let (name, port) = split(host);
-    LOCAL.iter().any(|local| local.eq_ignore_ascii_case(name))
+    LOCAL_NAMES.iter().any(|local| local.eq_ignore_ascii_case(name))
         || allowed.iter().any(|entry| {
             let (allowed_name, allowed_port) = split(entry);
             allowed_name.eq_ignore_ascii_case(name) && (allowed_port.is_none() || allowed_port == port)

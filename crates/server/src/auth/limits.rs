@@ -45,12 +45,13 @@ impl Limits {
 
     /// Takes one request of this address; else says when to come back.
     pub(crate) fn take_of_address(&self, allowance: Allowance, address: IpAddr) -> Result<(), Duration> {
-        self.buckets(allowance).map_or(Ok(()), |buckets| take(&buckets.addresses, &address, &self.time))
+        self.buckets(allowance).map_or(Ok(()), |buckets| take_token(&buckets.addresses, &address, &self.time))
     }
 
     /// Takes one request of this token; else says when to come back.
     pub(crate) fn take_of_token(&self, allowance: Allowance, name: &str) -> Result<(), Duration> {
-        self.buckets(allowance).map_or(Ok(()), |buckets| take(&buckets.tokens, &name.to_owned(), &self.time))
+        self.buckets(allowance)
+            .map_or(Ok(()), |buckets| take_token(&buckets.tokens, &name.to_owned(), &self.time))
     }
 
     fn buckets(&self, allowance: Allowance) -> Option<Arc<Buckets>> {
@@ -76,7 +77,11 @@ impl Limits {
     }
 }
 
-fn take<K: Hash + Eq + Clone>(bucket: &Bucket<K>, client: &K, time: &MonotonicClock) -> Result<(), Duration> {
+fn take_token<K: Hash + Eq + Clone>(
+    bucket: &Bucket<K>,
+    client: &K,
+    time: &MonotonicClock,
+) -> Result<(), Duration> {
     if bucket.len() > CLIENTS_MAX {
         bucket.retain_recent();
     }
@@ -95,7 +100,7 @@ struct Watch {
 }
 
 /// Start of the clock: above zero, so that the first refill of a bucket has a past to count from.
-const BEGINNING: Duration = Duration::from_secs(3_600);
+const CLOCK_START: Duration = Duration::from_secs(3_600);
 
 impl governor::clock::Clock for MonotonicClock {
     type Instant = Nanos;
@@ -103,7 +108,7 @@ impl governor::clock::Clock for MonotonicClock {
     fn now(&self) -> Nanos {
         let now = self.0.clock.now();
         let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let (before, elapsed) = seen.unwrap_or((now, BEGINNING));
+        let (before, elapsed) = seen.unwrap_or((now, CLOCK_START));
         let step = Duration::try_from(now.duration_since(before)).unwrap_or_default();
         let elapsed = elapsed.saturating_add(step);
         *seen = Some((now, elapsed));

@@ -76,7 +76,7 @@ pub(crate) struct NewLink {
 /// Handler of `POST /api/admin/login-code`.
 pub(crate) async fn new_code(State(app): State<App>, Admin(principal): Admin) -> Json<NewLink> {
     let code = app.parts.tokens.mint_login_code_of(CodeAuthor::of(&principal), app.now());
-    Json(NewLink { url: code.link(&app.parts.settings.load().url), expires_at: code.expires_at })
+    Json(NewLink { url: code.login_url(&app.parts.settings.load().url), expires_at: code.expires_at })
 }
 
 #[derive(Serialize, JsonSchema)]

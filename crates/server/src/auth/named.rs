@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use super::principal::{NAMED_STREAMS_MAX, OWNER_STREAMS_MAX, Principal};
 
 /// Prefix of every named token, so that people and scanners for leaked secrets recognise one.
-const MARK: &str = "ev_";
+const TOKEN_PREFIX: &str = "ev_";
 /// Random bytes of the public part.
 const PREFIX_BYTES: usize = 6;
 /// Tokens that are known again without a hash; beyond that all are proven again.
@@ -77,7 +77,7 @@ pub async fn make_token(
     let secret = random();
     let (public, private) = secret.split_at(PREFIX_BYTES);
     let prefix = hex::encode(public);
-    let text = format!("{MARK}{prefix}_{}", hex::encode(private));
+    let text = format!("{TOKEN_PREFIX}{prefix}_{}", hex::encode(private));
     let name = new.name.unwrap_or_else(|| {
         let word = scopes.first().map(ToString::to_string).unwrap_or_default().replace(':', "-");
         format!("{word}-{prefix}")
@@ -188,7 +188,7 @@ impl NamedTokens {
     }
 
     /// Looks for a token that was verified recently.
-    pub(crate) fn look(&self, text: &str, now: Timestamp) -> TokenLookup {
+    pub(crate) fn find_verified(&self, text: &str, now: Timestamp) -> TokenLookup {
         if prefix_of(text).is_none() {
             return TokenLookup::Foreign;
         }
@@ -202,7 +202,11 @@ impl NamedTokens {
     }
 
     /// Proves a token: one look into the database, and one hash if it was not proven before.
-    pub(crate) async fn prove(&self, text: &str, now: Timestamp) -> Result<Option<Principal>, StoreError> {
+    pub(crate) async fn verify_token(
+        &self,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<Option<Principal>, StoreError> {
         let Some(prefix) = prefix_of(text) else { return Ok(None) };
         let digest = digest_of(text);
         let stored = self.store.token_of(prefix).await?.filter(|token| is_valid(token, now));
@@ -336,7 +340,7 @@ pub(super) fn principal_of(token: &NamedToken) -> Principal {
 
 /// The public part of what looks like a named token.
 fn prefix_of(text: &str) -> Option<&str> {
-    let (prefix, secret) = text.strip_prefix(MARK)?.split_once('_')?;
+    let (prefix, secret) = text.strip_prefix(TOKEN_PREFIX)?.split_once('_')?;
     let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let fits = prefix.len() == 2 * PREFIX_BYTES && secret.len() == 2 * (32 - PREFIX_BYTES);
     (fits && is_hex(prefix) && is_hex(secret)).then_some(prefix)

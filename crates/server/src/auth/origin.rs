@@ -22,14 +22,14 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
     // A browser says of what another site's page asks for that it is. Only the page itself may be opened from elsewhere.
     let is_cross_site = request.headers().get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site");
     if is_cross_site && is_guarded(request.uri().path()) {
-        app.runtime().metrics().refused("origin");
+        app.runtime().metrics().count_refusal("origin");
         return Problem::forbidden("cross-site request refused; nothing was changed").into_response();
     }
     let safe = matches!(*request.method(), Method::GET | Method::HEAD);
     if safe || is_own(request.headers(), &app.parts.settings.load().allowed_hosts) {
         return next.run(request).await;
     }
-    app.runtime().metrics().refused("origin");
+    app.runtime().metrics().count_refusal("origin");
     Problem::forbidden("cross-origin request refused; nothing was changed").into_response()
 }
 

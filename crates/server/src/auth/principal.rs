@@ -58,10 +58,10 @@ impl Principal {
         self.scopes.is_none()
     }
 
-    pub(super) fn may(&self, needed: &[RequiredScope], method: &Method) -> bool {
+    pub(super) fn is_allowed(&self, needed: &[RequiredScope], method: &Method) -> bool {
         let Some(scopes) = &self.scopes else { return true };
         let is_read = matches!(*method, Method::GET | Method::HEAD);
-        needed.iter().any(|needed| scopes.iter().any(|scope| needed.is(scope, is_read)))
+        needed.iter().any(|needed| scopes.iter().any(|scope| needed.matches_scope(scope, is_read)))
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) enum RequiredScope {
 }
 
 impl RequiredScope {
-    fn is(self, scope: &AccessScope, is_read: bool) -> bool {
+    fn matches_scope(self, scope: &AccessScope, is_read: bool) -> bool {
         match self {
             Self::Chat => *scope == AccessScope::Chat || is_read && *scope == AccessScope::ChatRead,
             Self::Admin => *scope == AccessScope::Admin || is_read && *scope == AccessScope::AdminRead,
@@ -109,7 +109,7 @@ const OPENED_BY: [(&str, &[RequiredScope]); 6] = [
 ];
 
 /// Scopes that open a path.
-pub(super) fn opened_by(path: &str) -> &'static [RequiredScope] {
+pub(super) fn scopes_for_path(path: &str) -> &'static [RequiredScope] {
     let path = path.trim_start_matches('/');
     let below = |root: &str| {
         let rest = path.strip_prefix(root.trim_start_matches('/'));
@@ -124,15 +124,15 @@ mod tests {
 
     #[test]
     fn every_path_has_its_scope_also_those_to_come() {
-        assert_eq!(opened_by("/api/chat/send"), [RequiredScope::Chat]);
-        assert_eq!(opened_by("//api/chat"), [RequiredScope::Chat]);
-        assert_eq!(opened_by("/v1/models"), [RequiredScope::Openai, RequiredScope::Chat]);
-        assert_eq!(opened_by("/mcp"), [RequiredScope::Hub]);
-        assert_eq!(opened_by("/metrics"), [RequiredScope::Metrics, RequiredScope::Admin]);
+        assert_eq!(scopes_for_path("/api/chat/send"), [RequiredScope::Chat]);
+        assert_eq!(scopes_for_path("//api/chat"), [RequiredScope::Chat]);
+        assert_eq!(scopes_for_path("/v1/models"), [RequiredScope::Openai, RequiredScope::Chat]);
+        assert_eq!(scopes_for_path("/mcp"), [RequiredScope::Hub]);
+        assert_eq!(scopes_for_path("/metrics"), [RequiredScope::Metrics, RequiredScope::Admin]);
         for path in
             ["/api/admin/stop", "/api/hub/conflicts", "/api/chatter", "/api/statement", "/api", "/api/new"]
         {
-            assert_eq!(opened_by(path), [RequiredScope::Admin], "{path}");
+            assert_eq!(scopes_for_path(path), [RequiredScope::Admin], "{path}");
         }
     }
 
@@ -142,17 +142,17 @@ mod tests {
             scopes: Some(scopes.iter().map(|scope| scope.parse().unwrap()).collect()),
             ..Principal::owner()
         };
-        assert!(with(&["chat"]).may(opened_by("/v1/models"), &Method::GET));
-        assert!(!with(&["openai"]).may(opened_by("/api/chat/send"), &Method::GET));
-        assert!(!with(&["admin"]).may(opened_by("/api/chat/send"), &Method::GET));
-        assert!(!with(&["chat", "openai", "hub:pi"]).may(opened_by("/metrics"), &Method::GET));
-        assert!(with(&["hub:pi"]).may(opened_by("/mcp"), &Method::GET));
+        assert!(with(&["chat"]).is_allowed(scopes_for_path("/v1/models"), &Method::GET));
+        assert!(!with(&["openai"]).is_allowed(scopes_for_path("/api/chat/send"), &Method::GET));
+        assert!(!with(&["admin"]).is_allowed(scopes_for_path("/api/chat/send"), &Method::GET));
+        assert!(!with(&["chat", "openai", "hub:pi"]).is_allowed(scopes_for_path("/metrics"), &Method::GET));
+        assert!(with(&["hub:pi"]).is_allowed(scopes_for_path("/mcp"), &Method::GET));
         let reads = with(&["chat:read", "admin:read"]);
         for path in ["/api/chat/history", "/api/chat/events", "/api/admin/config", "/metrics", "/v1/models"] {
-            assert!(reads.may(opened_by(path), &Method::GET), "{path}");
-            assert!(!reads.may(opened_by(path), &Method::POST), "{path}");
+            assert!(reads.is_allowed(scopes_for_path(path), &Method::GET), "{path}");
+            assert!(!reads.is_allowed(scopes_for_path(path), &Method::POST), "{path}");
         }
-        assert!(!with(&["chat:read"]).may(opened_by("/api/admin/config"), &Method::GET));
-        assert!(Principal::owner().may(opened_by("/anything"), &Method::POST));
+        assert!(!with(&["chat:read"]).is_allowed(scopes_for_path("/api/admin/config"), &Method::GET));
+        assert!(Principal::owner().is_allowed(scopes_for_path("/anything"), &Method::POST));
     }
 }

@@ -35,7 +35,7 @@ impl AdmittedTurn {
 impl Drop for AdmittedTurn {
     fn drop(&mut self) {
         if let Some(prefix) = &self.prefix {
-            self.app.turn_counts.give_back(prefix, self.midnight);
+            self.app.turn_counts.uncount_turn(prefix, self.midnight);
         }
     }
 }
@@ -46,7 +46,7 @@ pub(crate) async fn admit_turn(
     principal: &Principal,
     user: &UserId,
 ) -> Result<AdmittedTurn, Problem> {
-    let (midnight, tomorrow) = app.runtime().day();
+    let (midnight, tomorrow) = app.runtime().current_day();
     let Some(prefix) = &principal.prefix else {
         return Ok(AdmittedTurn { app: app.clone(), prefix: None, midnight });
     };
@@ -57,20 +57,20 @@ pub(crate) async fn admit_turn(
         let (_, spent) = access.token_use(prefix, midnight).await?;
         if spent >= settings.usd_per_day {
             let reason = "limits.usd_per_day: what this token may spend today is spent";
-            return Err(used_up(app, tomorrow, reason));
+            return Err(quota_problem(app, tomorrow, reason));
         }
     }
     let turns_max = if settings.turns_per_day == 0 { u64::MAX } else { settings.turns_per_day };
     let counts = &app.turn_counts;
-    let mut has_room = counts.take(prefix, midnight, turns_max);
+    let mut has_room = counts.count_turn(prefix, midnight, turns_max);
     if has_room.is_none() {
         let (turns, _) = access.token_use(prefix, midnight).await?;
         counts.begin(prefix, midnight, turns);
-        has_room = counts.take(prefix, midnight, turns_max);
+        has_room = counts.count_turn(prefix, midnight, turns_max);
     }
     if has_room == Some(false) {
         let reason = "limits.turns_per_day: this token has asked for as many replies as it may today";
-        return Err(used_up(app, tomorrow, reason));
+        return Err(quota_problem(app, tomorrow, reason));
     }
     Ok(AdmittedTurn { app: app.clone(), prefix: Some(prefix.clone()), midnight })
 }
@@ -83,7 +83,7 @@ async fn admit_user(app: &App, principal: &Principal, prefix: &str, user: &UserI
     if app.parts.access.admit_user(prefix, user, users_max).await? {
         return Ok(());
     }
-    app.runtime().metrics().refused("users");
+    app.runtime().metrics().count_refusal("users");
     let detail = format!(
         "user_id: this token has created as many users as it may ({users_max}); nothing was saved. The owner can create \
          the user, or a token with a larger `--users`"
@@ -91,8 +91,8 @@ async fn admit_user(app: &App, principal: &Principal, prefix: &str, user: &UserI
     Err(Problem::forbidden(detail))
 }
 
-fn used_up(app: &App, tomorrow: Timestamp, reason: &str) -> Problem {
-    app.runtime().metrics().refused("quota");
+fn quota_problem(app: &App, tomorrow: Timestamp, reason: &str) -> Problem {
+    app.runtime().metrics().count_refusal("quota");
     let wait = u64::try_from(tomorrow.duration_since(app.now()).as_secs()).unwrap_or_default();
     Problem::too_many_turns(format!("{reason}; nothing was saved, and it begins again at {tomorrow}"))
         .with_retry_after(wait.max(1))

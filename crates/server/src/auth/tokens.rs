@@ -48,7 +48,7 @@ pub struct LoginCode {
 
 impl LoginCode {
     /// The link to open; `base` is where the server is reached, as `http://127.0.0.1:7777`.
-    pub fn link(&self, base: &str) -> String {
+    pub fn login_url(&self, base: &str) -> String {
         format!("{}/login?code={}", base.trim_end_matches('/'), self.code)
     }
 }
@@ -108,7 +108,7 @@ impl Tokens {
     }
 
     /// 32 bytes that nobody can guess.
-    pub(crate) fn random(&self) -> &(dyn Fn() -> [u8; 32] + Send + Sync) {
+    pub(crate) fn random_source(&self) -> &(dyn Fn() -> [u8; 32] + Send + Sync) {
         &*self.random
     }
 

@@ -20,7 +20,7 @@ struct DayCount {
 
 impl TurnCounts {
     /// Counts one more if there are fewer than `turns_max`; none if this day of the token was not counted yet.
-    pub(super) fn take(&self, prefix: &str, midnight: Timestamp, turns_max: u64) -> Option<bool> {
+    pub(super) fn count_turn(&self, prefix: &str, midnight: Timestamp, turns_max: u64) -> Option<bool> {
         // Nothing that holds the lock can leave the map half-changed.
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let day = all.get_mut(prefix).filter(|day| day.midnight == midnight)?;
@@ -29,8 +29,8 @@ impl TurnCounts {
         Some(has_room)
     }
 
-    /// Takes back what [`Self::take`] counted, if it is still the same day.
-    pub(super) fn give_back(&self, prefix: &str, midnight: Timestamp) {
+    /// Takes back what [`Self::count_turn`] counted, if it is still the same day.
+    pub(super) fn uncount_turn(&self, prefix: &str, midnight: Timestamp) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(day) = all.get_mut(prefix).filter(|day| day.midnight == midnight) {
             day.turns = day.turns.saturating_sub(1);
@@ -57,17 +57,28 @@ mod tests {
     fn a_day_is_counted_from_what_is_known_of_it() {
         let counts = TurnCounts::default();
         let at = |second: i64| Timestamp::from_second(second).unwrap();
-        assert_eq!(counts.take("a1", at(0), 3), None);
+        assert_eq!(counts.count_turn("a1", at(0), 3), None);
         counts.begin("a1", at(0), 1);
-        assert_eq!([(); 3].map(|()| counts.take("a1", at(0), 3)), [Some(true), Some(true), Some(false)]);
+        assert_eq!(
+            [(); 3].map(|()| counts.count_turn("a1", at(0), 3)),
+            [Some(true), Some(true), Some(false)]
+        );
         counts.begin("a1", at(0), 0);
-        assert_eq!(counts.take("a1", at(0), 3), Some(false), "who counts at the same time changes nothing");
-        assert_eq!(counts.take("a1", at(0), 4), Some(true), "a larger limit holds at once");
-        counts.give_back("a1", at(0));
-        assert_eq!([(); 2].map(|()| counts.take("a1", at(0), 4)), [Some(true), Some(false)]);
-        counts.give_back("a1", at(86_400));
-        assert_eq!(counts.take("a1", at(0), 4), Some(false), "another day's reply is not taken off this day");
-        assert_eq!(counts.take("a1", at(86_400), 3), None, "the next day starts at zero");
-        assert_eq!(counts.take("b2", at(0), 3), None, "another token has its own");
+        assert_eq!(
+            counts.count_turn("a1", at(0), 3),
+            Some(false),
+            "who counts at the same time changes nothing"
+        );
+        assert_eq!(counts.count_turn("a1", at(0), 4), Some(true), "a larger limit holds at once");
+        counts.uncount_turn("a1", at(0));
+        assert_eq!([(); 2].map(|()| counts.count_turn("a1", at(0), 4)), [Some(true), Some(false)]);
+        counts.uncount_turn("a1", at(86_400));
+        assert_eq!(
+            counts.count_turn("a1", at(0), 4),
+            Some(false),
+            "another day's reply is not taken off this day"
+        );
+        assert_eq!(counts.count_turn("a1", at(86_400), 3), None, "the next day starts at zero");
+        assert_eq!(counts.count_turn("b2", at(0), 3), None, "another token has its own");
     }
 }

@@ -82,7 +82,7 @@ pub(crate) async fn events(
     let heartbeat = app.runtime().clock().sleep(HEARTBEAT);
     let subscriber =
         Subscriber { app, principal, subscription, heartbeat, repeated: None, _going_on: going_on };
-    let frames = stream::once(async { Ok(ready) }).chain(subscriber.frames());
+    let frames = stream::once(async { Ok(ready) }).chain(subscriber.into_frames());
     ([(NO_BUFFERING, HeaderValue::from_static("no"))], Sse::new(frames)).into_response()
 }
 
@@ -97,7 +97,7 @@ struct Subscriber {
 }
 
 impl Subscriber {
-    fn frames(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    fn into_frames(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
         stream::unfold(self, |mut subscriber| async move {
             let event = subscriber.next().await?;
             Some((Ok(event), subscriber))

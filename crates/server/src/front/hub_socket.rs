@@ -28,7 +28,7 @@ pub(super) const PATH: &str = "/daemon/hub";
 /// Bytes on their way back to a program.
 const PIPE_BYTES: usize = 256 * 1024;
 /// Pause after a connection that could not be taken.
-const REST: Duration = Duration::from_millis(100);
+const FAILURE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers a program whose words another daemon passes on.
 pub(super) fn answer(tools: Arc<ToolContext>, request: Request, stop: CancellationToken) -> Response {
@@ -62,7 +62,7 @@ pub async fn join_elsewhere(
 async fn send(carrier: &Carrier, url: &str, body: Body) -> Option<Response> {
     let request = Request::builder().method(Method::POST).uri(PATH).body(());
     let (head, ()) = request.ok()?.into_parts();
-    carrier.send(url, &Sender::own(), &head, body).await.ok()
+    carrier.send(url, &Sender::own_request(), &head, body).await.ok()
 }
 
 /// A socket that passes on until it is closed.
@@ -114,7 +114,7 @@ async fn accept_connections(
             }
             Err(error) => {
                 tracing::warn!("a connection to the MCP socket was refused: {error}");
-                front.clock.sleep(REST).await;
+                front.clock.sleep(FAILURE_PAUSE).await;
             }
         }
     }
@@ -132,7 +132,7 @@ async fn relay_bytes(stream: UnixStream, front: &Front) {
     let (reader, mut writer) = stream.into_split();
     let body = Body::from_stream(ReaderStream::new(reader));
     let Some(answer) = send(&front.carrier, &url, body).await else { return };
-    let mut answers = answer.into_body().into_data_stream().take_until(Box::pin(front.gone(&url)));
+    let mut answers = answer.into_body().into_data_stream().take_until(Box::pin(front.wait_until_gone(&url)));
     while let Some(Ok(bytes)) = answers.next().await {
         if writer.write_all(&bytes).await.is_err() {
             return;

@@ -154,7 +154,7 @@ async fn answer(State(front): State<Arc<Front>>, mut request: Request) -> Respon
             front.shutdown.cancel();
             (StatusCode::ACCEPTED, OkResponse::json()).into_response()
         }
-        _ => front.pass_on(sender, request).await.unwrap_or_else(IntoResponse::into_response),
+        _ => front.forward(sender, request).await.unwrap_or_else(IntoResponse::into_response),
     }
 }
 
@@ -178,11 +178,11 @@ impl Front {
     }
 
     /// Has the holder answer. What it can't have begun is asked again, of the next holder too.
-    async fn pass_on(&self, sender: Sender, request: Request) -> Result<Response, Problem> {
+    async fn forward(&self, sender: Sender, request: Request) -> Result<Response, Problem> {
         let (mut head, body) = request.into_parts();
         // The body is asked for here already.
         head.headers.remove(EXPECT);
-        let mut body = self.keep(body).await?;
+        let mut body = self.buffer_body(body).await?;
         let mut answering = self.answering.clone();
         let waited = self.clock.sleep(HOLDER_WAIT_MAX);
         tokio::pin!(waited);
@@ -191,13 +191,13 @@ impl Front {
             let mut rest = None;
             match current {
                 Answering::Here(home) => {
-                    return Ok(run(home.router, Request::from_parts(head, body.take())).await);
+                    return Ok(run(home.router, Request::from_parts(head, body.take_body())).await);
                 }
                 // One daemon passes it on. What comes from another waits until this one has the home.
                 Answering::Elsewhere(url) if sender.is_client() => {
                     let sent = tokio::select! {
-                        sent = self.carrier.send(&url, &sender, &head, body.take()) => sent,
-                        () = self.gone(&url) => Err(Undelivered::Unknown),
+                        sent = self.carrier.send(&url, &sender, &head, body.take_body()) => sent,
+                        () = self.wait_until_gone(&url) => Err(Undelivered::Unknown),
                     };
                     match sent {
                         Ok(response) => return Ok(self.end_with_holder(&url, &head, response)),
@@ -226,7 +226,7 @@ impl Front {
     }
 
     /// Reads a small body to its end.
-    async fn keep(&self, body: Body) -> Result<SentBody, Problem> {
+    async fn buffer_body(&self, body: Body) -> Result<SentBody, Problem> {
         let length = body.size_hint().exact().and_then(|length| usize::try_from(length).ok());
         let Some(length) = length.filter(|length| *length <= KEPT_BODY_MAX) else {
             return Ok(SentBody::Once(Some(body)));
@@ -247,7 +247,7 @@ impl Front {
     /// Ends an answer that goes on when its daemon no longer holds the home, and an endless one when this daemon stops.
     fn end_with_holder(&self, url: &str, head: &Parts, response: Response) -> Response {
         let is_endless = ENDLESS.contains(&head.uri.path());
-        let (gone, shutdown) = (self.gone(url), self.shutdown.clone());
+        let (gone, shutdown) = (self.wait_until_gone(url), self.shutdown.clone());
         let ended = Box::pin(async move {
             tokio::select! {
                 () = gone => {}
@@ -258,7 +258,7 @@ impl Front {
     }
 
     /// Returns when the daemon there no longer holds the home.
-    fn gone(&self, url: &str) -> impl Future<Output = ()> + Send + 'static {
+    fn wait_until_gone(&self, url: &str) -> impl Future<Output = ()> + Send + 'static {
         let (mut answering, url) = (self.answering.clone(), url.to_owned());
         async move {
             let is_gone = |now: &Answering| !matches!(now, Answering::Elsewhere(holder) if *holder == url);
@@ -279,7 +279,7 @@ pub(super) enum SentBody {
 }
 
 impl SentBody {
-    fn take(&mut self) -> Body {
+    fn take_body(&mut self) -> Body {
         match self {
             Self::Kept { bytes, .. } => Body::from(bytes.clone()),
             Self::Once(body) => body.take().unwrap_or_default(),

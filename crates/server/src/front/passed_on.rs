@@ -24,7 +24,7 @@ pub(super) struct Sender {
 
 impl Sender {
     /// A request that this daemon makes itself.
-    pub(super) fn own() -> Self {
+    pub(super) fn own_request() -> Self {
         Self { peer: None, is_daemon: false }
     }
 

@@ -51,7 +51,7 @@ enum SystemValue {
 /// false.
 pub(crate) async fn add_sections(app: &App, config: &mut Value) -> Result<(), Problem> {
     let settings = Settings(&config["settings"]);
-    let appearance = app.runtime().store().appearance(&app.runtime().settings().persona).await?;
+    let appearance = app.runtime().store().persona_appearance(&app.runtime().settings().persona).await?;
     let Value::Object(sections) = json!({
         "llm": llm(app, settings).await,
         "persona": {
@@ -70,7 +70,7 @@ pub(crate) async fn add_sections(app: &App, config: &mut Value) -> Result<(), Pr
         },
         "system": system(app).await,
         "channels": {
-            "web": web(app, settings),
+            "web": web_section(app, settings),
             "telegram": bot(app, settings, "telegram").await,
             "discord": bot(app, settings, "discord").await,
             "imessage": {
@@ -137,7 +137,7 @@ async fn system(app: &App) -> Value {
     })
 }
 
-fn web(app: &App, settings: Settings<'_>) -> Value {
+fn web_section(app: &App, settings: Settings<'_>) -> Value {
     // Where it listens; the key may say "any free one", and the command line another.
     let url = app.parts.settings.load().url.parse::<axum::http::Uri>().ok();
     let port =

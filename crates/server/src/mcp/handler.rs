@@ -82,7 +82,7 @@ impl Handler {
             AccessScope::Hub(instance) => instance.parse().ok(),
             _ => None,
         })?;
-        let bound = Speaker::bound(instance);
+        let bound = Speaker::for_instance(instance);
         Some(Speaker { user: principal.user.clone(), name: principal.name.clone(), ..bound })
     }
 
@@ -153,7 +153,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let described = tools::list_tools().iter().map(Tool::described).collect();
+        let described = tools::list_tools().iter().map(Tool::to_mcp).collect();
         Ok(ListToolsResult::with_all_items(described))
     }
 

@@ -143,7 +143,7 @@ pub(crate) async fn answer_program<R, W>(
         return;
     };
     let speaker = match greeting.instance {
-        Some(instance) => Speaker::bound(instance),
+        Some(instance) => Speaker::for_instance(instance),
         None => Speaker::owner(context.instance()),
     };
     serve_stream(

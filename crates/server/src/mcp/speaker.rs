@@ -22,7 +22,7 @@ pub struct Speaker {
 
 impl Speaker {
     /// One that has said which instance it is, and speaks for no other.
-    pub fn bound(instance: InstanceId) -> Self {
+    pub fn for_instance(instance: InstanceId) -> Self {
         let name = format!("mcp:{instance}");
         Self { instance, bound: true, user: None, name }
     }

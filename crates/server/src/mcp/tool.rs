@@ -139,12 +139,12 @@ where
 
 impl Tool {
     /// The same, as one that takes its time.
-    pub(super) fn long(self) -> Self {
+    pub(super) fn long_running(self) -> Self {
         Self { is_long: true, ..self }
     }
 
     /// The same, as one that takes arguments by these other names too: each with the name that the schema lists.
-    pub(super) fn also(self, also: &'static [(&'static str, &'static str)]) -> Self {
+    pub(super) fn with_aliases(self, also: &'static [(&'static str, &'static str)]) -> Self {
         Self { also, ..self }
     }
 
@@ -167,7 +167,7 @@ impl Tool {
     }
 
     /// The description of the tool for clients.
-    pub(super) fn described(&self) -> rmcp::model::Tool {
+    pub(super) fn to_mcp(&self) -> rmcp::model::Tool {
         let annotations = ToolAnnotations::new()
             .read_only(self.effect == Effect::Reads)
             .destructive(matches!(self.effect, Effect::Changes | Effect::Destroys))

@@ -85,7 +85,7 @@ pub(super) fn stream(
         ChunkStream { head, events, wants_usage, stop, spoken: false, over: false, frames: VecDeque::new() };
     reply
         .push_choice(ChunkDelta { role: Some(AssistantRole::Assistant), content: Some(String::new()) }, None);
-    reply.take(Some(first));
+    reply.push_event(Some(first));
     Sse::new(stream::unfold(reply, |mut reply| async move {
         let frame = reply.next().await?;
         Some((Ok(frame), reply))
@@ -114,12 +114,12 @@ impl ChunkStream {
     async fn next(&mut self) -> Option<Event> {
         while self.frames.is_empty() && !self.over {
             let event = self.events.recv().await;
-            self.take(event);
+            self.push_event(event);
         }
         self.frames.pop_front()
     }
 
-    fn take(&mut self, event: Option<TurnEvent>) {
+    fn push_event(&mut self, event: Option<TurnEvent>) {
         match event {
             Some(TurnEvent::Started) => {}
             Some(TurnEvent::Delta(text)) => self.say(&text),
@@ -131,15 +131,15 @@ impl ChunkStream {
             }
             Some(TurnEvent::Failed { reason, retryable }) => {
                 self.push(&no_reply(reason, retryable).as_openai());
-                self.end();
+                self.push_end();
             }
             Some(TurnEvent::Withdrawn { reason }) => {
                 self.push(&no_reply(reason, false).as_openai());
-                self.end();
+                self.push_end();
             }
             None => {
                 self.push(&interrupted_reply().as_openai());
-                self.end();
+                self.push_end();
             }
         }
     }
@@ -152,12 +152,12 @@ impl ChunkStream {
         if self.wants_usage {
             self.push_chunk(Vec::new(), Some(usage.into()));
         }
-        self.end();
+        self.push_end();
     }
 
     fn say(&mut self, text: &str) {
         self.spoken = true;
-        let words = self.stop.pass(text);
+        let words = self.stop.filter_piece(text);
         self.push_words(&words);
     }
 
@@ -167,7 +167,7 @@ impl ChunkStream {
         }
     }
 
-    fn end(&mut self) {
+    fn push_end(&mut self) {
         self.over = true;
         self.frames.push_back(Event::default().data("[DONE]"));
     }

@@ -43,7 +43,7 @@ pub(crate) async fn complete(
     let utility = asked.utility_prompt().filter(|_| app.parts.settings.load().answers_utility_prompts);
     let content = match &utility {
         Some(_) => String::new(),
-        None => asked.words()?,
+        None => asked.last_user_text()?,
     };
     let model = asked.model.take().filter(|model| !model.is_empty());
     let user = asked.user.take().filter(|user| !user.is_empty() && principal.user.is_none());
@@ -77,7 +77,7 @@ pub(crate) async fn complete(
         return Ok(chunks::stream(head, first, events, asked.wants_usage(), stop).into_response());
     }
     let (message, usage, incomplete) = complete_reply(&mut events).await?;
-    let mut content = stop.pass(&message.content);
+    let mut content = stop.filter_piece(&message.content);
     content.push_str(&stop.finish());
     let finish_reason = FinishReason::of(incomplete && !stop.is_over());
     Ok(completion_response(head, content, finish_reason, usage))
@@ -108,7 +108,7 @@ async fn answer_utility(
     if asked.stream.unwrap_or(false) {
         return Ok(chunks::stream_whole(head, &text, usage, asked.wants_usage(), stop).into_response());
     }
-    let mut content = stop.pass(&text);
+    let mut content = stop.filter_piece(&text);
     content.push_str(&stop.finish());
     Ok(completion_response(head, content, FinishReason::Stop, usage))
 }

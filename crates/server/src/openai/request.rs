@@ -109,7 +109,7 @@ impl CompletionRequest {
 
     /// The words of the last user message; text parts are joined by line breaks. What a program says in the place of its
     /// person is refused: memory would hold it for the person's own words.
-    pub(super) fn words(&mut self) -> Result<String, Problem> {
+    pub(super) fn last_user_text(&mut self) -> Result<String, Problem> {
         let words = self.last_words()?;
         if is_of_the_program(&words) {
             let detail = "messages: this is a task that the program sets by itself (a title, tags, suggestions, or documents \
@@ -175,7 +175,7 @@ mod tests {
 
     fn words(messages: serde_json::Value) -> Option<String> {
         let body = serde_json::json!({"messages": messages, "temperature": 0.2, "tools": []});
-        serde_json::from_value::<CompletionRequest>(body).unwrap().words().ok()
+        serde_json::from_value::<CompletionRequest>(body).unwrap().last_user_text().ok()
     }
 
     #[test]

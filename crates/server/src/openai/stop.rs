@@ -14,7 +14,7 @@ impl StopFilter {
     }
 
     /// Returns the text that can be sent now.
-    pub(super) fn pass(&mut self, piece: &str) -> String {
+    pub(super) fn filter_piece(&mut self, piece: &str) -> String {
         if self.over {
             return String::new();
         }
@@ -55,7 +55,7 @@ mod tests {
 
     fn passed(pieces: &[&str], stops: &[&str]) -> String {
         let mut filter = StopFilter::new(stops.iter().map(|stop| (*stop).to_owned()).collect());
-        let mut said: String = pieces.iter().map(|piece| filter.pass(piece)).collect();
+        let mut said: String = pieces.iter().map(|piece| filter.filter_piece(piece)).collect();
         said.push_str(&filter.finish());
         said
     }

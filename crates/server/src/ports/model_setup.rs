@@ -14,7 +14,7 @@ pub trait ModelSetup: Send + Sync {
     /// The models that an endpoint offers, by name.
     async fn list(&self, choice: ModelChoice) -> Result<Vec<String>, ModelSetupError>;
     /// Asks a model for one sentence. Nothing is stored.
-    async fn try_out(
+    async fn test_model(
         &self,
         choice: ModelChoice,
         language: String,

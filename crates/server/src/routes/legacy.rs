@@ -40,7 +40,7 @@ pub(super) fn routes() -> Vec<Route> {
         .fails_with(&[404]),
         Tag("work")
             .patch("/api/admin/channels", "Change a channel's settings", channels::change)
-            .takes::<ChannelChangeRequest>()
+            .with_body::<ChannelChangeRequest>()
             .fails_with(&[500, 501]),
     ]
 }

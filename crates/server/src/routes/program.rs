@@ -34,7 +34,7 @@ pub(super) fn routes() -> Vec<Route> {
             .returns::<ConfigResponse>(200)
             .fails_with(&[500]),
         tag.patch("/api/admin/config", "Change settings in the file and the running program", config::change)
-            .takes::<Map<String, Value>>()
+            .with_body::<Map<String, Value>>()
             .fails_with(&[500]),
         tag.get("/api/admin/model", "Get which language model is configured", model::show).fails_with(&[500]),
         tag.put("/api/admin/model", "Choose the language model, with its key", model::choose)

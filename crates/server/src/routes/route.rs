@@ -90,8 +90,8 @@ impl Route {
     }
 
     /// Replaces the body that the signature shows: for a body that the handler reads field by field.
-    pub(super) fn takes<T: JsonSchema>(mut self) -> Self {
-        self.docs.takes::<T>(true);
+    pub(super) fn with_body<T: JsonSchema>(mut self) -> Self {
+        self.docs.set_body::<T>(true);
         self
     }
 
@@ -157,7 +157,7 @@ impl Docs {
         self.query.push(T::json_schema);
     }
 
-    pub(super) fn takes<T: JsonSchema>(&mut self, is_required: bool) {
+    pub(super) fn set_body<T: JsonSchema>(&mut self, is_required: bool) {
         let schema = SchemaGenerator::subschema_for::<T>;
         self.body = Some(RequestBody { media: JSON, schema, is_required });
     }

@@ -73,13 +73,13 @@ impl<T: JsonSchema> Argument for Query<T> {
 
 impl<T: JsonSchema> Argument for extract::Json<T> {
     fn describe(docs: &mut Docs) {
-        docs.takes::<T>(true);
+        docs.set_body::<T>(true);
     }
 }
 
 impl<T: JsonSchema> Argument for OptionalJson<T> {
     fn describe(docs: &mut Docs) {
-        docs.takes::<T>(false);
+        docs.set_body::<T>(false);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::admin::imports::{character, export, import_list, runs};
 use crate::admin::work::{backups, channel_setup, channels, cost, failed_work, proactive, sessions, traces};
 
 pub(super) fn routes() -> Vec<Route> {
-    [work(), imports(), copies()].into_iter().flatten().collect()
+    [work(), imports(), copy_routes()].into_iter().flatten().collect()
 }
 
 fn imports() -> Vec<Route> {
@@ -57,7 +57,7 @@ fn imports() -> Vec<Route> {
     ]
 }
 
-fn copies() -> Vec<Route> {
+fn copy_routes() -> Vec<Route> {
     let tag = Tag("backups");
     vec![
         tag.get("/api/admin/backups", "List backups, newest first", backups::list).fails_with(&[503]),

@@ -204,7 +204,7 @@ async fn the_stream_shows_every_thirty_seconds_that_it_lives_and_ends_with_the_p
     let home = Home::new().await;
     let sleepers = home.clock.sleepers();
     let mut listener = Listener::connect(&home, "/api/chat/events", None).await;
-    home.clock.asleep(sleepers + 1).await;
+    home.clock.wait_for_sleepers(sleepers + 1).await;
     for _ in 0..3 {
         home.wait(Duration::from_secs(30)).await;
         let beat = listener.next().await.unwrap();

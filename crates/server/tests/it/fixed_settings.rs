@@ -88,7 +88,7 @@ impl ModelSetup for FixedSettings {
         Err(ModelSetupError { fault: ModelFault::Key, detail: "the key is wrong".to_owned() })
     }
 
-    async fn try_out(
+    async fn test_model(
         &self,
         choice: ModelChoice,
         _: String,

@@ -145,7 +145,7 @@ async fn reply_in_two_languages_is_spoken_sentence_by_sentence_and_erased_with_i
     let wav = bytes(whole).await;
     let sound = Sound::read(&wav, LengthTrust::Exact, 60).unwrap();
     let seconds = ready.data["duration_seconds"].as_f64().unwrap();
-    assert!((sound.seconds() - seconds).abs() < 0.01 && sound.rate() == 22_050);
+    assert!((sound.seconds() - seconds).abs() < 0.01 && sound.sample_rate() == 22_050);
     let estimate: f64 = ["I remember your cat.", "你的猫叫小黑，它很可爱。", "Bye!"]
         .map(voice::estimated_duration)
         .iter()
@@ -200,11 +200,11 @@ async fn failures_leave_text_say_why_and_rest_after_three() {
         let trace = stage.trace(events.last().unwrap()).await.to_string();
         assert!(trace.contains("\"outcome\":\"text_only\""), "{trace}");
     }
-    let asked = server.calls().len();
+    let asked = server.recorded_calls().len();
     let events = stage.hear("hello", "chat.message.done").await;
     let trace = stage.trace(events.last().unwrap()).await.to_string();
     assert!(trace.contains("the voice rests until"), "{trace}");
-    assert_eq!(server.calls().len(), asked, "nobody is asked while it rests");
+    assert_eq!(server.recorded_calls().len(), asked, "nobody is asked while it rests");
     assert!(home.get("/api/admin/voice").await.json()["rests_until"].is_string());
     assert_eq!(stage.files().len(), 0);
     home.wait(Duration::from_secs(301)).await;
@@ -233,7 +233,7 @@ async fn recording_becomes_a_message_and_is_kept_with_it() {
     let server = ScriptedVoice::start().await.unwrap();
     let stage = Stage::scripted(&server).await;
     let home = &stage.home;
-    server.hears("good morning");
+    server.set_transcript("good morning");
     let espeak =
         Command::new("espeak-ng").args(["-v", "en-us", "-w", "/dev/stdout", "good morning"]).output();
     let wav = Sound::read(&espeak.unwrap().stdout, LengthTrust::UntilTheEnd, 60).unwrap().to_wav();
@@ -282,7 +282,7 @@ async fn bad_recordings_and_samples_are_refused_with_a_reason() {
     assert!(short.contains("shorter than 3 s"), "{short}");
     let large = vec![0; 51 * 1024 * 1024];
     upload(&stage.home, "/api/admin/voice/samples", &large).await.is_problem(413);
-    assert!(server.calls().is_empty(), "nothing of it left this machine");
+    assert!(server.recorded_calls().is_empty(), "nothing of it left this machine");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -314,7 +314,7 @@ async fn samples_become_a_voice_that_speaks() {
     assert_eq!(home.post("/api/admin/voice/activate", body).await.json()["activated"], true);
     assert_eq!(home.get("/api/admin/voice").await.json()["voice_id"], "cloned-voice");
     stage.hear("hello", "chat.message.voice_ready").await;
-    let last = server.calls().pop().unwrap();
+    let last = server.recorded_calls().pop().unwrap();
     assert!(String::from_utf8_lossy(&last.body).contains("\"reference_id\":\"cloned-voice\""));
     let path = format!("/api/admin/voice/samples/{}", accepted["sample_id"].as_str().unwrap());
     assert_eq!(home.ask(Method::DELETE, &path, None).await.json()["deleted"], true);

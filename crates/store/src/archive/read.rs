@@ -150,7 +150,7 @@ impl ArchiveReader<'_> {
             let name = format!("data/{}.jsonl", table.name);
             // An older version had fewer tables.
             let Ok(entry) = zip.by_name(&name) else { continue };
-            let count = self.rows(table, &name, entry)?;
+            let count = self.read_rows(table, &name, entry)?;
             match table.name {
                 "recall_messages" => report.messages = count,
                 "concept_nodes" => report.nodes = count,
@@ -162,7 +162,7 @@ impl ArchiveReader<'_> {
         Ok(report)
     }
 
-    fn rows(&mut self, table: &Table, name: &str, entry: impl Read) -> Result<u64, ReadError> {
+    fn read_rows(&mut self, table: &Table, name: &str, entry: impl Read) -> Result<u64, ReadError> {
         if FILLED_BY_TRIGGERS.contains(&table.name) {
             self.connection.execute(&format!("DELETE FROM \"{}\"", table.name), [])?;
         }

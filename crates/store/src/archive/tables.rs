@@ -146,7 +146,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
 
 impl Table {
     /// The condition of a persona's rows; its id is bound as `?1`.
-    pub(super) fn condition(&self) -> String {
+    pub(super) fn persona_condition(&self) -> String {
         let scopes = "FROM scopes WHERE persona_id = ?1";
         match self.owner {
             Home => "FALSE".to_owned(),
@@ -154,7 +154,7 @@ impl Table {
             Scope(column) => format!("\"{column}\" IN (SELECT number {scopes})"),
             User(column) => format!("\"{column}\" IN (SELECT user_id {scopes})"),
             Row { column, table, key } => {
-                let parent = TABLES.iter().find(|other| other.name == table).map(Self::condition);
+                let parent = TABLES.iter().find(|other| other.name == table).map(Self::persona_condition);
                 format!(
                     "\"{column}\" IN (SELECT \"{key}\" FROM \"{table}\" WHERE {})",
                     parent.unwrap_or_default()

@@ -90,9 +90,9 @@ impl<W: Write> Write for Entry<'_, W> {
 
 impl<W: Write> Archive<'_, W> {
     fn write(&mut self, at: Timestamp) -> Result<(), WriteError> {
-        self.pictures()?;
+        self.write_pictures()?;
         for table in TABLES {
-            self.rows(table)?;
+            self.write_rows(table)?;
         }
         self.documents()?;
         let manifest = Manifest {
@@ -121,7 +121,7 @@ impl<W: Write> Archive<'_, W> {
         Ok(count)
     }
 
-    fn rows(&mut self, table: &Table) -> Result<(), WriteError> {
+    fn write_rows(&mut self, table: &Table) -> Result<(), WriteError> {
         let (connection, persona) = (self.connection, self.persona);
         let columns: Vec<Column> = list_columns(connection, table.name)?
             .into_iter()
@@ -151,7 +151,7 @@ impl<W: Write> Archive<'_, W> {
         Ok(())
     }
 
-    fn pictures(&mut self) -> Result<(), WriteError> {
+    fn write_pictures(&mut self) -> Result<(), WriteError> {
         let Some(table) = TABLES.iter().find(|table| table.name == "persona_avatars") else { return Ok(()) };
         let (connection, persona) = (self.connection, self.persona);
         let columns = list_columns(connection, table.name)?;
@@ -207,7 +207,7 @@ fn each_row(
     mut each: impl FnMut(&Row<'_>) -> Result<(), WriteError>,
 ) -> Result<u64, WriteError> {
     let names: Vec<String> = columns.iter().map(|column| format!("\"{}\"", column.name)).collect();
-    let condition = persona.map_or_else(|| "TRUE".to_owned(), |_| table.condition());
+    let condition = persona.map_or_else(|| "TRUE".to_owned(), |_| table.persona_condition());
     let sql = format!("SELECT {} FROM \"{}\" WHERE {condition}", names.join(", "), table.name);
     let bound: Vec<&dyn ToSql> = match &persona {
         Some(persona) if condition.contains("?1") => vec![persona],

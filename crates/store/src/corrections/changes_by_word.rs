@@ -101,7 +101,7 @@ impl Changes {
             if let Some(session) = session.filter(|_| words.is_nameless()) {
                 self.nameless.entry(session).or_default().insert(number);
             }
-            for key in words.keys() {
+            for key in words.word_keys() {
                 let changes = match key {
                     Some(key) => self.by_key.entry(key).or_default(),
                     None => &mut self.without_key,
@@ -130,7 +130,7 @@ fn read(connection: &Connection, numbers: &[i64]) -> Result<Vec<ChangeWords>> {
     while let Some(row) = &found.next()? {
         let (former, newer): (String, Option<String>) = (row.get(1)?, row.get(4)?);
         let entities: Option<String> = row.get(2)?;
-        let entities: Option<Vec<_>> = entities.map(|_| rows::json(row, 2)).transpose()?;
+        let entities: Option<Vec<_>> = entities.map(|_| rows::read_json(row, 2)).transpose()?;
         let names = names_of_node(connection, row.get(3)?, entities.as_deref())?;
         let names = names.iter().map(String::as_str);
         let (words, _) = ValueWords::of_both(&former, newer.as_deref().unwrap_or_default(), names);
@@ -168,13 +168,13 @@ pub(super) fn names_of_node(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::{empty, plan};
+    use crate::engine::plans::{empty_database, explain_plan};
 
     #[test]
     fn no_statement_walks_over_the_past() {
-        let connection = empty();
+        let connection = empty_database();
         for statement in [NUMBERS, TEXTS] {
-            let plan = plan(&connection, statement);
+            let plan = explain_plan(&connection, statement);
             assert_eq!(plan.matches("SCAN").count() - plan.matches("SCAN j").count(), 0, "{plan}");
         }
     }

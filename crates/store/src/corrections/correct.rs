@@ -34,16 +34,16 @@ pub(super) fn correct(unit: &mut UnitOfWork<'_>, correction: &Correction) -> Res
         ])?;
     let at = microseconds(correction.at);
     rewrite(unit, node.seq, &correction.text, &correction.terms, &correction.relational_tags, at)?;
-    link_all(connection, correction.node_id, &correction.entities)?;
+    link_entities(connection, correction.node_id, &correction.entities)?;
     if let Some((fingerprint, embedding)) = &correction.embedding {
         let model = vectors::model_or_new(connection, fingerprint)?;
-        vectors::put(connection, Corpus::Nodes, node.seq, model, embedding)?;
+        vectors::write_vector(connection, Corpus::Nodes, node.seq, model, embedding)?;
     }
     Ok(live_node(connection, correction.node_id)?)
 }
 
 /// Puts the text back that a correction took the place of, and keeps the correction's instead of it.
-pub(super) fn take_back(
+pub(super) fn restore_text(
     unit: &mut UnitOfWork<'_>,
     change: i64,
     node: i64,
@@ -52,7 +52,7 @@ pub(super) fn take_back(
     let connection = unit.connection;
     let (text, old_tags, old_links): (String, Vec<String>, Vec<EntityId>) = connection
         .prepare_cached("SELECT description, relational_tags, entities FROM node_changes WHERE number = ?1")?
-        .query_row([change], |row| Ok((row.get(0)?, rows::json(row, 1)?, rows::json(row, 2)?)))?;
+        .query_row([change], |row| Ok((row.get(0)?, rows::read_json(row, 1)?, rows::read_json(row, 2)?)))?;
     let links = linked_entities(connection, node)?;
     connection
         .prepare_cached(
@@ -66,7 +66,7 @@ pub(super) fn take_back(
     let id = connection
         .prepare_cached("SELECT id FROM concept_nodes WHERE seq = ?1")?
         .query_row([node], |row| rows::read_uuid(row, 0).map(NodeId))?;
-    link_all(connection, id, &old_links)?;
+    link_entities(connection, id, &old_links)?;
     Ok(())
 }
 
@@ -94,7 +94,7 @@ fn rewrite(
         )?
         .execute(params![node, text, terms, tags_to_json(relational_tags)?])?;
     connection.prepare_cached("DELETE FROM concept_node_entities WHERE node_seq = ?1")?.execute([node])?;
-    hub::outdate(connection, node)?;
+    hub::mark_outdated(connection, node)?;
     Ok(())
 }
 
@@ -110,7 +110,7 @@ fn linked_entities(connection: &Connection, node: i64) -> Result<Vec<EntityId>> 
 }
 
 /// Links a node to those of the entities that are still there.
-pub(super) fn link_all(connection: &Connection, node: NodeId, links: &[EntityId]) -> Result<()> {
+pub(super) fn link_entities(connection: &Connection, node: NodeId, links: &[EntityId]) -> Result<()> {
     let scope: i64 = connection
         .prepare_cached("SELECT scope FROM concept_nodes WHERE id = ?1")?
         .query_row([node.0.into_bytes()], |row| row.get(0))?;

@@ -95,7 +95,7 @@ impl CorrectionStore for HomeStore {
                 .transpose()?;
             let outcome = commits::settle_rejected(unit, *id, Some((node, model)), *at)?;
             if outcome == CommitOutcome::Committed {
-                correct::link_all(unit.connection, node.id, entities)?;
+                correct::link_entities(unit.connection, node.id, entities)?;
             }
             Ok(outcome)
         })

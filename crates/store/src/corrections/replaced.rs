@@ -145,7 +145,7 @@ fn change(row: &Row<'_>) -> Result<Change> {
         node: row.get(5)?,
         is_mistaken: row.get(9)?,
         newer: row.get(10)?,
-        entities: entities.map(|_| rows::json(row, 8)).transpose()?,
+        entities: entities.map(|_| rows::read_json(row, 8)).transpose()?,
     })
 }
 
@@ -229,13 +229,13 @@ fn replacement_line(connection: &Connection, node: NodeId) -> Result<Vec<i64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::{empty, plan};
+    use crate::engine::plans::{empty_database, explain_plan};
 
     #[test]
     fn no_statement_walks_over_the_past() {
-        let connection = empty();
+        let connection = empty_database();
         for statement in [ANY, CHANGES_OF_NODES, CHANGES, SPANS, OUTDATED, DESCRIBED_BEFORE] {
-            let plan = plan(&connection, statement);
+            let plan = explain_plan(&connection, statement);
             let scans = plan.matches("SCAN").count() - plan.matches("SCAN j").count();
             assert_eq!(scans - plan.matches("SCAN CONSTANT ROW").count(), 0, "{plan}");
         }

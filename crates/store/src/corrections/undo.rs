@@ -62,7 +62,7 @@ pub(crate) fn undo_last(
             if change.description.is_none() {
                 return Ok(None);
             }
-            correct::take_back(unit, change.number, asked.seq, at)?;
+            correct::restore_text(unit, change.number, asked.seq, at)?;
             (ChangeKind::Correction, None)
         }
         "supersession" => {

@@ -103,7 +103,7 @@ const WORD_INDEXES: [&str; 2] = ["message_words", "node_words"];
 /// more were overwritten before: an index goes through what a frequent word has lost.
 pub(crate) fn overwrite_words_later(connection: &Connection) -> rusqlite::Result<()> {
     for index in WORD_INDEXES {
-        if overwrites_at_once(connection, index)? {
+        if is_secure_delete_index(connection, index)? {
             set_overwriting(connection, index, true)?;
         }
     }
@@ -113,7 +113,7 @@ pub(crate) fn overwrite_words_later(connection: &Connection) -> rusqlite::Result
 /// Writes the indexes again whose words were only marked. No transaction may have begun.
 pub(crate) fn overwrite_words(connection: &Connection) -> rusqlite::Result<()> {
     for index in WORD_INDEXES {
-        if overwrites_at_once(connection, index)? {
+        if is_secure_delete_index(connection, index)? {
             continue;
         }
         connection.execute_batch(&format!("INSERT INTO {index} ({index}) VALUES ('optimize')"))?;
@@ -122,7 +122,7 @@ pub(crate) fn overwrite_words(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn overwrites_at_once(connection: &Connection, index: &str) -> rusqlite::Result<bool> {
+fn is_secure_delete_index(connection: &Connection, index: &str) -> rusqlite::Result<bool> {
     let setting = format!("SELECT v FROM {index}_config WHERE k = 'secure-delete'");
     // Without the row the index does not, whatever made it.
     Ok(connection.prepare_cached(&setting)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(false))

@@ -194,7 +194,7 @@ pub(crate) fn check(
     migrations: &[Migration],
 ) -> Result<(), StoreError> {
     let read = |failure: rusqlite::Error| Failure::from(failure).of_read();
-    let version = version(connection).map_err(read)?;
+    let version = last_migration(connection).map_err(read)?;
     check_version(version, path, migrations)?;
     if is_unreleased(connection, version).map_err(read)? {
         return Ok(());
@@ -242,7 +242,7 @@ pub(crate) fn migrate(
     migrations: &[Migration],
 ) -> Result<(), StoreError> {
     let written = |failure: rusqlite::Error| Failure::from(failure).of_write();
-    let mut found = version(connection).map_err(written)?;
+    let mut found = last_migration(connection).map_err(written)?;
     if found == 0 {
         apply(connection, whole, migrations).map_err(written)?;
         tracing::debug!(schema = newest_version(migrations), "database created");
@@ -303,7 +303,7 @@ fn record(connection: &Connection, migration: &Migration) -> rusqlite::Result<()
 }
 
 /// Number of the last migration.
-pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i32> {
+pub(crate) fn last_migration(connection: &Connection) -> rusqlite::Result<i32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
@@ -376,7 +376,7 @@ mod tests {
             assert_eq!(new_objects.get(name), Some(sql), "{name}");
         }
         assert_eq!(new_objects.len(), old_objects.len());
-        assert_eq!(version(&new).unwrap(), version(&old).unwrap());
+        assert_eq!(last_migration(&new).unwrap(), last_migration(&old).unwrap());
         check(&new, Path::new("new.db"), MIGRATIONS).unwrap();
         // Rows that a migration writes into an empty home.
         for table in [
@@ -414,7 +414,7 @@ mod tests {
         check(&connection, &path, &[FIRST, SECOND]).unwrap();
         migrate(&connection, &path, &both, &[FIRST, SECOND]).unwrap();
         migrate(&connection, &path, &both, &[FIRST, SECOND]).unwrap();
-        assert_eq!(version(&connection).unwrap(), 2);
+        assert_eq!(last_migration(&connection).unwrap(), 2);
         connection.execute_batch("INSERT INTO one VALUES ('later', 'more')").unwrap();
 
         let copy = folder.path().join("home.before-0002.db");
@@ -424,7 +424,7 @@ mod tests {
             0o600
         );
         let copy = Connection::open(copy).unwrap();
-        assert_eq!(version(&copy).unwrap(), 1);
+        assert_eq!(last_migration(&copy).unwrap(), 1);
         let texts: Vec<String> = copy
             .prepare("SELECT * FROM one")
             .unwrap()
@@ -446,7 +446,7 @@ mod tests {
             Migration { number: 2, name: "broken", sql: "CREATE TABLE two (text TEXT); SELECT nonsense;" };
         let error = migrate(&connection, &path, "", &[FIRST, broken]).unwrap_err();
         assert!(matches!(error, StoreError::Unusable(_)), "{error}");
-        assert_eq!(version(&connection).unwrap(), 1);
+        assert_eq!(last_migration(&connection).unwrap(), 1);
         assert!(connection.prepare("SELECT * FROM two").is_err());
         check(&connection, &path, &[FIRST]).unwrap();
     }

@@ -6,14 +6,14 @@ use crate::engine::migrate::{MIGRATIONS, WHOLE, migrate};
 use crate::engine::sql::Connection;
 
 /// An empty database with everything in it that there can be.
-pub(crate) fn empty() -> Connection {
+pub(crate) fn empty_database() -> Connection {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
     migrate(&connection, Path::new("empty.db"), WHOLE, MIGRATIONS).unwrap();
     connection.into()
 }
 
 /// The steps of a statement, in one line.
-pub(crate) fn plan(connection: &Connection, statement: &str) -> String {
+pub(crate) fn explain_plan(connection: &Connection, statement: &str) -> String {
     let mut prepared =
         connection.sqlite().unwrap().prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
     let count = prepared.parameter_count();
@@ -29,7 +29,7 @@ fn lists_are_read_from_their_index_in_its_order() {
     use crate::nodes::node_queries;
     use crate::{slow_cycles, traces};
 
-    let connection = empty();
+    let connection = empty_database();
     let by_place = "(scope=? AND (started_at,turn_id)<(?,?))";
     for (statement, index) in [
         (node_queries::IDENTITY_EVENTS[0], "concept_nodes_identity (scope=?)".to_owned()),
@@ -39,7 +39,7 @@ fn lists_are_read_from_their_index_in_its_order() {
         (traces::TURN_TRACES, format!("turn_details_of_scope {by_place}")),
         (slow_cycles::TRANSCRIPTS, "slow_cycles_told (scope=? AND (created_at,id)<(?,?))".to_owned()),
     ] {
-        let plan = plan(&connection, statement);
+        let plan = explain_plan(&connection, statement);
         assert!(plan.contains(&index), "{index}: {plan}");
         assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{plan}");
     }
@@ -47,7 +47,7 @@ fn lists_are_read_from_their_index_in_its_order() {
 
 #[test]
 fn the_diary_looks_at_what_it_has_not_told_alone() {
-    let plan = plan(&empty(), crate::hub::UNTOLD);
+    let plan = explain_plan(&empty_database(), crate::hub::UNTOLD_EVENTS);
     assert!(plan.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY (rowid=?)"), "{plan}");
     assert_eq!(plan.matches("SCAN").count(), 1, "{plan}");
 }

@@ -39,7 +39,7 @@ impl<T> Queue<T> {
     }
 
     /// Waits for items and takes the oldest ones, at most `limit`; none once the queue is closed and empty.
-    pub(crate) fn take(&self, limit: usize) -> Option<Vec<T>> {
+    pub(crate) fn take_oldest(&self, limit: usize) -> Option<Vec<T>> {
         let own = thread::current();
         let mut state = self.lock();
         // A thread may wake without having been called. One that works must not be called.
@@ -93,12 +93,12 @@ impl<T> Clone for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    pub(crate) fn fill(&self, result: T) {
+    pub(crate) fn set_result(&self, result: T) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
     /// The result of a job that has ended well.
-    pub(crate) fn take(&self) -> Result<T, StoreError> {
+    pub(crate) fn wait_for_result(&self) -> Result<T, StoreError> {
         let result = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         result.ok_or_else(|| StoreError::Failed("the command did not run".to_owned()))
     }
@@ -122,11 +122,11 @@ mod tests {
     fn items_are_handed_out_in_order_also_after_the_close() {
         let queue = Queue::new();
         (0..5).for_each(|item| queue.push(item).unwrap());
-        assert_eq!(queue.take(3), Some(vec![0, 1, 2]));
+        assert_eq!(queue.take_oldest(3), Some(vec![0, 1, 2]));
         queue.close();
         assert_eq!(queue.push(9), Err(9));
-        assert_eq!(queue.take(3), Some(vec![3, 4]));
-        assert_eq!(queue.take(3), None);
+        assert_eq!(queue.take_oldest(3), Some(vec![3, 4]));
+        assert_eq!(queue.take_oldest(3), None);
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             .map(|_| {
                 let (work, done) = (Arc::clone(&queue), done.clone());
                 thread::spawn(move || {
-                    while let Some(items) = work.take(1) {
+                    while let Some(items) = work.take_oldest(1) {
                         items.into_iter().for_each(|item| done.send(item).unwrap());
                     }
                 })

@@ -35,7 +35,7 @@ impl Readers {
             finished.push(ended);
             let body = move || {
                 let _guard = work.abandoned_at_end();
-                while let Some(jobs) = work.take(1) {
+                while let Some(jobs) = work.take_oldest(1) {
                     for Job { work, has_transaction, reply } in jobs {
                         let read = if has_transaction { read_in_transaction } else { read_statement };
                         // The caller may have gone.
@@ -60,11 +60,11 @@ impl Readers {
         let result = Slot::default();
         let filled = result.clone();
         let work = move |connection: &Connection| {
-            filled.fill(work(connection)?);
+            filled.set_result(work(connection)?);
             Ok(())
         };
         self.submit(Box::new(work), has_transaction).await?;
-        result.take()
+        result.wait_for_result()
     }
 
     async fn submit(&self, work: Work, has_transaction: bool) -> Result<(), StoreError> {

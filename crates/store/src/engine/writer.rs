@@ -53,7 +53,7 @@ impl UnitOfWork<'_> {
     }
 
     /// Does the work and keeps what it gives, but of what it wrote only what `keeps` says yes to.
-    pub(crate) fn attempt<T>(
+    pub(crate) fn run_in_savepoint<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Failure>,
         keeps: impl FnOnce(&T) -> bool,
@@ -97,7 +97,7 @@ fn run_batch<B: Batch>(unit: &mut UnitOfWork<'_>, items: &[&BatchItem]) -> Resul
     let items = items.iter().filter_map(|item| item.downcast_ref::<(B, Slot<B::Output>)>());
     let (items, results): (Vec<_>, Vec<_>) = items.map(|(item, result)| (item, result)).unzip();
     for (result, output) in results.into_iter().zip(B::run(unit, &items)?) {
-        result.fill(output);
+        result.set_result(output);
     }
     Ok(())
 }
@@ -161,7 +161,7 @@ impl Writer {
         let (work, count) = (Arc::clone(&queue), Arc::clone(&commits));
         let body = move || {
             let _guard = work.abandoned_at_end();
-            while let Some(group) = work.take(GROUP_MAX) {
+            while let Some(group) = work.take_oldest(GROUP_MAX) {
                 take_in_order(&connection, group, &count);
             }
             let emptied = connection
@@ -184,14 +184,14 @@ impl Writer {
     {
         let (work, result) = storing_result(work);
         self.submit(Work::InTransaction(work)).await?;
-        result.take()
+        result.wait_for_result()
     }
 
     /// Has this done with all that is asked for at the same time; returns when it is durable, or not done at all.
     pub(crate) async fn run_batched<B: Batch>(&self, item: B) -> Result<B::Output, StoreError> {
         let result = Slot::default();
         self.submit(Work::Batched(Box::new((item, result.clone())), run_batch::<B>)).await?;
-        result.take()
+        result.wait_for_result()
     }
 
     /// Runs the work on the writing connection outside of any transaction, after what has queued before it.
@@ -202,7 +202,7 @@ impl Writer {
     {
         let (work, result) = storing_result(work);
         self.submit(Work::Alone(work)).await?;
-        result.take()
+        result.wait_for_result()
     }
 
     async fn submit(&self, work: Work) -> Result<(), StoreError> {
@@ -238,7 +238,7 @@ where
     let result = Slot::default();
     let filled = result.clone();
     let work = move |unit: &mut UnitOfWork<'_>| {
-        filled.fill(work(unit)?);
+        filled.set_result(work(unit)?);
         Ok(())
     };
     (Box::new(work), result)

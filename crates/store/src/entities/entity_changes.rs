@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::engine::failure::Failure;
 use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
-use crate::entities::entity_queries::{self, by_id, goes_by, is_uncertain};
+use crate::entities::entity_queries::{self, by_id, has_name, is_uncertain};
 use crate::entities::{self, entity_vectors};
 use crate::rows::{self, StoredEnum, microseconds};
 
@@ -125,9 +125,9 @@ impl Work<'_> {
         if is_uncertain(whole) && whole.merge_target == Some(part.id) {
             self.set_status(whole.id, MergeStatus::Confirmed, None)?;
         }
-        self.touch(whole.id)?;
+        self.mark_changed(whole.id)?;
         self.insert_change(whole.id, Some(part.id), "merge", &before)?;
-        self.changed(&[whole.id], vec![part.clone()])
+        self.changed_entities(&[whole.id], vec![part.clone()])
     }
 
     fn separate(&self, id: EntityId, other: EntityId) -> Result<EntityChanged> {
@@ -155,17 +155,18 @@ impl Work<'_> {
             if asked {
                 self.set_status(entity, MergeStatus::Disambiguated, None)?;
             }
-            self.touch(entity)?;
+            self.mark_changed(entity)?;
         }
         self.insert_change(stays, Some(parted), "separate", &before)?;
         let both = if stays == id { [stays, parted] } else { [parted, stays] };
-        self.changed(&both, Vec::new())
+        self.changed_entities(&both, Vec::new())
     }
 
     fn rename(&self, id: EntityId, name: &str) -> Result<EntityChanged> {
         let Some(entity) = self.read(id)? else { return Ok(EntityChanged::NotThere) };
         let folded = fold_name(name);
-        let taken = entity_queries::who_goes_by(self.connection, self.scope, &folded, entity.kind, Some(id))?;
+        let taken =
+            entity_queries::find_by_name(self.connection, self.scope, &folded, entity.kind, Some(id))?;
         if let Some(taken) = taken {
             return Ok(EntityChanged::NameTaken(Box::new(taken)));
         }
@@ -174,7 +175,7 @@ impl Work<'_> {
             updated_at: Some(microseconds(entity.updated_at)),
             ..Before::default()
         };
-        if !goes_by(&entity, &folded) {
+        if !has_name(&entity, &folded) {
             entities::add_alias(self.connection, self.scope, id, name, &folded, self.at)?;
             before.added_alias = self
                 .connection
@@ -186,9 +187,9 @@ impl Work<'_> {
             .prepare_cached("UPDATE entities SET canonical_name = ?2 WHERE id = ?1")?
             .execute(params![id.0.into_bytes(), name])?;
         entity_vectors::clear(self.connection, id)?;
-        self.touch(id)?;
+        self.mark_changed(id)?;
         self.insert_change(id, None, "rename", &before)?;
-        self.changed(&[id], Vec::new())
+        self.changed_entities(&[id], Vec::new())
     }
 
     fn describe(&self, id: EntityId, text: &str) -> Result<EntityChanged> {
@@ -206,7 +207,7 @@ impl Work<'_> {
         };
         write_description(self.connection, id, text, true, self.at)?;
         self.insert_change(id, None, "describe", &before)?;
-        self.changed(&[id], Vec::new())
+        self.changed_entities(&[id], Vec::new())
     }
 
     fn read(&self, id: EntityId) -> Result<Option<Entity>> {
@@ -236,7 +237,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn touch(&self, id: EntityId) -> Result<()> {
+    fn mark_changed(&self, id: EntityId) -> Result<()> {
         self.connection
             .prepare_cached("UPDATE entities SET updated_at = ?2 WHERE id = ?1")?
             .execute(params![id.0.into_bytes(), microseconds(self.at)])?;
@@ -272,7 +273,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn changed(&self, ids: &[EntityId], others: Vec<Entity>) -> Result<EntityChanged> {
+    fn changed_entities(&self, ids: &[EntityId], others: Vec<Entity>) -> Result<EntityChanged> {
         let mut changed = Vec::new();
         for id in ids {
             changed.extend(self.read(*id)?);
@@ -322,7 +323,7 @@ fn last_change(connection: &Connection, id: EntityId) -> Result<Option<KeptChang
             entity: EntityId(rows::read_uuid(row, 1)?),
             other: rows::optional_uuid(row, 2)?.map(EntityId),
             change: row.get(3)?,
-            before: rows::json(row, 4)?,
+            before: rows::read_json(row, 4)?,
         })
     };
     connection

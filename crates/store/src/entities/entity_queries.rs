@@ -141,7 +141,7 @@ pub(crate) fn by_id(connection: &Connection, scope: i64, id: EntityId) -> Result
 }
 
 /// Another than `except` that goes by the name and is of an agreeing kind.
-pub(crate) fn who_goes_by(
+pub(crate) fn find_by_name(
     connection: &Connection,
     scope: i64,
     folded: &str,
@@ -293,7 +293,7 @@ pub(crate) fn entities_in_doubt(
 }
 
 /// Live entities in order of their latest description, for the timeline.
-pub(crate) fn described_before(
+pub(crate) fn entities_before(
     connection: &Connection,
     scope: i64,
     end: i64,
@@ -313,7 +313,7 @@ pub(crate) fn described_before(
 }
 
 /// True if the name is among those of the entity or of what was merged into it.
-pub(crate) fn goes_by(entity: &Entity, folded: &str) -> bool {
+pub(crate) fn has_name(entity: &Entity, folded: &str) -> bool {
     entity.aliases.iter().any(|alias| fold_name(alias) == folded)
 }
 

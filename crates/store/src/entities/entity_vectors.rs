@@ -9,7 +9,12 @@ use crate::index::vectors;
 use crate::rows;
 
 /// Writes the vector of an entity, in place of one it may have.
-pub(crate) fn put(connection: &Connection, id: EntityId, model: i64, embedding: &Embedding) -> Result<()> {
+pub(crate) fn write_vector(
+    connection: &Connection,
+    id: EntityId,
+    model: i64,
+    embedding: &Embedding,
+) -> Result<()> {
     let id = id.0.into_bytes();
     connection
         .prepare_cached("UPDATE entities SET embedding_model = ?2 WHERE id = ?1")?
@@ -34,7 +39,7 @@ pub(crate) fn clear(connection: &Connection, id: EntityId) -> Result<()> {
 }
 
 /// Vectors that were made of the texts as they still are.
-pub(crate) fn put_all(
+pub(crate) fn write_vectors(
     connection: &Connection,
     fingerprint: &str,
     vectors: &[(UnembeddedEntity, Embedding)],
@@ -46,7 +51,7 @@ pub(crate) fn put_all(
     for (entity, embedding) in vectors {
         let key = params![entity.id.0.into_bytes(), entity.canonical_name, entity.description];
         if current.exists(key)? {
-            put(connection, entity.id, model, embedding)?;
+            write_vector(connection, entity.id, model, embedding)?;
         }
     }
     Ok(())

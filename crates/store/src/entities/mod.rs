@@ -168,7 +168,8 @@ impl EntityStore for HomeStore {
         vectors: Vec<(UnembeddedEntity, Embedding)>,
     ) -> Result<(), StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.write(move |unit| Ok(entity_vectors::put_all(unit.connection, &fingerprint, &vectors)?)).await
+        self.write(move |unit| Ok(entity_vectors::write_vectors(unit.connection, &fingerprint, &vectors)?))
+            .await
     }
 }
 
@@ -205,7 +206,7 @@ pub(crate) fn insert(
     let folded = fold_name(&entity.canonical_name);
     add_alias(connection, scope, entity.id, &entity.canonical_name, &folded, at)?;
     if let (Some(model), Some(embedding)) = (model, &entity.embedding) {
-        entity_vectors::put(connection, entity.id, model, embedding)?;
+        entity_vectors::write_vector(connection, entity.id, model, embedding)?;
     }
     if let (Some(IdentityDoubt::Same(_)), Some(other)) = (entity.doubt, known) {
         let change = EntityChange::Merge { other };
@@ -221,7 +222,7 @@ fn create(
     at: Timestamp,
 ) -> Result<EntityChanged> {
     let folded = fold_name(&entity.canonical_name);
-    if let Some(taken) = entity_queries::who_goes_by(connection, scope, &folded, entity.kind, None)? {
+    if let Some(taken) = entity_queries::find_by_name(connection, scope, &folded, entity.kind, None)? {
         return Ok(EntityChanged::NameTaken(Box::new(taken)));
     }
     let new = NewEntity::settled(entity.id, entity.canonical_name.clone(), entity.kind);
@@ -251,7 +252,7 @@ pub(crate) fn add_alias(
 ) -> Result<()> {
     let Some(kind) = entity_queries::kind_of(connection, scope, entity)? else { return Ok(()) };
     let root = entity_queries::merged_into(connection, scope, entity)?;
-    if folded.is_empty() || entity_queries::who_goes_by(connection, scope, folded, kind, root)?.is_some() {
+    if folded.is_empty() || entity_queries::find_by_name(connection, scope, folded, kind, root)?.is_some() {
         return Ok(());
     }
     let added = connection

@@ -20,7 +20,7 @@ pub(super) fn follow(connection: &Connection, going: &mut RemovalSet) -> Result<
     }
     add_mentions(connection, going)?;
     let messages: Vec<i64> = going.lost_messages().into_keys().collect();
-    for seq in support::made_from(connection, &going.sessions(), &messages, &going.mentions)? {
+    for seq in support::nodes_written_from(connection, &going.sessions(), &messages, &going.mentions)? {
         if !going.nodes.contains_key(&seq) {
             check(connection, going, &sessions, seq)?;
         }
@@ -100,7 +100,7 @@ fn add_rejected(connection: &Connection, going: &mut RemovalSet, sessions: &[Ses
     for talk in sessions {
         let mut rows = statement.query([talk.id])?;
         while let Some(row) = &rows.next()? {
-            let evidence: Vec<RejectedQuote> = rows::json(row, 2)?;
+            let evidence: Vec<RejectedQuote> = rows::read_json(row, 2)?;
             let quotes_it = evidence.iter().any(|e| e.message_id.is_some_and(|id| gone.contains(&id)));
             let mut said = vec![row.get::<String>(1)?, row.get::<String>(3)?];
             said.extend(evidence.into_iter().map(|evidence| evidence.quote));
@@ -128,7 +128,7 @@ fn add_rejected(connection: &Connection, going: &mut RemovalSet, sessions: &[Ses
 /// Decides whether the node is removed, kept or rewritten.
 fn check(connection: &Connection, going: &mut RemovalSet, sessions: &[SessionTerms], seq: i64) -> Result<()> {
     let node = StoredSupport::read(connection, seq)?;
-    let SupportOutcome { verdict, mentions_lost } = node.outcome(connection, going, sessions)?;
+    let SupportOutcome { verdict, mentions_lost } = node.decide_outcomes(connection, going, sessions)?;
     if verdict == Verdict::Remove {
         going.add_node(connection, seq)?;
         return Ok(());

@@ -49,7 +49,7 @@ impl MessageChanges {
     }
 
     /// Gives a message another text. The caller stores the earlier one as a version.
-    pub(crate) fn reword(
+    pub(crate) fn replace_text(
         &mut self,
         unit: &mut UnitOfWork<'_>,
         id: MessageId,
@@ -140,7 +140,7 @@ pub(crate) fn edit(
                 "INSERT INTO message_versions (message_seq, content, replaced_at) VALUES (?1, ?2, ?3)",
             )?
             .execute(params![seq, before, microseconds(edit.at)])?;
-        changes.reword(unit, edit.id, &edit.content, &edit.terms, edit.token_count)?;
+        changes.replace_text(unit, edit.id, &edit.content, &edit.terms, edit.token_count)?;
     }
     let withdrawn = changes.finish(unit, edit.at)?;
     let message = messages::by_id(connection, edit.id)?;

@@ -128,7 +128,7 @@ impl ForgetStore for HomeStore {
         Ok(true)
     }
 
-    async fn copies(&self) -> Result<UnreachedCopies, StoreError> {
+    async fn unreached_copies(&self) -> Result<UnreachedCopies, StoreError> {
         if let Some(address) = &self.address {
             return Ok(UnreachedCopies { files: Vec::new(), server: Some(address.to_string()) });
         }
@@ -180,7 +180,7 @@ impl ForgetStore for HomeStore {
 
 /// Previews an erasure by running it within a savepoint.
 fn preview(unit: &mut UnitOfWork<'_>, act: &ForgetRequest) -> Result<ForgetSummary, Failure> {
-    Ok(unit.attempt(|unit| forget(unit, act, true), |_| false)?.taken)
+    Ok(unit.run_in_savepoint(|unit| forget(unit, act, true), |_| false)?.taken)
 }
 
 /// Forgets what a person selected. A preview is to be rolled back.

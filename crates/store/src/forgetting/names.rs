@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory::entities::{fold_name, name_stands_in};
+use memory::entities::{fold_name, is_named_in_text};
 use memory::ports::{Corpus, Phrase};
 use memory::text::index_terms;
 
@@ -79,8 +79,8 @@ fn decide(
     let mut stands = false;
     for name in &called {
         let folded = fold_name(name);
-        let was_said = said.iter().any(|text| name_stands_in(text, &folded));
-        let pointed_at = going.is_in(name);
+        let was_said = said.iter().any(|text| is_named_in_text(text, &folded));
+        let pointed_at = going.is_part_of(name);
         let stands_now =
             !pointed_at && (was_said || entity.loses_link) && still_stands(connection, going, name)?;
         stands |= stands_now;
@@ -88,7 +88,7 @@ fn decide(
             lost.insert(*name);
         }
     }
-    let named_by_it = going.is_in(entity.description.as_deref().unwrap_or_default());
+    let named_by_it = going.is_part_of(entity.description.as_deref().unwrap_or_default());
     if lost.is_empty() && !entity.loses_link && !named_by_it {
         return Ok(());
     }
@@ -136,7 +136,7 @@ fn still_stands(connection: &Connection, going: &RemovalSet, name: &str) -> Resu
     let rows = words::newest_rows(connection, Corpus::Nodes, going.scope, &phrase, nodes)?;
     let stays = |seq: &i64| !going.nodes.contains_key(seq) && !going.rewritten.contains_key(seq);
     let folded = fold_name(name);
-    let in_rewritten = || going.rewritten.values().any(|r| name_stands_in(&fold_name(&r.after), &folded));
+    let in_rewritten = || going.rewritten.values().any(|r| is_named_in_text(&fold_name(&r.after), &folded));
     Ok(rows.iter().any(stays) || in_rewritten())
 }
 

@@ -63,7 +63,9 @@ fn insert_part(connection: &Connection, receipt: &ErasureReceipt) -> Result<()> 
 fn add_parts(connection: &Connection, receipt: &mut ErasureReceipt) -> Result<()> {
     let mut parts =
         connection.prepare_cached("SELECT taken FROM erasure_parts WHERE receipt_id = ?1 ORDER BY number")?;
-    for part in parts.query_map([receipt.id.0.into_bytes()], |row| rows::json::<ForgetSummary>(row, 0))? {
+    for part in
+        parts.query_map([receipt.id.0.into_bytes()], |row| rows::read_json::<ForgetSummary>(row, 0))?
+    {
         receipt.taken.merge(part?);
     }
     Ok(())
@@ -113,7 +115,7 @@ pub(super) fn by_id(connection: &Connection, id: ErasureId) -> Result<Option<Era
 }
 
 fn read_receipt(connection: &Connection, row: &Row<'_>) -> Result<ErasureReceipt> {
-    let mut kept: ErasureReceipt = rows::json(row, 0)?;
+    let mut kept: ErasureReceipt = rows::read_json(row, 0)?;
     add_parts(connection, &mut kept)?;
     let instances = instances_of(connection, kept.id)?;
     Ok(ErasureReceipt { overwritten_at: rows::optional_time(row, 1)?, instances, ..kept })

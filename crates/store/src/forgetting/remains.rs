@@ -47,7 +47,7 @@ pub(super) fn clear_summaries(
         .collect::<Result<_>>()?;
     for (id, texts) in found {
         let [summary, _, title] = &texts;
-        if losing.contains(&id) || texts.iter().flatten().any(|text| going.is_in(text)) {
+        if losing.contains(&id) || texts.iter().flatten().any(|text| going.is_part_of(text)) {
             if !going.is_preview {
                 clear.execute(params![id, CAUSE_FORGOTTEN])?;
             }
@@ -73,7 +73,7 @@ pub(super) fn clear_moods(
     let mut delete = connection.prepare_cached("DELETE FROM mood_history WHERE seq = ?1")?;
     for (seq, session, mood) in found {
         let lost = session.map_or(!losing.is_empty(), |session| losing.contains(&session));
-        if lost || going.is_in(&mood) {
+        if lost || going.is_part_of(&mood) {
             if !going.is_preview {
                 delete.execute([seq])?;
             }
@@ -108,10 +108,12 @@ pub(super) fn clear_receipts(
         }
         let mut receipt: ReplyReceipt = connection
             .prepare_cached("SELECT receipt FROM turn_traces WHERE turn_id = ?1")?
-            .query_row([turn], |row| rows::json(row, 0))?;
+            .query_row([turn], |row| rows::read_json(row, 0))?;
         let before = receipt.clone();
         if going.is_forgotten() {
-            receipt.used.retain(|candidate| !gone.contains(&candidate.id) && !going.is_in(&candidate.text));
+            receipt
+                .used
+                .retain(|candidate| !gone.contains(&candidate.id) && !going.is_part_of(&candidate.text));
             receipt.pinned.retain(|NodeId(id)| !gone.contains(id));
         }
         receipt.held_back.retain(|held| {
@@ -119,7 +121,7 @@ pub(super) fn clear_receipts(
             let texts = [&held.text, &held.current_text];
             !is_lost(&held.node_id.0)
                 && !is_lost(&held.current.0)
-                && !texts.iter().any(|text| going.is_in(text))
+                && !texts.iter().any(|text| going.is_part_of(text))
         });
         for candidate in receipt.used.iter_mut().filter(|candidate| gone.contains(&candidate.id)) {
             candidate.text.clear();
@@ -157,8 +159,9 @@ fn receipts_to_read(
         let (turn, receipt): (RowKey, _) = (row.get(0)?, row.get_ref(1)?.as_str()?);
         let named = |id: Uuid| gone.contains(&id) || rewritten.contains(&id);
         // JSON puts a backslash before a quotation mark in the text; the parsed candidates are compared instead.
-        let may_hold_text =
-            || going.text.as_ref().is_some_and(|text| text.contains(['"', '\\'])) || going.is_in(receipt);
+        let may_hold_text = || {
+            going.text.as_ref().is_some_and(|text| text.contains(['"', '\\'])) || going.is_part_of(receipt)
+        };
         if turns.contains(&turn) || ids_in(receipt).any(named) || may_hold_text() {
             found.push(turn);
         }
@@ -203,7 +206,7 @@ pub(super) fn clear_turns(
             .prepare_cached("SELECT id, reason FROM turns WHERE scope = ?1 AND reason IS NOT NULL")?;
         let found: Vec<(RowKey, String)> =
             reasons.query_map([going.scope], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;
-        for (turn, _) in found.iter().filter(|(_, reason)| going.is_in(reason)) {
+        for (turn, _) in found.iter().filter(|(_, reason)| going.is_part_of(reason)) {
             connection.prepare_cached("UPDATE turns SET reason = NULL WHERE id = ?1")?.execute([turn])?;
         }
     }
@@ -227,7 +230,7 @@ pub(super) fn clear_graph(
         gone += graph::withdraw(connection, going.scope, &memory.to_string(), at)?;
     }
     if going.text.is_some() {
-        gone += graph::forget_text(connection, going.scope, &|text| going.is_in(text), at)?;
+        gone += graph::forget_text(connection, going.scope, &|text| going.is_part_of(text), at)?;
     }
     taken.counts.names += gone.nodes;
     taken.counts.links += gone.edges;
@@ -246,7 +249,7 @@ pub(super) fn left_core_blocks(connection: &Connection, going: &RemovalSet) -> R
             ))?;
             let mut rows = statement.query([going.scope])?;
             while let Some(row) = &rows.next()? {
-                if going.is_in(&row.get::<String>(1)?) {
+                if going.is_part_of(&row.get::<String>(1)?) {
                     labels.insert(rows::read_enum::<CoreBlockLabel>(row, 0)?);
                 }
             }

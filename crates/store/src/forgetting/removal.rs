@@ -107,7 +107,7 @@ impl RemovalSet {
     }
 
     /// True if the text to be forgotten is in this one.
-    pub(super) fn is_in(&self, text: &str) -> bool {
+    pub(super) fn is_part_of(&self, text: &str) -> bool {
         self.text.as_ref().is_some_and(|wanted| text::fold(text).contains(wanted))
     }
 

@@ -43,7 +43,7 @@ pub(super) fn remove_rows(
         unit.unindex_words(Corpus::Messages, *seq, going.scope, &message.terms);
         connection.prepare_cached("DELETE FROM recall_messages WHERE seq = ?1")?.execute([seq])?;
         taken.messages.insert(message.id);
-        bury(connection, going, "message", message.id.0.into_bytes(), at)?;
+        note_forgotten(connection, going, "message", message.id.0.into_bytes(), at)?;
     }
     let mut live = 0;
     for (seq, node) in &going.nodes {
@@ -57,14 +57,14 @@ pub(super) fn remove_rows(
             true
         });
         taken.add_node(node.kind, node.id);
-        bury(connection, going, "node", node.id.0.into_bytes(), at)?;
+        note_forgotten(connection, going, "node", node.id.0.into_bytes(), at)?;
     }
     for id in &going.rejected {
         connection.prepare_cached("DELETE FROM rejected_memories WHERE id = ?1")?.execute([id])?;
         taken.rejected.insert(RejectedId(uuid_of_key(*id)));
-        bury(connection, going, "rejected", *id, at)?;
+        note_forgotten(connection, going, "rejected", *id, at)?;
     }
-    scopes::uncount(connection, going.scope, going.messages.len(), live)
+    scopes::subtract_counts(connection, going.scope, going.messages.len(), live)
 }
 
 /// Removes what the lost messages support directly: quotes, fulfilled expectations, mentions, rejected memories.
@@ -143,7 +143,13 @@ fn nodes_with_lost_support(connection: &Connection, going: &RemovalSet) -> Resul
 }
 
 /// Leaves a tombstone of what was forgotten.
-fn bury(connection: &Connection, going: &RemovalSet, kind: &str, id: RowKey, at: i64) -> Result<()> {
+fn note_forgotten(
+    connection: &Connection,
+    going: &RemovalSet,
+    kind: &str,
+    id: RowKey,
+    at: i64,
+) -> Result<()> {
     if going.is_forgotten() { insert_tombstone(connection, going.scope, kind, id, at) } else { Ok(()) }
 }
 
@@ -155,7 +161,7 @@ pub(super) fn rewrite(
 ) -> Result<()> {
     for (seq, rewritten) in &going.rewritten {
         let before = rewritten.terms_before.as_str();
-        taken.counts.vectors += support::reduce(unit, going.scope, *seq, before, &rewritten.after)?;
+        taken.counts.vectors += support::reduce_text(unit, going.scope, *seq, before, &rewritten.after)?;
         taken.rewritten.insert(rewritten.id);
     }
     recount_mentions(unit.connection, going)
@@ -197,7 +203,7 @@ pub(super) fn remove_names(
             .execute([id])?;
         connection.prepare_cached("DELETE FROM entities WHERE id = ?1")?.execute([id])?;
         taken.entities.insert(EntityId(uuid_of_key(*id)));
-        bury(connection, going, "entity", *id, at)?;
+        note_forgotten(connection, going, "entity", *id, at)?;
     }
     for number in &names.aliases {
         let gone =

@@ -1,6 +1,6 @@
 //! From what a person points at to rows.
 
-use memory::entities::{fold_name, name_stands_in};
+use memory::entities::{fold_name, is_named_in_text};
 use memory::forget::Selection;
 
 use super::removal::{RemovalSet, RowKey};
@@ -79,7 +79,7 @@ pub(super) fn saying_the_same(connection: &Connection, going: &RemovalSet) -> Re
         let names = names_of(connection, going)?;
         for (seq, content) in texts_of_scope(connection, "recall_messages", "content", going.scope)? {
             let content = fold_name(&content);
-            if names.iter().any(|name| name_stands_in(&content, name)) {
+            if names.iter().any(|name| is_named_in_text(&content, name)) {
                 seqs.push(seq);
             }
         }
@@ -111,7 +111,7 @@ fn nodes_about_entities(connection: &Connection, going: &mut RemovalSet) -> Resu
     let names = names_of(connection, going)?;
     for (seq, description) in texts_of_scope(connection, "concept_nodes", "description", going.scope)? {
         let description = fold_name(&description);
-        if names.iter().any(|name| name_stands_in(&description, name)) {
+        if names.iter().any(|name| is_named_in_text(&description, name)) {
             going.add_node(connection, seq)?;
         }
     }
@@ -134,19 +134,19 @@ fn names_of(connection: &Connection, going: &RemovalSet) -> Result<Vec<String>> 
 /// entities.
 fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     for (seq, content) in texts_of_scope(connection, "recall_messages", "content", going.scope)? {
-        if going.is_in(&content) {
+        if going.is_part_of(&content) {
             going.add_message(connection, seq)?;
         }
     }
     for column in ["description", "emotion_tags"] {
         for (seq, text) in texts_of_scope(connection, "concept_nodes", column, going.scope)? {
-            if going.is_in(&text) {
+            if going.is_part_of(&text) {
                 going.add_node(connection, seq)?;
             }
         }
     }
     by_earlier_text(connection, going)?;
-    crate::imports::forget_names(connection, going.scope, |text| going.is_in(text))?;
+    crate::imports::forget_names(connection, going.scope, |text| going.is_part_of(text))?;
     let mut statement = connection.prepare_cached(
         "SELECT g.number, g.description || char(10) || coalesce(g.merged, '') FROM mention_merges g JOIN concept_nodes n ON n.seq = g.node_seq
          WHERE n.scope = ?1",
@@ -154,7 +154,7 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let mentions = statement.query_map([going.scope], |row| Ok((row.get(0)?, row.get::<String>(1)?)))?;
     for mention in mentions {
         let (number, description) = mention?;
-        if going.is_in(&description) {
+        if going.is_part_of(&description) {
             going.mentions.insert(number);
         }
     }
@@ -164,7 +164,7 @@ fn by_text(connection: &Connection, going: &mut RemovalSet) -> Result<()> {
     let mut rows = statement.query([going.scope])?;
     while let Some(row) = &rows.next()? {
         let said: [String; 4] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-        if said.iter().any(|text| going.is_in(text)) {
+        if said.iter().any(|text| going.is_part_of(text)) {
             going.rejected.insert(row.get(0)?);
         }
     }
@@ -180,7 +180,7 @@ fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()
     let speakers = "SELECT seq, speaker FROM recall_messages WHERE scope = ?1 AND speaker IS NOT NULL";
     for texts in [versions, speakers_of_versions, speakers] {
         for (seq, text) in earlier_texts(connection, texts, going.scope)? {
-            if going.is_in(&text) {
+            if going.is_part_of(&text) {
                 going.add_message(connection, seq)?;
             }
         }
@@ -189,7 +189,7 @@ fn by_earlier_text(connection: &Connection, going: &mut RemovalSet) -> Result<()
         "SELECT c.node_seq, c.description FROM node_changes c JOIN concept_nodes n ON n.seq = c.node_seq
          WHERE n.scope = ?1 AND c.description IS NOT NULL";
     for (seq, description) in earlier_texts(connection, nodes, going.scope)? {
-        if going.is_in(&description) {
+        if going.is_part_of(&description) {
             going.add_node(connection, seq)?;
         }
     }

@@ -81,7 +81,7 @@ pub(crate) struct SupportOutcome {
 
 /// Nodes that were written from these sessions, quote one of these messages, or lose a mention. Thoughts are followed
 /// along what they cite.
-pub(crate) fn made_from(
+pub(crate) fn nodes_written_from(
     connection: &Connection,
     sessions: &BTreeSet<RowKey>,
     messages: &[i64],
@@ -166,8 +166,8 @@ impl StoredSupport {
             })
     }
 
-    /// Decides by [`Support::verdict`]. `sessions` are the words of the sessions that lose some.
-    pub(super) fn outcome(
+    /// Decides by [`Support::decide`]. `sessions` are the words of the sessions that lose some.
+    pub(super) fn decide_outcomes(
         &self,
         connection: &Connection,
         going: &RemovalSet,
@@ -210,7 +210,7 @@ impl StoredSupport {
         // Without quotes of its own a node has nothing that its mentions could be weighed by.
         let gone = self.mentions.iter().filter(|m| !self.quotes.is_empty() && !mention_is_left(m));
         Ok(SupportOutcome {
-            verdict: support.verdict(going.reason),
+            verdict: support.decide(going.reason),
             mentions_lost: gone.map(|mention| mention.number).collect(),
         })
     }
@@ -218,7 +218,7 @@ impl StoredSupport {
 
 /// Gives a node the text that is left of it. Its vector was made from the old one, and is made again. Returns how many
 /// vectors went.
-pub(crate) fn reduce(
+pub(crate) fn reduce_text(
     unit: &mut UnitOfWork<'_>,
     scope: i64,
     seq: i64,

@@ -215,7 +215,7 @@ pub(super) fn clear_traces(
                 && (lost.sessions.contains(&key)
                     || lost.turns.contains(&key)
                     || !is_earlier && quotes_lost_texts(&detail, lost, taken.counts.documents > 0));
-            if quotes || escaped || going.is_in(&detail) {
+            if quotes || escaped || going.is_part_of(&detail) {
                 if !going.is_preview {
                     connection.prepare_cached(clear)?.execute([key])?;
                 }
@@ -260,7 +260,7 @@ fn clear_session_traces(
     for (session, phase, detail) in kept {
         let quotes =
             is_losing && (lost.sessions.contains(&session) || quotes_lost_texts(&detail, lost, false));
-        if quotes || escaped || going.is_in(&detail) {
+        if quotes || escaped || going.is_part_of(&detail) {
             if !going.is_preview {
                 delete.execute(params![session, phase])?;
             }

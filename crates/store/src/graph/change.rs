@@ -21,7 +21,7 @@ pub(super) fn change_node(
     change: &NodeChange,
     at: Timestamp,
 ) -> Result<NodeUpdateOutcome> {
-    let Some(node) = read::node(connection, scope, id)?.filter(|node| !node.deleted) else {
+    let Some(node) = read::load_node(connection, scope, id)?.filter(|node| !node.deleted) else {
         return Ok(NodeUpdateOutcome::NotThere);
     };
     let refused = if node.entity {
@@ -47,7 +47,7 @@ pub(super) fn change_node(
             change.last_confirmed_at.map(microseconds),
             microseconds(at),
         ])?;
-    let changed = read::node(connection, scope, node.id)?;
+    let changed = read::load_node(connection, scope, node.id)?;
     Ok(changed.map_or(NodeUpdateOutcome::NotThere, |node| NodeUpdateOutcome::Changed(Box::new(node))))
 }
 
@@ -72,7 +72,7 @@ fn change_entity(
         let rename = EntityChange::Rename { name: name.clone() };
         match entity_changes::change(connection, scope, id, &rename, ChangedBy::Conversation, at)? {
             EntityChanged::NameTaken(other) => {
-                let other = read::node(connection, scope, other.id.0)?;
+                let other = read::load_node(connection, scope, other.id.0)?;
                 return Ok(Some(other.map_or(NodeUpdateOutcome::NotThere, |other| {
                     NodeUpdateOutcome::LabelTaken(Box::new(other))
                 })));
@@ -111,7 +111,7 @@ fn change_own(
         .query_row(params![scope, node_type, folded, id], |row| read_uuid(row, 0))
         .optional()?;
     if let Some(taken) = taken {
-        let other = read::node(connection, scope, taken)?;
+        let other = read::load_node(connection, scope, taken)?;
         return Ok(other.map(|other| NodeUpdateOutcome::LabelTaken(Box::new(other))));
     }
     let description = change.description.as_deref().unwrap_or(&node.description);
@@ -135,7 +135,7 @@ pub(super) fn delete_node(
     permanent: bool,
     at: Timestamp,
 ) -> Result<NodeDeleteOutcome> {
-    let found = read::node(connection, scope, id)?.filter(|node| permanent || !node.deleted);
+    let found = read::load_node(connection, scope, id)?.filter(|node| permanent || !node.deleted);
     let Some(node) = found else { return Ok(NodeDeleteOutcome::NotThere) };
     let edges = read::edges_at(connection, scope, &[node.id])?;
     let live = edges.iter().filter(|edge| !edge.deleted).count() as u64;

@@ -7,7 +7,7 @@ use hub::daily::without_tags;
 use hub::graph::{GraphWrite, GraphWritten, KnownEntity, UnreadDocument, UnreadEvent};
 use hub::names::DiaryName;
 use memory::Scope;
-use memory::entities::{fold_name, name_stands_in};
+use memory::entities::{fold_name, is_named_in_text};
 use memory::identifiers::NodeId;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -23,7 +23,7 @@ const CHARACTERS_MAX: usize = 6_000;
 const ENTITIES_MAX: usize = 40;
 
 /// Unread lines in the order of their numbers. Those that rules have read wait for a model only.
-const UNREAD: &str = "
+const UNREAD_LINES: &str = "
     SELECT document FROM graph_unread_documents WHERE ?1 <= by_rules
         AND document NOT IN (SELECT value FROM json_each(?2)) ORDER BY document LIMIT 1";
 
@@ -50,7 +50,7 @@ pub(super) fn next_unread_document(
     by_rules: bool,
 ) -> Result<Option<UnreadDocument>> {
     let number: Option<i64> = connection
-        .prepare_cached(UNREAD)?
+        .prepare_cached(UNREAD_LINES)?
         .query_row(params![by_rules, to_json(&passed_over)?], |row| row.get(0))
         .optional()?;
     number.map_or(Ok(None), |number| document_as_unread(connection, number, by_rules))
@@ -156,7 +156,7 @@ fn entities_in(
     let mut found: Vec<Uuid> = Vec::new();
     for name in names.query_map([scope], |row| Ok((rows::read_uuid(row, 0)?, row.get::<String>(1)?)))? {
         let (id, name) = name?;
-        let is_named = || folded.iter().any(|text| name_stands_in(text, &name));
+        let is_named = || folded.iter().any(|text| is_named_in_text(text, &name));
         if found.len() < ENTITIES_MAX && !found.contains(&id) && is_named() {
             found.push(id);
         }
@@ -226,7 +226,7 @@ fn withdraw_gone_lines(
         &withdraw::Unsupported {
             instance,
             is_evidence_gone: &|evidence| gone.contains(&line_key(evidence)),
-            is_named: &|name| texts.iter().any(|text| name_stands_in(text, &fold_name(name))),
+            is_named: &|name| texts.iter().any(|text| is_named_in_text(text, &fold_name(name))),
         },
     )
 }
@@ -234,11 +234,11 @@ fn withdraw_gone_lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::{empty, plan};
+    use crate::engine::plans::{empty_database, explain_plan};
 
     #[test]
     fn only_documents_that_wait_are_walked_over() {
-        let plan = plan(&empty(), UNREAD);
+        let plan = explain_plan(&empty_database(), UNREAD_LINES);
         assert!(!plan.contains("hub_"), "{plan}");
     }
 }

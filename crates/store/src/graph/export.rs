@@ -20,7 +20,7 @@ pub(crate) fn whole_graph(
     connection: &Connection,
     scope: i64,
 ) -> Result<(Vec<ExportedNode>, Vec<ExportedEdge>)> {
-    let mut nodes = read::nodes(connection, scope)?.into_iter();
+    let mut nodes = read::all_nodes(connection, scope)?.into_iter();
     let mut nodes = nodes.try_fold(Vec::new(), |mut nodes, node| {
         nodes.push(kept_node(connection, node)?);
         Ok::<_, sql::Error>(nodes)
@@ -163,14 +163,14 @@ fn restore_node(connection: &Connection, scope: i64, kept: &ExportedNode) -> Res
 /// The node that is there already: under this id, or by the same name and type.
 fn known_node(connection: &Connection, scope: i64, kept: &ExportedNode, id: Uuid) -> Result<Option<Uuid>> {
     let node = &kept.node;
-    if let Some(known) = read::node(connection, scope, id)? {
+    if let Some(known) = read::load_node(connection, scope, id)? {
         // An entity may have stayed when what the graph kept beside it went.
         write::ensure_entity_row(connection, scope, known.id, microseconds(node.updated_at))?;
         return Ok(Some(known.id));
     }
     let folded = fold_name(&node.label);
     if let Some(kind) = entity_kind(&node.node_type) {
-        let known = entity_queries::who_goes_by(connection, scope, &folded, kind, None)?;
+        let known = entity_queries::find_by_name(connection, scope, &folded, kind, None)?;
         if let Some(known) = &known {
             write::ensure_entity_row(connection, scope, known.id.0, microseconds(node.updated_at))?;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use memory::entities::name_stands_in;
+use memory::entities::is_named_in_text;
 use uuid::Uuid;
 
 use crate::engine::sql::{Connection, Result};
@@ -10,7 +10,11 @@ use crate::engine::sql::{Connection, Result};
 type RowKey = [u8; 16];
 
 /// For each memory, the number of nodes named in the folded text that it is linked to.
-pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Result<HashMap<String, u32>> {
+pub(super) fn count_links_by_memory(
+    connection: &Connection,
+    scope: i64,
+    folded: &str,
+) -> Result<HashMap<String, u32>> {
     let mut linked = HashMap::new();
     let any: bool = connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM graph_sources WHERE scope = ?1 AND memory <> '')")?
@@ -49,11 +53,7 @@ pub(super) fn linked_to(connection: &Connection, scope: i64, folded: &str) -> Re
 }
 
 /// The nodes and entities that the folded text names, each with all its folded names.
-pub(super) fn names_standing_in(
-    connection: &Connection,
-    scope: i64,
-    folded: &str,
-) -> Result<Vec<Vec<String>>> {
+pub(super) fn names_in_text(connection: &Connection, scope: i64, folded: &str) -> Result<Vec<Vec<String>>> {
     Ok(named_nodes(connection, scope, folded)?.into_values().collect())
 }
 
@@ -71,6 +71,6 @@ fn named_nodes(connection: &Connection, scope: i64, folded: &str) -> Result<BTre
         let (id, name) = name?;
         all.entry(id).or_default().push(name);
     }
-    all.retain(|_, names| names.iter().any(|name| name_stands_in(folded, name)));
+    all.retain(|_, names| names.iter().any(|name| is_named_in_text(folded, name)));
     Ok(all)
 }

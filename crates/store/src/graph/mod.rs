@@ -33,7 +33,7 @@ pub(crate) use withdraw::{forget_text, withdraw, withdraw_document};
 #[async_trait]
 impl GraphStore for HomeStore {
     async fn graph_nodes(&self, scope: &Scope) -> Result<Vec<GraphNode>, StoreError> {
-        self.read_scope(scope, |connection, scope| Ok(read::nodes(connection, scope)?)).await
+        self.read_scope(scope, |connection, scope| Ok(read::all_nodes(connection, scope)?)).await
     }
 
     async fn graph_nodes_of(&self, scope: &Scope, ids: &[Uuid]) -> Result<Vec<GraphNode>, StoreError> {
@@ -41,7 +41,7 @@ impl GraphStore for HomeStore {
         self.read_scope(scope, move |connection, scope| {
             let mut nodes: Vec<GraphNode> = Vec::with_capacity(ids.len());
             for id in ids {
-                let node = read::node(connection, scope, id)?;
+                let node = read::load_node(connection, scope, id)?;
                 nodes.extend(node.filter(|node| nodes.iter().all(|known| known.id != node.id)));
             }
             Ok(nodes)
@@ -182,16 +182,16 @@ impl GraphStore for HomeStore {
         folded: &str,
     ) -> Result<HashMap<String, u32>, StoreError> {
         let folded = folded.to_owned();
-        self.read_scope(scope, move |connection, scope| Ok(links::linked_to(connection, scope, &folded)?))
-            .await
-    }
-
-    async fn names_standing_in(&self, scope: &Scope, folded: &str) -> Result<Vec<Vec<String>>, StoreError> {
-        let folded = folded.to_owned();
         self.read_scope(scope, move |connection, scope| {
-            Ok(links::names_standing_in(connection, scope, &folded)?)
+            Ok(links::count_links_by_memory(connection, scope, &folded)?)
         })
         .await
+    }
+
+    async fn names_in_text(&self, scope: &Scope, folded: &str) -> Result<Vec<Vec<String>>, StoreError> {
+        let folded = folded.to_owned();
+        self.read_scope(scope, move |connection, scope| Ok(links::names_in_text(connection, scope, &folded)?))
+            .await
     }
 
     async fn graph_vectors(
@@ -225,7 +225,7 @@ impl GraphStore for HomeStore {
         vectors: Vec<(UnembeddedNode, Embedding)>,
     ) -> Result<(), StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.write(move |unit| Ok(vectors::put(unit.connection, &fingerprint, &vectors)?)).await
+        self.write(move |unit| Ok(vectors::write_vectors(unit.connection, &fingerprint, &vectors)?)).await
     }
 
     async fn clear_graph_vectors(&self, scope: &Scope) -> Result<u64, StoreError> {

@@ -11,8 +11,8 @@ use crate::entities::entity_queries::{self, entity_columns, parts};
 use crate::rows;
 
 /// Certainty of an entity without a row in the graph.
-const SETTLED: f64 = 1.0;
-const UNSETTLED: f64 = 0.5;
+const SETTLED_CERTAINTY: f64 = 1.0;
+const UNSETTLED_CERTAINTY: f64 = 0.5;
 
 /// Beside an entity: `g` is `graph_nodes`.
 macro_rules! beside_columns {
@@ -23,7 +23,7 @@ macro_rules! beside_columns {
 }
 
 /// All nodes of the scope, the last changed first.
-pub(super) fn nodes(connection: &Connection, scope: i64) -> Result<Vec<GraphNode>> {
+pub(super) fn all_nodes(connection: &Connection, scope: i64) -> Result<Vec<GraphNode>> {
     let mut nodes: Vec<GraphNode> = connection
         .prepare_cached(concat!(
             "SELECT ",
@@ -49,7 +49,7 @@ pub(super) fn nodes(connection: &Connection, scope: i64) -> Result<Vec<GraphNode
 }
 
 /// A node by its id; under the id of an entity that was merged away, the one that it is part of.
-pub(super) fn node(connection: &Connection, scope: i64, id: Uuid) -> Result<Option<GraphNode>> {
+pub(super) fn load_node(connection: &Connection, scope: i64, id: Uuid) -> Result<Option<GraphNode>> {
     if let Some(root) = entity_queries::merged_into(connection, scope, EntityId(id))? {
         return connection
             .prepare_cached(concat!(
@@ -75,7 +75,8 @@ pub(super) fn node(connection: &Connection, scope: i64, id: Uuid) -> Result<Opti
 fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
     let entity = entity_queries::read(connection, row)?;
     let confidence: Option<f64> = row.get(10)?;
-    let settled = if entity.merge_status == MergeStatus::Uncertain { UNSETTLED } else { SETTLED };
+    let settled =
+        if entity.merge_status == MergeStatus::Uncertain { UNSETTLED_CERTAINTY } else { SETTLED_CERTAINTY };
     let id = entity.id.0;
     let updated_at = rows::optional_time(row, 13)?.map_or(entity.updated_at, |at| at.max(entity.updated_at));
     Ok(GraphNode {
@@ -84,7 +85,7 @@ fn entity_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
         aliases: entity.aliases.into_iter().filter(|alias| *alias != entity.canonical_name).collect(),
         label: entity.canonical_name,
         description: entity.description.unwrap_or_default(),
-        properties: properties(row, 9)?,
+        properties: read_properties(row, 9)?,
         confidence: confidence.unwrap_or(settled),
         source_instance: row.get::<Option<String>>(11)?.unwrap_or_default(),
         source_memory_ids: source_memories(connection, "node_id", id)?,
@@ -107,7 +108,7 @@ fn own_node(connection: &Connection, row: &Row<'_>) -> Result<GraphNode> {
         label: row.get(2)?,
         aliases: Vec::new(),
         description: row.get(3)?,
-        properties: properties(row, 4)?,
+        properties: read_properties(row, 4)?,
         confidence: row.get(5)?,
         source_instance: row.get(6)?,
         source_memory_ids: source_memories(connection, "node_id", id)?,
@@ -199,7 +200,7 @@ fn read_edge(connection: &Connection, scope: i64, row: &Row<'_>) -> Result<Graph
         from_id: end(1)?,
         to_id: end(2)?,
         edge_type: row.get(3)?,
-        properties: properties(row, 4)?,
+        properties: read_properties(row, 4)?,
         weight: row.get(5)?,
         evidence: evidence_of_edge(connection, id)?,
         source_instance: row.get(6)?,
@@ -233,9 +234,9 @@ fn source_memories(connection: &Connection, of: &'static str, id: Uuid) -> Resul
         .collect()
 }
 
-pub(super) fn properties(row: &Row<'_>, column: usize) -> Result<Map<String, Value>> {
+pub(super) fn read_properties(row: &Row<'_>, column: usize) -> Result<Map<String, Value>> {
     match row.get_ref(column)?.as_str_or_null()? {
         None => Ok(Map::new()),
-        Some(_) => rows::json(row, column),
+        Some(_) => rows::read_json(row, column),
     }
 }

@@ -135,15 +135,15 @@ pub(super) fn commit(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::empty;
-    use crate::engine::plans::plan;
+    use crate::engine::plans::empty_database;
+    use crate::engine::plans::explain_plan;
 
     #[test]
     fn drawing_costs_what_is_new_and_not_what_was() {
-        let connection = empty();
-        let sessions = plan(&connection, UNREAD_SESSIONS);
+        let connection = empty_database();
+        let sessions = explain_plan(&connection, UNREAD_SESSIONS);
         assert!(sessions.starts_with("SCAN u; SEARCH n USING INTEGER PRIMARY KEY"), "{sessions}");
-        let events = plan(&connection, UNREAD_EVENTS);
+        let events = explain_plan(&connection, UNREAD_EVENTS);
         assert!(events.contains("concept_nodes_of_session (source_session_id=?)"), "{events}");
         assert_eq!([sessions, events].concat().matches("SCAN").count(), 1, "only what waits is walked over");
     }

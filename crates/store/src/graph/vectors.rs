@@ -55,7 +55,7 @@ pub(super) fn nodes_without_vector(
 }
 
 /// Writes vectors of texts that are as they were.
-pub(super) fn put(
+pub(super) fn write_vectors(
     connection: &Connection,
     fingerprint: &str,
     vectors: &[(UnembeddedNode, Embedding)],

@@ -266,14 +266,14 @@ fn texts_of_rows(connection: &Connection, statement: &str, scope: i64) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::empty;
-    use crate::engine::plans::plan;
+    use crate::engine::plans::empty_database;
+    use crate::engine::plans::explain_plan;
 
     #[test]
     fn what_rests_on_a_memory_is_found_by_its_index() {
-        let connection = empty();
+        let connection = empty_database();
         for statement in [FORGET_SOURCES, RESTING_NODES, RESTING_EDGES] {
-            let plan = plan(&connection, statement);
+            let plan = explain_plan(&connection, statement);
             assert!(plan.contains("graph_sources_of_memory (scope=? AND memory=?)"), "{plan}");
             assert!(!plan.contains("SCAN"), "{plan}");
         }

@@ -38,8 +38,8 @@ pub(super) fn write(connection: &Connection, scope: i64, asked: &GraphWrite) -> 
         }
     }
     for (index, edge) in asked.edges.iter().enumerate() {
-        let from = work.end(&edge.from, &named)?;
-        let to = work.end(&edge.to, &named)?;
+        let from = work.find_end(&edge.from, &named)?;
+        let to = work.find_end(&edge.to, &named)?;
         let (Some(from_id), Some(to_id)) = (from, to) else {
             let missing =
                 [(&edge.from, from), (&edge.to, to)].into_iter().filter(|(_, found)| found.is_none());
@@ -68,17 +68,17 @@ impl Work<'_> {
             node.source_memory_id.as_deref(),
             None,
         )?;
-        let value = read::node(self.connection, self.scope, id)?;
+        let value = read::load_node(self.connection, self.scope, id)?;
         Ok(value.map(|value| Written { value, is_new }))
     }
 
     /// Writes a node that is an entity. The rules of memory decide if it is a known one.
     fn write_entity(&self, node: &NewGraphNode, kind: EntityKind) -> Result<(Uuid, bool)> {
         let folded = fold_name(&node.label);
-        let known = entity_queries::who_goes_by(self.connection, self.scope, &folded, kind, None)?;
+        let known = entity_queries::find_by_name(self.connection, self.scope, &folded, kind, None)?;
         if let Some(known) = known {
             let id = known.id.0;
-            let came_back = self.revive(id)?;
+            let came_back = self.undelete_node(id)?;
             self.ensure_entity_row(id)?;
             return Ok((id, came_back));
         }
@@ -117,7 +117,7 @@ impl Work<'_> {
             .query_row(params![self.scope, node.node_type, folded], |row| read_uuid(row, 0))
             .optional()?;
         if let Some(id) = known {
-            let came_back = self.revive(id)?;
+            let came_back = self.undelete_node(id)?;
             return Ok((id, came_back));
         }
         self.connection
@@ -144,7 +144,7 @@ impl Work<'_> {
     }
 
     /// Brings a softly deleted node back; whether it was deleted.
-    fn revive(&self, id: Uuid) -> Result<bool> {
+    fn undelete_node(&self, id: Uuid) -> Result<bool> {
         let changed = self
             .connection
             .prepare_cached(
@@ -160,10 +160,10 @@ impl Work<'_> {
     }
 
     /// The node that an end means.
-    fn end(&self, end: &EdgeEnd, named: &[(String, Uuid)]) -> Result<Option<Uuid>> {
+    fn find_end(&self, end: &EdgeEnd, named: &[(String, Uuid)]) -> Result<Option<Uuid>> {
         let label = match end {
             EdgeEnd::Id(id) => {
-                let node = read::node(self.connection, self.scope, *id)?.filter(|node| !node.deleted);
+                let node = read::load_node(self.connection, self.scope, *id)?.filter(|node| !node.deleted);
                 return Ok(node.map(|node| node.id));
             }
             EdgeEnd::Label(label) => fold_name(label),
@@ -182,7 +182,7 @@ impl Work<'_> {
         ids.extend(hits.into_iter().map(|hit| hit.entity.id.0));
         let mut nodes = Vec::new();
         for id in ids {
-            nodes.extend(read::node(self.connection, self.scope, id)?.filter(|node| !node.deleted));
+            nodes.extend(read::load_node(self.connection, self.scope, id)?.filter(|node| !node.deleted));
         }
         Ok(nodes.into_iter().max_by_key(|node| (node.updated_at, node.id)).map(|node| node.id))
     }
@@ -199,7 +199,7 @@ impl Work<'_> {
                  WHERE scope = ?1 AND from_id = ?2 AND to_id = ?3 AND type = ?4 AND deleted_at IS NULL",
             )?
             .query_row(params![self.scope, ends[0], ends[1], edge.edge_type], |row| {
-                Ok((read_uuid(row, 0)?, read::properties(row, 1)?))
+                Ok((read_uuid(row, 0)?, read::read_properties(row, 1)?))
             })
             .optional()?;
         let is_new = known.is_none();

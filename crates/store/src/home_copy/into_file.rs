@@ -20,7 +20,7 @@ pub(super) fn copy(copy: &mut HomeCopy<'_>, path: &Path) -> Result<CopyReport, C
     }
     let partial = path.with_extension("partial");
     remove_database_file(&partial).map_err(|error| unwritable(error.to_string()))?;
-    let outcome = fill(copy, &partial).and_then(|report| {
+    let outcome = fill_target(copy, &partial).and_then(|report| {
         put_in_place(&partial, path).map_err(|error| unwritable(error.to_string()))?;
         Ok(report)
     });
@@ -30,7 +30,7 @@ pub(super) fn copy(copy: &mut HomeCopy<'_>, path: &Path) -> Result<CopyReport, C
     outcome
 }
 
-fn fill(copy: &mut HomeCopy<'_>, partial: &Path) -> Result<CopyReport, CopyError> {
+fn fill_target(copy: &mut HomeCopy<'_>, partial: &Path) -> Result<CopyReport, CopyError> {
     let options = StoreOptions::default();
     let connection = open_for_copying(partial, &options).map_err(CopyError::Store)?;
     let run = |statements: &str| connection.execute_batch(statements).map_err(CopyError::Target);
@@ -39,7 +39,7 @@ fn fill(copy: &mut HomeCopy<'_>, partial: &Path) -> Result<CopyReport, CopyError
         // Some steps of the schema write rows.
         run(&format!("DELETE FROM \"{table}\""))?;
     }
-    let report = copy.rows(&connection)?;
+    let report = copy.copy_rows(&connection)?;
     for (table, _, last) in copy.last_numbers(&connection)? {
         let noted =
             connection.execute("DELETE FROM sqlite_sequence WHERE name = ?1", [&table]).and_then(|_| {

@@ -14,7 +14,7 @@ pub(super) fn copy(
     let connection = postgres::begin_home(address, replaces).map_err(CopyError::Store)?;
     let tables = schema::tables(&connection).map_err(CopyError::Target)?;
     let references = release(&connection, &tables).map_err(CopyError::Target)?;
-    let report = copy.rows(&connection)?;
+    let report = copy.copy_rows(&connection)?;
     for (table, column, last) in copy.last_numbers(&connection)? {
         let set = "SELECT setval(CAST(pg_get_serial_sequence(?1, ?2) AS regclass), ?3)";
         connection.query_row(set, params![table, column, last], |_| Ok(())).map_err(CopyError::Target)?;

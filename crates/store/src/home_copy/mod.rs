@@ -203,7 +203,7 @@ struct HomeCopy<'a> {
 impl HomeCopy<'_> {
     /// Copies the rows of all tables in a transaction of the target, where neither references nor triggers are in force, and
     /// compares what the target gives back.
-    fn rows(&mut self, target: &Connection) -> Result<CopyReport, CopyError> {
+    fn copy_rows(&mut self, target: &Connection) -> Result<CopyReport, CopyError> {
         let tables = schema::tables(self.source)?;
         if tables != schema::tables(target).map_err(CopyError::Target)? {
             return Err(CopyError::Different("both databases have other tables".to_owned()));
@@ -236,7 +236,7 @@ impl HomeCopy<'_> {
     ) -> Result<TableDigest, CopyError> {
         let (source, progress) = (self.source, &mut *self.progress);
         let mut digest = TableDigest::default();
-        target.fill(table, columns, CopyError::Target, |add| {
+        target.insert_rows(table, columns, CopyError::Target, |add| {
             source.each_row(&select(table, columns), [], |row| {
                 let values: Vec<ValueRef<'_>> = row.values(columns.len())?;
                 digest.add(&values)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use hub::documents::IMPORTED;
+use hub::documents::IMPORT_EDITOR;
 use hub::names::{DiaryName, DocumentName};
 use hub::ports::{ChunkCoverage, ChunkHits, ChunkVector, DiaryChunk, DiaryCoverage, UnembeddedChunk};
 use hub::split_into_chunks;
@@ -21,7 +21,7 @@ use crate::rows::{self, to_json};
 use crate::scopes;
 
 /// Weight of the day in a chunk's number: counts below it keep the order of days.
-const DAY: i64 = 1 << 40;
+const DAY_WEIGHT: i64 = 1 << 40;
 /// Characters behind a piece whose grams it has too.
 const GRAMS_BEYOND: usize = 64;
 /// Pieces whose missing grams are made with one reading.
@@ -43,7 +43,7 @@ pub(super) fn follow(
         .query_row([document], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let (content, edited_by) = shown.unwrap_or_default();
-    if edited_by != IMPORTED {
+    if edited_by != IMPORT_EDITOR {
         graph::mark_unread(connection, document, name)?;
     }
     let Some(content) = content else { return Ok(()) };
@@ -57,7 +57,7 @@ pub(super) fn follow(
     )?;
     for (place, piece) in split_into_chunks(&content).into_iter().enumerate() {
         let terms = words::with_scope(scope, &index_terms(&content[piece.clone()]));
-        let number = day * DAY + count.query_row([], |row| row.get::<i64>(0))? % DAY;
+        let number = day * DAY_WEIGHT + count.query_row([], |row| row.get::<i64>(0))? % DAY_WEIGHT;
         let grams = grams_of(scope, &content, &piece);
         insert.execute(params![number, document, scope, place, piece.start, piece.end, terms, grams])?;
     }
@@ -72,7 +72,7 @@ fn grams_of(scope: i64, content: &str, piece: &Range<usize>) -> String {
 }
 
 /// Cuts memories that were written before there were pieces. Only of those that have none the text is looked at.
-pub(super) fn cut_all(connection: &Connection) -> Result<()> {
+pub(super) fn cut_unindexed(connection: &Connection) -> Result<()> {
     let uncut: Vec<(Scope, DocumentName, i64)> = connection
         .prepare_cached(
             "SELECT d.persona_id, d.user_id, d.kind, d.stem, d.number
@@ -145,7 +145,7 @@ pub(super) fn look_up(
 }
 
 fn phrase_hits(connection: &Connection, scope: i64, phrase: &Phrase, limit: u32) -> Result<PhraseHits> {
-    let Some(query) = words::query(connection, scope, phrase) else { return Ok(words::nowhere()) };
+    let Some(query) = words::query(connection, scope, phrase) else { return Ok(words::no_hits()) };
     let newest = "SELECT rowid FROM hub_words WHERE hub_words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
     let seqs: Vec<i64> = connection
         .prepare_cached(newest)?
@@ -161,7 +161,7 @@ fn phrase_hits(connection: &Connection, scope: i64, phrase: &Phrase, limit: u32)
     Ok(PhraseHits { document_frequency, seqs })
 }
 
-pub(super) fn numbered(
+pub(super) fn chunks_by_number(
     connection: &Connection,
     scope: i64,
     fingerprint: &str,
@@ -255,7 +255,7 @@ pub(super) fn chunks_without_vector(
 }
 
 /// Counts the chunks of all scopes, and those that have a vector of this model.
-pub(super) fn coverage(connection: &Connection, fingerprint: &str) -> Result<ChunkCoverage> {
+pub(super) fn count_coverage(connection: &Connection, fingerprint: &str) -> Result<ChunkCoverage> {
     let model = model(connection, fingerprint)?.unwrap_or(0);
     connection
         .prepare_cached(
@@ -353,12 +353,12 @@ pub(super) fn with_grams(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::empty;
-    use crate::engine::plans::plan;
+    use crate::engine::plans::empty_database;
+    use crate::engine::plans::explain_plan;
 
     #[test]
     fn names_are_read_along_their_index() {
-        let plan = plan(&empty(), NAMES);
+        let plan = explain_plan(&empty_database(), NAMES);
         assert!(plan.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=?)"), "{plan}");
         assert!(plan.contains("hub_versions_shown (document=?)") && !plan.contains("SCAN"), "{plan}");
     }

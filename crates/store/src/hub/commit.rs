@@ -37,7 +37,7 @@ pub(super) fn commit(
             && let Some(shown) = write.heads.first()
         {
             let text = shown.content.as_deref().unwrap_or_default();
-            core_blocks::put(connection, scope, label, text, &shown.edited_by, write.at)?;
+            core_blocks::write_block(connection, scope, label, text, &shown.edited_by, write.at)?;
         }
     }
     for erasure in &commit.erasures {

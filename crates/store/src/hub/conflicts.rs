@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use memory::Scope;
 use uuid::Uuid;
 
-use super::documents::{self, version, version_columns};
+use super::documents::{self, read_version, version_columns};
 use crate::engine::sql::{Connection, OptionalExtension, Result, params};
 use crate::rows::{self, microseconds, to_json};
 
@@ -116,7 +116,7 @@ fn find_version(connection: &Connection, document: i64, number: i64) -> Result<O
             version_columns!(),
             " FROM hub_versions v WHERE v.document = ?1 AND v.number = ?2"
         ))?
-        .query_row([document, number], |row| version(row, 0))
+        .query_row([document, number], |row| read_version(row, 0))
         .optional()
 }
 
@@ -127,6 +127,6 @@ fn shown_now(connection: &Connection, document: i64) -> Result<Option<Version>> 
             version_columns!(),
             " FROM hub_versions v WHERE v.document = ?1 AND v.state = 'shown'"
         ))?
-        .query_row([document], |row| version(row, 0))
+        .query_row([document], |row| read_version(row, 0))
         .optional()
 }

@@ -34,7 +34,7 @@ pub(crate) fn follow_core_block(
     let version = Version {
         number: 0,
         content: Some(text.to_owned()),
-        vector: vector.with(&own, counter),
+        vector: vector.with_change(&own, counter),
         author: own,
         edited_by: edited_by.to_owned(),
         by_person: true,
@@ -70,7 +70,7 @@ pub(crate) fn forget_core_block_version(
 }
 
 /// Makes documents of blocks that were written before there were any.
-pub(super) fn adopt_all(connection: &Connection) -> Result<()> {
+pub(super) fn create_block_documents(connection: &Connection) -> Result<()> {
     let mut statement = connection.prepare_cached(
         "SELECT persona_id, user_id, label, content, last_edited_by, updated_at FROM core_blocks",
     )?;

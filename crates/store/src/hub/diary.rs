@@ -11,7 +11,7 @@ use crate::engine::sql::{Connection, Result};
 use crate::rows;
 
 /// Starts at the list of events that are to be told, so that nothing else is looked at.
-pub(crate) const UNTOLD: &str =
+pub(crate) const UNTOLD_EVENTS: &str =
     "SELECT c.persona_id, c.user_id, n.id, s.id, s.first_message_at, n.description
      FROM hub_untold u CROSS JOIN concept_nodes n ON n.seq = u.node_seq
      JOIN sessions s ON s.id = n.source_session_id AND s.status = 'closed'
@@ -20,7 +20,7 @@ pub(crate) const UNTOLD: &str =
 
 pub(super) fn events(connection: &Connection, limit: u32) -> Result<Vec<DiaryEvent>> {
     connection
-        .prepare_cached(UNTOLD)?
+        .prepare_cached(UNTOLD_EVENTS)?
         .query_map([limit], |row| {
             Ok(DiaryEvent {
                 scope: rows::scope(row, 0)?,
@@ -33,7 +33,7 @@ pub(super) fn events(connection: &Connection, limit: u32) -> Result<Vec<DiaryEve
         .collect()
 }
 
-pub(super) fn outdated(connection: &Connection, limit: u32) -> Result<Vec<OutdatedLine>> {
+pub(super) fn outdated_lines(connection: &Connection, limit: u32) -> Result<Vec<OutdatedLine>> {
     connection
         .prepare_cached(
             "SELECT d.persona_id, d.user_id, l.node_id, l.session_id, d.kind, d.stem, l.line, n.description,
@@ -67,7 +67,7 @@ fn with_end(text: String, replaced_at: Option<Timestamp>) -> String {
 }
 
 /// Marks the lines that tell a node: it says something else now.
-pub(crate) fn outdate(connection: &Connection, node: i64) -> Result<()> {
+pub(crate) fn mark_outdated(connection: &Connection, node: i64) -> Result<()> {
     connection
         .prepare_cached(
             "UPDATE hub_lines SET outdated = 1 WHERE node_id = (SELECT id FROM concept_nodes WHERE seq = ?1)",

@@ -22,16 +22,16 @@ macro_rules! version_columns {
 }
 pub(super) use version_columns;
 
-pub(super) fn version(row: &Row<'_>, from: usize) -> Result<Version> {
+pub(super) fn read_version(row: &Row<'_>, from: usize) -> Result<Version> {
     Ok(Version {
         number: row.get(from)?,
         content: row.get(from + 1)?,
-        vector: rows::json(row, from + 2)?,
+        vector: rows::read_json(row, from + 2)?,
         author: instance_id(row, from + 3)?,
         edited_by: row.get(from + 4)?,
         by_person: row.get(from + 5)?,
-        chat_ids: rows::json(row, from + 6)?,
-        participants: rows::json(row, from + 7)?,
+        chat_ids: rows::read_json(row, from + 6)?,
+        participants: rows::read_json(row, from + 7)?,
         written_at: rows::time(row, from + 8)?,
     })
 }
@@ -72,7 +72,7 @@ pub(super) fn read_document(
             version_columns!(),
             " FROM hub_versions v WHERE v.document = ?1 AND v.state <> 'past' ORDER BY v.state DESC, v.number"
         ))?
-        .query_map([number], |row| version(row, 0))?
+        .query_map([number], |row| read_version(row, 0))?
         .collect::<Result<Vec<_>>>()?;
     let (stale, revision, created_at) = connection
         .prepare_cached("SELECT stale, revision, created_at FROM hub_documents WHERE number = ?1")?
@@ -103,7 +103,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, filter: &DocumentFilt
             continue;
         }
         let number = row.get(5)?;
-        let head = version(row, 6)?;
+        let head = read_version(row, 6)?;
         if let Some((last, document)) = found.last_mut()
             && *last == number
         {
@@ -140,7 +140,7 @@ pub(super) fn outlines(connection: &Connection, scope: &Scope, from: i64) -> Res
     let mut found: Vec<(i64, DocumentOutline)> = Vec::new();
     while let Some(row) = rows.next()? {
         let number = row.get(0)?;
-        let (vector, bytes): (VersionVector, Option<usize>) = (rows::json(&row, 4)?, row.get(5)?);
+        let (vector, bytes): (VersionVector, Option<usize>) = (rows::read_json(&row, 4)?, row.get(5)?);
         if let Some((last, outline)) = found.last_mut()
             && *last == number
         {
@@ -184,7 +184,7 @@ pub(super) fn versions(
             version_columns!(),
             " FROM hub_versions v WHERE v.document = ?1 ORDER BY v.number DESC LIMIT ?2"
         ))?
-        .query_map(params![number, limit], |row| version(row, 0))?
+        .query_map(params![number, limit], |row| read_version(row, 0))?
         .collect()
 }
 
@@ -231,11 +231,11 @@ pub(super) fn labels(connection: &Connection, scope: &Scope) -> Result<Vec<(Docu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::{empty, plan};
+    use crate::engine::plans::{empty_database, explain_plan};
 
     #[test]
     fn outlines_are_read_from_indexes_without_texts() {
-        let plan = plan(&empty(), OUTLINES);
+        let plan = explain_plan(&empty_database(), OUTLINES);
         assert!(plan.contains("hub_documents_by_revision (persona_id=? AND revision>?)"), "{plan}");
         assert!(plan.contains("COVERING INDEX hub_versions_outlines (document=?)"), "{plan}");
     }

@@ -55,7 +55,7 @@ pub(super) fn apply(
     }
     let row = Row { number, name: erasure.name.clone() };
     if erasure.is_own_change || is_live_changed {
-        let change = forget::restamp(connection, scope, &row)?;
+        let change = forget::change_by_this_instance(connection, scope, &row)?;
         if erasure.is_own_change {
             erased_lines::keep_digests(connection, number, digests.iter(), &change)?;
         }
@@ -169,7 +169,7 @@ fn take_whole(
     } else {
         let digest = erased_names::digest(scope, name);
         let erased = ErasedName { kind: name.kind().to_owned(), digest, vector: seen, erased_at: at };
-        erased_names::put(connection, scope, state::owner(scope, name), &erased, revision)?;
+        erased_names::insert_erasure(connection, scope, state::owner(scope, name), &erased, revision)?;
     }
     connection.prepare_cached("DELETE FROM hub_documents WHERE number = ?1")?.execute([number])?;
     Ok(())

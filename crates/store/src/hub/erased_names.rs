@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hub::documents::{Document, Version};
-use hub::erasure::ERASED;
+use hub::erasure::ERASURE_EDITOR;
 use hub::export::ErasedName;
 use hub::names::{DocumentName, InstanceId};
 use hub::version_vector::VersionVector;
@@ -60,15 +60,15 @@ pub(super) fn insert_erased_name(
 ) -> Result<()> {
     let revision = state::raise_revision(connection, scope)?;
     let (own, counter) = state::next_own(connection, scope)?;
-    let vector = seen.with(&own, counter);
+    let vector = seen.with_change(&own, counter);
     state::note_seen(connection, scope, name, &vector)?;
     let erased_at = Timestamp::from_microsecond(at).unwrap_or_default();
     let kept = ErasedName { kind: name.kind().to_owned(), digest: digest(scope, name), vector, erased_at };
-    put(connection, scope, owner(scope, name), &kept, revision)
+    insert_erasure(connection, scope, owner(scope, name), &kept, revision)
 }
 
 /// Keeps an erasure. Of one that is known it takes nothing away: both are seen, and the later one is the time.
-pub(super) fn put(
+pub(super) fn insert_erasure(
     connection: &Connection,
     scope: &Scope,
     user: &str,
@@ -81,7 +81,7 @@ pub(super) fn put(
              WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND digest = ?4",
         )?
         .query_row(params![scope.persona.as_str(), user, erased.kind, erased.digest], |row| {
-            rows::json(row, 0)
+            rows::read_json(row, 0)
         })
         .optional()?;
     let mut vector = erased.vector.clone();
@@ -116,7 +116,7 @@ pub(super) fn list(connection: &Connection, scope: &Scope, user: &str) -> Result
             Ok(ErasedName {
                 kind: row.get(0)?,
                 digest: row.get(1)?,
-                vector: rows::json(row, 2)?,
+                vector: rows::read_json(row, 2)?,
                 erased_at: rows::time(row, 3)?,
             })
         })?
@@ -136,7 +136,7 @@ pub(super) fn document(
         )?
         .query_row(
             params![scope.persona.as_str(), owner(scope, name), name.kind(), digest(scope, name)],
-            |row| Ok((rows::json(row, 0)?, rows::time(row, 1)?, row.get(2)?)),
+            |row| Ok((rows::read_json(row, 0)?, rows::time(row, 1)?, row.get(2)?)),
         )
         .optional()?;
     let Some((vector, erased_at, revision)) = found else { return Ok(None) };
@@ -145,7 +145,7 @@ pub(super) fn document(
         content: None,
         vector,
         author: state::own_author(connection)?,
-        edited_by: ERASED.to_owned(),
+        edited_by: ERASURE_EDITOR.to_owned(),
         by_person: true,
         chat_ids: BTreeSet::new(),
         participants: BTreeSet::new(),
@@ -184,7 +184,11 @@ pub(super) fn keep_untold(
 }
 
 /// Deletions of erased documents that this instance was not sent, each as a deleted document.
-pub(super) fn untold(connection: &Connection, scope: &Scope, instance: &InstanceId) -> Result<Vec<Document>> {
+pub(super) fn unsent_erasures(
+    connection: &Connection,
+    scope: &Scope,
+    instance: &InstanceId,
+) -> Result<Vec<Document>> {
     let names: Vec<DocumentName> = connection
         .prepare_cached(
             "SELECT kind, stem FROM hub_untold_deletions
@@ -232,14 +236,14 @@ pub(super) fn note_told(
     let own = state::own_instance(connection)?;
     let made = state::read(connection, scope)?.counters;
     let is_of_this = |author: &InstanceId| own.as_ref().is_some_and(|own| author.is_part_of(own));
-    if heard.beyond(&made).any(|(author, _)| is_of_this(author)) {
+    if heard.authors_ahead_of(&made).any(|(author, _)| is_of_this(author)) {
         return Ok(false);
     }
     for (author, counter) in heard.iter() {
         note_reached(connection, scope, instance, (author, counter), at)?;
     }
     let mut dropped = false;
-    for deletion in untold(connection, scope, instance)? {
+    for deletion in unsent_erasures(connection, scope, instance)? {
         if heard.covers(&deletion.seen_by_heads()) {
             dropped |= drop_untold(connection, scope, Some(instance), &deletion.name)?;
         }

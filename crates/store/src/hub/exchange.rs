@@ -23,7 +23,7 @@ pub(super) fn hub_of(connection: &Connection, scope: &Scope) -> Result<Option<In
         .optional()
 }
 
-pub(super) fn position(connection: &Connection, scope: &Scope) -> Result<Option<ExchangePosition>> {
+pub(super) fn exchange_position(connection: &Connection, scope: &Scope) -> Result<Option<ExchangePosition>> {
     let found = connection
         .prepare_cached(
             "SELECT hub, seen, cursor, erased, exchanged_at FROM hub_exchanges WHERE persona_id = ?1 AND user_id = ?2",
@@ -31,10 +31,10 @@ pub(super) fn position(connection: &Connection, scope: &Scope) -> Result<Option<
         .query_row([scope.persona.as_str(), scope.user.as_str()], |row| {
             Ok(ExchangePosition {
                 hub: instance_id(row, 0)?,
-                seen: rows::json(row, 1)?,
+                seen: rows::read_json(row, 1)?,
                 cursor: row.get(2)?,
                 sent: VersionVector::default(),
-                erased: rows::json(row, 3)?,
+                erased: rows::read_json(row, 3)?,
                 exchanged_at: rows::optional_time(row, 4)?,
             })
         })
@@ -43,7 +43,7 @@ pub(super) fn position(connection: &Connection, scope: &Scope) -> Result<Option<
     // Documents that all users share are pushed in any scope.
     let sent: Vec<VersionVector> = connection
         .prepare_cached("SELECT sent FROM hub_exchanges WHERE persona_id = ?1 AND hub = ?2")?
-        .query_map([scope.persona.as_str(), position.hub.as_str()], |row| rows::json(row, 0))?
+        .query_map([scope.persona.as_str(), position.hub.as_str()], |row| rows::read_json(row, 0))?
         .collect::<Result<_>>()?;
     sent.iter().for_each(|sent| position.sent.join(sent));
     Ok(Some(position))
@@ -93,7 +93,7 @@ pub(super) fn pending_erasures(
     }
     let in_documents =
         lines.into_iter().map(|(name, lines)| PendingErasure { name, lines, name_erased: false });
-    let names = erased_names::untold(connection, scope, &position.hub)?;
+    let names = erased_names::unsent_erasures(connection, scope, &position.hub)?;
     let names = names.into_iter().map(|document| PendingErasure {
         name: document.name,
         lines: Vec::new(),
@@ -113,7 +113,7 @@ pub(super) fn note_erasures_reached(
         erased_names::note_reached(connection, scope, hub, (author, counter), at)?;
     }
     let mut is_dropped = false;
-    for deletion in erased_names::untold(connection, scope, hub)? {
+    for deletion in erased_names::unsent_erasures(connection, scope, hub)? {
         is_dropped |= erased_names::drop_untold(connection, scope, Some(hub), &deletion.name)?;
     }
     Ok(is_dropped)

@@ -9,7 +9,7 @@ use hub::version_vector::VersionVector;
 use jiff::Timestamp;
 use memory::Scope;
 
-use super::documents::{self, version, version_columns};
+use super::documents::{self, read_version, version_columns};
 use super::{chunks, erased_names, snapshots, state};
 use crate::engine::sql::{Connection, Result, Row, params};
 use crate::ids::id_within;
@@ -70,7 +70,7 @@ fn export_histories(connection: &Connection, scope: &Scope) -> Result<Vec<(Docum
                 "beside" => VersionState::Concurrent,
                 _ => VersionState::Past,
             };
-            Ok(ExportedVersion { state, version: version(row, 0)? })
+            Ok(ExportedVersion { state, version: read_version(row, 0)? })
         };
         history.versions = versions.query_map([number], kept)?.collect::<Result<_>>()?;
         let conflict = |row: &Row<'_>| {
@@ -118,7 +118,7 @@ pub(super) fn restore(
             && let Some(shown) = history.shown_version()
         {
             let text = shown.content.as_deref().unwrap_or_default();
-            core_blocks::put(connection, scope, label, text, &shown.edited_by, at)?;
+            core_blocks::write_block(connection, scope, label, text, &shown.edited_by, at)?;
         }
     }
     for (name, label) in &whole.labels {
@@ -137,7 +137,9 @@ pub(super) fn restore(
         }
     }
     for (user, erased) in [(scope.user.as_str(), &whole.erased), ("", &whole.erased_of_persona)] {
-        erased.iter().try_for_each(|erased| erased_names::put(connection, scope, user, erased, revision))?;
+        erased
+            .iter()
+            .try_for_each(|erased| erased_names::insert_erasure(connection, scope, user, erased, revision))?;
     }
     let number = scopes::number_or_new(connection, scope)?;
     graph::restore(connection, number, &whole.nodes, &whole.edges)

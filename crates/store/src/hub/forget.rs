@@ -32,7 +32,7 @@ pub(crate) struct HubForgetting<'a> {
 }
 
 impl HubForgetting<'_> {
-    fn spares(&self, name: &DocumentName) -> bool {
+    fn is_spared(&self, name: &DocumentName) -> bool {
         self.spares_shared && !name.is_of_user()
     }
 
@@ -40,7 +40,7 @@ impl HubForgetting<'_> {
         !self.documents.is_empty() && self.documents.contains(&name.to_string())
     }
 
-    fn is_in(&self, text: &str) -> bool {
+    fn is_part_of(&self, text: &str) -> bool {
         self.text.is_some_and(|wanted| fold(text).contains(wanted))
     }
 }
@@ -48,7 +48,7 @@ impl HubForgetting<'_> {
 /// True if a string of the JSON contains the erased text. Its written form has escapes, so it is not searched itself.
 fn holds_text(json: &Value, act: &HubForgetting<'_>) -> bool {
     match json {
-        Value::String(text) => act.is_in(text),
+        Value::String(text) => act.is_part_of(text),
         Value::Array(values) => values.iter().any(|value| holds_text(value, act)),
         Value::Object(fields) => fields.values().any(|value| holds_text(value, act)),
         _ => false,
@@ -121,7 +121,7 @@ pub(crate) fn forget(
         if gone.is_empty() && !holds_text && !is_selected {
             continue;
         }
-        if act.spares(&row.name) {
+        if act.is_spared(&row.name) {
             left.insert(row.name.to_string());
             continue;
         }
@@ -138,7 +138,7 @@ pub(crate) fn forget(
         let removed = take_lines(connection, row.number, &gone, act)?;
         // Which of its lines a fact of the graph came from is unknown.
         graph::withdraw_document(connection, scope, &row.name, act.at)?;
-        let change = restamp(connection, scope, row)?;
+        let change = change_by_this_instance(connection, scope, row)?;
         let removed = removed.iter().map(String::as_str);
         erased_lines::insert_erased_lines(connection, scope, (row.number, &row.name), removed, &change)?;
     }
@@ -254,7 +254,7 @@ fn holds_forgotten_text(connection: &Connection, document: i64, act: &HubForgett
         .prepare_cached("SELECT content FROM hub_versions WHERE document = ?1 AND content IS NOT NULL")?;
     let mut rows = statement.query([document])?;
     while let Some(row) = &rows.next()? {
-        if act.is_in(row.get_ref(0)?.as_str()?) {
+        if act.is_part_of(row.get_ref(0)?.as_str()?) {
             return Ok(true);
         }
     }
@@ -276,10 +276,10 @@ fn take_lines(
                 left = without;
             }
         }
-        if act.is_in(&left) {
-            let kept: Vec<&str> = left.lines().filter(|line| !act.is_in(line)).collect();
+        if act.is_part_of(&left) {
+            let kept: Vec<&str> = left.lines().filter(|line| !act.is_part_of(line)).collect();
             left = kept.join("\n") + "\n";
-            if act.is_in(&left) {
+            if act.is_part_of(&left) {
                 // It continues beyond the end of a line.
                 left.clear();
             }
@@ -307,19 +307,23 @@ fn version_texts(connection: &Connection, document: i64) -> Result<Vec<(i64, Str
 
 /// Marks a document as changed by this instance, so that others are notified. Returns the instance and the counter of the
 /// change.
-pub(super) fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Result<(InstanceId, u64)> {
+pub(super) fn change_by_this_instance(
+    connection: &Connection,
+    scope: &Scope,
+    row: &Row,
+) -> Result<(InstanceId, u64)> {
     let (own, counter) = state::next_own(connection, scope)?;
     let heads: Vec<(i64, hub::VersionVector)> = connection
         .prepare_cached("SELECT number, vector FROM hub_versions WHERE document = ?1 AND state <> 'past'")?
-        .query_map([row.number], |row| Ok((row.get(0)?, rows::json(row, 1)?)))?
+        .query_map([row.number], |row| Ok((row.get(0)?, rows::read_json(row, 1)?)))?
         .collect::<Result<_>>()?;
     let is_one = heads.len() == 1;
     for (number, vector) in heads {
         // With a counter of this instance, each of several live versions would look as if it had seen what the instance wrote
         // before: it gets an author of its own.
         let vector = match is_one {
-            true => vector.with(&own, counter),
-            false => vector.with(&own.part(&format!("x{counter}-{number}")), 1),
+            true => vector.with_change(&own, counter),
+            false => vector.with_change(&own.with_part(&format!("x{counter}-{number}")), 1),
         };
         connection
             .prepare_cached("UPDATE hub_versions SET vector = ?3 WHERE document = ?1 AND number = ?2")?
@@ -333,7 +337,7 @@ pub(super) fn restamp(connection: &Connection, scope: &Scope, row: &Row) -> Resu
 
 /// Leaves nothing of a document but that it is gone. A roll-up is to be written again.
 pub(super) fn insert_tombstone(connection: &Connection, scope: &Scope, row: &Row, at: i64) -> Result<()> {
-    let change = restamp(connection, scope, row)?;
+    let change = change_by_this_instance(connection, scope, row)?;
     let contents = version_texts(connection, row.number)?;
     let lines = contents.iter().flat_map(|(_, content)| content.lines());
     erased_lines::insert_erased_lines(connection, scope, (row.number, &row.name), lines, &change)?;
@@ -384,7 +388,7 @@ fn take_beside(
         .query_map(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_>>()?;
     for (id, user, content) in snapshots {
-        if act.is_in(&content) && !(act.spares_shared && user.is_empty()) {
+        if act.is_part_of(&content) && !(act.spares_shared && user.is_empty()) {
             gone += connection
                 .prepare_cached(
                     "DELETE FROM hub_snapshots WHERE persona_id = ?1 AND user_id = ?2 AND id = ?3",
@@ -399,7 +403,7 @@ fn take_beside(
         .query_map(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_>>()?;
     for (user, kind, stem, label) in labels {
-        if act.is_in(&label) && !(act.spares_shared && user.is_empty()) {
+        if act.is_part_of(&label) && !(act.spares_shared && user.is_empty()) {
             gone += connection
                 .prepare_cached(
                     "DELETE FROM hub_labels WHERE persona_id = ?1 AND user_id = ?2 AND kind = ?3 AND stem = ?4",
@@ -419,14 +423,14 @@ fn take_named(
     holders: &mut Holders,
 ) -> Result<u64> {
     let mut taken = 0;
-    for row in rows_of(connection, scope)?.into_iter().filter(|row| !act.spares(&row.name)) {
+    for row in rows_of(connection, scope)?.into_iter().filter(|row| !act.is_spared(&row.name)) {
         let is_significant =
             matches!(&row.name, DocumentName::Diary(name) if name.granularity() == Granularity::Significant);
         let is_custom = matches!(&row.name, DocumentName::Identity(hub::Category::Custom, _))
             && core_block_of(&row.name, scope).is_none();
         let stem = row.name.stem();
         // Names are made of titles, with hyphens for blanks.
-        let says_it = act.is_in(&stem) || act.is_in(&stem.replace(['-', '_'], " "));
+        let says_it = act.is_part_of(&stem) || act.is_part_of(&stem.replace(['-', '_'], " "));
         if (is_significant || is_custom) && (says_it || act.is_selected(&row.name)) {
             let mut seen = hub::VersionVector::default();
             for version in documents::versions(connection, scope, &row.name, u32::MAX)? {

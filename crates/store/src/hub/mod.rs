@@ -43,8 +43,8 @@ use crate::rows::microseconds;
 
 pub(crate) use core_blocks::{follow_core_block, forget_core_block_version};
 #[cfg(test)]
-pub(crate) use diary::UNTOLD;
-pub(crate) use diary::outdate;
+pub(crate) use diary::UNTOLD_EVENTS;
+pub(crate) use diary::mark_outdated;
 pub(crate) use forget::{HubForgetting, forget, forget_card, forget_persona};
 
 #[async_trait]
@@ -154,7 +154,7 @@ impl HubStore for HomeStore {
         instance: &InstanceId,
     ) -> Result<Vec<Document>, StoreError> {
         let (scope, instance) = (scope.clone(), instance.clone());
-        self.read(move |connection| Ok(erased_names::untold(connection, &scope, &instance)?)).await
+        self.read(move |connection| Ok(erased_names::unsent_erasures(connection, &scope, &instance)?)).await
     }
 
     async fn first_waiting_erasures(
@@ -168,7 +168,7 @@ impl HubStore for HomeStore {
 
     async fn exchange_position(&self, scope: &Scope) -> Result<Option<ExchangePosition>, StoreError> {
         let scope = scope.clone();
-        self.read(move |connection| Ok(exchange::position(connection, &scope)?)).await
+        self.read(move |connection| Ok(exchange::exchange_position(connection, &scope)?)).await
     }
 
     async fn pending_erasures(
@@ -238,7 +238,7 @@ impl HubStore for HomeStore {
             Ok(chunks::look_up(connection, scope, &phrases, limit)?)
         });
         let mut found = found.await?;
-        found.hits.resize_with(asked, words::nowhere);
+        found.hits.resize_with(asked, words::no_hits);
         Ok(found)
     }
 
@@ -250,7 +250,7 @@ impl HubStore for HomeStore {
     ) -> Result<Vec<DiaryChunk>, StoreError> {
         let (fingerprint, numbers) = (fingerprint.to_owned(), numbers.to_vec());
         self.read_scope(scope, move |connection, scope| {
-            Ok(chunks::numbered(connection, scope, &fingerprint, &numbers)?)
+            Ok(chunks::chunks_by_number(connection, scope, &fingerprint, &numbers)?)
         })
         .await
     }
@@ -299,7 +299,7 @@ impl HubStore for HomeStore {
 
     async fn chunk_coverage(&self, fingerprint: &str) -> Result<ChunkCoverage, StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.read(move |connection| Ok(chunks::coverage(connection, &fingerprint)?)).await
+        self.read(move |connection| Ok(chunks::count_coverage(connection, &fingerprint)?)).await
     }
 
     async fn purge_chunk_vectors(&self, scope: &Scope) -> Result<u64, StoreError> {
@@ -336,8 +336,8 @@ impl HubStore for HomeStore {
             let statement = "INSERT INTO hub_own_instance (only_row, id) VALUES (1, ?1)
                              ON CONFLICT (only_row) DO UPDATE SET id = excluded.id, author = '' WHERE hub_own_instance.id <> excluded.id";
             unit.connection.prepare_cached(statement)?.execute([instance.as_str()])?;
-            core_blocks::adopt_all(unit.connection)?;
-            chunks::cut_all(unit.connection)?;
+            core_blocks::create_block_documents(unit.connection)?;
+            chunks::cut_unindexed(unit.connection)?;
             Ok(())
         })
         .await
@@ -377,7 +377,7 @@ impl HubStore for HomeStore {
     }
 
     async fn outdated_lines(&self, limit: u32) -> Result<Vec<OutdatedLine>, StoreError> {
-        self.read(move |connection| Ok(diary::outdated(connection, limit)?)).await
+        self.read(move |connection| Ok(diary::outdated_lines(connection, limit)?)).await
     }
 
     async fn knows_instance(&self, persona: &PersonaId, instance: &InstanceId) -> Result<bool, StoreError> {

@@ -96,24 +96,24 @@ fn document_name(row: &Row<'_>) -> Result<DocumentName> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::empty;
-    use crate::engine::plans::plan;
+    use crate::engine::plans::empty_database;
+    use crate::engine::plans::explain_plan;
 
     #[test]
     fn no_statement_walks_over_the_past() {
-        let connection = empty();
-        let identity = plan(&connection, IDENTITY);
+        let connection = empty_database();
+        let identity = explain_plan(&connection, IDENTITY);
         assert!(identity.contains("hub_documents_of_persona (persona_id=? AND kind=?)"), "{identity}");
         assert!(
             identity.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=?)"),
             "{identity}"
         );
-        let memory = plan(&connection, MEMORY);
+        let memory = explain_plan(&connection, MEMORY);
         assert!(
             memory.contains("hub_documents_of_user (persona_id=? AND user_id=? AND kind=? AND stem=?)"),
             "{memory}"
         );
-        let lore = format!("{} {}", plan(&connection, LORE_STATE), plan(&connection, LORE));
+        let lore = format!("{} {}", explain_plan(&connection, LORE_STATE), explain_plan(&connection, LORE));
         assert!(!format!("{identity} {memory} {lore}").contains("SCAN"), "{identity}; {memory}; {lore}");
     }
 }

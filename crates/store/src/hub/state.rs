@@ -143,8 +143,8 @@ pub(super) fn instances(connection: &Connection, scope: &Scope) -> Result<Vec<In
                 kind: row.get(1)?,
                 name: row.get(2)?,
                 last_sync: rows::time(row, 3)?,
-                base: rows::json(row, 4)?,
-                sent: rows::json(row, 5)?,
+                base: rows::read_json(row, 4)?,
+                sent: rows::read_json(row, 5)?,
             })
         })?
         .collect()

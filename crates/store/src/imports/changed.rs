@@ -57,7 +57,7 @@ impl ChangedTexts {
     }
 
     /// Gives a message the imported text; the one before becomes a version.
-    pub(super) fn reword(
+    pub(super) fn replace_text(
         &mut self,
         unit: &mut UnitOfWork<'_>,
         shown: &RecordedMessage,
@@ -65,7 +65,7 @@ impl ChangedTexts {
         digest: Option<[u8; 16]>,
     ) -> Result<()> {
         let (connection, old, new) = (unit.connection, &shown.message, &imported.message);
-        let version = versions::insert(connection, shown.seq, &shown.version(self.at), Some(self.run))?;
+        let version = versions::insert(connection, shown.seq, &shown.to_version(self.at), Some(self.run))?;
         connection
             .prepare_cached(
                 "INSERT INTO replaced_messages (version, run, digest, day) VALUES (?1, ?2, ?3, ?4)",
@@ -78,14 +78,14 @@ impl ChangedTexts {
                 )?
                 .execute(params![self.scope, digest, shown.seq])?;
         }
-        self.changes.reword(unit, old.id, &new.content, &new.terms, new.token_count)?;
+        self.changes.replace_text(unit, old.id, &new.content, &new.terms, new.token_count)?;
         set_time_and_model(connection, shown.seq, new.created_at, new.day, imported.model.as_deref())?;
         self.reworded.push(old.id);
         Ok(())
     }
 
     /// Restores the text that an earlier import replaced, and the branch that followed it. False if no import replaced this text.
-    pub(super) fn put_back(
+    pub(super) fn restore_earlier_text(
         &mut self,
         unit: &mut UnitOfWork<'_>,
         shown: &RecordedMessage,
@@ -98,7 +98,7 @@ impl ChangedTexts {
         if !replaced.iter().any(|replaced| is_text(&replaced)) {
             return Ok(false);
         }
-        versions::insert(unit.connection, shown.seq, &shown.version(self.at), Some(self.run))?;
+        versions::insert(unit.connection, shown.seq, &shown.to_version(self.at), Some(self.run))?;
         for replaced in replaced.iter().filter(|replaced| replaced.hidden.is_some() || is_text(replaced)) {
             self.restore(unit, replaced, Restored::ByExport)?;
         }
@@ -107,7 +107,7 @@ impl ChangedTexts {
 
     /// Takes a message out of the conversation that is a version of another message now: of the one with this number, with this
     /// number of the version. Its own versions come along.
-    pub(super) fn hide(
+    pub(super) fn hide_message(
         &mut self,
         unit: &mut UnitOfWork<'_>,
         shown: &RecordedMessage,
@@ -186,11 +186,11 @@ impl ChangedTexts {
         };
         let version = &replaced.version;
         let is_replaced_again = why == Restored::ByUndo
-            && pass_on(connection, replaced, version.said_at.unwrap_or(message.created_at))?;
+            && move_replaced_text(connection, replaced, version.said_at.unwrap_or(message.created_at))?;
         if !is_replaced_again {
             let terms = text::index_terms(&version.content);
             let tokens = text::estimate_tokens(&version.content);
-            self.changes.reword(unit, message.id, &version.content, &terms, tokens)?;
+            self.changes.replace_text(unit, message.id, &version.content, &terms, tokens)?;
             let said_at = version.said_at.unwrap_or(message.created_at);
             let model = version.model.as_deref();
             set_time_and_model(connection, replaced.message_seq, said_at, replaced.day, model)?;
@@ -263,7 +263,7 @@ impl ChangedTexts {
 
 /// If the text that replaced this one was replaced in its turn, by a later import or by a person here, this one takes its place
 /// among the versions, and what is shown stays. False if it is shown.
-fn pass_on(connection: &Connection, replaced: &ReplacedText, said_at: Timestamp) -> Result<bool> {
+fn move_replaced_text(connection: &Connection, replaced: &ReplacedText, said_at: Timestamp) -> Result<bool> {
     let later: Option<i64> = connection
         .prepare_cached(
             "SELECT v.number FROM message_versions v LEFT JOIN replaced_messages r ON r.version = v.number

@@ -134,7 +134,7 @@ impl ImportStore for HomeStore {
     }
 
     async fn import_memories(&self, id: ImportId) -> Result<ImportMemories, StoreError> {
-        self.read(move |connection| Ok(outcome::memories(connection, id)?)).await
+        self.read(move |connection| Ok(outcome::count_memories(connection, id)?)).await
     }
 
     async fn imported_sessions(
@@ -153,7 +153,7 @@ impl ImportStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<Node>, StoreError> {
         let kinds: BTreeSet<NodeKind> = kinds.iter().copied().collect();
-        self.read(move |connection| Ok(outcome::nodes(connection, id, &kinds, limit)?)).await
+        self.read(move |connection| Ok(outcome::imported_nodes(connection, id, &kinds, limit)?)).await
     }
 
     async fn waiting_proposals(&self, id: ImportId) -> Result<Vec<RejectedId>, StoreError> {
@@ -214,7 +214,7 @@ fn run(row: &Row<'_>) -> Result<ImportRun> {
     Ok(ImportRun {
         run_id: ImportId(rows::read_uuid(row, 0)?),
         scope: rows::scope(row, 1)?,
-        files: rows::json(row, 3)?,
+        files: rows::read_json(row, 3)?,
         status: rows::read_enum(row, 4)?,
         remembering: rows::read_enum(row, 5)?,
         position: row.get(6)?,
@@ -288,7 +288,7 @@ fn record(
             Some(is_new) => is_new,
             None => {
                 let seq = insert_message(unit, run, scope, imported, policy)?;
-                replacing.inserted(unit, seq, imported)?;
+                replacing.insert_versions(unit, seq, imported)?;
                 true
             }
         };
@@ -390,7 +390,7 @@ fn insert_message(
             .execute(params![seq, imported.model])?;
     }
     if new.role == Role::Persona && is_full(session.message_count, session.total_tokens, policy) {
-        sessions::end(connection, session, CloseTrigger::MaxLength)?;
+        sessions::end_session(connection, session, CloseTrigger::MaxLength)?;
     }
     Ok(seq)
 }
@@ -415,7 +415,7 @@ fn session_for(
             return sessions::extend(connection, session, new.token_count, new.created_at);
         }
         (Placement::CloseThenOpen(trigger), Some(session)) => {
-            sessions::end(connection, session, trigger)?;
+            sessions::end_session(connection, session, trigger)?;
         }
         (Placement::Open | Placement::Continue | Placement::CloseThenOpen(_), _) => {}
     }

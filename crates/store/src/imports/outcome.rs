@@ -27,7 +27,7 @@ macro_rules! memory_counts {
     };
 }
 
-pub(super) fn memories(connection: &Connection, id: ImportId) -> Result<ImportMemories> {
+pub(super) fn count_memories(connection: &Connection, id: ImportId) -> Result<ImportMemories> {
     connection
         .prepare_cached(concat!(
             "SELECT coalesce(sum(events), 0), coalesce(sum(thoughts), 0), coalesce(sum(rejected), 0),
@@ -87,7 +87,7 @@ fn read_counts(row: &Row<'_>, at: usize) -> Result<ImportMemories> {
     })
 }
 
-pub(super) fn nodes(
+pub(super) fn imported_nodes(
     connection: &Connection,
     id: ImportId,
     kinds: &BTreeSet<NodeKind>,

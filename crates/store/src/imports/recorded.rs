@@ -62,7 +62,7 @@ fn read_replaced(row: &Row<'_>) -> Result<ReplacedText> {
         number: row.get(0)?,
         message_seq: row.get(1)?,
         digest: row.get(2)?,
-        day: rows::date(row, 3)?,
+        day: rows::read_date(row, 3)?,
         hidden: hidden
             .0
             .zip(hidden.1)
@@ -81,14 +81,14 @@ fn read_replaced(row: &Row<'_>) -> Result<ReplacedText> {
 
 impl RecordedMessage {
     /// The text of the message as a version.
-    pub(super) fn version(&self, replaced_at: Timestamp) -> MessageVersion {
+    pub(super) fn to_version(&self, replaced_at: Timestamp) -> MessageVersion {
         let Message { role, speaker, content, created_at, model, .. } = self.message.clone();
         let place = VersionPlace::Alternative;
         MessageVersion { role, speaker, content, said_at: Some(created_at), model, replaced_at, place }
     }
 
     /// True if its text is this version's. Files that came with it are named at the end of a shown text only.
-    pub(super) fn shows(&self, other: &ImportedVersion) -> bool {
+    pub(super) fn has_text_of(&self, other: &ImportedVersion) -> bool {
         let rest = self.message.content.strip_prefix(other.version.content.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("\n["))
     }

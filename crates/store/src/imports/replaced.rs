@@ -39,20 +39,20 @@ impl Replacing {
         let (shown, is_new) = match known {
             Some(shown) if is_same_text(&shown.message.content, &imported.message.content) => (shown, false),
             Some(shown) if self.shows_alternative(connection, &shown, imported)? => {
-                if !self.texts.put_back(unit, &shown, imported)? {
-                    self.texts.reword(unit, &shown, imported, None)?;
+                if !self.texts.restore_earlier_text(unit, &shown, imported)? {
+                    self.texts.replace_text(unit, &shown, imported, None)?;
                 }
                 (shown, false)
             }
             Some(shown) if self.is_later_text(connection, &shown, imported)? => {
-                self.texts.reword(unit, &shown, imported, None)?;
+                self.texts.replace_text(unit, &shown, imported, None)?;
                 (shown, true)
             }
             // An older export, or a text that a person changed here.
             Some(shown) => (shown, false),
             None => match self.of_place(connection, imported)? {
                 Some(shown) => {
-                    self.texts.reword(unit, &shown, imported, Some(imported.digest))?;
+                    self.texts.replace_text(unit, &shown, imported, Some(imported.digest))?;
                     (shown, true)
                 }
                 None => return Ok(None),
@@ -64,7 +64,7 @@ impl Replacing {
     }
 
     /// Adds the versions of a message that was inserted.
-    pub(super) fn inserted(
+    pub(super) fn insert_versions(
         &mut self,
         unit: &mut UnitOfWork<'_>,
         seq: i64,
@@ -74,7 +74,7 @@ impl Replacing {
         for other in &imported.not_shown {
             let version = versions::insert(unit.connection, seq, &other.version, None)?;
             follow(unit.connection, &mut numbers, version, other)?;
-            self.take_out(unit, seq, version, (imported, other))?;
+            self.withdraw_message(unit, seq, version, (imported, other))?;
         }
         // No message of an earlier import follows one that this import inserted.
         self.previous = None;
@@ -104,14 +104,14 @@ impl Replacing {
             let version = match there {
                 Some(version) => version,
                 // Its branch follows the message.
-                None if message_by_seq(connection, seq)?.is_some_and(|shown| shown.shows(other)) => {
+                None if message_by_seq(connection, seq)?.is_some_and(|shown| shown.has_text_of(other)) => {
                     numbers.insert(other.digest, 0);
                     continue;
                 }
                 None => versions::insert(connection, seq, &other.version, Some(self.texts.run))?,
             };
             follow(connection, &mut numbers, version, other)?;
-            self.take_out(unit, seq, version, (imported, other))?;
+            self.withdraw_message(unit, seq, version, (imported, other))?;
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Replacing {
         shown: &RecordedMessage,
         imported: &ImportedMessage,
     ) -> Result<bool> {
-        let is_version = imported.alternatives().any(|other| shown.shows(other));
+        let is_version = imported.alternative_versions().any(|other| shown.has_text_of(other));
         Ok(is_version && self.is_open(connection, shown, &imported.message)?)
     }
 
@@ -175,9 +175,9 @@ impl Replacing {
         imported: &ImportedMessage,
     ) -> Result<Option<RecordedMessage>> {
         let new = &imported.message;
-        for other in imported.alternatives() {
+        for other in imported.alternative_versions() {
             if let Some(shown) = self.of_digest(connection, &other.digest)?
-                && shown.shows(other)
+                && shown.has_text_of(other)
                 && shown.message.role == new.role
                 && self.is_open(connection, &shown, new)?
             {
@@ -191,7 +191,7 @@ impl Replacing {
         let Some(next) = next_message(connection, *previous)? else { return Ok(None) };
         let is_same_place = next.message.role == new.role
             && next.message.speaker == new.speaker
-            && (imported.alternatives().any(|other| next.shows(other))
+            && (imported.alternative_versions().any(|other| next.has_text_of(other))
                 || !imported.has_id
                     && is_finer_than_a_minute(new.created_at)
                     && next.message.created_at == rows::as_stored(new.created_at));
@@ -201,7 +201,7 @@ impl Replacing {
     }
 
     /// Takes a message out of the conversation that is a version now. Its own versions come along.
-    fn take_out(
+    fn withdraw_message(
         &mut self,
         unit: &mut UnitOfWork<'_>,
         seq: i64,
@@ -210,10 +210,13 @@ impl Replacing {
     ) -> std::result::Result<(), Failure> {
         let connection = unit.connection;
         let Some(shown) = self.of_digest(connection, &other.digest)? else { return Ok(()) };
-        if shown.seq == seq || !shown.shows(other) || !self.is_open(connection, &shown, &imported.message)? {
+        if shown.seq == seq
+            || !shown.has_text_of(other)
+            || !self.is_open(connection, &shown, &imported.message)?
+        {
             return Ok(());
         }
-        self.texts.hide(unit, &shown, (seq, version), other.digest)?;
+        self.texts.hide_message(unit, &shown, (seq, version), other.digest)?;
         Ok(())
     }
 

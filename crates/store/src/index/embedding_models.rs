@@ -34,7 +34,7 @@ impl EmbeddingStore for HomeStore {
             let model = vectors::model_or_new(unit.connection, &fingerprint)?;
             for (id, embedding) in &embeddings {
                 if let Some(seq) = messages::number(unit.connection, *id)? {
-                    vectors::put(unit.connection, Corpus::Messages, seq, model, embedding)?;
+                    vectors::write_vector(unit.connection, Corpus::Messages, seq, model, embedding)?;
                 }
             }
             Ok(())
@@ -71,7 +71,7 @@ impl EmbeddingStore for HomeStore {
                 let seq: Option<i64> =
                     statement.query_row([id.0.into_bytes()], |row| row.get(0)).optional()?;
                 if let Some(seq) = seq {
-                    vectors::put(unit.connection, Corpus::Nodes, seq, model, embedding)?;
+                    vectors::write_vector(unit.connection, Corpus::Nodes, seq, model, embedding)?;
                 }
             }
             Ok(())
@@ -111,7 +111,7 @@ impl EmbeddingStore for HomeStore {
 
     async fn adopt_vectors(&self, fingerprint: &str, limit: u32) -> Result<u32, StoreError> {
         let fingerprint = fingerprint.to_owned();
-        self.write(move |unit| Ok(adopt(unit.connection, &fingerprint, limit)?)).await
+        self.write(move |unit| Ok(adopt_vectors(unit.connection, &fingerprint, limit)?)).await
     }
 
     async fn remove_other_vectors(&self, fingerprint: &str, limit: u32) -> Result<u32, StoreError> {
@@ -171,7 +171,7 @@ fn scopes_between(connection: &Connection, fingerprint: &str, previous: &str) ->
         .collect()
 }
 
-fn adopt(connection: &Connection, fingerprint: &str, limit: u32) -> Result<u32> {
+fn adopt_vectors(connection: &Connection, fingerprint: &str, limit: u32) -> Result<u32> {
     let Some(model) = vectors::model(connection, fingerprint)? else { return Ok(0) };
     let mut adopted = 0;
     for other in other_models(connection, fingerprint)? {

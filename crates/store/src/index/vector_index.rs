@@ -50,7 +50,7 @@ impl VectorIndexStore for HomeStore {
         let (models, fingerprint) = (Arc::clone(&self.model_numbers), fingerprint.to_owned());
         self.read_scope(scope, move |connection, scope| {
             let Some(model) = models.number(connection, &fingerprint)? else { return Ok(Vec::new()) };
-            Ok(vectors::after(connection, corpus, scope, model, after, limit)?)
+            Ok(vectors::vectors_after(connection, corpus, scope, model, after, limit)?)
         })
         .await
     }
@@ -66,7 +66,7 @@ impl VectorIndexStore for HomeStore {
             (Arc::clone(&self.model_numbers), fingerprint.to_owned(), seqs.to_vec());
         self.read_scope(scope, move |connection, scope| {
             let Some(model) = models.number(connection, &fingerprint)? else { return Ok(Vec::new()) };
-            Ok(vectors::numbered(connection, corpus, scope, model, &seqs)?)
+            Ok(vectors::vectors_by_number(connection, corpus, scope, model, &seqs)?)
         })
         .await
     }

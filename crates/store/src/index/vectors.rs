@@ -66,7 +66,7 @@ pub(crate) fn model_or_new(connection: &Connection, fingerprint: &str) -> Result
 }
 
 /// Writes the vector of a live row, in place of one it may have of the same model, under a new revision.
-pub(crate) fn put(
+pub(crate) fn write_vector(
     connection: &Connection,
     corpus: Corpus,
     seq: i64,
@@ -99,7 +99,7 @@ pub(crate) fn remove(connection: &Connection, corpus: Corpus, seq: i64) -> Resul
 }
 
 /// Vectors of live rows with a revision above `after`, in its order.
-pub(crate) fn after(
+pub(crate) fn vectors_after(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,
@@ -150,7 +150,7 @@ pub(crate) fn newest(
 }
 
 /// Vectors of those of the rows that are live and have one of this model.
-pub(crate) fn numbered(
+pub(crate) fn vectors_by_number(
     connection: &Connection,
     corpus: Corpus,
     scope: i64,

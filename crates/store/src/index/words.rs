@@ -57,7 +57,7 @@ pub(crate) fn look_up(
     let mut uncounted = Vec::new();
     for (place, query) in queries.iter().enumerate() {
         let (Some(query), rows) = (query, if query.is_some() { found.next() } else { None }) else {
-            hits.push(nowhere());
+            hits.push(no_hits());
             continue;
         };
         let FoundRows { seqs, all } = rows.unwrap_or_default();
@@ -92,7 +92,7 @@ pub(crate) fn look_up(
 }
 
 /// The result for a phrase without rows.
-pub(crate) fn nowhere() -> PhraseHits {
+pub(crate) fn no_hits() -> PhraseHits {
     PhraseHits { document_frequency: 0, seqs: Vec::new() }
 }
 
@@ -321,10 +321,10 @@ mod tests {
     fn a_phrase_is_quoted_whatever_it_holds() {
         let phrase = |terms: &[&str]| Phrase(terms.iter().map(|term| (*term).to_owned()).collect());
         assert_eq!(
-            query(&crate::engine::plans::empty(), 3, &phrase(&["a\"b", "OR"])),
+            query(&crate::engine::plans::empty_database(), 3, &phrase(&["a\"b", "OR"])),
             Some("\"3xa\"\"b 3xOR\"".to_owned())
         );
-        assert_eq!(query(&crate::engine::plans::empty(), 3, &phrase(&[])), None);
-        assert_eq!(query(&crate::engine::plans::empty(), 3, &phrase(&[" "])), None);
+        assert_eq!(query(&crate::engine::plans::empty_database(), 3, &phrase(&[])), None);
+        assert_eq!(query(&crate::engine::plans::empty_database(), 3, &phrase(&[" "])), None);
     }
 }

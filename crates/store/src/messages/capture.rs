@@ -49,11 +49,11 @@ impl Batch for UserMessage {
 
     fn run(unit: &mut UnitOfWork<'_>, items: &[&Self]) -> Result<Vec<CapturedMessage>, Failure> {
         let connection = unit.connection;
-        let mut scopes = ScopeState::of_each(connection, items)?;
+        let mut scopes = ScopeState::load_each(connection, items)?;
         let mut placed = Vec::with_capacity(items.len());
         for UserMessage { message: new, policy } in items {
             let scope = scopes.get_mut(&new.scope).ok_or(sql::Error::QueryReturnedNoRows)?;
-            placed.push(scope.place(connection, new, policy)?);
+            placed.push(scope.place_message(connection, new, policy)?);
         }
         let rows = items.iter().zip(&placed).map(|(item, placed)| MessageRow {
             new: &item.message,
@@ -97,7 +97,7 @@ struct PlacedMessage {
 
 impl ScopeState {
     /// The state of each scope that the messages are for, read by a fixed number of questions.
-    fn of_each(
+    fn load_each(
         connection: &Connection,
         items: &[&UserMessage],
     ) -> Result<BTreeMap<Scope, ScopeState>, Failure> {
@@ -129,7 +129,7 @@ impl ScopeState {
     }
 
     /// Gives a message its session, after one that is over was ended.
-    fn place(
+    fn place_message(
         &mut self,
         connection: &Connection,
         new: &NewMessage,
@@ -140,7 +140,7 @@ impl ScopeState {
         let current = match (choose_session(open.as_ref(), new.created_at, policy), open) {
             (Placement::Continue, open) => open,
             (Placement::CloseThenOpen(trigger), Some(open)) => {
-                ended.push(sessions::end(connection, open, trigger)?);
+                ended.push(sessions::end_session(connection, open, trigger)?);
                 None
             }
             (Placement::Open | Placement::CloseThenOpen(_), _) => None,
@@ -198,7 +198,7 @@ pub(crate) fn capture(
     let mut ended = Vec::new();
     let open = session.status == SessionStatus::Open;
     if new.role == Role::Persona && open && is_full(session.message_count, session.total_tokens, policy) {
-        session = sessions::end(connection, session, CloseTrigger::MaxLength)?;
+        session = sessions::end_session(connection, session, CloseTrigger::MaxLength)?;
         ended.push(session.clone());
     }
     let message = stored_message(new, seq, session.id);

@@ -12,7 +12,7 @@ use crate::rows::{self, microseconds, saved_memories_channel, session_columns, t
 use crate::scopes;
 
 /// Reads at most `limit` of each kind, however much has failed.
-pub(super) fn page(
+pub(super) fn failed_page(
     connection: &Connection,
     scope: Option<&Scope>,
     before: Option<(Timestamp, Uuid)>,
@@ -50,7 +50,7 @@ pub(super) fn page(
     for turn in turns.query_map(place, rows::turn)? {
         found.push(FailedWork::Turn(turn?));
     }
-    found.sort_by_key(|work| Reverse(work.place()));
+    found.sort_by_key(|work| Reverse(work.list_position()));
     found.truncate(limit as usize);
     Ok(found)
 }

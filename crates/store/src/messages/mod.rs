@@ -118,7 +118,7 @@ fn place_of(connection: &Connection, scope: i64, seq: i64) -> sql::Result<Option
         .optional()
 }
 
-pub(crate) fn numbered(
+pub(crate) fn messages_by_number(
     connection: &Connection,
     scope: i64,
     seqs: &[i64],
@@ -139,7 +139,7 @@ pub(crate) fn numbered(
 }
 
 /// Each of the messages ?1 of a scope with up to ?3 before it and ?4 after it in its session, in their order.
-const AROUND: &str = "
+const SURROUNDING_MESSAGES: &str = "
     SELECT m.seq, n.seq FROM json_each(?1) j CROSS JOIN recall_messages m ON m.seq = j.value
         CROSS JOIN recall_messages n ON n.session_id = m.session_id AND n.seq
         BETWEEN coalesce((SELECT min(seq) FROM (
@@ -161,7 +161,7 @@ pub(crate) fn neighbours(
     after: u32,
 ) -> sql::Result<Vec<(i64, Vec<IndexedMessage>)>> {
     let mut around: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-    let mut found = connection.prepare_cached(AROUND)?;
+    let mut found = connection.prepare_cached(SURROUNDING_MESSAGES)?;
     let asked = params![rows::to_json(&seqs)?, scope, before, after];
     for pair in found.query_map(asked, |row| Ok((row.get(0)?, row.get(1)?)))? {
         let (seq, neighbour) = pair?;
@@ -170,7 +170,7 @@ pub(crate) fn neighbours(
     // Messages that were found together are often neighbours of one another: each is read once.
     let wanted: BTreeSet<i64> = around.values().flatten().copied().collect();
     let wanted: Vec<i64> = wanted.into_iter().collect();
-    let messages = numbered(connection, scope, &wanted)?;
+    let messages = messages_by_number(connection, scope, &wanted)?;
     let messages: HashMap<i64, IndexedMessage> =
         messages.into_iter().map(|message| (message.message.seq, message)).collect();
     // A message that is gone has no neighbours, not even itself.

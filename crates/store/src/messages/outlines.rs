@@ -30,7 +30,7 @@ pub(crate) const ENDS_OF_SPAN: [&str; 2] = [
 
 /// Numbers of the first and the last message within a span of time. Imported messages have later numbers than their times suggest,
 /// so some of the span may lie outside this range.
-pub(crate) fn span(
+pub(crate) fn message_span(
     connection: &Connection,
     scope: i64,
     start: Timestamp,

@@ -38,7 +38,8 @@ impl TurnStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<FailedWork>, StoreError> {
         let scope = scope.cloned();
-        self.read(move |connection| Ok(failed_work::page(connection, scope.as_ref(), before, limit)?)).await
+        self.read(move |connection| Ok(failed_work::failed_page(connection, scope.as_ref(), before, limit)?))
+            .await
     }
 
     async fn turn(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {

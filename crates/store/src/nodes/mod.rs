@@ -40,13 +40,13 @@ impl NodeStore for HomeStore {
     }
 
     async fn node_page(&self, scope: &Scope, query: NodePageQuery) -> Result<(Vec<Node>, u64), StoreError> {
-        self.read_scope(scope, move |connection, scope| Ok(node_pages::page(connection, scope, &query)?))
+        self.read_scope(scope, move |connection, scope| Ok(node_pages::node_page(connection, scope, &query)?))
             .await
     }
 
     async fn node_origins(&self, nodes: &[i64]) -> Result<BTreeMap<i64, NodeOrigin>, StoreError> {
         let nodes = nodes.to_vec();
-        self.read(move |connection| Ok(node_pages::origins(connection, &nodes)?)).await
+        self.read(move |connection| Ok(node_pages::node_origins(connection, &nodes)?)).await
     }
 
     async fn said_at(&self, nodes: &[i64]) -> Result<BTreeMap<i64, Timestamp>, StoreError> {

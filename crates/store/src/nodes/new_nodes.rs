@@ -27,13 +27,13 @@ pub(crate) fn insert_evidenced(
     origin: &Origin,
     node: &NewNode,
 ) -> Result<Option<i64>> {
-    let evidence = living(unit.connection, origin.scope, &node.evidence)?;
+    let evidence = living_quotes(unit.connection, origin.scope, &node.evidence)?;
     if evidence.is_empty() {
         return Ok(None);
     }
     let seq = insert(unit, origin, node)?;
     add_evidence(unit.connection, seq, &evidence)?;
-    fill(unit.connection, origin, seq, &node.filling)?;
+    insert_fillings(unit.connection, origin, seq, &node.filling)?;
     Ok(Some(seq))
 }
 
@@ -51,16 +51,16 @@ pub(crate) fn insert_filled(
         return Ok(None);
     }
     let seq = insert(unit, origin, node)?;
-    fill(unit.connection, origin, seq, &node.filling)?;
+    insert_fillings(unit.connection, origin, seq, &node.filling)?;
     Ok(Some(seq))
 }
 
 /// Writes a node that depends on a person's word, with what evidence it has.
 pub(crate) fn insert_approved(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<i64> {
-    let evidence = living(unit.connection, origin.scope, &node.evidence)?;
+    let evidence = living_quotes(unit.connection, origin.scope, &node.evidence)?;
     let seq = insert(unit, origin, node)?;
     add_evidence(unit.connection, seq, &evidence)?;
-    fill(unit.connection, origin, seq, &node.filling)?;
+    insert_fillings(unit.connection, origin, seq, &node.filling)?;
     Ok(seq)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn number(connection: &Connection, scope: i64, id: NodeId) -> Result<
 }
 
 /// The quotes whose messages live and still say so at that place, with the messages' numbers.
-pub(crate) fn living<'a>(
+pub(crate) fn living_quotes<'a>(
     connection: &Connection,
     scope: i64,
     evidence: &'a [Evidence],
@@ -134,13 +134,13 @@ fn insert(unit: &mut UnitOfWork<'_>, origin: &Origin, node: &NewNode) -> Result<
     unit.index_words(Corpus::Nodes, seq, origin.scope, &node.terms);
     scopes::count_node(connection, origin.scope)?;
     if let (Some(model), Some(embedding)) = (origin.model, &node.embedding) {
-        vectors::put(connection, Corpus::Nodes, seq, model, embedding)?;
+        vectors::write_vector(connection, Corpus::Nodes, seq, model, embedding)?;
     }
     Ok(seq)
 }
 
 /// Records on which events the node rests; those that are gone are left out.
-fn fill(connection: &Connection, origin: &Origin, node: i64, events: &[NodeId]) -> Result<()> {
+fn insert_fillings(connection: &Connection, origin: &Origin, node: i64, events: &[NodeId]) -> Result<()> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO concept_node_filling (thought_seq, event_seq, created_at) VALUES (?1, ?2, ?3)
          ON CONFLICT DO NOTHING",

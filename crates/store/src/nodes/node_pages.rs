@@ -27,7 +27,7 @@ pub(crate) fn said_at(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<
 }
 
 /// Evidence, cited events and times of nodes, by the nodes' numbers.
-pub(crate) fn origins(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<i64, NodeOrigin>> {
+pub(crate) fn node_origins(connection: &Connection, seqs: &[i64]) -> Result<BTreeMap<i64, NodeOrigin>> {
     let mut origins: BTreeMap<i64, NodeOrigin> = BTreeMap::new();
     add_evidence_and_filling(connection, seqs, &mut origins)?;
     for (seq, said_at) in said_at(connection, seqs)? {
@@ -97,7 +97,11 @@ macro_rules! of_kind {
 
 /// A page of live nodes, superseded ones too, newest first; and the number of them on all pages. Without a subject they are counted
 /// in the index, without reading the rows.
-pub(crate) fn page(connection: &Connection, scope: i64, query: &NodePageQuery) -> Result<(Vec<Node>, u64)> {
+pub(crate) fn node_page(
+    connection: &Connection,
+    scope: i64,
+    query: &NodePageQuery,
+) -> Result<(Vec<Node>, u64)> {
     let NodePageQuery { kind, subject, below, skip, limit } = *query;
     let (kind, below) = (kind.as_str(), below.unwrap_or(i64::MAX));
     let read = |statement, parameters: &[&dyn ToSql]| -> Result<Vec<Node>> {

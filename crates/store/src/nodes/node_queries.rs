@@ -17,7 +17,7 @@ use crate::rows::{self, StoredEnum, microseconds, node_columns};
 
 /// Live, current nodes by number; an expectation that is settled is history. One statement for all: to begin it again for
 /// each would cost as much again. Which expectations are settled is asked only where there are any.
-pub(crate) fn numbered(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
+pub(crate) fn nodes_by_number(connection: &Connection, scope: i64, seqs: &[i64]) -> Result<Vec<IndexedNode>> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         node_columns!(),
@@ -139,7 +139,7 @@ const OUTLINE_COLUMNS: &str =
 
 /// The newest live, current nodes about the subjects; of expectations, those that are pending. Pinned ones take their
 /// places before others do.
-pub(crate) fn about(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<Node>> {
+pub(crate) fn nodes_about(connection: &Connection, scope: i64, wanted: &NodeQuery) -> Result<Vec<Node>> {
     let wanted = std::slice::from_ref(wanted);
     let place = |node: &Node| (node.pinned, node.seq);
     let mut found = newest_about(connection, scope, wanted, node_columns!(), rows::read_node, place)?;
@@ -177,7 +177,7 @@ pub(crate) fn identity_events(connection: &Connection, scope: i64, limit: u32) -
     Ok(found.into_iter().collect())
 }
 
-/// The result of [`about`] for each, as outlines.
+/// The result of [`nodes_about`] for each, as outlines.
 pub(crate) fn outlines(
     connection: &Connection,
     scope: i64,
@@ -232,7 +232,7 @@ fn read_outline(row: &Row<'_>) -> Result<NodeOutline> {
 
 /// Numbers of live, current nodes linked to any of the entities or their parts, newest first. Each has an equal share of
 /// `limit`: half for its newest, half for the weightiest of its newest [`LINKS_WEIGHED`].
-pub(crate) fn linked_to(
+pub(crate) fn linked_numbers(
     connection: &Connection,
     scope: i64,
     entities: &[EntityId],
@@ -265,7 +265,7 @@ pub(crate) fn linked_to(
 
 /// Numbers of live, current nodes whose time meets the span: first those that begin in it, the latest first, then
 /// those that began before it and last into it.
-pub(crate) fn within(
+pub(crate) fn nodes_within(
     connection: &Connection,
     scope: i64,
     start: Timestamp,

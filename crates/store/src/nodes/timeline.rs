@@ -21,7 +21,7 @@ pub(crate) fn timeline(
     let end = before.map_or(i64::MAX, microseconds);
     let mut entries = node_entries(connection, scope, end, limit)?;
     entries.extend(named_entities(connection, scope, end, limit)?);
-    let described = entity_queries::described_before(connection, scope, end, limit)?;
+    let described = entity_queries::entities_before(connection, scope, end, limit)?;
     entries.extend(
         described.into_iter().map(|(at, entity)| (at, TimelineItem::EntityDescribed(Box::new(entity)))),
     );

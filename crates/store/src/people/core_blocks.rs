@@ -29,7 +29,7 @@ pub(crate) fn read(connection: &Connection, scope: &Scope) -> Result<CoreBlocks>
 }
 
 /// Writes a block for the hub, whose document it is, if it says something else.
-pub(crate) fn put(
+pub(crate) fn write_block(
     connection: &Connection,
     scope: &Scope,
     label: CoreBlockLabel,

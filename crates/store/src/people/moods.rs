@@ -8,12 +8,12 @@ use crate::engine::sql::{Connection, OptionalExtension, Result, Row, params};
 use crate::rows::{self, microseconds, to_json};
 
 /// The mood as last written, however old.
-pub(crate) fn current(connection: &Connection, scope: i64) -> Result<Option<Mood>> {
+pub(crate) fn current_mood(connection: &Connection, scope: i64) -> Result<Option<Mood>> {
     connection
         .prepare_cached(
             "SELECT episodic_state FROM mood_history WHERE scope = ?1 ORDER BY felt_at DESC, seq DESC LIMIT 1",
         )?
-        .query_row([scope], |row| rows::json(row, 0))
+        .query_row([scope], |row| rows::read_json(row, 0))
         .optional()
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn shifts(
         Ok(MoodShift {
             seq: row.get(0)?,
             session_id: rows::optional_uuid(row, 1)?.map(SessionId),
-            mood: rows::json(row, 2)?,
+            mood: rows::read_json(row, 2)?,
         })
     };
     statement.query_map(params![scope, microseconds(from), end, seq, limit], read)?.collect()

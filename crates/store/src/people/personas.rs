@@ -118,7 +118,7 @@ impl PersonaStore for HomeStore {
         .await
     }
 
-    async fn facts(&self, id: &PersonaId) -> Result<Facts, StoreError> {
+    async fn persona_facts(&self, id: &PersonaId) -> Result<Facts, StoreError> {
         let id = id.clone();
         self.read(move |connection| Ok(read_facts(connection, &id)?)).await
     }
@@ -140,7 +140,7 @@ impl PersonaStore for HomeStore {
         .await
     }
 
-    async fn appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError> {
+    async fn persona_appearance(&self, id: &PersonaId) -> Result<Appearance, StoreError> {
         let id = id.clone();
         self.read(move |connection| {
             let found = connection
@@ -276,7 +276,8 @@ impl PersonaStore for HomeStore {
     }
 
     async fn mood(&self, scope: &Scope) -> Result<Option<Mood>, StoreError> {
-        self.read_scope_statement(scope, |connection, scope| Ok(moods::current(connection, scope)?)).await
+        self.read_scope_statement(scope, |connection, scope| Ok(moods::current_mood(connection, scope)?))
+            .await
     }
 
     async fn mood_history(

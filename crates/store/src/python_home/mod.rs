@@ -172,11 +172,11 @@ impl Takeover<'_> {
         self.core_blocks()?;
         self.sessions()?;
         self.messages()?;
-        self.nodes()?;
+        self.copy_nodes()?;
         self.links()?;
         self.entities()?;
         self.moods()?;
-        self.calls()?;
+        self.copy_calls()?;
         self.count()?;
         Ok(index_words(self.target)?)
     }
@@ -186,11 +186,11 @@ impl Takeover<'_> {
     }
 
     fn scope_of(&self, row: &source::SourceRow) -> Option<i64> {
-        let key = (row.owned("persona_id")?, row.owned("user_id")?);
+        let key = (row.owned_text("persona_id")?, row.owned_text("user_id")?);
         self.scopes.get(&key).copied()
     }
 
-    fn leave_out(&mut self, what: &'static str) -> Result<(), TakeError> {
+    fn count_skipped(&mut self, what: &'static str) -> Result<(), TakeError> {
         *self.taken.left_out.entry(what).or_default() += 1;
         Ok(())
     }

@@ -14,13 +14,13 @@ const SUBJECTS: [&str; 3] = ["user", "persona", "shared"];
 const ENTITY_KINDS: [&str; 5] = ["person", "place", "org", "pet", "other"];
 
 impl Takeover<'_> {
-    pub(super) fn nodes(&mut self) -> Result<(), TakeError> {
+    pub(super) fn copy_nodes(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "concept_nodes", |row| {
-            let kind = row.text("type").filter(|kind| KINDS.contains(kind));
+            let kind = row.text_column("type").filter(|kind| KINDS.contains(kind));
             let (Some(scope), Some(kind), Some(id), false) =
-                (self.scope_of(&row), kind, row.integer("id"), row.is_deleted())
+                (self.scope_of(&row), kind, row.integer_column("id"), row.is_deleted())
             else {
-                return self.leave_out("deleted memories");
+                return self.count_skipped("deleted memories");
             };
             let at = row.time("created_at", self.zone).unwrap_or(self.now);
             let (start, end) =
@@ -39,13 +39,13 @@ impl Takeover<'_> {
                     key,
                     scope,
                     kind,
-                    row.text("subject").filter(|subject| SUBJECTS.contains(subject)).unwrap_or("user"),
-                    row.integer("emotional_impact").unwrap_or_default().clamp(-10, 10),
-                    to_json(&strings(row.text("emotion_tags")))?,
-                    to_json(&strings(row.text("relational_tags")))?,
+                    row.text_column("subject").filter(|subject| SUBJECTS.contains(subject)).unwrap_or("user"),
+                    row.integer_column("emotional_impact").unwrap_or_default().clamp(-10, 10),
+                    to_json(&strings(row.text_column("emotion_tags")))?,
+                    to_json(&strings(row.text_column("relational_tags")))?,
                     start.or(end).map(microseconds),
                     end.filter(|end| start.is_some_and(|start| start <= *end)).map(microseconds),
-                    row.text("source_session_id").and_then(|session| self.sessions.get(session)).copied(),
+                    row.text_column("source_session_id").and_then(|session| self.sessions.get(session)).copied(),
                     row.count("mention_count").max(1),
                     row.count("access_count"),
                     row.time("last_accessed_at", self.zone).map(microseconds),
@@ -63,8 +63,8 @@ impl Takeover<'_> {
     /// The Python program noted turns, not quotes: each message that the user wrote in them is the evidence, whole. So a memory goes
     /// when its messages are erased.
     fn evidence(&self, row: &SourceRow, node: i64) -> Result<(), TakeError> {
-        let mut turns = strings(row.text("source_turn_ids"));
-        turns.extend(row.owned("source_turn_id"));
+        let mut turns = strings(row.text_column("source_turn_ids"));
+        turns.extend(row.owned_text("source_turn_id"));
         for (message, length) in turns.iter().filter_map(|turn| self.said_in_turn.get(turn)).flatten() {
             self.target.execute(
                 "INSERT INTO node_evidence (node_seq, message_seq, span_start, span_end, quote)
@@ -78,8 +78,8 @@ impl Takeover<'_> {
     /// Links between memories: which replaced which, and what thoughts rest on.
     pub(super) fn links(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "concept_nodes", |row| {
-            let older = row.integer("id").and_then(|id| self.nodes.get(&id));
-            let newer = row.integer("superseded_by_id").and_then(|id| self.nodes.get(&id));
+            let older = row.integer_column("id").and_then(|id| self.nodes.get(&id));
+            let newer = row.integer_column("superseded_by_id").and_then(|id| self.nodes.get(&id));
             if let (Some((older, _)), Some((_, newer))) = (older, newer) {
                 self.target.execute(
                     "UPDATE concept_nodes SET superseded_by = ?2 WHERE seq = ?1",
@@ -89,7 +89,7 @@ impl Takeover<'_> {
             Ok(())
         })?;
         each_row(self.source, "concept_node_filling", |row| {
-            let node = |column: &str| row.integer(column).and_then(|id| self.nodes.get(&id));
+            let node = |column: &str| row.integer_column(column).and_then(|id| self.nodes.get(&id));
             if let (Some((thought, _)), Some((event, _))) = (node("parent_id"), node("child_id")) {
                 let at = row.time("created_at", self.zone).unwrap_or(self.now);
                 self.target.execute(
@@ -105,16 +105,17 @@ impl Takeover<'_> {
     pub(super) fn entities(&mut self) -> Result<(), TakeError> {
         let mut scopes = std::collections::HashMap::new();
         each_row(self.source, "entities", |row| {
-            let (Some(scope), Some(id), false) = (self.scope_of(&row), row.integer("id"), row.is_deleted())
+            let (Some(scope), Some(id), false) =
+                (self.scope_of(&row), row.integer_column("id"), row.is_deleted())
             else {
-                return self.leave_out("deleted entities");
+                return self.count_skipped("deleted entities");
             };
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);
             let updated_at = row.time("updated_at", self.zone).unwrap_or(created_at);
             let key = self.new_key(created_at);
             let name = row.text_or_empty("canonical_name");
-            let status = row.text("merge_status").filter(|status| *status == "disambiguated");
-            let description = row.owned("description").filter(|text| !text.trim().is_empty());
+            let status = row.text_column("merge_status").filter(|status| *status == "disambiguated");
+            let description = row.owned_text("description").filter(|text| !text.trim().is_empty());
             self.target.execute(
                 "INSERT INTO entities (id, scope, canonical_name, kind, description, owner_override, merge_status, created_at,
                      updated_at, described_at)
@@ -123,7 +124,7 @@ impl Takeover<'_> {
                     key,
                     scope,
                     name,
-                    row.text("kind").filter(|kind| ENTITY_KINDS.contains(kind)).unwrap_or("other"),
+                    row.text_column("kind").filter(|kind| ENTITY_KINDS.contains(kind)).unwrap_or("other"),
                     description,
                     row.is_true("owner_override"),
                     status.unwrap_or("confirmed"),
@@ -139,9 +140,11 @@ impl Takeover<'_> {
             Ok(())
         })?;
         each_row(self.source, "entities", |row| {
-            let own = row.integer("id").and_then(|id| self.entities.get(&id));
-            let target = row.integer("merge_target_id").and_then(|id| self.entities.get(&id));
-            if let (Some(own), Some(target), Some("uncertain")) = (own, target, row.text("merge_status")) {
+            let own = row.integer_column("id").and_then(|id| self.entities.get(&id));
+            let target = row.integer_column("merge_target_id").and_then(|id| self.entities.get(&id));
+            if let (Some(own), Some(target), Some("uncertain")) =
+                (own, target, row.text_column("merge_status"))
+            {
                 self.target.execute(
                     "UPDATE entities SET merge_status = 'uncertain', merge_target = ?2 WHERE id = ?1",
                     params![own, target],
@@ -150,15 +153,15 @@ impl Takeover<'_> {
             Ok(())
         })?;
         each_row(self.source, "entity_aliases", |row| {
-            let Some(id) = row.integer("entity_id") else { return Ok(()) };
+            let Some(id) = row.integer_column("entity_id") else { return Ok(()) };
             if let (Some(key), Some(scope)) = (self.entities.get(&id), scopes.get(&id)) {
                 self.alias(*scope, *key, row.text_or_empty("alias"))?;
             }
             Ok(())
         })?;
         each_row(self.source, "concept_node_entities", |row| {
-            let node = row.integer("node_id").and_then(|id| self.nodes.get(&id));
-            let entity = row.integer("entity_id").and_then(|id| self.entities.get(&id));
+            let node = row.integer_column("node_id").and_then(|id| self.nodes.get(&id));
+            let entity = row.integer_column("entity_id").and_then(|id| self.entities.get(&id));
             if let (Some((node, _)), Some(entity)) = (node, entity) {
                 self.target.execute(
                     "INSERT INTO concept_node_entities (entity_id, node_seq) VALUES (?1, ?2) ON CONFLICT DO NOTHING",

@@ -42,16 +42,16 @@ impl Takeover<'_> {
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);
             let id = row.text_or_empty("id");
             if row.is_deleted() || PersonaId::new(id).is_err() {
-                return self.leave_out("personas that are deleted or have an id that can't be used");
+                return self.count_skipped("personas that are deleted or have an id that can't be used");
             }
             self.target.execute(
                 "INSERT INTO personas (id, display_name, created_at) VALUES (?1, ?2, ?3)",
-                params![id, row.text("display_name").unwrap_or(id), microseconds(created_at)],
+                params![id, row.text_column("display_name").unwrap_or(id), microseconds(created_at)],
             )?;
             for fact in FACTS {
                 self.target.execute(
                     &format!("UPDATE personas SET {fact} = ?2 WHERE id = ?1"),
-                    params![id, row.owned(fact).filter(|value| !value.trim().is_empty())],
+                    params![id, row.owned_text(fact).filter(|value| !value.trim().is_empty())],
                 )?;
             }
             personas.push(id.to_owned());
@@ -61,11 +61,16 @@ impl Takeover<'_> {
             let created_at = row.time("created_at", self.zone).unwrap_or(self.now);
             let id = row.text_or_empty("id");
             if row.is_deleted() || UserId::new(id).is_err() {
-                return self.leave_out("users who are deleted or have an id that can't be used");
+                return self.count_skipped("users who are deleted or have an id that can't be used");
             }
             self.target.execute(
                 "INSERT INTO users (id, display_name, timezone, created_at) VALUES (?1, ?2, ?3, ?4)",
-                params![id, row.owned("display_name"), row.owned("timezone"), microseconds(created_at)],
+                params![
+                    id,
+                    row.owned_text("display_name"),
+                    row.owned_text("timezone"),
+                    microseconds(created_at)
+                ],
             )?;
             users.push(id.to_owned());
             Ok(())
@@ -110,21 +115,22 @@ impl Takeover<'_> {
                 "persona" | "self" => "persona",
                 "style" => "style",
                 "user" | "relationship" => "user",
-                _ => return self.leave_out("core blocks that this program does not have"),
+                _ => return self.count_skipped("core blocks that this program does not have"),
             };
-            let user = row.owned("user_id").or_else(|| Some("self".to_owned())).filter(|_| label == "user");
+            let user =
+                row.owned_text("user_id").or_else(|| Some("self".to_owned())).filter(|_| label == "user");
             let persona = row.text_or_empty("persona_id").to_owned();
             if content.is_empty() || row.is_deleted() || !self.is_known(&persona, user.as_deref()) {
                 return Ok(());
             }
-            let by = row.text("last_edited_by").unwrap_or("import").to_owned();
+            let by = row.text_column("last_edited_by").unwrap_or("import").to_owned();
             let (text, ..) =
                 blocks.entry((persona, user, label)).or_insert((String::new(), 1, by, updated_at));
             let joined = if text.is_empty() { content.to_owned() } else { format!("{text}\n\n{content}") };
             if joined.chars().count() <= BLOCK_LENGTH_MAX {
                 *text = joined;
             } else {
-                self.leave_out("core blocks that are too long to be joined")?;
+                self.count_skipped("core blocks that are too long to be joined")?;
             }
             Ok(())
         })?;
@@ -136,7 +142,7 @@ impl Takeover<'_> {
             )?;
         }
         each_row(self.source, "core_block_appends", |row| {
-            let (persona, user) = (row.text_or_empty("persona_id"), row.owned("user_id"));
+            let (persona, user) = (row.text_or_empty("persona_id"), row.owned_text("user_id"));
             if self.is_known(persona, user.as_deref()) {
                 let at = row.time("created_at", self.zone).unwrap_or(self.now);
                 self.target.execute(
@@ -175,7 +181,7 @@ impl Takeover<'_> {
     }
 
     fn mood(&self, row: &SourceRow) -> Option<Mood> {
-        let state: Value = serde_json::from_str(row.text("episodic_state")?).ok()?;
+        let state: Value = serde_json::from_str(row.text_column("episodic_state")?).ok()?;
         Some(Mood {
             mood: state["mood"].as_str()?.to_owned(),
             energy: u8::try_from(state["energy"].as_u64()?.min(10)).ok()?,
@@ -184,7 +190,7 @@ impl Takeover<'_> {
         })
     }
 
-    pub(super) fn calls(&mut self) -> Result<(), TakeError> {
+    pub(super) fn copy_calls(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "llm_calls", |row| {
             let tier = match row.text_or_empty("tier") {
                 "small" | "fast" => "small",
@@ -197,15 +203,15 @@ impl Takeover<'_> {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 'ok', ?9, ?10)",
                 params![
                     microseconds(row.time("timestamp", self.zone).unwrap_or(self.now)),
-                    row.text("feature").unwrap_or("unknown"),
+                    row.text_column("feature").unwrap_or("unknown"),
                     tier,
                     row.text_or_empty("provider"),
                     row.text_or_empty("model"),
                     row.count("tokens_in"),
                     row.count("tokens_out"),
                     row.count("cache_read_input_tokens"),
-                    row.text("turn_id").and_then(|turn| self.turns.get(turn)).copied(),
-                    row.real("cost_usd")
+                    row.text_column("turn_id").and_then(|turn| self.turns.get(turn)).copied(),
+                    row.real_column("cost_usd")
                 ],
             )?;
             self.taken.calls += 1;

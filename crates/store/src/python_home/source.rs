@@ -23,7 +23,7 @@ enum Value {
 pub(super) struct SourceRow(HashMap<String, Value>);
 
 impl SourceRow {
-    pub(super) fn text(&self, column: &str) -> Option<&str> {
+    pub(super) fn text_column(&self, column: &str) -> Option<&str> {
         match self.0.get(column) {
             Some(Value::Text(text)) => Some(text),
             _ => None,
@@ -31,14 +31,14 @@ impl SourceRow {
     }
 
     pub(super) fn text_or_empty(&self, column: &str) -> &str {
-        self.text(column).unwrap_or_default()
+        self.text_column(column).unwrap_or_default()
     }
 
-    pub(super) fn owned(&self, column: &str) -> Option<String> {
-        self.text(column).map(str::to_owned)
+    pub(super) fn owned_text(&self, column: &str) -> Option<String> {
+        self.text_column(column).map(str::to_owned)
     }
 
-    pub(super) fn integer(&self, column: &str) -> Option<i64> {
+    pub(super) fn integer_column(&self, column: &str) -> Option<i64> {
         match self.0.get(column) {
             Some(Value::Integer(integer)) => Some(*integer),
             _ => None,
@@ -46,10 +46,10 @@ impl SourceRow {
     }
 
     pub(super) fn count(&self, column: &str) -> i64 {
-        self.integer(column).unwrap_or_default().max(0)
+        self.integer_column(column).unwrap_or_default().max(0)
     }
 
-    pub(super) fn real(&self, column: &str) -> Option<f64> {
+    pub(super) fn real_column(&self, column: &str) -> Option<f64> {
         match self.0.get(column) {
             Some(Value::Real(real)) => Some(*real),
             Some(Value::Integer(integer)) => Some(*integer as f64),
@@ -58,7 +58,7 @@ impl SourceRow {
     }
 
     pub(super) fn is_true(&self, column: &str) -> bool {
-        self.integer(column).is_some_and(|value| value != 0)
+        self.integer_column(column).is_some_and(|value| value != 0)
     }
 
     /// True if the Python program had deleted the row, which only marks it.
@@ -67,7 +67,7 @@ impl SourceRow {
     }
 
     pub(super) fn time(&self, column: &str, zone: &TimeZone) -> Option<Timestamp> {
-        self.text(column).and_then(|text| time_of(text, zone))
+        self.text_column(column).and_then(|text| time_of(text, zone))
     }
 }
 

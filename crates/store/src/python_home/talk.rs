@@ -13,14 +13,15 @@ impl Takeover<'_> {
     /// A session of which memories were made is closed; memories of the others are made here.
     pub(super) fn sessions(&mut self) -> Result<(), TakeError> {
         each_row(self.source, "sessions", |row| {
-            let (Some(scope), Some(id), false) = (self.scope_of(&row), row.owned("id"), row.is_deleted())
+            let (Some(scope), Some(id), false) =
+                (self.scope_of(&row), row.owned_text("id"), row.is_deleted())
             else {
-                return self.leave_out("deleted sessions");
+                return self.count_skipped("deleted sessions");
             };
             let started_at = row.time("started_at", self.zone).unwrap_or(self.now);
             let last_at = row.time("last_message_at", self.zone).unwrap_or(started_at).max(started_at);
-            let is_closed = row.text("status") == Some("closed") && row.is_true("extracted");
-            let trigger = row.text("close_trigger").filter(|trigger| TRIGGERS.contains(trigger));
+            let is_closed = row.text_column("status") == Some("closed") && row.is_true("extracted");
+            let trigger = row.text_column("close_trigger").filter(|trigger| TRIGGERS.contains(trigger));
             let key = self.new_key(started_at);
             self.target.execute(
                 "INSERT INTO sessions (id, scope, channel_id, status, message_count, total_tokens, first_message_at,
@@ -53,23 +54,23 @@ impl Takeover<'_> {
             let role = match row.text_or_empty("role") {
                 "user" => "user",
                 "persona" | "assistant" => "persona",
-                _ => return self.leave_out("messages of the program itself"),
+                _ => return self.count_skipped("messages of the program itself"),
             };
             let session = self.sessions.get(row.text_or_empty("session_id")).copied();
             let (Some(scope), Some(session), false) = (self.scope_of(&row), session, row.is_deleted()) else {
-                return self.leave_out("deleted messages");
+                return self.count_skipped("deleted messages");
             };
             let content = row.text_or_empty("content");
             if memory::capture::is_blank(content) {
-                return self.leave_out("messages without text");
+                return self.count_skipped("messages without text");
             }
             let at = row.time("created_at", self.zone).unwrap_or(self.now);
-            let turn = row.owned("turn_id").filter(|turn| !turn.is_empty());
+            let turn = row.owned_text("turn_id").filter(|turn| !turn.is_empty());
             let turn_key = match &turn {
                 Some(turn) => Some(self.turn(turn, (scope, session), row.text_or_empty("channel_id"), at)?),
                 None => None,
             };
-            let tokens = row.integer("token_count").filter(|count| *count > 0);
+            let tokens = row.integer_column("token_count").filter(|count| *count > 0);
             let seq = self
                 .target
                 .prepare_cached(

@@ -31,7 +31,7 @@ impl HomeStore {
         rows: RowsOfPhrase,
     ) -> Result<(CorpusSize, Vec<PhraseHits>), StoreError> {
         let phrases = phrases.to_vec();
-        let nothing = (CorpusSize::default(), vec![words::nowhere(); phrases.len()]);
+        let nothing = (CorpusSize::default(), vec![words::no_hits(); phrases.len()]);
         let counting = self.frequencies.now();
         self.read_scope_or(scope, nothing, move |connection, scope| {
             Ok(words::look_up(connection, corpus, scope, &phrases, rows, &counting)?)
@@ -142,15 +142,17 @@ impl RecallStore for HomeStore {
         end: Timestamp,
     ) -> Result<Option<(i64, i64)>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
-            Ok(messages::outlines::span(connection, scope, start, end)?)
+            Ok(messages::outlines::message_span(connection, scope, start, end)?)
         })
         .await
     }
 
     async fn nodes_numbered(&self, scope: &Scope, seqs: &[i64]) -> Result<Vec<IndexedNode>, StoreError> {
         let seqs = seqs.to_vec();
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::numbered(connection, scope, &seqs)?))
-            .await
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::nodes_by_number(connection, scope, &seqs)?)
+        })
+        .await
     }
 
     async fn nodes_about(
@@ -161,8 +163,10 @@ impl RecallStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<Node>, StoreError> {
         let wanted = NodeQuery { kind, subjects: subjects.to_vec(), limit };
-        self.read_scope(scope, move |connection, scope| Ok(node_queries::about(connection, scope, &wanted)?))
-            .await
+        self.read_scope(scope, move |connection, scope| {
+            Ok(node_queries::nodes_about(connection, scope, &wanted)?)
+        })
+        .await
     }
 
     async fn outlines_about(
@@ -192,7 +196,7 @@ impl RecallStore for HomeStore {
     ) -> Result<Vec<i64>, StoreError> {
         let entities = entities.to_vec();
         self.read_scope(scope, move |connection, scope| {
-            Ok(node_queries::linked_to(connection, scope, &entities, limit)?)
+            Ok(node_queries::linked_numbers(connection, scope, &entities, limit)?)
         })
         .await
     }
@@ -205,7 +209,7 @@ impl RecallStore for HomeStore {
         limit: u32,
     ) -> Result<Vec<i64>, StoreError> {
         self.read_scope(scope, move |connection, scope| {
-            Ok(node_queries::within(connection, scope, start, end, limit)?)
+            Ok(node_queries::nodes_within(connection, scope, start, end, limit)?)
         })
         .await
     }
@@ -233,7 +237,7 @@ impl RecallStore for HomeStore {
     ) -> Result<Vec<IndexedMessage>, StoreError> {
         let seqs = seqs.to_vec();
         self.read_scope_statement(scope, move |connection, scope| {
-            Ok(messages::numbered(connection, scope, &seqs)?)
+            Ok(messages::messages_by_number(connection, scope, &seqs)?)
         })
         .await
     }

@@ -216,7 +216,7 @@ fn merge_mention(
     mention: &MentionMerge,
 ) -> sql::Result<()> {
     let Some(node) = new_nodes::number(connection, origin.scope, mention.node_id)? else { return Ok(()) };
-    let evidence = new_nodes::living(connection, origin.scope, &mention.merged.evidence)?;
+    let evidence = new_nodes::living_quotes(connection, origin.scope, &mention.merged.evidence)?;
     if evidence.is_empty() {
         return Ok(());
     }
@@ -250,5 +250,5 @@ fn merge_mention(
              VALUES (?1, 'mention_merge', 'extraction', ?2, ?3)",
         )?
         .execute(params![node, microseconds(origin.at), merge])?;
-    reconciliation::said_again(connection, node)
+    reconciliation::reopen_pairs(connection, node)
 }

@@ -28,7 +28,7 @@ impl SessionStore for HomeStore {
     async fn end_session(&self, id: SessionId, trigger: CloseTrigger) -> Result<Option<Session>, StoreError> {
         self.write(move |unit| {
             let open = by_id(unit.connection, id)?.filter(|session| session.status == SessionStatus::Open);
-            Ok(open.map(|session| end(unit.connection, session, trigger)).transpose()?)
+            Ok(open.map(|session| end_session(unit.connection, session, trigger)).transpose()?)
         })
         .await
     }
@@ -68,7 +68,7 @@ pub(crate) fn by_id(connection: &Connection, id: SessionId) -> Result<Option<Ses
 }
 
 /// The open session of channel ?2 in scope ?1.
-const OPEN: &str = concat!(
+const OPEN_SESSION: &str = concat!(
     "SELECT ",
     session_columns!(),
     " FROM sessions c JOIN scopes s ON s.number = c.scope
@@ -76,12 +76,12 @@ const OPEN: &str = concat!(
 );
 
 pub(crate) fn open(connection: &Connection, scope: i64, channel_id: &str) -> Result<Option<Session>> {
-    connection.prepare_cached(OPEN)?.query_row(params![scope, channel_id], rows::session).optional()
+    connection.prepare_cached(OPEN_SESSION)?.query_row(params![scope, channel_id], rows::session).optional()
 }
 
 /// The open sessions of channels, each named by the number of its scope and its id.
 pub(crate) fn open_in_each(connection: &Connection, channels: Vec<(i64, &str)>) -> Result<Vec<Session>> {
-    let open = connection.query_each(OPEN, channels, rows::session)?;
+    let open = connection.query_each(OPEN_SESSION, channels, rows::session)?;
     Ok(open.into_iter().flatten().collect())
 }
 
@@ -140,7 +140,11 @@ pub(crate) fn extend(
 }
 
 /// Ends an open session.
-pub(crate) fn end(connection: &Connection, session: Session, trigger: CloseTrigger) -> Result<Session> {
+pub(crate) fn end_session(
+    connection: &Connection,
+    session: Session,
+    trigger: CloseTrigger,
+) -> Result<Session> {
     connection
         .prepare_cached("UPDATE sessions SET status = 'closing', close_trigger = ?2 WHERE id = ?1")?
         .send(params![session.id.0.into_bytes(), trigger.as_str()])?;
@@ -159,7 +163,7 @@ fn end_quiet(connection: &Connection, before: Timestamp, trigger: CloseTrigger) 
         ))?
         .query_map([microseconds(before)], rows::session)?
         .collect::<Result<_>>()?;
-    quiet.into_iter().map(|session| end(connection, session, trigger)).collect()
+    quiet.into_iter().map(|session| end_session(connection, session, trigger)).collect()
 }
 
 fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<Session>> {

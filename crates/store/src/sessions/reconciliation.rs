@@ -34,13 +34,13 @@ macro_rules! pairs {
     };
 }
 
-const WAITING: &str = pairs!(
+const WAITING_PAIRS: &str = pairs!(
     "p.number, p.newer_seq, p.older_seq, p.span_start, p.span_end, m.id, m.created_at,
      substr(m.content, p.span_start + 1, p.span_end - p.span_start)",
     " AND p.opened_at IS NULL AND (p.asked_with IS NULL OR p.asked_with <> ?2)
       ORDER BY p.attempts, p.number DESC LIMIT ?3"
 );
-const OPEN: &str = pairs!(
+const OPEN_PAIRS: &str = pairs!(
     "p.older_seq, p.newer_seq, p.opened_at",
     " AND n.superseded_by IS NULL AND p.opened_at IS NOT NULL AND p.number IN (
           SELECT a.number FROM json_each(?2) j CROSS JOIN statement_pairs a ON a.newer_seq = j.value
@@ -60,7 +60,8 @@ impl ReconciliationStore for HomeStore {
         session: SessionId,
         limit: u32,
     ) -> std::result::Result<Vec<WaitingPair>, StoreError> {
-        self.read_scope(scope, move |connection, scope| Ok(waiting(connection, scope, session, limit)?)).await
+        self.read_scope(scope, move |connection, scope| Ok(waiting_pairs(connection, scope, session, limit)?))
+            .await
     }
 
     async fn commit_reconciliation(
@@ -85,7 +86,7 @@ impl ReconciliationStore for HomeStore {
     ) -> std::result::Result<Vec<OpenPair>, StoreError> {
         let (nodes, messages) = (nodes.to_vec(), messages.to_vec());
         self.read_scope(scope, move |connection, scope| {
-            let mut statement = connection.prepare_cached(OPEN)?;
+            let mut statement = connection.prepare_cached(OPEN_PAIRS)?;
             let pairs = statement
                 .query_map(params![scope, to_json(&nodes)?, to_json(&messages)?], |row| {
                     Ok((row.get::<i64>(0)?, row.get::<i64>(1)?, rows::time(row, 2)?))
@@ -110,7 +111,12 @@ impl ReconciliationStore for HomeStore {
     }
 }
 
-fn waiting(connection: &Connection, scope: i64, session: SessionId, limit: u32) -> Result<Vec<WaitingPair>> {
+fn waiting_pairs(
+    connection: &Connection,
+    scope: i64,
+    session: SessionId,
+    limit: u32,
+) -> Result<Vec<WaitingPair>> {
     struct Stored {
         number: i64,
         newer: i64,
@@ -127,7 +133,7 @@ fn waiting(connection: &Connection, scope: i64, session: SessionId, limit: u32) 
         });
         Ok(Stored { number: row.get(0)?, newer: row.get(1)?, older: row.get(2)?, words: words.transpose()? })
     };
-    let mut statement = connection.prepare_cached(WAITING)?;
+    let mut statement = connection.prepare_cached(WAITING_PAIRS)?;
     let found = statement.query_map(params![scope, session.0.into_bytes(), limit], stored)?;
     let mut pairs = Vec::new();
     for stored in found.collect::<Result<Vec<Stored>>>()? {
@@ -243,7 +249,8 @@ pub(crate) fn insert(connection: &Connection, scope: i64, pair: &NewPair) -> Res
                 .execute(params![scope, older, newer])?;
         }
         Counterpart::Words(words) => {
-            for (message, words) in new_nodes::living(connection, scope, std::slice::from_ref(words))? {
+            for (message, words) in new_nodes::living_quotes(connection, scope, std::slice::from_ref(words))?
+            {
                 connection
                     .prepare_cached(
                         "INSERT INTO statement_pairs (scope, newer_seq, message_seq, span_start, span_end)
@@ -267,7 +274,7 @@ fn current_number(connection: &Connection, scope: i64, id: NodeId) -> Result<Opt
 }
 
 /// After a memory was said again: its pairs are ordered anew, and open questions about it are asked again with the new words.
-pub(crate) fn said_again(connection: &Connection, node: i64) -> Result<()> {
+pub(crate) fn reopen_pairs(connection: &Connection, node: i64) -> Result<()> {
     let pairs: Vec<(i64, i64, i64)> = connection
         .prepare_cached(
             "SELECT number, older_seq, newer_seq FROM statement_pairs
@@ -383,7 +390,7 @@ fn supersede_node(
     is_mistaken: bool,
     at: Timestamp,
 ) -> Result<Option<i64>> {
-    if leads_to(connection, newer, older)? {
+    if is_replaced_by(connection, newer, older)? {
         return Ok(None);
     }
     let changed = connection
@@ -405,7 +412,7 @@ fn supersede_node(
 }
 
 /// True if the line of those that replaced `from` comes to `to`.
-fn leads_to(connection: &Connection, from: i64, to: i64) -> Result<bool> {
+fn is_replaced_by(connection: &Connection, from: i64, to: i64) -> Result<bool> {
     connection
         .prepare_cached(
             "WITH RECURSIVE line (seq) AS (
@@ -420,13 +427,13 @@ fn leads_to(connection: &Connection, from: i64, to: i64) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::{empty, plan};
+    use crate::engine::plans::{empty_database, explain_plan};
 
     #[test]
     fn no_statement_walks_over_the_past() {
-        let connection = empty();
-        for statement in [WAITING, OPEN] {
-            let plan = plan(&connection, statement);
+        let connection = empty_database();
+        for statement in [WAITING_PAIRS, OPEN_PAIRS] {
+            let plan = explain_plan(&connection, statement);
             assert_eq!(plan.matches("SCAN").count() - plan.matches("SCAN j").count(), 0, "{plan}");
         }
     }

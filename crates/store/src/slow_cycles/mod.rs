@@ -117,7 +117,7 @@ impl SlowCycleStore for HomeStore {
             let mut statement = connection.prepare_cached(
                 "SELECT transcript FROM slow_cycles WHERE id = ?1 AND transcript IS NOT NULL",
             )?;
-            Ok(statement.query_row([id.0.into_bytes()], |row| rows::json(row, 0)).optional()?)
+            Ok(statement.query_row([id.0.into_bytes()], |row| rows::read_json(row, 0)).optional()?)
         })
         .await
     }
@@ -139,7 +139,7 @@ fn slow_cycle_state(connection: &Connection, scope: i64, since: Timestamp) -> Re
                          THEN '[]' ELSE c.salient_questions END
              FROM slow_cycles c WHERE c.scope = ?1 ORDER BY c.created_at DESC, c.id DESC LIMIT 1",
         )?
-        .query_row([scope], |row| Ok((rows::time(row, 0)?, rows::json(row, 1)?)))
+        .query_row([scope], |row| Ok((rows::time(row, 0)?, rows::read_json(row, 1)?)))
         .optional()?;
     let (last_at, salient_questions) = last.map_or((None, Vec::new()), |(at, asked)| (Some(at), asked));
     let tombstones = count_tombstones(connection, scope)?;

@@ -119,7 +119,10 @@ async fn copies_are_named() {
     fs::create_dir(folder.join("backups")).unwrap();
     fs::write(folder.join("backups").join("monday.ZIP"), "PK").unwrap();
     fs::write(folder.join("notes.txt"), "SQLite format 4").unwrap();
-    assert_eq!(life.store.copies().await.unwrap().files, ["backups/monday.ZIP", "home.before-0002.db"]);
+    assert_eq!(
+        life.store.unreached_copies().await.unwrap().files,
+        ["backups/monday.ZIP", "home.before-0002.db"]
+    );
 }
 
 /// True if any file of the folder holds the bytes.

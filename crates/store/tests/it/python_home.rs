@@ -190,7 +190,7 @@ async fn people_names_moods_and_costs_arrive() {
     let blocks = store.core_blocks(&scope).await.unwrap();
     assert_eq!(blocks.persona, "You are Luna.\n\nI doubt myself at night.");
     assert_eq!((blocks.user.as_str(), blocks.style.as_str()), ("Ann paints too.", ""));
-    let facts = store.facts(&scope.persona).await.unwrap();
+    let facts = store.persona_facts(&scope.persona).await.unwrap();
     assert_eq!(facts.occupation.as_deref(), Some("painter"));
     let mood = store.mood(&scope).await.unwrap().unwrap();
     assert_eq!((mood.mood.as_str(), mood.energy, mood.updated_at), ("warm", 7, at("2026-01-06T01:30:00.5Z")));

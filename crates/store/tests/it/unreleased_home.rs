@@ -42,7 +42,7 @@ async fn home_of_schema_17_opens_with_all_that_it_holds() {
         let store = HomeStore::open(&path, StoreOptions::default()).unwrap();
         assert!(store.check().await.unwrap().is_whole());
         let scope = Scope::new(PersonaId::new("default").unwrap(), UserId::new("self").unwrap());
-        let documents = store.documents(&scope, DocumentFilter::everything()).await.unwrap();
+        let documents = store.documents(&scope, DocumentFilter::all_documents()).await.unwrap();
         assert_eq!(documents.len(), 8);
         assert_eq!(store.conflicts(&scope, true).await.unwrap().len(), 1);
         let erased: DocumentName = DocumentName::parse("significant", "2026-11-19_pomegranate").unwrap();

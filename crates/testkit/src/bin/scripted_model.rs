@@ -37,7 +37,7 @@ async fn main() -> ExitCode {
         }
     };
     let address = SocketAddr::from(([127, 0, 0, 1], options.port));
-    let model = match ScriptedModel::start_on(address).await {
+    let model = match ScriptedModel::start_at(address).await {
         Ok(model) => model,
         Err(error) => {
             eprintln!("scripted-model can't listen on {address}: {error}");

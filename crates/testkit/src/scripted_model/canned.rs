@@ -30,22 +30,22 @@ pub fn answer_plausibly(model: &ScriptedModel, pace: Pace) {
     let paced = move |reply: Reply| reply.delay(pace.first_token).delay_between_deltas(pace.between_tokens);
     model.recognise("extraction", |request| asks_for(request, "self_check_notes"));
     model.recognise("reflection", |request| asks_for(request, "\"thoughts\""));
-    model.on("extraction", move |request| paced(Reply::json(extraction(&request.user()))));
+    model.answer_task("extraction", move |request| paced(Reply::json(extraction(&request.user()))));
     model.recognise("reconciliation", |request| asks_for(request, "\"still_true\""));
-    model.on("reconciliation", move |request| paced(reconciled(request, |_| "adds")));
-    model.on("reflection", move |_| paced(Reply::json(reflection())));
+    model.answer_task("reconciliation", move |request| paced(reconciled(request, |_| "adds")));
+    model.answer_task("reflection", move |_| paced(Reply::json(reflection())));
     model.recognise("slow_cycle", |request| asks_for(request, "\"salient_questions\""));
-    model.on("slow_cycle", move |_| paced(Reply::json(slow_cycle())));
+    model.answer_task("slow_cycle", move |_| paced(Reply::json(slow_cycle())));
     model.recognise("persona_draft", |request| asks_for(request, "\"facts_confidence\""));
-    model.on("persona_draft", move |request| paced(Reply::json(persona_draft(&request.user()))));
+    model.answer_task("persona_draft", move |request| paced(Reply::json(persona_draft(&request.user()))));
     model.recognise("rollup", |request| asks_for(request, "\"bullets\""));
-    model.on("rollup", move |request| paced(Reply::json(rollup(&request.user()))));
+    model.answer_task("rollup", move |request| paced(Reply::json(rollup(&request.user()))));
     model.recognise("graph", |request| asks_for(request, "\"relationships\""));
-    model.on("graph", move |_| paced(Reply::json(json!({"entities": [], "relationships": []}))));
+    model.answer_task("graph", move |_| paced(Reply::json(json!({"entities": [], "relationships": []}))));
     model.recognise("proactive", |request| asks_for(request, "\"message\": "));
-    model.on("proactive", move |_| paced(Reply::json(proactive())));
-    model.on("reply", move |request| paced(Reply::text(echo(&request.user()))));
-    model.on(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
+    model.answer_task("proactive", move |_| paced(Reply::json(proactive())));
+    model.answer_task("reply", move |request| paced(Reply::text(echo(&request.user()))));
+    model.answer_task(UNNAMED, move |request| paced(Reply::text(echo(&request.user()))));
 }
 
 /// True if the texts of a request without a schema speak of this member of the answer.

@@ -52,7 +52,7 @@ impl Dialect {
     }
 
     /// The events before the first piece of text.
-    pub(super) fn opening(self, request: &RecordedRequest, reply: &Reply) -> String {
+    pub(super) fn opening_events(self, request: &RecordedRequest, reply: &Reply) -> String {
         let model = request.model();
         match self {
             Dialect::OpenAi => {
@@ -71,7 +71,7 @@ impl Dialect {
     }
 
     /// One piece of text.
-    pub(super) fn delta(self, request: &RecordedRequest, text: &str) -> String {
+    pub(super) fn text_event(self, request: &RecordedRequest, text: &str) -> String {
         match self {
             Dialect::OpenAi => {
                 openai_event(&openai_chunk(request.model(), &json!({"content": text}), Value::Null))
@@ -90,7 +90,7 @@ impl Dialect {
     }
 
     /// The events after the last piece of text.
-    pub(super) fn closing(self, request: &RecordedRequest, reply: &Reply) -> String {
+    pub(super) fn closing_events(self, request: &RecordedRequest, reply: &Reply) -> String {
         match self {
             Dialect::OpenAi => {
                 let mut end =

@@ -71,14 +71,14 @@ impl ScriptedModel {
     /// # Errors
     /// When there is no free port.
     pub async fn start() -> io::Result<Self> {
-        Self::start_on(SocketAddr::from(([127, 0, 0, 1], 0))).await
+        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0))).await
     }
 
     /// Serves on this address.
     ///
     /// # Errors
     /// When the address is taken.
-    pub async fn start_on(address: SocketAddr) -> io::Result<Self> {
+    pub async fn start_at(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared::default());
@@ -100,7 +100,11 @@ impl ScriptedModel {
     }
 
     /// Answers every request of this task for which nothing is queued.
-    pub fn on(&self, task: &str, answer: impl Fn(&RecordedRequest) -> Reply + Send + Sync + 'static) {
+    pub fn answer_task(
+        &self,
+        task: &str,
+        answer: impl Fn(&RecordedRequest) -> Reply + Send + Sync + 'static,
+    ) {
         self.shared.lock().functions.insert(task.to_owned(), Arc::new(answer));
     }
 
@@ -130,7 +134,7 @@ impl ScriptedModel {
         self.shared.lock().key = Some(key.to_owned());
     }
 
-    /// Stops the server. From now on its address refuses connections, until [`start_on`](Self::start_on) takes it.
+    /// Stops the server. From now on its address refuses connections, until [`start_at`](Self::start_at) takes it.
     pub async fn stop(mut self) {
         self.shared.stopping.notify_one();
         // Fails only if the accepting task panicked; then its listener is closed all the same.
@@ -195,7 +199,7 @@ impl Shared {
     }
 
     /// Names the request's task, records it, and finds its answer.
-    fn take(&self, mut request: RecordedRequest) -> (RecordedRequest, Reply) {
+    fn record_request(&self, mut request: RecordedRequest) -> (RecordedRequest, Reply) {
         request.task = self.task_of(&request);
         self.change(|script| script.requests.push(request.clone()));
         let mut script = self.lock();
@@ -226,7 +230,7 @@ impl Shared {
         }
         let rules = self.lock().recognised.clone();
         let rule = rules.into_iter().find(|(_, fits)| fits(request));
-        let by_form = if request.streamed() { "reply" } else { UNNAMED };
+        let by_form = if request.is_streamed() { "reply" } else { UNNAMED };
         rule.map_or_else(|| by_form.to_owned(), |(task, _)| task)
     }
 }

@@ -56,27 +56,28 @@ impl Reply {
     /// Says `text`; streamed, one word at a time.
     #[must_use]
     pub fn text(text: impl AsRef<str>) -> Self {
-        Self::deltas(text.as_ref().split_inclusive(' '))
+        Self::from_pieces(text.as_ref().split_inclusive(' '))
     }
 
     /// Says these pieces one after the other.
     #[must_use]
-    pub fn deltas<Piece: Into<String>>(pieces: impl IntoIterator<Item = Piece>) -> Self {
+    pub fn from_pieces<Piece: Into<String>>(pieces: impl IntoIterator<Item = Piece>) -> Self {
         Self::with_content(Content::Deltas(pieces.into_iter().map(Into::into).collect()), 200)
     }
 
     /// Says this JSON document.
     #[must_use]
     pub fn json(value: impl Into<Value>) -> Self {
-        Self::deltas([value.into().to_string()])
+        Self::from_pieces([value.into().to_string()])
     }
 
     /// Says `bytes` times the letter `a`; streamed, in pieces of 64 KiB.
     #[must_use]
-    pub fn huge(bytes: usize) -> Self {
-        const PIECE: usize = 64 * 1024;
-        let pieces = (0..bytes.div_ceil(PIECE)).map(|index| "a".repeat(PIECE.min(bytes - index * PIECE)));
-        Self::deltas(pieces)
+    pub fn of_size(bytes: usize) -> Self {
+        const PIECE_BYTES: usize = 64 * 1024;
+        let pieces = (0..bytes.div_ceil(PIECE_BYTES))
+            .map(|index| "a".repeat(PIECE_BYTES.min(bytes - index * PIECE_BYTES)));
+        Self::from_pieces(pieces)
     }
 
     /// Fails with this HTTP status and an error object that holds `message`.
@@ -94,12 +95,12 @@ impl Reply {
     /// Answers 200 with a body that is neither JSON nor an event stream.
     #[must_use]
     pub fn garbage() -> Self {
-        Self::raw(b"<html>\xff\xfe\x00 bad gateway {]".to_vec())
+        Self::raw_body(b"<html>\xff\xfe\x00 bad gateway {]".to_vec())
     }
 
     /// Answers 200 with exactly this body, whatever was asked for.
     #[must_use]
-    pub fn raw(body: impl Into<Vec<u8>>) -> Self {
+    pub fn raw_body(body: impl Into<Vec<u8>>) -> Self {
         Self::with_content(Content::Raw(body.into()), 200)
     }
 

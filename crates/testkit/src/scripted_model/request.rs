@@ -28,7 +28,7 @@ impl RecordedRequest {
 
     /// The API key that came with it, in either protocol's header.
     #[must_use]
-    pub fn key(&self) -> Option<&str> {
+    pub fn api_key(&self) -> Option<&str> {
         let bearer = self.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         bearer.or_else(|| self.header("x-api-key"))
     }
@@ -41,7 +41,7 @@ impl RecordedRequest {
 
     /// True if the answer is to be streamed.
     #[must_use]
-    pub fn streamed(&self) -> bool {
+    pub fn is_streamed(&self) -> bool {
         self.body["stream"] == Value::Bool(true)
     }
 

@@ -33,7 +33,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 
 /// Use of a connection after a response.
 #[derive(PartialEq)]
-enum After {
+enum ConnectionUse {
     Keep,
     Close,
 }
@@ -47,11 +47,11 @@ async fn serve(connection: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
         let after = tokio::select! {
             biased;
             after = answer(request, &shared, &mut writer) => after,
-            () = closed(&mut reader) => Err(io::ErrorKind::ConnectionReset.into()),
+            () = wait_for_close(&mut reader) => Err(io::ErrorKind::ConnectionReset.into()),
         };
         match after {
-            Ok(After::Keep) => {}
-            Ok(After::Close) => break,
+            Ok(ConnectionUse::Keep) => {}
+            Ok(ConnectionUse::Close) => break,
             Err(error) => {
                 shared.change(|script| script.hang_ups += 1);
                 return Err(error);
@@ -62,7 +62,7 @@ async fn serve(connection: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
 }
 
 /// Completes when the client closes its end; never when it sends on.
-async fn closed(reader: &mut (impl AsyncBufRead + Unpin)) {
+async fn wait_for_close(reader: &mut (impl AsyncBufRead + Unpin)) {
     if let Ok([_, ..]) = reader.fill_buf().await {
         std::future::pending::<()>().await;
     }
@@ -72,13 +72,13 @@ async fn answer(
     request: HttpRequest,
     shared: &Shared,
     writer: &mut (impl AsyncWrite + Unpin),
-) -> io::Result<After> {
+) -> io::Result<ConnectionUse> {
     let HttpRequest { method, path, headers, body, .. } = request;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let recorded = RecordedRequest { task: "models".to_owned(), method, path, headers, body };
     let wanted = shared.lock().key.clone();
-    if wanted.is_some() && recorded.key() != wanted.as_deref() {
-        let message = format!("Incorrect API key provided: {}", recorded.key().unwrap_or_default());
+    if wanted.is_some() && recorded.api_key() != wanted.as_deref() {
+        let message = format!("Incorrect API key provided: {}", recorded.api_key().unwrap_or_default());
         shared.change(|script| script.requests.push(recorded));
         return write_json(writer, 401, None, &Dialect::OpenAi.error(401, &message)).await;
     }
@@ -98,34 +98,34 @@ async fn answer(
             return write_json(writer, 404, None, &Dialect::OpenAi.error(404, &message)).await;
         }
     };
-    let (recorded, reply) = shared.take(recorded);
+    let (recorded, reply) = shared.record_request(recorded);
     match &reply.content {
         Content::Error(message) => {
-            hold_back(&reply).await;
+            wait_before_reply(&reply).await;
             let error = dialect.error(reply.status, message);
             write_json(writer, reply.status, reply.retry_after.as_deref(), &error).await
         }
         Content::Raw(body) => {
-            hold_back(&reply).await;
-            let content_type = if recorded.streamed() { "text/event-stream" } else { "application/json" };
+            wait_before_reply(&reply).await;
+            let content_type = if recorded.is_streamed() { "text/event-stream" } else { "application/json" };
             let response = HttpResponse { status: reply.status, content_type, headers: &[], body };
             write_response(writer, &response, body.len()).await?;
-            Ok(After::Keep)
+            Ok(ConnectionUse::Keep)
         }
         Content::EndlessLine => write_endlessly(writer, &reply).await,
         Content::Deltas(deltas) if recorded.task == EMBEDDINGS => {
-            hold_back(&reply).await;
+            wait_before_reply(&reply).await;
             let body = deltas.concat().into_bytes();
             let content_type = "application/json";
             let response = HttpResponse { status: 200, content_type, headers: &[], body: &body };
             write_response(writer, &response, body.len()).await?;
-            Ok(After::Keep)
+            Ok(ConnectionUse::Keep)
         }
-        Content::Deltas(deltas) if recorded.streamed() => {
+        Content::Deltas(deltas) if recorded.is_streamed() => {
             stream(writer, dialect, &recorded, &reply, deltas).await
         }
         Content::Deltas(deltas) => {
-            hold_back(&reply).await;
+            wait_before_reply(&reply).await;
             write_whole(writer, &dialect.full_response(&recorded, &reply, &deltas.concat()), dialect, &reply)
                 .await
         }
@@ -138,24 +138,24 @@ async fn stream(
     request: &RecordedRequest,
     reply: &Reply,
     deltas: &[String],
-) -> io::Result<After> {
+) -> io::Result<ConnectionUse> {
     begin_chunked(writer, "text/event-stream").await?;
-    hold_back(reply).await;
-    write_chunk(writer, dialect.opening(request, reply).as_bytes()).await?;
+    wait_before_reply(reply).await;
+    write_chunk(writer, dialect.opening_events(request, reply).as_bytes()).await?;
     let until = reply.fault.as_ref().map_or(deltas.len(), |fault| fault.after_deltas.min(deltas.len()));
     for delta in &deltas[..until] {
-        write_chunk(writer, dialect.delta(request, delta).as_bytes()).await?;
+        write_chunk(writer, dialect.text_event(request, delta).as_bytes()).await?;
         pause(reply.delay_between_deltas).await;
     }
     match reply.fault.as_ref().map(|fault| &fault.kind) {
-        Some(FaultKind::Cut) => return Ok(After::Close),
+        Some(FaultKind::Cut) => return Ok(ConnectionUse::Close),
         Some(FaultKind::Error(message)) => {
             write_chunk(writer, dialect.error_event(message).as_bytes()).await?;
         }
-        None => write_chunk(writer, dialect.closing(request, reply).as_bytes()).await?,
+        None => write_chunk(writer, dialect.closing_events(request, reply).as_bytes()).await?,
     }
     write_chunk(writer, b"").await?;
-    Ok(After::Keep)
+    Ok(ConnectionUse::Keep)
 }
 
 async fn write_whole(
@@ -163,7 +163,7 @@ async fn write_whole(
     whole: &Value,
     dialect: Dialect,
     reply: &Reply,
-) -> io::Result<After> {
+) -> io::Result<ConnectionUse> {
     match reply.fault.as_ref().map(|fault| &fault.kind) {
         Some(FaultKind::Error(message)) => write_json(writer, 200, None, &dialect.error(500, message)).await,
         Some(FaultKind::Cut) => {
@@ -171,7 +171,7 @@ async fn write_whole(
             let response =
                 HttpResponse { status: 200, content_type: "application/json", headers: &[], body: &body };
             write_response(writer, &response, body.len() / 2).await?;
-            Ok(After::Close)
+            Ok(ConnectionUse::Close)
         }
         None => write_json(writer, reply.status, None, whole).await,
     }
@@ -182,18 +182,18 @@ async fn write_json(
     status: u16,
     retry_after: Option<&str>,
     value: &Value,
-) -> io::Result<After> {
+) -> io::Result<ConnectionUse> {
     let body = value.to_string().into_bytes();
     let headers: Vec<(&str, &str)> = retry_after.map(|value| ("retry-after", value)).into_iter().collect();
     let response = HttpResponse { status, content_type: "application/json", headers: &headers, body: &body };
     write_response(writer, &response, body.len()).await?;
-    Ok(After::Keep)
+    Ok(ConnectionUse::Keep)
 }
 
 /// Ends only by an error: when the client has hung up.
-async fn write_endlessly(writer: &mut (impl AsyncWrite + Unpin), reply: &Reply) -> io::Result<After> {
+async fn write_endlessly(writer: &mut (impl AsyncWrite + Unpin), reply: &Reply) -> io::Result<ConnectionUse> {
     begin_chunked(writer, "text/event-stream").await?;
-    hold_back(reply).await;
+    wait_before_reply(reply).await;
     write_chunk(writer, b"data: ").await?;
     loop {
         write_chunk(writer, &[b'a'; 4096]).await?;
@@ -201,7 +201,7 @@ async fn write_endlessly(writer: &mut (impl AsyncWrite + Unpin), reply: &Reply) 
 }
 
 /// Waits before the first token.
-async fn hold_back(reply: &Reply) {
+async fn wait_before_reply(reply: &Reply) {
     if let Some(gate) = &reply.gate {
         gate.notified().await;
     }

@@ -10,7 +10,7 @@ use super::stage::{Stage, at};
 /// Messages are stored verbatim, and their session counts them.
 pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let line = NewMessage { incomplete: true, ..stage.line("  Ｈéllo 小黑\n\u{0}’", 1) };
+    let line = NewMessage { incomplete: true, ..stage.user_line("  Ｈéllo 小黑\n\u{0}’", 1) };
     let captured = stage.capture(line.clone()).await?;
     let message = captured.message;
     assert_eq!(message.content, line.content);
@@ -37,13 +37,13 @@ pub async fn a_message_comes_back_as_it_was_said(store: &dyn Store) -> Outcome {
 pub async fn a_message_of_another_keeps_their_name(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let tom = Some("Tom 汤姆".to_owned());
-    let line = NewMessage { role: Role::Other, speaker: tom.clone(), ..stage.line("I quit my job", 1) };
+    let line = NewMessage { role: Role::Other, speaker: tom.clone(), ..stage.user_line("I quit my job", 1) };
     let captured = stage.capture(line.clone()).await?.message;
     assert_eq!((captured.role, &captured.speaker), (Role::Other, &tom));
     assert_eq!(store.message(line.id).await?, Some(captured.clone()));
     assert_eq!(store.session_messages(captured.session_id).await?, [captured]);
     for (role, speaker) in [(Role::User, tom), (Role::Other, None)] {
-        assert!(stage.capture(NewMessage { role, speaker, ..stage.line("no", 2) }).await.is_err());
+        assert!(stage.capture(NewMessage { role, speaker, ..stage.user_line("no", 2) }).await.is_err());
     }
     Ok(())
 }
@@ -54,7 +54,7 @@ pub async fn silence_ends_a_session(store: &dyn Store) -> Outcome {
     let first = stage.say("one", 0).await?;
     let same = stage.say("two", 1_800).await?;
     assert_eq!(same.session_id, first.session_id, "exactly the allowed silence does not end it");
-    let next = stage.capture(stage.line("three", 1_800 + 1_801)).await?;
+    let next = stage.capture(stage.user_line("three", 1_800 + 1_801)).await?;
     assert_ne!(next.message.session_id, first.session_id);
     assert!(next.opened.is_some());
     let [ended] = next.ended.as_slice() else { return Err("one session was ended".into()) };
@@ -74,15 +74,15 @@ pub async fn length_ends_a_session(store: &dyn Store) -> Outcome {
     stage.policy.max_tokens = 1_000;
     let first = stage.say("one", 0).await?;
     stage.say("two", 1).await?;
-    assert!(stage.capture(stage.line("three", 2)).await?.ended.is_empty());
+    assert!(stage.capture(stage.user_line("three", 2)).await?.ended.is_empty());
     let reply = stage.capture(stage.reply("answer", 3)).await?;
     assert_eq!(reply.message.session_id, first.session_id);
     assert_eq!(reply.ended.first().map(|session| session.id), Some(first.session_id));
     assert_eq!(reply.ended.first().and_then(|session| session.close_trigger), Some(CloseTrigger::MaxLength));
 
-    let second = stage.capture(NewMessage { token_count: 1_000, ..stage.line("long", 4) }).await?;
+    let second = stage.capture(NewMessage { token_count: 1_000, ..stage.user_line("long", 4) }).await?;
     assert!(second.opened.is_some());
-    let third = stage.capture(stage.line("next", 5)).await?;
+    let third = stage.capture(stage.user_line("next", 5)).await?;
     assert_eq!(third.ended.first().map(|session| session.id), Some(second.message.session_id));
     assert!(third.opened.is_some());
     Ok(())
@@ -92,9 +92,9 @@ pub async fn length_ends_a_session(store: &dyn Store) -> Outcome {
 pub async fn each_channel_has_its_own_open_session(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let web = stage.say("on the web", 0).await?;
-    let chat = NewMessage { channel_id: "discord:1".to_owned(), ..stage.line("elsewhere", 1) };
+    let chat = NewMessage { channel_id: "discord:1".to_owned(), ..stage.user_line("elsewhere", 1) };
     let chat = stage.capture(chat).await?.message;
-    let bob = NewMessage { scope: stage.other.clone(), ..stage.line("somebody else", 2) };
+    let bob = NewMessage { scope: stage.other.clone(), ..stage.user_line("somebody else", 2) };
     let bob = stage.capture(bob).await?.message;
     let again = stage.say("on the web again", 3).await?;
     assert_ne!(web.session_id, chat.session_id);
@@ -107,7 +107,7 @@ pub async fn each_channel_has_its_own_open_session(store: &dyn Store) -> Outcome
 pub async fn a_reply_goes_where_its_turn_is(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn_id = Some(stage.turn_id());
-    let question = stage.capture(NewMessage { turn_id, ..stage.line("question", 0) }).await?.message;
+    let question = stage.capture(NewMessage { turn_id, ..stage.user_line("question", 0) }).await?.message;
     let elsewhere = NewMessage { turn_id, channel_id: "voice".to_owned(), ..stage.reply("answer", 4_000) };
     let late = stage.capture(elsewhere).await?;
     assert_eq!(late.message.session_id, question.session_id, "late, from another channel, but of this turn");
@@ -124,7 +124,7 @@ pub async fn a_reply_goes_where_its_turn_is(store: &dyn Store) -> Outcome {
     let named = |name: Option<&str>, seconds| NewMessage {
         turn_id,
         external_ref: name.map(str::to_owned),
-        ..stage.line("named", seconds)
+        ..stage.user_line("named", seconds)
     };
     for (name, seconds) in [(Some("c-1"), 10_000), (Some("c-2"), 10_001), (None, 10_002)] {
         stage.capture(named(name, seconds)).await?;
@@ -141,8 +141,10 @@ pub async fn the_log_is_read_backwards(store: &dyn Store) -> Outcome {
     for number in 0..6 {
         said.push(stage.say(&format!("line {number}"), number).await?);
     }
-    let other =
-        stage.capture(NewMessage { scope: stage.other.clone(), ..stage.line("not ours", 7) }).await?.message;
+    let other = stage
+        .capture(NewMessage { scope: stage.other.clone(), ..stage.user_line("not ours", 7) })
+        .await?
+        .message;
     said.push(stage.say("after a pause", 10_000).await?);
 
     let newest = store.messages_before(&stage.scope, None, 2).await?;

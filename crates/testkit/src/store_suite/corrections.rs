@@ -134,7 +134,7 @@ pub async fn a_merge_taken_back_makes_two_memories_again(store: &dyn Store) -> O
     let older = stage.remember("user plays chess", 0).await?;
     let before = store.node(older.id).await?.ok_or("it is there")?;
     let cat = stage.entity_id();
-    let (message, session) = stage.claimed("chess again", 10).await?;
+    let (message, session) = stage.claimed_session("chess again", 10).await?;
     let merged = NewNode { emotional_impact: -2, ..stage.event("user plays chess again", &message) };
     let mut commit = stage.extraction(&session, 11, Vec::new());
     commit.entities = vec![NewEntity::settled(cat, "Coal", EntityKind::Pet)];
@@ -182,7 +182,7 @@ pub async fn a_supersession_is_taken_back_and_never_goes_in_a_circle(store: &dyn
     for (number, text) in ["user lives in Bonn", "user lives in Ulm", "user lives in Jena"].iter().enumerate()
     {
         let seconds = 100 * i64::try_from(number)?;
-        let (message, session) = stage.claimed(text, seconds).await?;
+        let (message, session) = stage.claimed_session(text, seconds).await?;
         let node = stage.event(text, &message);
         let mut commit = stage.extraction(&session, seconds + 1, vec![node.clone()]);
         if let Some(older) = line.last() {
@@ -219,7 +219,7 @@ pub async fn a_supersession_is_taken_back_and_never_goes_in_a_circle(store: &dyn
 /// An approved memory is written once, with all its parts.
 pub async fn an_approved_memory_is_written_whole(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("grandma died", 0).await?;
+    let (message, session) = stage.claimed_session("grandma died", 0).await?;
     let anna = stage.entity_id();
     let refused = RejectedMemory {
         id: RejectedId(stage.id()),

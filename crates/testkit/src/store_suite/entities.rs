@@ -11,16 +11,16 @@ use memory::ports::{
 };
 
 use super::Outcome;
-use super::forgetting::{forget, messages, node, talk};
+use super::forgetting::{forget, messages, node_with_quotes, talk};
 use super::stage::{MODEL, Stage, at, embedding};
 
 /// Has people named in a session of their own, each with one event that is about them.
-async fn meet(
+async fn name_entities(
     stage: &Stage<'_>,
     entities: Vec<NewEntity>,
     seconds: i64,
 ) -> Result<Vec<NodeId>, Box<dyn std::error::Error>> {
-    let (message, session) = stage.claimed("people", seconds).await?;
+    let (message, session) = stage.claimed_session("people", seconds).await?;
     let events: Vec<NewNode> =
         entities.iter().map(|entity| stage.event(&entity.canonical_name, &message)).collect();
     let ids: Vec<NodeId> = events.iter().map(|event| event.id).collect();
@@ -66,7 +66,7 @@ pub async fn a_merge_loses_nothing_and_is_undone_exactly(store: &dyn Store) -> O
     let stage = Stage::set(store).await?;
     let (ines, cousin, kim) = (person(&stage, "Ines"), person(&stage, "my cousin"), person(&stage, "Kim"));
     let ids = [ines.id, cousin.id, kim.id];
-    let nodes = meet(&stage, vec![ines, cousin, kim], 0).await?;
+    let nodes = name_entities(&stage, vec![ines, cousin, kim], 0).await?;
     store.describe_entity(&stage.scope, ids[1], "lives in Porto", at(1)).await?.ok_or("nobody owns it")?;
     let before = all(&stage).await?;
 
@@ -115,7 +115,7 @@ pub async fn defect_07_merging_two_settled_entities_has_an_effect(store: &dyn St
     let (anna, ana) = (person(&stage, "Anna"), person(&stage, "Ana"));
     let doubtful = NewEntity { doubt: Some(IdentityDoubt::Perhaps(anna.id)), ..person(&stage, "Annie") };
     let ids = [anna.id, ana.id, doubtful.id];
-    meet(&stage, vec![anna, ana, doubtful], 0).await?;
+    name_entities(&stage, vec![anna, ana, doubtful], 0).await?;
     let merged = change(&stage, ids[0], EntityChange::Merge { other: ids[1] }, 1).await?;
     assert_eq!((merged[0].id, merged[0].merge_status), (ids[1], MergeStatus::Confirmed));
     let [(uncertain, other)] =
@@ -133,11 +133,11 @@ pub async fn doubts_are_settled(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (sam, tim) = (person(&stage, "Sam"), person(&stage, "Tim"));
     let ids = [sam.id, tim.id];
-    meet(&stage, vec![sam, tim], 0).await?;
+    name_entities(&stage, vec![sam, tim], 0).await?;
     let samantha = NewEntity { doubt: Some(IdentityDoubt::Perhaps(ids[0])), ..person(&stage, "Samantha") };
     let timmy = NewEntity { doubt: Some(IdentityDoubt::Same(ids[1])), ..person(&stage, "Timmy") };
     let (samantha_id, timmy_id) = (samantha.id, timmy.id);
-    let nodes = meet(&stage, vec![samantha, timmy], 10).await?;
+    let nodes = name_entities(&stage, vec![samantha, timmy], 10).await?;
     assert_eq!(store.entity(&stage.scope, timmy_id).await?, None);
     assert_eq!(store.entities_of_nodes(&[nodes[1]]).await?, [(nodes[1], ids[1])]);
     assert!(store.entities_in_doubt(&stage.scope, Some(&[ids[1]]), 9).await?.is_empty());
@@ -148,7 +148,7 @@ pub async fn doubts_are_settled(store: &dyn Store) -> Outcome {
     }
 
     let settle = |entity, other, same| SettledIdentity { entity, other, same };
-    let (_, session) = stage.claimed("Sam is short for Samantha, Timmy is another boy", 20).await?;
+    let (_, session) = stage.claimed_session("Sam is short for Samantha, Timmy is another boy", 20).await?;
     let mut commit = stage.extraction(&session, 20, Vec::new());
     commit.identities = vec![settle(ids[0], samantha_id, true), settle(timmy_id, ids[1], false)];
     store.commit_extraction(commit).await?;
@@ -230,7 +230,7 @@ pub async fn entity_vectors_follow_their_text(store: &dyn Store) -> Outcome {
     let with_vector = NewEntity { embedding: Some(embedding([0.0, 1.0, 0.0])), ..person(&stage, "Ines") };
     let (ines, kim) = (with_vector.id, person(&stage, "Kim"));
     let kim_id = kim.id;
-    meet(&stage, vec![with_vector, kim], 0).await?;
+    name_entities(&stage, vec![with_vector, kim], 0).await?;
     let vectors = store.entity_vectors(scope, MODEL).await?;
     assert_eq!(vectors.iter().map(|vector| vector.entity_id).collect::<Vec<_>>(), [ines]);
     assert_eq!(vectors[0].embedding, embedding([0.0, 1.0, 0.0]));
@@ -261,7 +261,7 @@ pub async fn of_many_links_the_newest_and_the_weightiest_are_given(store: &dyn S
     let stage = Stage::set(store).await?;
     let kim = person(&stage, "Kim");
     let kim_id = kim.id;
-    let (message, session) = stage.claimed("Kim, for years", 0).await?;
+    let (message, session) = stage.claimed_session("Kim, for years", 0).await?;
     let impacts = [1, -9, 2, 3, 1, 1, 2, 1];
     let event = |impact: &i8| NewNode { emotional_impact: *impact, ..stage.event("Kim again", &message) };
     let events: Vec<NewNode> = impacts.iter().map(event).collect();
@@ -283,7 +283,10 @@ pub async fn forgetting_knows_who_is_whom(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["Ines came", "my cousin Nena came", "Tom came"], 0).await?;
     let [ines, nena] = [stage.entity_id(), stage.entity_id()];
-    let visits = [node(&stage, "Ines came", &[&said[0]]), node(&stage, "Nena came", &[&said[1]])];
+    let visits = [
+        node_with_quotes(&stage, "Ines came", &[&said[0]]),
+        node_with_quotes(&stage, "Nena came", &[&said[1]]),
+    ];
     let mut commit = stage.extraction(&session, 1, visits.to_vec());
     let new = |id: EntityId, name: &str| NewEntity::settled(id, name, EntityKind::Person);
     commit.entities = vec![new(ines, "Ines"), new(nena, "Nena")];

@@ -5,14 +5,14 @@ use memory::identifiers::ErasureId;
 use memory::ports::Store;
 
 use super::Outcome;
-use super::forgetting::{act, text};
+use super::forgetting::{act, select_text};
 use super::stage::{Stage, at};
 
 /// A confirmed act that would take something else than was shown does nothing; a receipt is part of the act.
 pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     stage.say("first zebra", 0).await?;
-    let shown = store.preview_forgetting(act(&stage, text("zebra"), ForgetMode::Cascade)).await?;
+    let shown = store.preview_forgetting(act(&stage, select_text("zebra"), ForgetMode::Cascade)).await?;
     let second = stage.say("second zebra", 1).await?;
     let proof = |number: u128| ErasureReceipt {
         id: ErasureId(uuid::Uuid::from_u128(number)),
@@ -25,7 +25,7 @@ pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
         overwritten_at: None,
         instances: Vec::new(),
     };
-    let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
+    let wanted = act(&stage, select_text("zebra"), ForgetMode::Cascade);
     let outcome = store.forget(wanted.clone(), Some(shown), Some(proof(1))).await?;
     assert_eq!(outcome, ForgetOutcome::Changed);
     assert!(store.message(second.id).await?.is_some());
@@ -49,11 +49,11 @@ pub async fn only_what_was_shown_is_erased(store: &dyn Store) -> Outcome {
     assert!(store.overwrite_freed(at(2_000)).await?);
     let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
     // Freed blocks of a server are not overwritten from here.
-    let is_on_server = store.copies().await?.server.is_some();
+    let is_on_server = store.unreached_copies().await?.server.is_some();
     assert_eq!(receipt.overwritten_at, (!is_on_server).then_some(at(2_000)));
 
     stage.say("fourth zebra", 3).await?;
-    let wanted = act(&stage, text("zebra"), ForgetMode::Cascade);
+    let wanted = act(&stage, select_text("zebra"), ForgetMode::Cascade);
     store.forget(wanted, None, Some(proof(2))).await?;
     let receipt = store.erasure_receipt(proof(2).id).await?.ok_or("it is kept")?;
     assert_eq!((receipt.taken.messages.len(), receipt.overwritten_at), (3, None), "a later group is added");

@@ -15,7 +15,7 @@ use crate::{pair, replace_waiting};
 /// Everything is there after the commit, and a retry after a crash adds nothing.
 pub async fn an_extraction_is_written_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("my cat is named Coal", 0).await?;
+    let (message, session) = stage.claimed_session("my cat is named Coal", 0).await?;
     let event = NewNode {
         emotional_impact: -4,
         emotion_tags: vec!["fond".to_owned(), "温暖".to_owned()],
@@ -64,14 +64,14 @@ pub async fn an_extraction_is_written_once(store: &dyn Store) -> Outcome {
     let session = store.session(session.id).await?.ok_or("the session is there")?;
     assert!(session.extracted && !session.trivial && !session.reflected);
     assert_eq!((session.extracted_events, session.summary.as_deref()), (1, Some("about a cat")));
-    assert_eq!(store.counts(&stage.scope).await?, [0, 1, 1, 0]);
+    assert_eq!(store.scope_counts(&stage.scope).await?, [0, 1, 1, 0]);
     Ok(())
 }
 
 /// A worker whose claim was given back writes nothing.
 pub async fn an_extraction_needs_a_claim(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("hello", 0).await?;
+    let (message, session) = stage.claimed_session("hello", 0).await?;
     store.release_claims().await?;
     let event = stage.event("a greeting", &message);
     let refused = store.commit_extraction(stage.extraction(&session, 1, vec![event.clone()])).await;
@@ -90,7 +90,7 @@ pub async fn an_extraction_needs_a_claim(store: &dyn Store) -> Outcome {
 /// A quote of a message that is not there is dropped; what depends on nothing else is not written.
 pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("one thing", 0).await?;
+    let (message, session) = stage.claimed_session("one thing", 0).await?;
     let mut gone = quote_all(&message);
     gone.message_id = MessageId(stage.id());
     let mut half = stage.event("half proven", &message);
@@ -118,11 +118,11 @@ pub async fn evidence_that_is_gone_is_left_out(store: &dyn Store) -> Outcome {
 /// Of two statements the one that was said later is current, whichever was extracted first.
 pub async fn what_was_said_earlier_never_replaces_what_was_said_later(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (said, session) = stage.claimed_of(stage.line("I live in Porto", 5_000)).await?;
+    let (said, session) = stage.claim_session_of(stage.user_line("I live in Porto", 5_000)).await?;
     let current = stage.event("lives in Porto", &said);
     store.commit_extraction(stage.extraction(&session, 5_000, vec![current.clone()])).await?;
     // An old chat, imported afterwards.
-    let (said, session) = stage.claimed_of(stage.line("I live in Hamburg", 100)).await?;
+    let (said, session) = stage.claim_session_of(stage.user_line("I live in Hamburg", 100)).await?;
     let former = stage.event("lives in Hamburg", &said);
     let mut commit = stage.extraction(&session, 6_000, vec![former.clone()]);
     commit.pairs = vec![pair(former.id, current.id)];
@@ -133,7 +133,7 @@ pub async fn what_was_said_earlier_never_replaces_what_was_said_later(store: &dy
     };
     assert_eq!(replaced_by(current.id).await?, None);
     assert_eq!(replaced_by(former.id).await?, Some(current.id));
-    let (said, session) = stage.claimed_of(stage.line("I live in Bern", 6_500)).await?;
+    let (said, session) = stage.claim_session_of(stage.user_line("I live in Bern", 6_500)).await?;
     let later = stage.event("lives in Bern", &said);
     let mut commit = stage.extraction(&session, 6_600, vec![later.clone()]);
     commit.pairs = vec![pair(later.id, current.id)];
@@ -148,7 +148,7 @@ pub async fn what_was_said_earlier_never_replaces_what_was_said_later(store: &dy
 pub async fn a_superseded_node_stays_in_history(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
-    let (message, session) = stage.claimed("I moved to Ulm", 10).await?;
+    let (message, session) = stage.claimed_session("I moved to Ulm", 10).await?;
     let newer = stage.event("user lives in Ulm", &message);
     let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
     commit.pairs = vec![pair(newer.id, older.id)];
@@ -173,7 +173,7 @@ pub async fn a_superseded_node_stays_in_history(store: &dyn Store) -> Outcome {
 pub async fn a_merged_mention_is_counted(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user plays chess", 0).await?;
-    let (message, session) = stage.claimed("chess again", 10).await?;
+    let (message, session) = stage.claimed_session("chess again", 10).await?;
     let mut gone = quote_all(&message);
     gone.message_id = MessageId(stage.id());
     let mention = |evidence| MentionMerge {
@@ -195,11 +195,11 @@ pub async fn a_taken_name_stays_where_it_is(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, second, theirs) = (stage.entity_id(), stage.entity_id(), stage.entity_id());
     let new = |id, name: &str| NewEntity::settled(id, name, EntityKind::Person);
-    let (_, session) = stage.claimed("Tom", 0).await?;
+    let (_, session) = stage.claimed_session("Tom", 0).await?;
     let mut commit = stage.extraction(&session, 1, Vec::new());
     commit.entities = vec![new(first, "Tom")];
     store.commit_extraction(commit).await?;
-    let (_, session) = stage.claimed("Tom Brown", 10).await?;
+    let (_, session) = stage.claimed_session("Tom Brown", 10).await?;
     let mut commit = stage.extraction(&session, 11, Vec::new());
     commit.entities = vec![new(second, "TOM")];
     commit.aliases = vec![
@@ -208,8 +208,8 @@ pub async fn a_taken_name_stays_where_it_is(store: &dyn Store) -> Outcome {
         (stage.entity_id(), "Nobody".to_owned(), "nobody".to_owned()),
     ];
     store.commit_extraction(commit).await?;
-    let line = memory::ports::NewMessage { scope: stage.other.clone(), ..stage.line("Tom", 20) };
-    let (_, session) = stage.claimed_of(line).await?;
+    let line = memory::ports::NewMessage { scope: stage.other.clone(), ..stage.user_line("Tom", 20) };
+    let (_, session) = stage.claim_session_of(line).await?;
     let mut commit = stage.extraction(&session, 21, Vec::new());
     commit.entities = vec![new(theirs, "Tom")];
     store.commit_extraction(commit).await?;
@@ -228,7 +228,7 @@ pub async fn a_taken_name_stays_where_it_is(store: &dyn Store) -> Outcome {
 /// Refused proposals are listed until they are settled, once.
 pub async fn a_refused_memory_waits_for_a_person(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("grandma died", 0).await?;
+    let (message, session) = stage.claimed_session("grandma died", 0).await?;
     let refused = |reason: &str, seconds| RejectedMemory {
         id: RejectedId(stage.id()),
         session_id: session.id,

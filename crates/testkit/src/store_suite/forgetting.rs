@@ -25,7 +25,7 @@ pub(super) fn messages(messages: &[&Message]) -> Selection {
     Selection { messages: messages.iter().map(|message| message.id).collect(), ..Selection::default() }
 }
 
-pub(super) fn text(text: &str) -> Selection {
+pub(super) fn select_text(text: &str) -> Selection {
     Selection { text: Some(text.to_owned()), ..Selection::default() }
 }
 
@@ -48,8 +48,8 @@ pub(super) async fn forget(
 }
 
 /// A line with the terms that a real one has.
-fn line(stage: &Stage<'_>, content: &str, seconds: i64) -> NewMessage {
-    NewMessage { terms: index_terms(content), ..stage.line(content, seconds) }
+fn spoken_line(stage: &Stage<'_>, content: &str, seconds: i64) -> NewMessage {
+    NewMessage { terms: index_terms(content), ..stage.user_line(content, seconds) }
 }
 
 /// Lines of one session that is claimed for consolidation.
@@ -60,14 +60,14 @@ pub(super) async fn talk(
 ) -> Result<(Vec<Message>, Session), Box<dyn std::error::Error>> {
     let mut said = Vec::new();
     for content in lines {
-        said.push(stage.capture(line(stage, content, seconds)).await?.message);
+        said.push(stage.capture(spoken_line(stage, content, seconds)).await?.message);
     }
     stage.store.end_session(said[0].session_id, CloseTrigger::Explicit).await?;
     let session = stage.store.claim_closing_session(at(seconds)).await?.ok_or("nothing could be claimed")?;
     Ok((said, session))
 }
 
-pub(super) fn node(stage: &Stage<'_>, description: &str, quotes: &[&Message]) -> NewNode {
+pub(super) fn node_with_quotes(stage: &Stage<'_>, description: &str, quotes: &[&Message]) -> NewNode {
     let mut node = stage.event(description, quotes[0]);
     node.evidence = quotes.iter().map(|message| quote_all(message)).collect();
     node.terms = index_terms(description);
@@ -87,7 +87,8 @@ pub async fn thoughts_go_with_what_they_rest_on(store: &dyn Store) -> Outcome {
 async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["my cat is Coal", "it rains"], 0).await?;
-    let [event, rain] = [node(&stage, "a cat, Coal", &[&said[0]]), node(&stage, "rain", &[&said[1]])];
+    let [event, rain] =
+        [node_with_quotes(&stage, "a cat, Coal", &[&said[0]]), node_with_quotes(&stage, "rain", &[&said[1]])];
     let mut commit = stage.extraction(&session, 1, vec![event.clone(), rain.clone()]);
     commit.summary = Some("about a cat".to_owned());
     commit.mood = Some(Mood::from_signal("warm", 6, Some("fond of the cat"), at(1)));
@@ -144,9 +145,9 @@ async fn a_message_goes(store: &dyn Store, choice: ForgetMode) -> Outcome {
 pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["我养了一只猫", "它叫小黑", "猫很乖"], 0).await?;
-    let named = node(&stage, "用户养了一只猫,叫小黑", &[&said[0], &said[1]]);
-    let unquoted = node(&stage, "用户的小黑是猫", &[&said[0]]);
-    let unchanged = node(&stage, "用户养猫", &[&said[0], &said[1]]);
+    let named = node_with_quotes(&stage, "用户养了一只猫,叫小黑", &[&said[0], &said[1]]);
+    let unquoted = node_with_quotes(&stage, "用户的小黑是猫", &[&said[0]]);
+    let unchanged = node_with_quotes(&stage, "用户养猫", &[&said[0], &said[1]]);
     store
         .commit_extraction(stage.extraction(
             &session,
@@ -184,13 +185,13 @@ pub async fn other_words_keep_an_event(store: &dyn Store) -> Outcome {
 pub async fn a_mention_outlives_the_first_words(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, session) = talk(&stage, &["I play chess with Ines"], 0).await?;
-    let event = node(&stage, "The user plays chess with Ines", &[&first[0]]);
+    let event = node_with_quotes(&stage, "The user plays chess with Ines", &[&first[0]]);
     store.commit_extraction(stage.extraction(&session, 1, vec![event.clone()])).await?;
     store.finish_session(session.id, at(1)).await?;
     let (again, session) = talk(&stage, &["chess again today"], 10).await?;
     let mut commit = stage.extraction(&session, 11, Vec::new());
     let description = "The user plays chess".to_owned();
-    let merged = node(&stage, &description, &[&again[0]]);
+    let merged = node_with_quotes(&stage, &description, &[&again[0]]);
     commit.mentions = vec![MentionMerge { node_id: event.id, merged }];
     store.commit_extraction(commit).await?;
     store.finish_session(session.id, at(12)).await?;
@@ -210,7 +211,10 @@ pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> O
     let (said, session) =
         talk(&stage, &["my cat Coal", "小黑 is what I call Coal", "Tom came by"], 0).await?;
     let (cat, tom) = (stage.entity_id(), stage.entity_id());
-    let [event, visit] = [node(&stage, "a cat, Coal", &[&said[0]]), node(&stage, "Tom came", &[&said[2]])];
+    let [event, visit] = [
+        node_with_quotes(&stage, "a cat, Coal", &[&said[0]]),
+        node_with_quotes(&stage, "Tom came", &[&said[2]]),
+    ];
     let mut commit = stage.extraction(&session, 1, vec![event.clone(), visit.clone()]);
     let new = |id: EntityId, name: &str, kind| NewEntity::settled(id, name, kind);
     commit.entities = vec![new(cat, "小黑", EntityKind::Pet), new(tom, "Tom", EntityKind::Person)];
@@ -247,10 +251,13 @@ pub async fn names_go_with_the_last_text_that_holds_them(store: &dyn Store) -> O
 /// By text goes everything in the scope that contains it, however it is written, and nothing of anybody else's.
 pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let theirs = NewMessage { scope: stage.other.clone(), ..line(&stage, "my ZEBRA too", 0) };
+    let theirs = NewMessage { scope: stage.other.clone(), ..spoken_line(&stage, "my ZEBRA too", 0) };
     let theirs = stage.capture(theirs).await?.message;
     let (said, session) = talk(&stage, &["I saw a Ｚｅｂｒａ", "and a horse"], 1).await?;
-    let [seen, horse] = [node(&stage, "a zebra was seen", &[&said[1]]), node(&stage, "a horse", &[&said[1]])];
+    let [seen, horse] = [
+        node_with_quotes(&stage, "a zebra was seen", &[&said[1]]),
+        node_with_quotes(&stage, "a horse", &[&said[1]]),
+    ];
     let mut commit = stage.extraction(&session, 2, vec![seen.clone(), horse.clone()]);
     commit.summary = Some("zebras".to_owned());
     commit.rejected = vec![RejectedMemory {
@@ -274,7 +281,7 @@ pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
     store.finish_session(second.id, at(7)).await?;
     store.write_core_block(&stage.scope, CoreBlockLabel::User, "likes zebras", "owner", at(8)).await?;
 
-    let done = forget(&stage, text("zebra"), ForgetMode::Cascade).await?;
+    let done = forget(&stage, select_text("zebra"), ForgetMode::Cascade).await?;
     assert_eq!(done.taken.messages, [said[0].id].into());
     assert_eq!((done.taken.events.clone(), done.taken.rejected.len()), ([seen.id].into(), 1));
     assert_eq!(done.taken.revived, [horse.id].into(), "what it had replaced is current again");
@@ -284,7 +291,7 @@ pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
     assert!(store.rejected(&stage.scope, None, 5).await?.is_empty());
     assert_eq!(store.session(session.id).await?.and_then(|session| session.summary), None);
     assert_eq!(store.message(theirs.id).await?, Some(theirs), "other people's memory is not touched");
-    assert!(forget(&stage, text("zebra"), ForgetMode::Cascade).await?.taken.is_empty());
+    assert!(forget(&stage, select_text("zebra"), ForgetMode::Cascade).await?.taken.is_empty());
     Ok(())
 }
 
@@ -292,16 +299,17 @@ pub async fn a_text_goes_wherever_it_stands(store: &dyn Store) -> Outcome {
 pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (said, session) = talk(&stage, &["my secret", "my cat"], 0).await?;
-    let stale = stage.extraction(&session, 1, vec![node(&stage, "a cat and a secret", &[&said[1]])]);
+    let stale =
+        stage.extraction(&session, 1, vec![node_with_quotes(&stage, "a cat and a secret", &[&said[1]])]);
     forget(&stage, messages(&[&said[0]]), ForgetMode::Orphan).await?;
     let refused = store.commit_extraction(stale).await;
     assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
-    assert_eq!(store.counts(&stage.scope).await?, [0, 1, 0, 0]);
+    assert_eq!(store.scope_counts(&stage.scope).await?, [0, 1, 0, 0]);
 
     let again = store.claim_closing_session(at(2)).await?.ok_or("it waits again")?;
     assert_eq!((again.id, again.attempts, again.status), (session.id, 0, SessionStatus::Consolidating));
     assert_eq!(store.session_messages(session.id).await?, [said[1].clone()]);
-    let fresh = stage.extraction(&again, 3, vec![node(&stage, "a cat", &[&said[1]])]);
+    let fresh = stage.extraction(&again, 3, vec![node_with_quotes(&stage, "a cat", &[&said[1]])]);
     assert_eq!(store.commit_extraction(fresh).await?, CommitOutcome::Committed);
     store.finish_session(session.id, at(4)).await?;
     Ok(())
@@ -311,7 +319,7 @@ pub async fn a_claim_is_lost_when_something_is_forgotten(store: &dyn Store) -> O
 pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (secret, turn, unanswered) = (stage.say("my secret", 0).await?, stage.turn_id(), stage.turn_id());
-    let asked = NewMessage { turn_id: Some(turn), ..stage.line("what do you know?", 1) };
+    let asked = NewMessage { turn_id: Some(turn), ..stage.user_line("what do you know?", 1) };
     let asked = stage.capture(asked).await?.message;
     let candidate = Candidate {
         id: secret.id.0,
@@ -340,9 +348,9 @@ pub async fn receipts_and_turns_keep_no_words(store: &dyn Store) -> Outcome {
     let other = Candidate { id: stage.id(), text: "harmless".to_owned(), ..candidate.clone() };
     let mut proof = receipt(turn, 2);
     proof.used = vec![candidate, other.clone()];
-    let reply = NewMessage { role: Role::Persona, turn_id: Some(turn), ..stage.line("a lot", 2) };
+    let reply = NewMessage { role: Role::Persona, turn_id: Some(turn), ..stage.user_line("a lot", 2) };
     let reply = store.capture(reply, stage.policy, Some(proof)).await?.message;
-    let waiting = NewMessage { turn_id: Some(unanswered), ..stage.line("hello?", 3) };
+    let waiting = NewMessage { turn_id: Some(unanswered), ..stage.user_line("hello?", 3) };
     let waiting = stage.capture(waiting).await?.message;
 
     forget(&stage, messages(&[&secret]), ForgetMode::Orphan).await?;
@@ -361,15 +369,16 @@ pub async fn a_reset_leaves_a_new_persona(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user has a cat", 0).await?;
     store.write_core_block(&stage.scope, CoreBlockLabel::Persona, "I am Luna", "owner", at(1)).await?;
-    stage.capture(NewMessage { scope: stage.other.clone(), ..stage.line("I am bob", 2) }).await?;
+    stage.capture(NewMessage { scope: stage.other.clone(), ..stage.user_line("I am bob", 2) }).await?;
     let sol = memory::Scope::new(memory::PersonaId::new("sol")?, stage.scope.user.clone());
     store.ensure_persona(&sol.persona, "Sol", at(0)).await?;
-    let kept = stage.capture(NewMessage { scope: sol.clone(), ..stage.line("to sol", 3) }).await?.message;
+    let kept =
+        stage.capture(NewMessage { scope: sol.clone(), ..stage.user_line("to sol", 3) }).await?.message;
 
     let counts = store.reset_persona(&stage.scope.persona, "Luna", at(9)).await?.ok_or("it is there")?;
     assert_eq!((counts.users, counts.messages, counts.nodes, counts.core_blocks), (2, 2, 1, 1));
     for scope in [&stage.scope, &stage.other] {
-        assert_eq!(store.counts(scope).await?, [0, 0, 0, 0]);
+        assert_eq!(store.scope_counts(scope).await?, [0, 0, 0, 0]);
         assert!(store.timeline(scope, None, 5).await?.is_empty());
         let hits = store.phrase_hits(scope, Corpus::Nodes, &[phrase("cat")], 5).await?.1;
         assert!(hits[0].seqs.is_empty());
@@ -378,7 +387,7 @@ pub async fn a_reset_leaves_a_new_persona(store: &dyn Store) -> Outcome {
     assert_eq!(store.message(kept.id).await?, Some(kept));
     assert_eq!(store.reset_persona(&memory::PersonaId::new("nobody")?, "Nobody", at(9)).await?, None);
     stage.remember("user has a dog", 20).await?;
-    assert_eq!(store.counts(&stage.scope).await?, [0, 1, 1, 0], "life goes on");
+    assert_eq!(store.scope_counts(&stage.scope).await?, [0, 1, 1, 0], "life goes on");
     Ok(())
 }
 

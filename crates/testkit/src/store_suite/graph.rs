@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::Outcome;
 use super::forgetting::forget;
-use super::hub::{commit, put, write};
+use super::hub::{commit, put_version, write};
 use super::stage::{Stage, at};
 use crate::{pair, replace_waiting};
 
@@ -46,7 +46,7 @@ impl Stage<'_> {
     }
 
     /// The user is joined with a topic, as a memory says.
-    fn likes(&self, topic: &str, seconds: i64, memory: Option<&str>) -> GraphWrite {
+    fn likes_topic(&self, topic: &str, seconds: i64, memory: Option<&str>) -> GraphWrite {
         GraphWrite {
             nodes: vec![self.graph_node("user", "user", memory), self.graph_node("topic", topic, memory)],
             edges: vec![self.edge("user", topic, "likes", memory)],
@@ -57,13 +57,13 @@ impl Stage<'_> {
 }
 
 /// Types of the edges that are there and hold, in alphabetical order, with what they depend on.
-async fn holding<S: Store + GraphStore>(
+async fn live_edge_types<S: Store + GraphStore>(
     stage: &Stage<'_>,
     store: &S,
     seconds: i64,
 ) -> Result<Vec<(String, usize)>, Box<dyn std::error::Error>> {
     let mut edges = store.graph_edges(&stage.scope).await?;
-    edges.retain(|edge| edge.holds_at(at(seconds)));
+    edges.retain(|edge| edge.is_valid_at(at(seconds)));
     let mut told: Vec<_> =
         edges.into_iter().map(|edge| (edge.edge_type, edge.source_memory_ids.len())).collect();
     told.sort();
@@ -83,9 +83,9 @@ async fn labels<S: Store + GraphStore>(
 /// The same edge again is the same edge, stronger; an end that is not there is named, and nothing else is lost.
 pub async fn an_edge_is_written_once_and_gains_what_it_rests_on<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let first = store.write_graph(&stage.scope, stage.likes("tea", 1, Some("m1"))).await?;
+    let first = store.write_graph(&stage.scope, stage.likes_topic("tea", 1, Some("m1"))).await?;
     assert!(first.nodes.iter().all(|node| node.is_new) && first.edges[0].is_new);
-    let mut again = stage.likes("Tea", 2, Some("m2"));
+    let mut again = stage.likes_topic("Tea", 2, Some("m2"));
     again.edges.push(stage.edge("user", "nowhere", "likes", None));
     again.edges[0].weight = 0.95;
     let again = store.write_graph(&stage.scope, again).await?;
@@ -106,14 +106,14 @@ pub async fn an_edge_is_written_once_and_gains_what_it_rests_on<S: Store + Graph
     assert_eq!(at_tea.len(), 1);
     assert!(store.delete_graph_edge(&stage.scope, at_tea[0].id, at(3)).await?);
     assert!(!store.delete_graph_edge(&stage.scope, at_tea[0].id, at(3)).await?);
-    assert_eq!(holding(&stage, store, 4).await?, []);
+    assert_eq!(live_edge_types(&stage, store, 4).await?, []);
     Ok(())
 }
 
 /// Another type is given unless such an edge joins the same nodes; properties are merged when an edge is written again.
 pub async fn an_edge_is_changed_and_stays_the_only_one<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let mut write = stage.likes("tea", 1, None);
+    let mut write = stage.likes_topic("tea", 1, None);
     write.edges.push(stage.edge("user", "tea", "drinks", None));
     let written = store.write_graph(&stage.scope, write).await?;
     let [likes, drinks] = [written.edges[0].value.id, written.edges[1].value.id];
@@ -127,7 +127,7 @@ pub async fn an_edge_is_changed_and_stays_the_only_one<S: Store + GraphStore>(st
     assert!(freed.is_some_and(|edge| edge.edge_type == "likes"), "the other one is deleted");
 
     let properties = |value: Value| value.as_object().cloned().unwrap_or_default();
-    let mut again = stage.likes("tea", 6, None);
+    let mut again = stage.likes_topic("tea", 6, None);
     again.edges[0].properties = properties(json!({"since": "2020", "how": {"milk": true, "sugar": true}}));
     store.write_graph(&stage.scope, again.clone()).await?;
     again.edges[0].properties = properties(json!({"since": null, "how": {"sugar": false}}));
@@ -139,8 +139,8 @@ pub async fn an_edge_is_changed_and_stays_the_only_one<S: Store + GraphStore>(st
 /// Nodes and edges of an archive are put where they are missing, with all that they depend on.
 pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let written = store.write_graph(&stage.scope, stage.likes("tea", 1, Some("m1"))).await?;
-    let mut kim = stage.likes("rain", 2, None);
+    let written = store.write_graph(&stage.scope, stage.likes_topic("tea", 1, Some("m1"))).await?;
+    let mut kim = stage.likes_topic("rain", 2, None);
     kim.nodes[0] =
         NewGraphNode { description: "a friend".to_owned(), ..stage.graph_node("person", "Kim", None) };
     kim.edges[0] = stage.edge("Kim", "rain", "likes", None);
@@ -164,7 +164,7 @@ pub async fn a_graph_comes_back_from_an_archive<S: Store + GraphStore + HubStore
 pub async fn what_rests_on_a_memory_goes_with_it<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     for (topic, memory) in [("tea", Some("m1")), ("tea", Some("m2")), ("rain", Some("m1")), ("chess", None)] {
-        store.write_graph(&stage.scope, stage.likes(topic, 1, memory)).await?;
+        store.write_graph(&stage.scope, stage.likes_topic(topic, 1, memory)).await?;
     }
     assert_eq!(store.withdraw_from_graph(&stage.other, "m1", at(2)).await?, Default::default());
     let gone = store.withdraw_from_graph(&stage.scope, "m1", at(2)).await?;
@@ -173,14 +173,14 @@ pub async fn what_rests_on_a_memory_goes_with_it<S: Store + GraphStore>(store: &
     store.withdraw_from_graph(&stage.scope, "m2", at(3)).await?;
     assert_eq!(labels(&stage, store).await?, ["chess", "user"]);
     assert_eq!(store.withdraw_from_graph(&stage.scope, "", at(3)).await?, Default::default());
-    assert_eq!(holding(&stage, store, 4).await?, [("likes".to_owned(), 0)]);
+    assert_eq!(live_edge_types(&stage, store, 4).await?, [("likes".to_owned(), 0)]);
     Ok(())
 }
 
 /// A session is read once; what changed while it was read is read again, and nothing of the first reading is kept.
 pub async fn facts_are_drawn_once_from_new_memories<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("Kim loves tea", 0).await?;
+    let (message, session) = stage.claimed_session("Kim loves tea", 0).await?;
     let event = stage.event("Kim loves tea", &message);
     let kim = NewEntity::settled(stage.entity_id(), "Kim", EntityKind::Person);
     let mut extraction = stage.extraction(&session, 1, vec![event.clone()]);
@@ -211,7 +211,7 @@ pub async fn facts_are_drawn_once_from_new_memories<S: Store + GraphStore>(store
     };
     store.correct_node(correction("Kim loves green tea", 3)).await?;
     let write = |seconds| {
-        let mut write = stage.likes("tea", seconds, Some(&event.id.to_string()));
+        let mut write = stage.likes_topic("tea", seconds, Some(&event.id.to_string()));
         write.edges[0].from = EdgeEnd::Id(kim.id.0);
         write
     };
@@ -225,13 +225,13 @@ pub async fn facts_are_drawn_once_from_new_memories<S: Store + GraphStore>(store
 
     // Another text takes what was drawn from the old one, and is read.
     store.correct_node(correction("Kim hates tea", 7)).await?;
-    assert_eq!(holding(&stage, store, 8).await?, []);
+    assert_eq!(live_edge_types(&stage, store, 8).await?, []);
     assert_eq!(store.unread_sessions(&[], 10).await?.len(), 1);
     Ok(())
 }
 
 /// Draws one edge from the only session that waits.
-async fn draw<S: Store + GraphStore>(
+async fn draw_edge<S: Store + GraphStore>(
     stage: &Stage<'_>,
     store: &S,
     event: NodeId,
@@ -239,7 +239,7 @@ async fn draw<S: Store + GraphStore>(
     seconds: i64,
 ) -> Outcome {
     let unread = store.unread_sessions(&[], 10).await?.pop().ok_or("a session waits")?;
-    let mut write = stage.likes("Ulm", seconds, Some(&event.to_string()));
+    let mut write = stage.likes_topic("Ulm", seconds, Some(&event.to_string()));
     write.edges[0].edge_type = relation.to_owned();
     store.commit_facts(&unread, write).await?.ok_or("nothing changed")?;
     Ok(())
@@ -249,20 +249,20 @@ async fn draw<S: Store + GraphStore>(
 pub async fn facts_follow_what_becomes_of_their_memories<S: Store + GraphStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Ulm", 0).await?;
-    draw(&stage, store, older.id, "lives_in", 1).await?;
-    let (message, session) = stage.claimed("I moved away from Ulm", 10).await?;
+    draw_edge(&stage, store, older.id, "lives_in", 1).await?;
+    let (message, session) = stage.claimed_session("I moved away from Ulm", 10).await?;
     let newer = stage.event("user once lived in Ulm", &message);
     let mut extraction = stage.extraction(&session, 11, vec![newer.clone()]);
     extraction.pairs = vec![pair(newer.id, older.id)];
     store.commit_extraction(extraction).await?;
     replace_waiting(store, &session, at(11)).await?;
     store.finish_session(session.id, at(12)).await?;
-    assert_eq!(holding(&stage, store, 13).await?, [], "also before the newer memory is read");
-    assert_eq!(holding(&stage, store, 10).await?, [("lives_in".to_owned(), 1)], "it did hold");
-    draw(&stage, store, newer.id, "lived_in", 14).await?;
-    assert_eq!(holding(&stage, store, 15).await?, [("lived_in".to_owned(), 1)]);
+    assert_eq!(live_edge_types(&stage, store, 13).await?, [], "also before the newer memory is read");
+    assert_eq!(live_edge_types(&stage, store, 10).await?, [("lives_in".to_owned(), 1)], "it did hold");
+    draw_edge(&stage, store, newer.id, "lived_in", 14).await?;
+    assert_eq!(live_edge_types(&stage, store, 15).await?, [("lived_in".to_owned(), 1)]);
     store.undo_last_change(older.id, at(16)).await?.ok_or("it was replaced")?;
-    assert_eq!(holding(&stage, store, 17).await?.len(), 2, "an undo gives it back");
+    assert_eq!(live_edge_types(&stage, store, 17).await?.len(), 2, "an undo gives it back");
 
     let forgotten = |node| Selection { nodes: [node].into(), ..Selection::default() };
     forget(&stage, forgotten(newer.id), ForgetMode::Cascade).await?;
@@ -281,11 +281,11 @@ pub async fn names_lead_to_the_diaries_that_tell_of_them<S: Store + HubStore + G
     let event = stage.remember("user loves tea", 0).await?;
     let session = store.unread_sessions(&[], 1).await?.remove(0);
     let memory = event.id.to_string();
-    let mut drawn = stage.likes("tea", 1, Some(&memory));
+    let mut drawn = stage.likes_topic("tea", 1, Some(&memory));
     drawn.edges.push(stage.edge("user", "tea", "drinks", Some(&memory)));
     store.commit_facts(&session, drawn).await?.ok_or("nothing changed")?;
     let day = DocumentName::parse("daily", "2024-10-04_laptop")?;
-    put(store, &stage.scope, &day, "- user loves tea", 1).await?;
+    put_version(store, &stage.scope, &day, "- user loves tea", 1).await?;
     let document = store.document(&stage.scope, &day).await?.ok_or("it is there")?;
     let line = DiaryLine {
         document: day.clone(),

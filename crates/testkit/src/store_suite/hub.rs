@@ -18,21 +18,21 @@ use super::Outcome;
 use super::forgetting::forget;
 use super::stage::{MODEL, Stage, at, embedding};
 
-fn name(kind: &str, stem: &str) -> Result<DocumentName, Box<dyn std::error::Error>> {
+fn document_name(kind: &str, stem: &str) -> Result<DocumentName, Box<dyn std::error::Error>> {
     Ok(DocumentName::parse(kind, stem)?)
 }
 
-fn laptop() -> Result<InstanceId, Box<dyn std::error::Error>> {
+fn laptop_instance() -> Result<InstanceId, Box<dyn std::error::Error>> {
     Ok("laptop".parse()?)
 }
 
 /// A version of the laptop's, its so many-th change.
-fn version(content: &str, counter: u64) -> Result<Version, Box<dyn std::error::Error>> {
-    let author = laptop()?;
+fn laptop_version(content: &str, counter: u64) -> Result<Version, Box<dyn std::error::Error>> {
+    let author = laptop_instance()?;
     Ok(Version {
         number: 0,
         content: Some(content.to_owned()),
-        vector: VersionVector::default().with(&author, counter),
+        vector: VersionVector::default().with_change(&author, counter),
         author,
         edited_by: "laptop".to_owned(),
         by_person: false,
@@ -67,41 +67,42 @@ pub(super) async fn commit(
 }
 
 /// One version of a document.
-pub(super) async fn put(
+pub(super) async fn put_version(
     store: &dyn HubStore,
     scope: &Scope,
     name: &DocumentName,
     content: &str,
     counter: u64,
 ) -> Result<i64, Box<dyn std::error::Error>> {
-    let documents = vec![write(name, vec![version(content, counter)?])];
+    let documents = vec![write(name, vec![laptop_version(content, counter)?])];
     commit(store, scope, HubCommit { documents, ..HubCommit::default() }).await
 }
 
 /// Whoever decided by what is no longer there has decided nothing, and half an act is never there.
 pub async fn an_act_of_the_hub_is_whole_or_not_at_all<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (day, notes) = (name("daily", "2024-10-04_laptop")?, name("custom", "notes")?);
-    let documents = vec![write(&day, vec![version("- a", 1)?]), write(&notes, vec![version("b", 2)?])];
+    let (day, notes) = (document_name("daily", "2024-10-04_laptop")?, document_name("custom", "notes")?);
+    let documents =
+        vec![write(&day, vec![laptop_version("- a", 1)?]), write(&notes, vec![laptop_version("b", 2)?])];
     let act = HubCommit { expected: 0, documents, at: Some(at(1)), ..HubCommit::default() };
     let HubCommitOutcome::Done(revision) = store.commit_hub(&stage.scope, act.clone()).await? else {
         return Err("it is the first".into());
     };
     assert_eq!(store.commit_hub(&stage.scope, act).await?, HubCommitOutcome::Changed);
     let state = store.hub_state(&stage.scope).await?;
-    assert_eq!((state.revision, state.seen.get(&laptop()?)), (revision, 2));
-    let all = store.documents(&stage.scope, DocumentFilter::everything()).await?;
+    assert_eq!((state.revision, state.seen.get(&laptop_instance()?)), (revision, 2));
+    let all = store.documents(&stage.scope, DocumentFilter::all_documents()).await?;
     assert_eq!(
         all.iter().map(|document| document.name.to_string()).collect::<Vec<_>>(),
         [notes.to_string(), day.to_string()]
     );
     assert!(all.iter().all(|document| document.heads.len() == 1 && document.revision == revision));
     // What is the persona's own is everybody's; what was lived with one user is theirs.
-    let others = store.documents(&stage.other, DocumentFilter::everything()).await?;
+    let others = store.documents(&stage.other, DocumentFilter::all_documents()).await?;
     assert_eq!(others.iter().map(|document| &document.name).collect::<Vec<_>>(), [&notes]);
     assert_eq!(store.document(&stage.other, &day).await?, None);
     assert_eq!(store.hub_scopes().await?.as_slice(), std::slice::from_ref(&stage.scope));
-    assert!(store.knows_instance(&stage.scope.persona, &laptop()?).await?);
+    assert!(store.knows_instance(&stage.scope.persona, &laptop_instance()?).await?);
     assert!(!store.knows_instance(&stage.scope.persona, &"phone".parse()?).await?);
     Ok(())
 }
@@ -109,12 +110,12 @@ pub async fn an_act_of_the_hub_is_whole_or_not_at_all<S: Store + HubStore>(store
 /// A version that was replaced can be read; a deletion is a version too.
 pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let week = name("weekly", "2024-W40")?;
-    put(store, &stage.scope, &week, "first", 1).await?;
-    let first = put(store, &stage.scope, &week, "第二", 2).await?;
+    let week = document_name("weekly", "2024-W40")?;
+    put_version(store, &stage.scope, &week, "first", 1).await?;
+    let first = put_version(store, &stage.scope, &week, "第二", 2).await?;
     assert_eq!(store.memory_names(&stage.scope).await?, [DiaryName::parse(Granularity::Weekly, "2024-W40")?]);
     assert_eq!(store.memory_names(&stage.other).await?, []);
-    let gone = Version { content: None, ..version("", 3)? };
+    let gone = Version { content: None, ..laptop_version("", 3)? };
     let documents = vec![write(&week, vec![gone])];
     commit(store, &stage.scope, HubCommit { documents, ..HubCommit::default() }).await?;
     let kept = store.document_versions(&stage.scope, &week, 10).await?;
@@ -122,7 +123,7 @@ pub async fn a_document_keeps_every_version<S: Store + HubStore>(store: &S) -> O
     assert_eq!(told, [(3, None), (2, Some("第二")), (1, Some("first"))]);
     assert_eq!(store.document_versions(&stage.scope, &week, 1).await?.len(), 1);
     assert_eq!(store.memory_names(&stage.scope).await?, []);
-    let all = |deleted| DocumentFilter { deleted, ..DocumentFilter::memories() };
+    let all = |deleted| DocumentFilter { deleted, ..DocumentFilter::all_memories() };
     assert_eq!(store.documents(&stage.scope, all(false)).await?, []);
     let deleted = store.documents(&stage.scope, all(true)).await?;
     assert_eq!((deleted.len(), deleted[0].content()), (1, None));
@@ -144,17 +145,19 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
         ("monthly", "2024-10", "October"),
         ("daily", "2024-10-04_laptop", "a day"),
     ]) {
-        put(store, &stage.scope, &name(kind, stem)?, content, counter).await?;
+        put_version(store, &stage.scope, &document_name(kind, stem)?, content, counter).await?;
     }
-    put(store, &stage.scope, &name("self", "my_wants")?, "the mountains", 9).await?;
-    store.set_label(&stage.scope, &name("custom", "rules")?, "Promises").await?;
-    let gone = Version { content: None, ..version("", 10)? };
-    let documents = vec![write(&name("monthly", "2024-09")?, vec![gone])];
+    put_version(store, &stage.scope, &document_name("self", "my_wants")?, "the mountains", 9).await?;
+    store.set_label(&stage.scope, &document_name("custom", "rules")?, "Promises").await?;
+    let gone = Version { content: None, ..laptop_version("", 10)? };
+    let documents = vec![write(&document_name("monthly", "2024-09")?, vec![gone])];
     commit(store, &stage.scope, HubCommit { documents, ..HubCommit::default() }).await?;
     let months = ["2024-10", "2024-09", "2024-08"];
     let mut asked = Vec::new();
     for month in months {
-        let DocumentName::Diary(month) = name("monthly", month)? else { return Err("a month".into()) };
+        let DocumentName::Diary(month) = document_name("monthly", month)? else {
+            return Err("a month".into());
+        };
         asked.push(month);
     }
     let shown = store.shown_texts(&stage.scope, asked.clone(), 4).await?;
@@ -162,7 +165,7 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
         .iter()
         .map(|shown| (shown.name.to_string(), shown.prompt_label.as_deref(), shown.text.as_str()))
         .collect();
-    let path = |kind: &str, stem: &str| name(kind, stem).map(|name| name.to_string());
+    let path = |kind: &str, stem: &str| document_name(kind, stem).map(|name| name.to_string());
     assert_eq!(
         told,
         [
@@ -172,8 +175,9 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
             (path("monthly", "2024-10")?, None, "Octo"),
         ]
     );
-    let (entry, text) = (name("custom", "lore/hives-queen")?, "---\nkeys: [\"queen\"]\n---\nShe rules.");
-    put(store, &stage.scope, &entry, text, 11).await?;
+    let (entry, text) =
+        (document_name("custom", "lore/hives-queen")?, "---\nkeys: [\"queen\"]\n---\nShe rules.");
+    put_version(store, &stage.scope, &entry, text, 11).await?;
     let others = store.shown_texts(&stage.other, asked, 100).await?;
     assert_eq!(
         others.iter().map(|shown| shown.text.as_str()).collect::<Vec<_>>(),
@@ -183,12 +187,12 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
     let read: Vec<_> = lore.iter().map(|entry| (&entry.name, entry.text.as_str())).collect();
     assert_eq!(read, [(&entry, text)]);
     assert_eq!(store.lore(&stage.scope, Some(state)).await?, None, "it is as it was");
-    put(store, &stage.scope, &entry, "changed", 12).await?;
+    put_version(store, &stage.scope, &entry, "changed", 12).await?;
     let Some((state, lore)) = store.lore(&stage.scope, Some(state)).await? else {
         return Err("no lore".into());
     };
     assert_eq!(lore.len(), 1);
-    let gone = vec![write(&entry, vec![Version { content: None, ..version("", 13)? }])];
+    let gone = vec![write(&entry, vec![Version { content: None, ..laptop_version("", 13)? }])];
     commit(store, &stage.scope, HubCommit { documents: gone, ..HubCommit::default() }).await?;
     let left = store.lore(&stage.scope, Some(state)).await?;
     assert_eq!(left.map(|(_, lore)| lore), Some(Vec::new()));
@@ -198,13 +202,13 @@ pub async fn a_prompt_reads_no_more_than_it_names<S: Store + HubStore>(store: &S
 /// A version that lost to a concurrent one is kept, and is reported until somebody decides.
 pub async fn conflicts_wait_until_they_are_settled<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let wants = name("self", "my_wants")?;
+    let wants = document_name("self", "my_wants")?;
     let phone: InstanceId = "phone".parse()?;
-    let ours = version("the sea", 1)?;
+    let ours = laptop_version("the sea", 1)?;
     let theirs = Version {
-        vector: VersionVector::default().with(&phone, 1),
+        vector: VersionVector::default().with_change(&phone, 1),
         author: phone,
-        ..version("the hills", 2)?
+        ..laptop_version("the hills", 2)?
     };
     let conflict = Conflict {
         id: stage.id(),
@@ -243,7 +247,7 @@ pub async fn conflicts_wait_until_they_are_settled<S: Store + HubStore>(store: &
 /// Labels need no document, an instance's last word counts, and old snapshots go.
 pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (wants, life) = (name("self", "my_wants")?, name("user", "user_life")?);
+    let (wants, life) = (document_name("self", "my_wants")?, document_name("user", "user_life")?);
     store.set_label(&stage.scope, &wants, "Wants").await?;
     store.set_label(&stage.scope, &wants, "What I want").await?;
     store.set_label(&stage.scope, &life, "About Ann").await?;
@@ -253,14 +257,14 @@ pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store:
 
     let phone = |seconds, counter| -> Result<Instance, Box<dyn std::error::Error>> {
         let mut base = ClientBase::default();
-        base.set(&wants, VersionVector::default().with(&laptop()?, counter));
+        base.set(&wants, VersionVector::default().with_change(&laptop_instance()?, counter));
         Ok(Instance {
             id: "phone".parse()?,
             kind: "other".to_owned(),
             name: None,
             last_sync: at(seconds),
             base,
-            sent: VersionVector::default().with(&laptop()?, counter),
+            sent: VersionVector::default().with_change(&laptop_instance()?, counter),
         })
     };
     for (seconds, counter) in [(1, 1), (5, 7)] {
@@ -290,8 +294,8 @@ pub async fn labels_instances_and_snapshots_are_kept<S: Store + HubStore>(store:
 pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;
-    let day = name("daily", "2024-10-04_laptop")?;
-    let revision = put(store, scope, &day, "- tea in Jena", 1).await?;
+    let day = document_name("daily", "2024-10-04_laptop")?;
+    let revision = put_version(store, scope, &day, "- tea in Jena", 1).await?;
     let unread = async |scope, after| store.unembedded_chunks(scope, MODEL, after, 10).await;
     let waiting = unread(scope, 0).await?;
     assert_eq!(waiting.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>(), ["- tea in Jena"]);
@@ -317,11 +321,11 @@ pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Out
     assert_eq!(embedded, DiaryCoverage { memories: 1, embedded: 1 });
     let pieces = store.chunks_numbered(scope, MODEL, &[number, number + 1]).await?;
     assert_eq!(pieces.len(), 1);
-    assert_eq!((&pieces[0].author, pieces[0].embedding.as_ref()), (&laptop()?, Some(&vector)));
+    assert_eq!((&pieces[0].author, pieces[0].embedding.as_ref()), (&laptop_instance()?, Some(&vector)));
 
     assert_eq!(store.purge_chunk_vectors(scope).await?, 1);
     assert_eq!(unread(scope, 0).await?, waiting);
-    put(store, scope, &day, "- coffee", 2).await?;
+    put_version(store, scope, &day, "- coffee", 2).await?;
     assert_eq!(store.chunks_numbered(scope, MODEL, &[number]).await?, []);
     assert_eq!(store.search_chunks(scope, &tea, 5).await?.hits[0].seqs.len(), 0);
     Ok(())
@@ -330,13 +334,13 @@ pub async fn pieces_follow_their_document<S: Store + HubStore>(store: &S) -> Out
 /// Every event gets one line in the diary, never two; forgotten lines leave every version.
 pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    store.set_own_instance(&laptop()?).await?;
+    store.set_own_instance(&laptop_instance()?).await?;
     let (tea, rain) = (stage.remember("tea in Jena", 0).await?, stage.remember("rain in Ulm", 100).await?);
     let waiting = store.events_without_diary(10).await?;
     assert_eq!(waiting.iter().map(|event| event.node).collect::<Vec<_>>(), [tea.id, rain.id]);
     assert_eq!((&waiting[0].scope, waiting[0].description.as_str()), (&stage.scope, "tea in Jena"));
     assert_eq!(store.events_without_diary(1).await?.len(), 1);
-    let day = name("daily", "2024-10-04_laptop")?;
+    let day = document_name("daily", "2024-10-04_laptop")?;
     let line = |description: &str| format!("- {description} [chat:1] [via:laptop]");
     let told = |event: &hub::ports::DiaryEvent| DiaryLine {
         document: day.clone(),
@@ -345,7 +349,7 @@ pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) ->
         line: line(&event.description),
     };
     let content = format!("{}\n{}\n", line("tea in Jena"), line("rain in Ulm"));
-    let documents = vec![write(&day, vec![version(&content, 1)?])];
+    let documents = vec![write(&day, vec![laptop_version(&content, 1)?])];
     let lines = waiting.iter().map(told).collect();
     commit(store, &stage.scope, HubCommit { documents, lines, ..HubCommit::default() }).await?;
     assert_eq!(store.events_without_diary(10).await?, []);
@@ -367,22 +371,22 @@ pub async fn the_diary_tells_every_event_once<S: Store + HubStore>(store: &S) ->
 /// An erased name stays erased as of the latest time, whatever an older archive contains.
 pub async fn an_erasure_is_not_taken_back_by_an_older_one<S: Store + HubStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    store.set_own_instance(&laptop()?).await?;
-    let event = name("significant", "2024-10-04_blue-dolphin")?;
-    put(store, &stage.scope, &event, "# Something", 1).await?;
+    store.set_own_instance(&laptop_instance()?).await?;
+    let event = document_name("significant", "2024-10-04_blue-dolphin")?;
+    put_version(store, &stage.scope, &event, "# Something", 1).await?;
     let text = Selection { text: Some("blue-dolphin".to_owned()), ..Selection::default() };
     forget(&stage, text, ForgetMode::Cascade).await?;
     let known = store.export_hub(&stage.scope).await?.erased.pop().ok_or("its name is kept as a digest")?;
     let phone: InstanceId = "phone".parse()?;
     let older = ErasedName {
-        vector: VersionVector::default().with(&phone, 3),
+        vector: VersionVector::default().with_change(&phone, 3),
         erased_at: at(-1_000),
         ..known.clone()
     };
     let archive = HubExport { erased: vec![older], ..HubExport::default() };
     let restored = Some(Box::new(archive));
     commit(store, &stage.scope, HubCommit { restored, ..HubCommit::default() }).await?;
-    let both = ErasedName { vector: known.vector.clone().with(&phone, 3), ..known };
+    let both = ErasedName { vector: known.vector.clone().with_change(&phone, 3), ..known };
     assert_eq!(store.export_hub(&stage.scope).await?.erased, [both]);
     Ok(())
 }

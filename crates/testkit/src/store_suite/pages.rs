@@ -12,7 +12,7 @@ use super::stage::{Stage, at};
 /// Nodes are paged by kind and subject, each with its evidence.
 pub async fn nodes_are_paged_by_subject(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("we went to the sea", 0).await?;
+    let (message, session) = stage.claimed_session("we went to the sea", 0).await?;
     let subjects = [Subject::User, Subject::Shared, Subject::Persona, Subject::Shared, Subject::Shared];
     let events: Vec<NewNode> = (0..)
         .zip(subjects)
@@ -58,7 +58,7 @@ pub async fn nodes_are_paged_by_subject(store: &dyn Store) -> Outcome {
 /// Entities whose identity is open come first, then the last changed; ties are broken by the id.
 pub async fn entities_are_paged_with_the_open_ones_first(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (_, session) = stage.claimed("many people", 0).await?;
+    let (_, session) = stage.claimed_session("many people", 0).await?;
     let mut commit = stage.extraction(&session, 1, Vec::new());
     let names = ["Ines", "Kim", "Sam", "Tom"];
     let ids: Vec<EntityId> = names.iter().map(|_| stage.entity_id()).collect();
@@ -86,7 +86,7 @@ pub async fn entities_are_paged_with_the_open_ones_first(store: &dyn Store) -> O
 /// Refused memories and edits of a core block go on behind a place, also where rows share a moment.
 pub async fn refused_memories_and_edits_are_paged(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (_, session) = stage.claimed("grandma died", 0).await?;
+    let (_, session) = stage.claimed_session("grandma died", 0).await?;
     let refused = |(number, seconds)| RejectedMemory {
         id: RejectedId(stage.id()),
         session_id: session.id,

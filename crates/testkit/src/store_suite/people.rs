@@ -25,7 +25,7 @@ pub async fn a_persona_is_made_once(store: &dyn Store) -> Outcome {
     assert!(store.create_persona(&luna, first("Luna", "short"), "owner", at(0)).await?);
     assert!(!store.create_persona(&luna, first("Other", "long"), "owner", at(1)).await?);
     assert_eq!(store.core_blocks(&luna).await?.style, "short");
-    assert_eq!(store.facts(&luna.persona).await?.get(Fact::FullName), Some("Luna"));
+    assert_eq!(store.persona_facts(&luna.persona).await?.get(Fact::FullName), Some("Luna"));
     let personas = store.personas().await?;
     assert_eq!(personas.iter().map(|persona| persona.display_name.as_str()).collect::<Vec<_>>(), ["Luna"]);
     Ok(())
@@ -36,15 +36,15 @@ pub async fn facts_are_kept_one_by_one(store: &dyn Store) -> Outcome {
     let luna = PersonaId::new("luna")?;
     assert!(!store.write_facts(&luna, vec![(Fact::FullName, Some("x".to_owned()))]).await?);
     store.ensure_persona(&luna, "Luna", at(0)).await?;
-    assert!(store.facts(&luna).await?.is_empty());
+    assert!(store.persona_facts(&luna).await?.is_empty());
     let all = Fact::ALL.map(|fact| (fact, Some(format!("{} 一", fact.as_str())))).to_vec();
     assert!(store.write_facts(&luna, all).await?);
     store.write_facts(&luna, vec![(Fact::Gender, None), (Fact::Location, Some("杭州".to_owned()))]).await?;
-    let facts = store.facts(&luna).await?;
+    let facts = store.persona_facts(&luna).await?;
     assert_eq!((facts.get(Fact::Gender), facts.get(Fact::Location)), (None, Some("杭州")));
     assert_eq!(facts.get(Fact::HealthStatus), Some("health_status 一"));
     store.reset_persona(&luna, "Luna", at(1)).await?;
-    assert_eq!(store.facts(&luna).await?, Facts::default());
+    assert_eq!(store.persona_facts(&luna).await?, Facts::default());
     Ok(())
 }
 
@@ -52,7 +52,7 @@ pub async fn facts_are_kept_one_by_one(store: &dyn Store) -> Outcome {
 pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     let luna = PersonaId::new("luna")?;
     store.ensure_persona(&luna, "Luna", at(0)).await?;
-    assert_eq!(store.appearance(&luna).await?, Appearance::default());
+    assert_eq!(store.persona_appearance(&luna).await?, Appearance::default());
     let picture =
         |extension: &str, byte| Avatar { extension: extension.to_owned(), image: vec![byte; 70_000] };
     store.put_avatar(&luna, picture("png", 1), at(1)).await?;
@@ -60,7 +60,7 @@ pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     store.enable_voice(&luna, true).await?;
     store.choose_voice(&luna, "alto").await?;
     assert_eq!(store.avatar(&luna).await?, Some(picture("gif", 2)));
-    let appearance = store.appearance(&luna).await?;
+    let appearance = store.persona_appearance(&luna).await?;
     assert!(appearance.has_avatar && appearance.voice_enabled);
     assert_eq!(appearance.voice_id.as_deref(), Some("alto"));
     assert!(store.remove_avatar(&luna).await?);
@@ -71,7 +71,7 @@ pub async fn a_face_and_a_voice_are_kept(store: &dyn Store) -> Outcome {
     store.put_character_card(&luna, r#"{"name": "露娜"}"#).await?;
     assert_eq!(store.character_card(&luna).await?.as_deref(), Some(r#"{"name": "露娜"}"#));
     store.reset_persona(&luna, "Luna", at(4)).await?;
-    assert_eq!(store.appearance(&luna).await?, Appearance::default());
+    assert_eq!(store.persona_appearance(&luna).await?, Appearance::default());
     assert_eq!(store.character_card(&luna).await?, None);
     Ok(())
 }
@@ -121,7 +121,7 @@ pub async fn failed_turns_wait_for_a_person(store: &dyn Store) -> Outcome {
     let mut turns = Vec::new();
     for minute in 0..3 {
         let turn_id = Some(stage.turn_id());
-        let line = NewMessage { turn_id, ..stage.line("hello", minute * 60) };
+        let line = NewMessage { turn_id, ..stage.user_line("hello", minute * 60) };
         store.capture(line, stage.policy, None).await?;
         turns.extend(turn_id);
     }
@@ -156,8 +156,11 @@ pub async fn failed_work_is_listed_in_pages(store: &dyn Store) -> Outcome {
     for minute in 0..6 {
         let scope = if minute % 3 == 0 { &stage.other } else { &stage.scope };
         let turn_id = stage.turn_id();
-        let line =
-            NewMessage { turn_id: Some(turn_id), scope: scope.clone(), ..stage.line("hello", minute * 60) };
+        let line = NewMessage {
+            turn_id: Some(turn_id),
+            scope: scope.clone(),
+            ..stage.user_line("hello", minute * 60)
+        };
         let session = store.capture(line, stage.policy, None).await?.message.session_id;
         store.fail_turn(turn_id, "the model is down").await?;
         expected.push((scope.clone(), turn_id.0));
@@ -174,8 +177,8 @@ pub async fn failed_work_is_listed_in_pages(store: &dyn Store) -> Outcome {
         loop {
             let page = store.failed_work(scope, before, 2).await?;
             let Some(last) = page.last() else { break };
-            before = Some(last.place());
-            listed.extend(page.iter().map(FailedWork::place));
+            before = Some(last.list_position());
+            listed.extend(page.iter().map(FailedWork::list_position));
         }
         let mut of_scope: Vec<_> = expected
             .iter()

@@ -59,7 +59,7 @@ pub async fn personas_are_listed_in_pages(store: &dyn Store) -> Outcome {
         all.iter().collect::<Vec<_>>()
     );
     for persona in &listed {
-        assert_eq!(persona.appearance, store.appearance(&persona.record.id).await?);
+        assert_eq!(persona.appearance, store.persona_appearance(&persona.record.id).await?);
         assert_eq!(persona.is_written, persona.record.id == vera.persona, "{}", persona.record.id);
     }
     assert!(listed.iter().any(|listed| listed.record.id == own));
@@ -80,7 +80,7 @@ pub async fn first_words_are_written_once(store: &dyn Store) -> Outcome {
     assert!(!store.write_first_persona(&stage.scope, first("Vera", "long"), "owner", at(2)).await?);
     let blocks = CoreBlocks { style: "short".to_owned(), ..CoreBlocks::default() };
     assert_eq!(store.core_blocks(&stage.scope).await?, blocks);
-    assert_eq!(store.facts(&stage.scope.persona).await?.get(Fact::FullName), Some("Mira"));
+    assert_eq!(store.persona_facts(&stage.scope.persona).await?.get(Fact::FullName), Some("Mira"));
     let name = store.ensure_persona(&stage.scope.persona, "x", at(3)).await?.display_name;
     assert_eq!(name, "Mira");
     Ok(())
@@ -104,10 +104,10 @@ pub async fn core_blocks_belong_to_whom_they_should(store: &dyn Store) -> Outcom
     };
     assert_eq!(store.core_blocks(&stage.scope).await?, blocks("Ann is a nurse"));
     assert_eq!(store.core_blocks(&stage.other).await?, blocks("Bob is a baker"));
-    assert_eq!(store.counts(&stage.scope).await?, [3, 0, 0, 0]);
+    assert_eq!(store.scope_counts(&stage.scope).await?, [3, 0, 0, 0]);
     write(&stage.scope, CoreBlockLabel::User, "").await?;
     assert_eq!(store.core_blocks(&stage.scope).await?, blocks(""));
-    assert_eq!(store.counts(&stage.scope).await?, [2, 0, 0, 0]);
+    assert_eq!(store.scope_counts(&stage.scope).await?, [2, 0, 0, 0]);
 
     let long = "长".repeat(memory::core_blocks::CORE_BLOCK_LENGTH_MAX);
     write(&stage.scope, CoreBlockLabel::User, &long).await?;

@@ -125,7 +125,7 @@ pub async fn a_trigger_is_used_once<S: Store + ProactiveStore>(store: &S) -> Out
 /// Quiet holds until its end, and a message goes where the user wrote last.
 pub async fn quiet_and_channels_are_known<S: Store + ProactiveStore>(store: &S) -> Outcome {
     let stage = Stage::set(store).await?;
-    let mut elsewhere = stage.line("hello from the phone", 1);
+    let mut elsewhere = stage.user_line("hello from the phone", 1);
     elsewhere.channel_id = "telegram".to_owned();
     stage.capture(elsewhere).await?;
     stage.say("hello from the desk", 2).await?;

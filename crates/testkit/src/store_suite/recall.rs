@@ -20,8 +20,9 @@ pub async fn scopes_never_meet(store: &dyn Store) -> Outcome {
     let mut seqs = Vec::new();
     for (scope, times) in [(&stage.scope, 3), (&stage.other, 2)] {
         for number in 0..times {
-            let line = NewMessage { scope: scope.clone(), ..stage.line("the secret garden", number * 100) };
-            let (message, session) = stage.claimed_of(line).await?;
+            let line =
+                NewMessage { scope: scope.clone(), ..stage.user_line("the secret garden", number * 100) };
+            let (message, session) = stage.claim_session_of(line).await?;
             let event = stage.event("a secret garden", &message);
             store.commit_extraction(stage.extraction(&session, number * 100, vec![event.clone()])).await?;
             seqs.push((message.seq, stage.seq(event.id).await?));
@@ -134,7 +135,7 @@ pub async fn rows_are_named_by_several_words_at_once(store: &dyn Store) -> Outco
 /// Terms for ranking are read without the rest of the rows; a text without searchable words is found within the texts.
 pub async fn rows_are_ranked_and_read_through(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed_of(stage.line("我喝 Earl GREY, 茶", 0)).await?;
+    let (message, session) = stage.claim_session_of(stage.user_line("我喝 Earl GREY, 茶", 0)).await?;
     let gone = stage.event("green tea", &message);
     let event = stage.event("black tea", &message);
     let nodes = vec![gone.clone(), event.clone()];
@@ -269,24 +270,24 @@ pub async fn all_rows_of_a_phrase_may_come_at_once(store: &dyn Store) -> Outcome
 /// By the entity a node is about, by when it happened, by kind and subject, by when it was written.
 pub async fn nodes_are_found_by_entity_and_time(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("a busy week", 0).await?;
+    let (message, session) = stage.claimed_session("a busy week", 0).await?;
     let time = |start, end: Option<i64>| Some(EventTime { start: at(start), end: end.map(at) });
     let with = |name: &str, event_time| NewNode { event_time, ..stage.event(name, &message) };
-    let moment = with("moment", time(500, None));
+    let short = with("short", time(500, None));
     let span = with("span", time(100, Some(600)));
     let timeless = with("timeless", None);
     let promise =
         NewNode { kind: NodeKind::Intention, subject: Subject::Persona, ..with("promise", time(900, None)) };
     let kim = NewEntity::settled(stage.entity_id(), "Kim", EntityKind::Person);
-    let nodes = vec![moment.clone(), span.clone(), timeless.clone(), promise.clone()];
+    let nodes = vec![short.clone(), span.clone(), timeless.clone(), promise.clone()];
     let mut commit = stage.extraction(&session, 50, nodes);
     commit.entities = vec![kim.clone()];
-    commit.links = vec![(moment.id, kim.id), (timeless.id, kim.id)];
+    commit.links = vec![(short.id, kim.id), (timeless.id, kim.id)];
     store.commit_extraction(commit).await?;
     let later = stage.remember("later", 60).await?;
 
     let mut seqs = Vec::new();
-    for node in [&moment, &span, &timeless, &promise, &later] {
+    for node in [&short, &span, &timeless, &promise, &later] {
         seqs.push(stage.seq(node.id).await?);
     }
     let scope = &stage.scope;
@@ -329,7 +330,7 @@ pub async fn touching_counts_a_recall(store: &dyn Store) -> Outcome {
 pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let scope = &stage.scope;
-    let (message, session) = stage.claimed("the cat is at the vet", 0).await?;
+    let (message, session) = stage.claimed_session("the cat is at the vet", 0).await?;
     let time = Some(EventTime { start: at(500), end: Some(at(600)) });
     let promise = NewNode {
         kind: NodeKind::Intention,
@@ -373,7 +374,7 @@ pub async fn one_read_gives_what_several_do(store: &dyn Store) -> Outcome {
 pub async fn events_of_identity_are_found(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let identity = RelationalTag::IdentityBearing;
-    let (message, session) = stage.claimed("it is about me", 0).await?;
+    let (message, session) = stage.claimed_session("it is about me", 0).await?;
     let tagged = |text: &str, relational_tags: &[RelationalTag], subject| NewNode {
         relational_tags: relational_tags.to_vec(),
         subject,
@@ -402,7 +403,7 @@ pub async fn events_of_identity_are_found(store: &dyn Store) -> Outcome {
     assert!(found(&stage.other, 9).await?.is_empty());
 
     store.finish_session(session.id, at(51)).await?;
-    let (moved, session) = stage.claimed("I moved", 100).await?;
+    let (moved, session) = stage.claimed_session("I moved", 100).await?;
     let newer = NewNode { relational_tags: vec![identity], ..stage.event("the user lives in Oslo", &moved) };
     let mut commit = stage.extraction(&session, 150, vec![newer.clone()]);
     commit.pairs = vec![pair(newer.id, events[4].id)];

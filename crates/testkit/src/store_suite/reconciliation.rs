@@ -27,7 +27,7 @@ async fn settle(
 pub async fn a_pair_is_asked_about_until_it_is_answered(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
-    let (message, session) = stage.claimed("I moved to Ulm", 10).await?;
+    let (message, session) = stage.claimed_session("I moved to Ulm", 10).await?;
     let newer = stage.event("user lives in Ulm", &message);
     let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
     // Named the other way about, and twice.
@@ -55,7 +55,7 @@ pub async fn a_pair_is_asked_about_until_it_is_answered(store: &dyn Store) -> Ou
 pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
-    let (message, session) = stage.claimed("perhaps I live in Ulm", 10).await?;
+    let (message, session) = stage.claimed_session("perhaps I live in Ulm", 10).await?;
     let newer = stage.event("user may live in Ulm", &message);
     let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
     commit.pairs = vec![pair(newer.id, older.id)];
@@ -72,7 +72,7 @@ pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) ->
         assert!(open[0].messages.contains(&(message.id, true)) && open[0].messages.len() == 2);
     }
     assert_eq!(store.open_pairs(&stage.other, &[old_seq], &[]).await?, []);
-    let (again, session) = stage.claimed("I do live in Bonn", 20).await?;
+    let (again, session) = stage.claimed_session("I do live in Bonn", 20).await?;
     let mut commit = stage.extraction(&session, 21, Vec::new());
     let merged = stage.event("user lives in Bonn still", &again);
     commit.mentions = vec![MentionMerge { node_id: older.id, merged }];
@@ -87,7 +87,8 @@ pub async fn an_open_pair_is_found_until_it_is_asked_again(store: &dyn Store) ->
 pub async fn an_answer_leaves_former_memories_and_what_stays_true(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("sister Mea lives in Bonn", 0).await?;
-    let (message, session) = stage.claimed("she is in Ulm, no, in Jena, and is called Mia", 10).await?;
+    let (message, session) =
+        stage.claimed_session("she is in Ulm, no, in Jena, and is called Mia", 10).await?;
     let newer = stage.event("sister Mia lives in Jena", &message);
     let mut words = quote_all(&message);
     (words.quote, words.end) = ("she is in Ulm".to_owned(), 13);

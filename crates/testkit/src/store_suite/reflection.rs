@@ -12,7 +12,7 @@ use super::stage::{Stage, at};
 pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("user was promoted", 0).await?;
-    let (_, session) = stage.claimed("and I'm glad", 10).await?;
+    let (_, session) = stage.claimed_session("and I'm glad", 10).await?;
     let thought = stage.thought("user is proud", &[event.id, NodeId(stage.id())]);
     let baseless = stage.thought("nothing speaks for this", &[NodeId(stage.id())]);
     let commit = stage.reflection(&session, 20, vec![thought.clone(), baseless.clone()]);
@@ -26,8 +26,8 @@ pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
     assert_eq!(store.reflections_since(&stage.scope, at(20)).await?, [at(20)]);
     assert!(store.reflections_since(&stage.scope, at(21)).await?.is_empty());
     assert_eq!(store.last_reflection(&stage.other).await?, None);
-    assert_eq!(store.counts(&stage.scope).await?, [0, 2, 1, 1]);
-    stage.capture(NewMessage { scope: stage.other.clone(), ..stage.line("of another", 1) }).await?;
+    assert_eq!(store.scope_counts(&stage.scope).await?, [0, 2, 1, 1]);
+    stage.capture(NewMessage { scope: stage.other.clone(), ..stage.user_line("of another", 1) }).await?;
     assert_eq!(store.total_counts().await?, [0, 3, 1, 1], "of all users together");
     assert_eq!(store.session(session.id).await?.map(|session| session.reflected), Some(true));
     Ok(())
@@ -36,7 +36,7 @@ pub async fn a_reflection_is_written_once(store: &dyn Store) -> Outcome {
 /// A run that led to nothing is decided, and does not count.
 pub async fn a_reflection_without_thoughts_leaves_only_its_mark(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (_, session) = stage.claimed("hello", 0).await?;
+    let (_, session) = stage.claimed_session("hello", 0).await?;
     let baseless = stage.thought("nothing speaks for this", &[NodeId(stage.id())]);
     store.commit_reflection(stage.reflection(&session, 1, vec![baseless])).await?;
     assert_eq!(store.session(session.id).await?.map(|session| session.reflected), Some(true));
@@ -49,7 +49,7 @@ pub async fn a_reflection_without_thoughts_leaves_only_its_mark(store: &dyn Stor
 pub async fn edges_join_thoughts_and_their_events(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, second) = (stage.remember("one", 0).await?, stage.remember("two", 10).await?);
-    let (_, session) = stage.claimed("three", 20).await?;
+    let (_, session) = stage.claimed_session("three", 20).await?;
     let thought = stage.thought("both belong together", &[first.id, second.id]);
     store.commit_reflection(stage.reflection(&session, 30, vec![thought.clone()])).await?;
     let (one, two, parent) =
@@ -76,7 +76,7 @@ pub async fn edges_join_thoughts_and_their_events(store: &dyn Store) -> Outcome 
 /// Nodes, entities, closed sessions and the mood, newest first.
 pub async fn the_timeline_is_merged(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("Rex the dog", 0).await?;
+    let (message, session) = stage.claimed_session("Rex the dog", 0).await?;
     let event = stage.event("user has a dog", &message);
     let dog = NewEntity::settled(stage.entity_id(), "Rex", EntityKind::Pet);
     let mut commit = stage.extraction(&session, 10, vec![event.clone()]);
@@ -89,7 +89,7 @@ pub async fn the_timeline_is_merged(store: &dyn Store) -> Outcome {
     stage.say("a new session, still open", 40).await?;
 
     let timeline = store.timeline(&stage.scope, None, 10).await?;
-    let told: Vec<_> = timeline.iter().map(|(time, item)| (*time, name(item))).collect();
+    let told: Vec<_> = timeline.iter().map(|(time, item)| (*time, item_name(item))).collect();
     let expected = [
         (at(30), "closed with 1 events and 1 thoughts".to_owned()),
         (at(20), "user likes animals".to_owned()),
@@ -99,12 +99,12 @@ pub async fn the_timeline_is_merged(store: &dyn Store) -> Outcome {
     ];
     assert_eq!(told, expected);
     let older = store.timeline(&stage.scope, Some(at(20)), 1).await?;
-    assert_eq!(older.iter().map(|(_, item)| name(item)).collect::<Vec<_>>(), ["glad"]);
+    assert_eq!(older.iter().map(|(_, item)| item_name(item)).collect::<Vec<_>>(), ["glad"]);
     assert!(store.timeline(&stage.other, None, 10).await?.is_empty());
     Ok(())
 }
 
-fn name(item: &TimelineItem) -> String {
+fn item_name(item: &TimelineItem) -> String {
     match item {
         TimelineItem::Node(node) => node.description.clone(),
         TimelineItem::Entity(entity) => entity.canonical_name.clone(),

@@ -12,7 +12,7 @@ pub async fn quiet_sessions_end_unless_a_reply_is_due(store: &dyn Store) -> Outc
     let stage = Stage::set(store).await?;
     let on = |channel: &str, seconds| NewMessage {
         channel_id: channel.to_owned(),
-        ..stage.line("hello", seconds)
+        ..stage.user_line("hello", seconds)
     };
     let quiet = stage.capture(on("quiet", 0)).await?.message;
     let recent = stage.capture(on("recent", 100)).await?.message;
@@ -40,7 +40,7 @@ pub async fn a_person_can_end_a_session(store: &dyn Store) -> Outcome {
     let ended = store.end_session(message.session_id, CloseTrigger::Explicit).await?.ok_or("it was open")?;
     assert_eq!((ended.status, ended.close_trigger), (SessionStatus::Closing, Some(CloseTrigger::Explicit)));
     assert_eq!(store.end_session(message.session_id, CloseTrigger::Idle).await?, None);
-    let opened = stage.capture(stage.line("hello again", 1)).await?.opened;
+    let opened = stage.capture(stage.user_line("hello again", 1)).await?.opened;
     assert!(opened.is_some(), "the channel is free for a new session");
     assert_eq!(store.work_counts().await?, [1, 0]);
     Ok(())
@@ -52,7 +52,7 @@ pub async fn sessions_are_claimed_once_and_in_order(store: &dyn Store) -> Outcom
     assert_eq!(store.claim_closing_session(at(0)).await?, None);
     let mut ids = Vec::new();
     for (channel, seconds) in [("second", 20), ("first", 10), ("third", 30)] {
-        let line = NewMessage { channel_id: channel.to_owned(), ..stage.line("hello", seconds) };
+        let line = NewMessage { channel_id: channel.to_owned(), ..stage.user_line("hello", seconds) };
         let session = stage.capture(line).await?.message.session_id;
         store.end_session(session, CloseTrigger::Explicit).await?;
         ids.push(session);
@@ -82,7 +82,7 @@ pub async fn sessions_are_claimed_once_and_in_order(store: &dyn Store) -> Outcom
 /// A session that was given up stays visible until a person asks again.
 pub async fn a_failed_session_can_be_retried(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (_, session) = stage.claimed("hello", 0).await?;
+    let (_, session) = stage.claimed_session("hello", 0).await?;
     let give_up = FailedAttempt { session_id: session.id, error: "no key".to_owned(), retry_at: None };
     let failed = store.record_failure(give_up.clone()).await?.ok_or("it was held")?;
     assert_eq!((failed.status, failed.attempts), (SessionStatus::Failed, 1));
@@ -109,7 +109,7 @@ pub async fn sessions_are_listed(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let mut ids = Vec::new();
     for number in 0..3 {
-        let (_, session) = stage.claimed("talk", number * 10).await?;
+        let (_, session) = stage.claimed_session("talk", number * 10).await?;
         let mut commit = stage.extraction(&session, number * 10, Vec::new());
         commit.summary = (number != 1).then(|| format!("summary {number}"));
         store.commit_extraction(commit).await?;
@@ -117,7 +117,7 @@ pub async fn sessions_are_listed(store: &dyn Store) -> Outcome {
         ids.push(session.id);
     }
     let turn = stage.turn_id();
-    let open = NewMessage { scope: stage.other.clone(), turn_id: Some(turn), ..stage.line("hello", 5) };
+    let open = NewMessage { scope: stage.other.clone(), turn_id: Some(turn), ..stage.user_line("hello", 5) };
     let open = stage.capture(open).await?.message;
     store
         .capture(

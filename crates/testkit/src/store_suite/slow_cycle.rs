@@ -18,13 +18,13 @@ use super::stage::{MODEL, Stage, at};
 
 impl Stage<'_> {
     /// A cycle that read these nodes and thought these.
-    async fn cycle(
+    async fn run_cycle(
         &self,
         seconds: i64,
         read: &[NodeId],
         nodes: Vec<NewNode>,
     ) -> Result<SlowCycleCommit, Box<dyn std::error::Error>> {
-        let (_, session) = self.claimed("led to a cycle", seconds).await?;
+        let (_, session) = self.claimed_session("led to a cycle", seconds).await?;
         self.store.commit_extraction(self.extraction(&session, seconds, Vec::new())).await?;
         self.store.finish_session(session.id, at(seconds)).await?;
         Ok(SlowCycleCommit {
@@ -71,7 +71,7 @@ pub async fn a_slow_cycle_is_counted(store: &dyn Store) -> Outcome {
         let thought = stage.thought("she wants to hear the sea", &[event.id]);
         let floating = stage.thought("rests on nothing", &[foreign]);
         let seconds = 100 + i64::from(round) * 100;
-        let commit = stage.cycle(seconds, &[event.id], vec![thought.clone(), floating]).await?;
+        let commit = stage.run_cycle(seconds, &[event.id], vec![thought.clone(), floating]).await?;
         let written = store.commit_slow_cycle(commit.clone()).await?;
         assert_eq!(written.nodes, [thought.id]);
         let found = store.node(thought.id).await?.ok_or("the thought is not there")?;
@@ -99,9 +99,9 @@ pub async fn a_slow_cycle_is_counted(store: &dyn Store) -> Outcome {
 pub async fn transcripts_go_and_counts_stay(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let event = stage.remember("she moves to the sea", 10).await?;
-    let first = stage.cycle(100, &[event.id], Vec::new()).await?;
-    let second = SlowCycleCommit { transcript: None, ..stage.cycle(200, &[event.id], Vec::new()).await? };
-    let third = stage.cycle(300, &[], Vec::new()).await?;
+    let first = stage.run_cycle(100, &[event.id], Vec::new()).await?;
+    let second = SlowCycleCommit { transcript: None, ..stage.run_cycle(200, &[event.id], Vec::new()).await? };
+    let third = stage.run_cycle(300, &[], Vec::new()).await?;
     for commit in [&first, &second, &third] {
         store.commit_slow_cycle(commit.clone()).await?;
     }
@@ -125,7 +125,7 @@ pub async fn an_expectation_is_settled_once(store: &dyn Store) -> Outcome {
     let event = stage.remember("she has an interview", 10).await?;
     let soon = stage.expectation("she tells of it", event.id, at(1_000));
     let late = stage.expectation("she moves", event.id, at(2_000));
-    let commit = stage.cycle(100, &[event.id], vec![soon.clone(), late.clone()]).await?;
+    let commit = stage.run_cycle(100, &[event.id], vec![soon.clone(), late.clone()]).await?;
     store.commit_slow_cycle(commit).await?;
     assert_eq!(stage.pending().await?, ["she moves", "she tells of it"]);
     assert_eq!(store.settled_expectation(soon.id).await?, None);
@@ -160,7 +160,7 @@ pub async fn entities_are_described_by_what_is_told_of_them(store: &dyn Store) -
     let mut events = Vec::new();
     for (index, text) in ["the cat is white", "the cat sleeps", "the cat jumps"].into_iter().enumerate() {
         let seconds = 10 + i64::try_from(index)? * 10;
-        let (message, session) = stage.claimed(text, seconds).await?;
+        let (message, session) = stage.claimed_session(text, seconds).await?;
         let event = stage.event(text, &message);
         let mut commit = stage.extraction(&session, seconds, vec![event.clone()]);
         if index == 0 {
@@ -177,7 +177,7 @@ pub async fn entities_are_described_by_what_is_told_of_them(store: &dyn Store) -
         assert_eq!(due.len(), usize::from(index == 2), "three memories are needed");
         events.push(event.id);
     }
-    let mut commit = stage.cycle(100, &events, Vec::new()).await?;
+    let mut commit = stage.run_cycle(100, &events, Vec::new()).await?;
     commit.descriptions = vec![(cat, "一只白猫".to_owned()), (stage.entity_id(), "nobody".to_owned())];
     let written = store.commit_slow_cycle(commit).await?;
     let told: Vec<_> =
@@ -193,20 +193,20 @@ pub async fn entities_are_described_by_what_is_told_of_them(store: &dyn Store) -
 /// A memory that lost its words takes with it what was thought of it, and a cycle that had read it keeps only its counts.
 pub async fn what_was_thought_of_what_is_withdrawn_goes(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("she moves to the sea", 10).await?;
+    let (message, session) = stage.claimed_session("she moves to the sea", 10).await?;
     let event = stage.event("she moves to the sea", &message);
     store.commit_extraction(stage.extraction(&session, 10, vec![event.clone()])).await?;
     store.finish_session(session.id, at(12)).await?;
     let other = stage.remember("she has an interview", 20).await?;
     let expected = stage.expectation("she tells of the interview", other.id, at(9_000));
     let hoped = stage.expectation("she sends a shell", event.id, at(9_000));
-    let kept = stage.cycle(100, &[event.id, other.id], vec![expected.clone(), hoped.clone()]).await?;
+    let kept = stage.run_cycle(100, &[event.id, other.id], vec![expected.clone(), hoped.clone()]).await?;
     store.commit_slow_cycle(kept.clone()).await?;
-    let (told, _) = stage.claimed("the interview went well", 200).await?;
+    let (told, _) = stage.claimed_session("the interview went well", 200).await?;
     let by = SettledExpectation { outcome: ExpectationOutcome::Fulfilled, by: Some(told.id), at: at(200) };
     store.settle_expectations(&stage.scope, &[expected.id, hoped.id], by).await?;
     let thought = stage.thought("she longs for the sea", &[other.id]);
-    let thinking = stage.cycle(300, &[event.id, other.id], vec![thought.clone()]).await?;
+    let thinking = stage.run_cycle(300, &[event.id, other.id], vec![thought.clone()]).await?;
 
     store.withdraw_evidence(&[message.id], ThoughtPolicy::Recheck, at(400)).await?;
     assert_eq!(store.transcript(kept.id).await?, None, "it told of the sea");
@@ -227,9 +227,9 @@ pub async fn what_was_thought_of_what_is_withdrawn_goes(store: &dyn Store) -> Ou
 pub async fn what_was_thought_of_what_is_forgotten_goes(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn_id = stage.turn_id();
-    let mut line = stage.line("her secret is the sea", 10);
+    let mut line = stage.user_line("her secret is the sea", 10);
     line.turn_id = Some(turn_id);
-    let (message, session) = stage.claimed_of(line).await?;
+    let (message, session) = stage.claim_session_of(line).await?;
     let event = stage.event("her secret is the sea", &message);
     store.commit_extraction(stage.extraction(&session, 10, vec![event.clone()])).await?;
     store
@@ -238,10 +238,10 @@ pub async fn what_was_thought_of_what_is_forgotten_goes(store: &dyn Store) -> Ou
     store.finish_session(session.id, at(12)).await?;
     let other = stage.remember("she likes tea", 20).await?;
     let thought = stage.thought("she keeps the sea to herself", &[event.id]);
-    let kept = stage.cycle(100, &[event.id, other.id], vec![thought.clone()]).await?;
+    let kept = stage.run_cycle(100, &[event.id, other.id], vec![thought.clone()]).await?;
     store.commit_slow_cycle(kept.clone()).await?;
     let promise = NewNode { kind: NodeKind::Intention, ..stage.thought("we will have tea", &[other.id]) };
-    let thinking = stage.cycle(200, &[event.id, other.id], vec![promise.clone()]).await?;
+    let thinking = stage.run_cycle(200, &[event.id, other.id], vec![promise.clone()]).await?;
 
     let selection = Selection { messages: BTreeSet::from([message.id]), ..Selection::default() };
     let act =
@@ -262,7 +262,7 @@ pub async fn what_was_thought_of_what_is_forgotten_goes(store: &dyn Store) -> Ou
     assert!(standing.cycles == 2 && standing.salient_questions.is_empty() && standing.tombstones > 0);
     let elsewhere = store.slow_cycle_standing(&stage.other, at(0)).await?;
     assert_eq!(elsewhere.tombstones, 0, "of another memory nothing was forgotten");
-    let next = stage.cycle(300, &[other.id], vec![promise.clone()]).await?;
+    let next = stage.run_cycle(300, &[other.id], vec![promise.clone()]).await?;
     let next = SlowCycleCommit { tombstones: standing.tombstones, ..next };
     assert_eq!(store.commit_slow_cycle(next).await?.nodes, [promise.id], "the next one is whole again");
     Ok(())

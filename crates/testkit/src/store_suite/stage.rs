@@ -63,7 +63,7 @@ impl<'a> Stage<'a> {
     }
 
     /// A line of the user on the channel `web`; its terms are its words.
-    pub(super) fn line(&self, content: &str, seconds: i64) -> NewMessage {
+    pub(super) fn user_line(&self, content: &str, seconds: i64) -> NewMessage {
         NewMessage {
             id: MessageId(self.id()),
             session_id_if_new: SessionId(self.id()),
@@ -85,7 +85,7 @@ impl<'a> Stage<'a> {
 
     /// A line of the persona.
     pub(super) fn reply(&self, content: &str, seconds: i64) -> NewMessage {
-        NewMessage { role: Role::Persona, ..self.line(content, seconds) }
+        NewMessage { role: Role::Persona, ..self.user_line(content, seconds) }
     }
 
     pub(super) async fn capture(&self, line: NewMessage) -> Result<CapturedMessage, StoreError> {
@@ -93,19 +93,19 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) async fn say(&self, content: &str, seconds: i64) -> Result<Message, StoreError> {
-        Ok(self.capture(self.line(content, seconds)).await?.message)
+        Ok(self.capture(self.user_line(content, seconds)).await?.message)
     }
 
     /// One line of the user, in a session that is claimed for consolidation.
-    pub(super) async fn claimed(
+    pub(super) async fn claimed_session(
         &self,
         content: &str,
         seconds: i64,
     ) -> Result<(Message, Session), Box<dyn std::error::Error>> {
-        self.claimed_of(self.line(content, seconds)).await
+        self.claim_session_of(self.user_line(content, seconds)).await
     }
 
-    pub(super) async fn claimed_of(
+    pub(super) async fn claim_session_of(
         &self,
         line: NewMessage,
     ) -> Result<(Message, Session), Box<dyn std::error::Error>> {
@@ -118,15 +118,15 @@ impl<'a> Stage<'a> {
 
     /// An event that depends on the whole of a message; its terms are its words.
     pub(super) fn event(&self, description: &str, message: &Message) -> NewNode {
-        NewNode { evidence: vec![quote_all(message)], ..self.node(NodeKind::Event, description) }
+        NewNode { evidence: vec![quote_all(message)], ..self.new_node(NodeKind::Event, description) }
     }
 
     /// A thought that depends on events.
     pub(super) fn thought(&self, description: &str, events: &[NodeId]) -> NewNode {
-        NewNode { filling: events.to_vec(), ..self.node(NodeKind::Thought, description) }
+        NewNode { filling: events.to_vec(), ..self.new_node(NodeKind::Thought, description) }
     }
 
-    fn node(&self, kind: NodeKind, description: &str) -> NewNode {
+    fn new_node(&self, kind: NodeKind, description: &str) -> NewNode {
         NewNode {
             id: NodeId(self.id()),
             kind,
@@ -190,7 +190,7 @@ impl<'a> Stage<'a> {
         description: &str,
         seconds: i64,
     ) -> Result<NewNode, Box<dyn std::error::Error>> {
-        let (message, session) = self.claimed(description, seconds).await?;
+        let (message, session) = self.claimed_session(description, seconds).await?;
         let event = self.event(description, &message);
         self.store.commit_extraction(self.extraction(&session, seconds, vec![event.clone()])).await?;
         self.store.finish_session(session.id, at(seconds)).await?;

@@ -68,7 +68,7 @@ pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome 
     let mut heads = Vec::new();
     for seconds in [10, 20] {
         let turn_id = stage.turn_id();
-        let mut line = stage.line("hello", seconds);
+        let mut line = stage.user_line("hello", seconds);
         line.turn_id = Some(turn_id);
         stage.capture(line).await?;
         let head = TurnSummary {
@@ -108,7 +108,7 @@ pub async fn traces_of_turns_are_kept_for_a_while(store: &dyn Store) -> Outcome 
 /// The phases of a session are told in order, each as its last attempt left it.
 pub async fn traces_of_sessions_are_kept_for_a_while(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (_, session) = stage.claimed("hello", 10).await?;
+    let (_, session) = stage.claimed_session("hello", 10).await?;
     let phase = |phase, seconds| PhaseTrace { phase, detail: json!({"at": seconds}), at: at(seconds) };
     for trace in [phase('b', 30), phase('a', 20), phase('b', 40)] {
         store.keep_phase(session.id, trace).await?;

@@ -11,8 +11,8 @@ pub async fn a_turn_is_pending_until_its_receipt(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn_id = stage.turn_id();
     let turn = Some(turn_id);
-    stage.capture(NewMessage { turn_id: turn, ..stage.line("a", 1) }).await?;
-    stage.capture(NewMessage { turn_id: turn, ..stage.line("b", 2) }).await?;
+    stage.capture(NewMessage { turn_id: turn, ..stage.user_line("a", 1) }).await?;
+    stage.capture(NewMessage { turn_id: turn, ..stage.user_line("b", 2) }).await?;
     let [pending] = store.pending_turns().await?.try_into().map_err(|_| "one turn is pending")?;
     assert_eq!((pending.id, pending.status), (turn_id, TurnStatus::Pending));
     assert_eq!((pending.started_at, pending.last_message_at), (at(1), at(2)));
@@ -36,7 +36,7 @@ pub async fn a_failed_turn_can_be_reopened(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let (first, second) = (stage.turn_id(), stage.turn_id());
     for (turn, seconds) in [(second, 1), (first, 0)] {
-        stage.capture(NewMessage { turn_id: Some(turn), ..stage.line("question", seconds) }).await?;
+        stage.capture(NewMessage { turn_id: Some(turn), ..stage.user_line("question", seconds) }).await?;
     }
     let pending: Vec<_> = store.pending_turns().await?.iter().map(|turn| turn.id).collect();
     assert_eq!(pending, [first, second], "oldest first");

@@ -120,7 +120,7 @@ pub async fn the_newest_vectors_come_first(store: &dyn Store) -> Outcome {
 
 /// While one model takes another's place, rows have a vector of each; afterwards only the newer ones are left.
 pub async fn one_model_takes_the_place_of_another(store: &dyn Store) -> Outcome {
-    const NEXT: &str = "next model";
+    const NEXT_MODEL: &str = "next model";
     let stage = Stage::set(store).await?;
     let (first, second) = (stage.say("one", 0).await?, stage.say("two", 1).await?);
     // The line that it depends on has no vector at all, which keeps no scope with the older model.
@@ -128,40 +128,40 @@ pub async fn one_model_takes_the_place_of_another(store: &dyn Store) -> Outcome 
     let both = vec![(first.id, embedding([1.0, 0.0, 0.0])), (second.id, embedding([0.0, 1.0, 0.0]))];
     store.put_message_vectors(MODEL, both).await?;
     store.note_embedding_model(MODEL, Some("a folder")).await?;
-    store.note_embedding_model(NEXT, None).await?;
+    store.note_embedding_model(NEXT_MODEL, None).await?;
     let known = store.embedding_models().await?;
     let known: Vec<_> =
         known.iter().map(|m| (m.fingerprint.as_str(), m.source.as_deref(), m.vectors)).collect();
-    assert_eq!(known, [(MODEL, Some("a folder"), 3), (NEXT, None, 0)]);
-    assert_eq!(store.vector_coverage(NEXT).await?, VectorCoverage { rows: 4, with_vector: 0 });
-    assert_eq!(store.scopes_between_models(NEXT, MODEL).await?, std::slice::from_ref(&stage.scope));
-    assert!(store.scopes_between_models(NEXT, "a model that never was").await?.is_empty());
+    assert_eq!(known, [(MODEL, Some("a folder"), 3), (NEXT_MODEL, None, 0)]);
+    assert_eq!(store.vector_coverage(NEXT_MODEL).await?, VectorCoverage { rows: 4, with_vector: 0 });
+    assert_eq!(store.scopes_between_models(NEXT_MODEL, MODEL).await?, std::slice::from_ref(&stage.scope));
+    assert!(store.scopes_between_models(NEXT_MODEL, "a model that never was").await?.is_empty());
     assert!(store.scopes_between_models(MODEL, MODEL).await?.is_empty());
 
-    store.put_message_vectors(NEXT, vec![(second.id, embedding([0.0, 0.0, 1.0]))]).await?;
-    store.put_node_vectors(NEXT, vec![(event.id, embedding([0.0, 0.0, 1.0]))]).await?;
+    store.put_message_vectors(NEXT_MODEL, vec![(second.id, embedding([0.0, 0.0, 1.0]))]).await?;
+    store.put_node_vectors(NEXT_MODEL, vec![(event.id, embedding([0.0, 0.0, 1.0]))]).await?;
     let seqs = [first.seq, second.seq];
     let of = async |model: &str| -> Result<usize, memory::ports::StoreError> {
         Ok(store.vectors_numbered(&stage.scope, Corpus::Messages, model, &seqs).await?.len())
     };
-    assert_eq!((of(MODEL).await?, of(NEXT).await?), (2, 1), "the older vectors still serve");
+    assert_eq!((of(MODEL).await?, of(NEXT_MODEL).await?), (2, 1), "the older vectors still serve");
     assert_eq!(store.messages_numbered(&stage.scope, &seqs).await?.len(), 2, "a row is one row");
     let event_seq = store.node(event.id).await?.ok_or("the event is gone")?.node.seq;
     assert_eq!(store.nodes_numbered(&stage.scope, &[event_seq]).await?.len(), 1);
-    assert_eq!(store.vector_coverage(NEXT).await?.with_vector, 2);
-    assert_eq!(store.scopes_between_models(NEXT, MODEL).await?.len(), 1, "one message still waits");
+    assert_eq!(store.vector_coverage(NEXT_MODEL).await?.with_vector, 2);
+    assert_eq!(store.scopes_between_models(NEXT_MODEL, MODEL).await?.len(), 1, "one message still waits");
 
     assert_eq!(store.adopt_vectors(MODEL, 9).await?, 2, "who changes back needs no new vectors");
     assert_eq!(store.adopt_vectors(MODEL, 9).await?, 0);
     assert_eq!(store.vector_coverage(MODEL).await?.with_vector, 3);
-    assert_eq!(store.adopt_vectors(NEXT, 9).await?, 2);
+    assert_eq!(store.adopt_vectors(NEXT_MODEL, 9).await?, 2);
 
-    assert_eq!(store.remove_other_vectors(NEXT, 9).await?, 2);
-    assert_eq!((of(MODEL).await?, of(NEXT).await?), (1, 1), "a row never loses its last vector");
-    store.put_message_vectors(NEXT, vec![(first.id, embedding([0.0, 0.0, 1.0]))]).await?;
-    assert!(store.scopes_between_models(NEXT, MODEL).await?.is_empty());
-    assert_eq!(store.remove_other_vectors(NEXT, 1).await?, 1);
-    assert_eq!(store.remove_other_vectors(NEXT, 1).await?, 0);
+    assert_eq!(store.remove_other_vectors(NEXT_MODEL, 9).await?, 2);
+    assert_eq!((of(MODEL).await?, of(NEXT_MODEL).await?), (1, 1), "a row never loses its last vector");
+    store.put_message_vectors(NEXT_MODEL, vec![(first.id, embedding([0.0, 0.0, 1.0]))]).await?;
+    assert!(store.scopes_between_models(NEXT_MODEL, MODEL).await?.is_empty());
+    assert_eq!(store.remove_other_vectors(NEXT_MODEL, 1).await?, 1);
+    assert_eq!(store.remove_other_vectors(NEXT_MODEL, 1).await?, 0);
     let left: Vec<u64> = store.embedding_models().await?.iter().map(|model| model.vectors).collect();
     assert_eq!(left, [0, 3]);
     Ok(())

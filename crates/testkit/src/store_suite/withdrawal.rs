@@ -29,7 +29,7 @@ fn edit(message: &Message, content: &str, seconds: i64) -> MessageEdit {
 pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let older = stage.remember("user lives in Bonn", 0).await?;
-    let (message, session) = stage.claimed("I moved to Ulm", 10).await?;
+    let (message, session) = stage.claimed_session("I moved to Ulm", 10).await?;
     let newer = stage.event("user lives in Ulm", &message);
     let mut commit = stage.extraction(&session, 11, vec![newer.clone()]);
     commit.pairs = vec![pair(newer.id, older.id)];
@@ -80,7 +80,7 @@ pub async fn an_edited_message_takes_its_memories_along(store: &dyn Store) -> Ou
 /// Only the user's own messages can be edited; the same words change nothing; a worker that holds the session loses it.
 pub async fn an_edit_takes_the_session_from_its_worker(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (message, session) = stage.claimed("I moved to Ulm", 0).await?;
+    let (message, session) = stage.claimed_session("I moved to Ulm", 0).await?;
     let same = store.edit_message(edit(&message, "I moved to Ulm", 1)).await?.ok_or("it is there")?;
     assert_eq!(same.withdrawn, memory::forget::Withdrawal::default());
     let event = stage.event("user lives in Ulm", &message);
@@ -98,11 +98,11 @@ pub async fn an_edit_takes_the_session_from_its_worker(store: &dyn Store) -> Out
 /// A memory with other words stays; one that a person vouched for stays; a mention is one less.
 pub async fn what_rests_on_other_words_stays(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
-    let (first, session) = stage.claimed("I play chess", 0).await?;
+    let (first, session) = stage.claimed_session("I play chess", 0).await?;
     let both = stage.event("user plays chess", &first);
     store.commit_extraction(stage.extraction(&session, 1, vec![both.clone()])).await?;
     store.finish_session(session.id, at(2)).await?;
-    let (second, session) = stage.claimed("chess again", 10).await?;
+    let (second, session) = stage.claimed_session("chess again", 10).await?;
     let merged = stage.event("user plays chess again", &second);
     let alone = stage.event("user is happy", &second);
     let mut commit = stage.extraction(&session, 11, vec![alone.clone()]);
@@ -141,14 +141,14 @@ pub async fn thoughts_are_orphaned_or_go_along(store: &dyn Store) -> Outcome {
         [ThoughtPolicy::Orphan, ThoughtPolicy::Recheck, ThoughtPolicy::Cascade].into_iter().enumerate()
     {
         let seconds = 100 * i64::try_from(place)?;
-        let (first, session) = stage.claimed("one", seconds).await?;
+        let (first, session) = stage.claimed_session("one", seconds).await?;
         let one = stage.event("one", &first);
         store.commit_extraction(stage.extraction(&session, seconds + 1, vec![one.clone()])).await?;
         store.finish_session(session.id, at(seconds + 2)).await?;
         let other = stage.remember("other", seconds + 10).await?.id;
         let alone = stage.thought("rests on one", &[one.id]);
         let both = stage.thought("rests on both", &[one.id, other]);
-        let (_, later) = stage.claimed("x", seconds + 20).await?;
+        let (_, later) = stage.claimed_session("x", seconds + 20).await?;
         store.commit_extraction(stage.extraction(&later, seconds + 21, Vec::new())).await?;
         store
             .commit_reflection(stage.reflection(&later, seconds + 22, vec![alone.clone(), both.clone()]))
@@ -170,7 +170,7 @@ pub async fn a_second_reply_takes_the_place_of_the_first(store: &dyn Store) -> O
     let stage = Stage::set(store).await?;
     let turn = stage.turn_id();
     let said = |line: NewMessage| NewMessage { turn_id: Some(turn), ..line };
-    let asked = stage.capture(said(stage.line("will you call?", 0))).await?.message;
+    let asked = stage.capture(said(stage.user_line("will you call?", 0))).await?.message;
     let policy = stage.policy;
     let first =
         store.capture(said(stage.reply("I promise to call", 1)), policy, Some(receipt(turn, 1))).await?;
@@ -214,7 +214,7 @@ pub async fn replies_that_give_way_together_take_all_that_is_theirs(store: &dyn 
     let stage = Stage::set(store).await?;
     let turn = stage.turn_id();
     let said = |line: NewMessage| NewMessage { turn_id: Some(turn), ..line };
-    let asked = stage.capture(said(stage.line("who will come?", 0))).await?.message;
+    let asked = stage.capture(said(stage.user_line("who will come?", 0))).await?.message;
     let first = stage.capture(said(stage.reply("Ann and Ben will come", 1))).await?.message;
     let second = stage.capture(said(stage.reply("Cleo and Ben too", 2))).await?.message;
     store.end_session(asked.session_id, CloseTrigger::Explicit).await?;
@@ -281,7 +281,7 @@ pub async fn what_is_forgotten_leaves_its_places(store: &dyn Store) -> Outcome {
         store.preview_forgetting(act.clone()).await?;
         store.forget(act, None, None).await
     };
-    let (message, session) = stage.claimed("I keep a dog", 0).await?;
+    let (message, session) = stage.claimed_session("I keep a dog", 0).await?;
     let dog = stage.event("user keeps a dog", &message);
     store.commit_extraction(stage.extraction(&session, 1, vec![dog.clone()])).await?;
     store.finish_session(session.id, at(2)).await?;
@@ -290,12 +290,15 @@ pub async fn what_is_forgotten_leaves_its_places(store: &dyn Store) -> Outcome {
     forget(Selection { messages: [message.id].into(), ..Selection::default() }).await?;
     assert_eq!(store.forgotten_spans(session.id).await?, []);
 
-    let (message, session) = stage.claimed("I keep a zebra. I like tea", 20).await?;
-    let zebra =
-        NewNode { evidence: vec![part(&message, 0, 14)], ..stage.event("user keeps a zebra", &message) };
+    let (message, session) = stage.claimed_session("I keep a zebra. I like tea", 20).await?;
+    let zebra = NewNode {
+        evidence: vec![quote_part(&message, 0, 14)],
+        ..stage.event("user keeps a zebra", &message)
+    };
     let again =
-        NewNode { evidence: vec![part(&message, 0, 14)], ..stage.event("user has a zebra", &message) };
-    let tea = NewNode { evidence: vec![part(&message, 16, 26)], ..stage.event("user likes tea", &message) };
+        NewNode { evidence: vec![quote_part(&message, 0, 14)], ..stage.event("user has a zebra", &message) };
+    let tea =
+        NewNode { evidence: vec![quote_part(&message, 16, 26)], ..stage.event("user likes tea", &message) };
     let nodes = vec![zebra.clone(), again.clone(), tea.clone()];
     store.commit_extraction(stage.extraction(&session, 21, nodes)).await?;
     store.finish_session(session.id, at(22)).await?;
@@ -316,13 +319,15 @@ pub async fn silenced_words_are_known_by_message(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let turn = stage.turn_id();
     let said = |line: NewMessage| NewMessage { turn_id: Some(turn), ..line };
-    let asked = stage.capture(said(stage.line("I keep a zebra. I like tea", 0))).await?.message;
+    let asked = stage.capture(said(stage.user_line("I keep a zebra. I like tea", 0))).await?.message;
     let answer = said(stage.reply("Tea is fine. You keep a zebra, really?", 1));
     let reply = store.capture(answer, stage.policy, Some(receipt(turn, 10))).await?.message;
     store.end_session(asked.session_id, CloseTrigger::Explicit).await?;
     let session = store.claim_closing_session(at(3)).await?.ok_or("it has ended")?;
-    let zebra = NewNode { evidence: vec![part(&asked, 0, 15)], ..stage.event("user keeps a zebra", &asked) };
-    let again = NewNode { evidence: vec![part(&asked, 0, 15)], ..stage.event("user has a zebra", &asked) };
+    let zebra =
+        NewNode { evidence: vec![quote_part(&asked, 0, 15)], ..stage.event("user keeps a zebra", &asked) };
+    let again =
+        NewNode { evidence: vec![quote_part(&asked, 0, 15)], ..stage.event("user has a zebra", &asked) };
     store.commit_extraction(stage.extraction(&session, 4, vec![zebra.clone(), again.clone()])).await?;
     store.finish_session(session.id, at(5)).await?;
     let forget = async |node: NodeId, silences| {
@@ -344,7 +349,7 @@ pub async fn silenced_words_are_known_by_message(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-fn part(message: &Message, start: u32, end: u32) -> Evidence {
+fn quote_part(message: &Message, start: u32, end: u32) -> Evidence {
     let quote = message.content.chars().skip(start as usize).take((end - start) as usize).collect();
     Evidence { message_id: message.id, quote, start, end }
 }
@@ -354,12 +359,12 @@ fn part(message: &Message, start: u32, end: u32) -> Evidence {
 pub async fn words_that_were_unsaid_stand_in_no_memory(store: &dyn Store) -> Outcome {
     let stage = Stage::set(store).await?;
     let cat = stage.say("I keep a cat", 0).await?;
-    let (name, session) = stage.claimed("called coal", 1).await?;
+    let (name, session) = stage.claimed_session("called coal", 1).await?;
     assert_eq!(cat.session_id, name.session_id);
     let event = stage.event("user keeps a cat called coal", &cat);
     store.commit_extraction(stage.extraction(&session, 2, vec![event.clone()])).await?;
     store.finish_session(session.id, at(3)).await?;
-    let (later, session) = stage.claimed("the cat is old", 10).await?;
+    let (later, session) = stage.claimed_session("the cat is old", 10).await?;
     let old = NewNode {
         evidence: vec![quote_all(&name), quote_all(&later)],
         ..stage.event("user says coal is old", &later)
@@ -386,7 +391,7 @@ pub async fn a_yes_goes_with_its_question(store: &dyn Store) -> Outcome {
     for (place, deletes_yes) in [(0, true), (1, false)] {
         let seconds = 100 * place;
         let question = stage.capture(stage.reply("do you keep a dog?", seconds)).await?.message;
-        let (yes, session) = stage.claimed("yes", seconds + 1).await?;
+        let (yes, session) = stage.claimed_session("yes", seconds + 1).await?;
         let dog = NewNode {
             evidence: vec![quote_all(&question), quote_all(&yes)],
             ..stage.event("user keeps a dog", &yes)

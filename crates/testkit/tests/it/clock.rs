@@ -50,7 +50,7 @@ async fn nobody_wakes_early() {
 async fn a_jump_of_the_wall_clock_wakes_nobody_and_delays_nobody() {
     let (clock, log) = (SimulatedClock::new(start()), Log::default());
     sleeper(&clock, &log, "sleeper", 60 * SECOND, 1);
-    clock.asleep(1).await;
+    clock.wait_for_sleepers(1).await;
     let later: Timestamp = "2027-01-01T00:00:00Z".parse().unwrap();
     clock.set(later);
     clock.advance(59 * SECOND).await;
@@ -76,7 +76,7 @@ async fn a_test_can_wait_until_others_are_asleep() {
     for _ in 0..20 {
         sleeper(&clock, &log, "one of many", SECOND, 1);
     }
-    clock.asleep(20).await;
+    clock.wait_for_sleepers(20).await;
     assert_eq!(clock.sleepers(), 20);
 }
 

@@ -51,6 +51,6 @@ async fn it_fails_when_told_and_notes_every_call() {
     assert_eq!(embedder.embed(&["a".to_owned()]).await, Err(failure));
     embedder.fail_with(None);
     assert!(embedder.embed(&[]).await.unwrap().is_empty());
-    assert_eq!(embedder.calls(), [vec!["a".to_owned()], vec![]]);
+    assert_eq!(embedder.recorded_calls(), [vec!["a".to_owned()], vec![]]);
     assert_eq!(embedder.fingerprint(), "other");
 }

@@ -53,7 +53,7 @@ async fn status(request: RequestBuilder) -> u16 {
 #[tokio::test]
 async fn a_named_task_is_answered_whole_and_recorded() {
     let model = ScriptedModel::start().await.unwrap();
-    model.on("extraction", |request| Reply::json(json!({"heard": request.user()})).usage(70, 5, 60));
+    model.answer_task("extraction", |request| Reply::json(json!({"heard": request.user()})).usage(70, 5, 60));
     let response = completion(&model, &named("extraction")).send().await.unwrap();
     let body: Value = response.json().await.unwrap();
     assert_eq!(body["choices"][0]["message"]["content"], "{\"heard\":\"hello\"}");
@@ -68,13 +68,13 @@ async fn a_named_task_is_answered_whole_and_recorded() {
     );
     assert_eq!(asked.header("Authorization"), Some("Bearer secret"));
     assert_eq!(asked.schema(), Some(&json!({"type": "object"})));
-    assert!(!asked.streamed());
+    assert!(!asked.is_streamed());
 }
 
 #[tokio::test]
 async fn the_queue_comes_before_the_function_and_an_unscripted_task_is_refused() {
     let model = ScriptedModel::start().await.unwrap();
-    model.on(UNNAMED, |_| Reply::text("again"));
+    model.answer_task(UNNAMED, |_| Reply::text("again"));
     model.next(UNNAMED, Reply::text("first"));
     for expected in ["first", "again", "again"] {
         let body: Value = completion(&model, &json!({})).send().await.unwrap().json().await.unwrap();
@@ -89,7 +89,7 @@ async fn the_queue_comes_before_the_function_and_an_unscripted_task_is_refused()
 #[tokio::test]
 async fn a_streamed_reply_comes_word_by_word_with_its_usage() {
     let model = ScriptedModel::start().await.unwrap();
-    model.on("reply", |_| Reply::text("I am here").usage(12, 3, 0));
+    model.answer_task("reply", |_| Reply::text("I am here").usage(12, 3, 0));
     let response = completion(&model, &streamed()).send().await.unwrap();
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let events = events(response).await;
@@ -108,9 +108,9 @@ async fn a_streamed_reply_comes_word_by_word_with_its_usage() {
 #[tokio::test]
 async fn anthropics_protocol_is_spoken_too() {
     let model = ScriptedModel::start().await.unwrap();
-    model.recognise("extraction", |request| !request.streamed() && request.system().contains("Mira"));
-    model.on("extraction", |_| Reply::json(json!({"events": []})).usage(70, 5, 60));
-    model.on("reply", |_| Reply::deltas(["Hel", "lo"]).out_of_room());
+    model.recognise("extraction", |request| !request.is_streamed() && request.system().contains("Mira"));
+    model.answer_task("extraction", |_| Reply::json(json!({"events": []})).usage(70, 5, 60));
+    model.answer_task("reply", |_| Reply::from_pieces(["Hel", "lo"]).out_of_room());
 
     let whole: Value = message(&model, false).send().await.unwrap().json().await.unwrap();
     assert_eq!(whole["content"], json!([{"type": "text", "text": "{\"events\":[]}"}]));
@@ -167,8 +167,8 @@ async fn errors_carry_a_status_and_when_to_come_back() {
 async fn a_refused_response_format_is_a_400_until_another_is_used() {
     let model = ScriptedModel::start().await.unwrap();
     model.refuse_response_format("json_schema");
-    model.on("extraction", |_| Reply::text("unreachable"));
-    model.on(UNNAMED, |_| Reply::json(json!({})));
+    model.answer_task("extraction", |_| Reply::text("unreachable"));
+    model.answer_task(UNNAMED, |_| Reply::json(json!({})));
     assert_eq!(status(completion(&model, &named("extraction"))).await, 400);
     assert_eq!(status(completion(&model, &json!({"response_format": {"type": "json_object"}}))).await, 200);
     let formats: Vec<_> = model.requests().iter().map(|r| r.response_format().map(str::to_owned)).collect();
@@ -197,7 +197,7 @@ async fn the_first_token_waits_for_the_gate() {
 #[tokio::test]
 async fn a_cut_reaches_the_client_as_an_error_after_what_was_said() {
     let model = ScriptedModel::start().await.unwrap();
-    model.next("reply", Reply::deltas(["one ", "two ", "three"]).cut_after(2));
+    model.next("reply", Reply::from_pieces(["one ", "two ", "three"]).cut_after(2));
     let mut response = completion(&model, &streamed()).send().await.unwrap();
     let mut said = String::new();
     let error = loop {
@@ -219,7 +219,7 @@ async fn a_cut_reaches_the_client_as_an_error_after_what_was_said() {
 async fn an_error_can_come_in_the_middle_of_a_stream() {
     let model = ScriptedModel::start().await.unwrap();
     for _ in 0..2 {
-        model.next("reply", Reply::deltas(["one ", "two"]).error_after(1, "out of memory"));
+        model.next("reply", Reply::from_pieces(["one ", "two"]).error_after(1, "out of memory"));
     }
     let openai = events(completion(&model, &streamed()).send().await.unwrap()).await;
     assert_eq!(openai.last().unwrap()["error"]["message"], "out of memory");
@@ -240,8 +240,8 @@ async fn answers_can_be_garbage_or_enormous() {
     assert!(garbage.status().is_success() && garbage.json::<Value>().await.is_err());
 
     let ten_megabytes = 10 << 20;
-    model.next(UNNAMED, Reply::huge(ten_megabytes));
-    model.next("reply", Reply::huge(ten_megabytes));
+    model.next(UNNAMED, Reply::of_size(ten_megabytes));
+    model.next("reply", Reply::of_size(ten_megabytes));
     let whole: Value = completion(&model, &json!({})).send().await.unwrap().json().await.unwrap();
     assert_eq!(whole["choices"][0]["message"]["content"].as_str().unwrap().len(), ten_megabytes);
     let streamed = completion(&model, &streamed()).send().await.unwrap().bytes().await.unwrap();
@@ -276,7 +276,7 @@ async fn a_client_that_hangs_up_while_it_waits_is_noticed() {
 #[tokio::test]
 async fn one_connection_serves_many_requests_and_many_connections_at_once() {
     let model = ScriptedModel::start().await.unwrap();
-    model.on("reply", |request| Reply::text(request.user()));
+    model.answer_task("reply", |request| Reply::text(request.user()));
     let client = client();
     let ask = |n: usize| {
         let body = json!({"stream": true, "messages": [{"role": "user", "content": format!("number-{n}-")}]});
@@ -294,7 +294,7 @@ async fn one_connection_serves_many_requests_and_many_connections_at_once() {
 #[tokio::test]
 async fn it_stops_when_dropped() {
     let model = ScriptedModel::start().await.unwrap();
-    model.on("reply", |_| Reply::text("hi"));
+    model.answer_task("reply", |_| Reply::text("hi"));
     let request = completion(&model, &streamed());
     model.stop().await;
     assert!(request.send().await.is_err());

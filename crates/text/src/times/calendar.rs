@@ -40,25 +40,25 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    pub(super) fn day(self, offset: i64) -> Option<Days> {
-        shifted(self.today, offset.days()).map(|date| (date, date))
+    pub(super) fn day_at(self, offset: i64) -> Option<Days> {
+        shift_date(self.today, offset.days()).map(|date| (date, date))
     }
 
     /// From `first` to `last` days from now.
-    pub(super) fn days(self, first: i64, last: i64) -> Option<Days> {
-        Some((self.day(first)?.0, self.day(last)?.0))
+    pub(super) fn days_between(self, first: i64, last: i64) -> Option<Days> {
+        Some((self.day_at(first)?.0, self.day_at(last)?.0))
     }
 
     pub(super) fn week(self, offset: i64) -> Option<Days> {
         let since_start = i64::from(self.today.weekday().since(self.week_start));
-        let first = shifted(self.today, (7 * offset - since_start).days())?;
-        Some((first, shifted(first, 6.days())?))
+        let first = shift_date(self.today, (7 * offset - since_start).days())?;
+        Some((first, shift_date(first, 6.days())?))
     }
 
     /// A day of this week, of the last (−1), of the next (1).
     pub(super) fn weekday_of_week(self, weekday: Weekday, offset: i64) -> Option<Days> {
         let (first, _) = self.week(offset)?;
-        let date = shifted(first, i64::from(weekday.since(self.week_start)).days())?;
+        let date = shift_date(first, i64::from(weekday.since(self.week_start)).days())?;
         Some((date, date))
     }
 
@@ -85,12 +85,12 @@ impl Calendar {
     }
 
     pub(super) fn month(self, offset: i64) -> Option<Days> {
-        let date = shifted(self.today.first_of_month(), offset.months())?;
+        let date = shift_date(self.today.first_of_month(), offset.months())?;
         Some((date, date.last_of_month()))
     }
 
-    pub(super) fn year(self, offset: i64) -> Option<Days> {
-        let date = shifted(self.today.first_of_year(), offset.years())?;
+    pub(super) fn year_at(self, offset: i64) -> Option<Days> {
+        let date = shift_date(self.today.first_of_year(), offset.years())?;
         Some((date, date.last_of_year()))
     }
 
@@ -119,18 +119,18 @@ impl Calendar {
 
     /// So many units ago, or (negative) ahead. A day is exact; a week means some days about it, a month the calendar's
     /// month, a year some months about the day, which for a leap day is the 28th.
-    pub(super) fn ago(self, count: i64, unit: Unit) -> Option<Days> {
+    pub(super) fn units_ago(self, count: i64, unit: Unit) -> Option<Days> {
         if !(1..=AGO_MAX).contains(&count.abs()) {
             return None;
         }
         match unit {
-            Unit::Day => self.day(-count),
-            Unit::Week => self.days(-7 * count - WEEKS_AGO_SLACK, -7 * count + WEEKS_AGO_SLACK),
+            Unit::Day => self.day_at(-count),
+            Unit::Week => self.days_between(-7 * count - WEEKS_AGO_SLACK, -7 * count + WEEKS_AGO_SLACK),
             Unit::Month => self.month(-count),
             Unit::Year => {
-                let middle = shifted(self.today, (-count).years())?;
+                let middle = shift_date(self.today, (-count).years())?;
                 let slack = if count.abs() == 1 { YEAR_AGO_SLACK } else { YEARS_AGO_SLACK };
-                Some((shifted(middle, (-slack).months())?, shifted(middle, slack.months())?))
+                Some((shift_date(middle, (-slack).months())?, shift_date(middle, slack.months())?))
             }
         }
     }
@@ -142,13 +142,13 @@ impl Calendar {
 
     /// From `fewest` to `most` units ago.
     pub(super) fn between_ago(self, fewest: i64, most: i64, unit: Unit) -> Option<Days> {
-        let (early, late) = (self.ago(most, unit)?, self.ago(fewest, unit)?);
+        let (early, late) = (self.units_ago(most, unit)?, self.units_ago(fewest, unit)?);
         Some((early.0, late.1))
     }
 
     /// The same day of another year, exactly; of a leap day the 28th.
     pub(super) fn same_day(self, years: i64) -> Option<Days> {
-        shifted(self.today, years.years()).map(|date| (date, date))
+        shift_date(self.today, years.years()).map(|date| (date, date))
     }
 }
 
@@ -178,6 +178,6 @@ pub(super) fn month_of(year: i16, month: i8) -> Option<Days> {
     Some((date, date.last_of_month()))
 }
 
-pub(super) fn shifted(date: Date, span: Span) -> Option<Date> {
+pub(super) fn shift_date(date: Date, span: Span) -> Option<Date> {
     date.checked_add(span).ok()
 }

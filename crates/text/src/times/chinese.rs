@@ -6,7 +6,9 @@ use jiff::ToSpan;
 use jiff::civil::Weekday;
 
 use super::NamedPeriod;
-use super::calendar::{Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, shifted, year_of};
+use super::calendar::{
+    Calendar, Days, Season, Unit, YEARS, month_of, one_day, season_of, shift_date, year_of,
+};
 
 const DIGITS: &str = "一二三四五六七八九";
 /// Days by their names, the longer before the shorter: (name, days from now).
@@ -136,8 +138,8 @@ fn is_end_of_word(before: char, text: &str) -> bool {
 
 fn day_name(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     let (name, offset) = DAYS.into_iter().find(|(name, _)| text.starts_with(name))?;
-    let named = if offset == 0 { NamedPeriod::present } else { NamedPeriod::sure };
-    Some((calendar.day(offset).map(named), name.len()))
+    let named = if offset == 0 { NamedPeriod::present } else { NamedPeriod::certain };
+    Some((calendar.day_at(offset).map(named), name.len()))
 }
 
 /// 国庆, 清明: the latest that has begun.
@@ -145,7 +147,7 @@ fn feast_day(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usi
     let (name, month, day, days) = FEASTS.into_iter().find(|(name, ..)| text.starts_with(name))?;
     let named = || {
         let (first, _) = calendar.latest_day(month, day)?;
-        Some(NamedPeriod::unsure((first, shifted(first, (days - 1).days())?)))
+        Some(NamedPeriod::uncertain((first, shift_date(first, (days - 1).days())?)))
     };
     Some((named(), name.len()))
 }
@@ -163,22 +165,22 @@ fn in_week(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
     if letter == Some('末') {
         let rest = &rest['末'.len_utf8()..];
         let days = calendar.weekend(offset.unwrap_or(0));
-        let named = if offset.is_some() { NamedPeriod::sure } else { NamedPeriod::unsure };
-        return Some((days.map(|days| named(days).within(1)), taken(rest)));
+        let named = if offset.is_some() { NamedPeriod::certain } else { NamedPeriod::uncertain };
+        return Some((days.map(|days| named(days).with_slack(1)), taken(rest)));
     }
     let weekday =
         letter.and_then(weekday_of).filter(|_| !rest.starts_with("一个") && !rest.starts_with("天气"));
     let rest = if weekday.is_some() { &rest[letter.map_or(0, char::len_utf8)..] } else { rest };
     match (offset, weekday) {
         (Some(offset), Some(weekday)) => {
-            Some((calendar.weekday_of_week(weekday, offset).map(NamedPeriod::sure), taken(rest)))
+            Some((calendar.weekday_of_week(weekday, offset).map(NamedPeriod::certain), taken(rest)))
         }
         (Some(offset), None) => {
-            Some((calendar.week(offset).map(|days| NamedPeriod::sure(days).within(1)), taken(rest)))
+            Some((calendar.week(offset).map(|days| NamedPeriod::certain(days).with_slack(1)), taken(rest)))
         }
         // By itself it may be past or ahead; a question is mostly about the past.
         (None, Some(weekday)) => {
-            Some((calendar.latest_weekday(weekday).map(NamedPeriod::unsure), taken(rest)))
+            Some((calendar.latest_weekday(weekday).map(NamedPeriod::uncertain), taken(rest)))
         }
         (None, None) => None,
     }
@@ -200,7 +202,7 @@ fn in_month(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usiz
         (None, Some((part, length))) => (within_month(month, part), &rest[length..]),
         (None, None) => (Some(month), rest),
     };
-    Some((days.map(NamedPeriod::sure), text.len() - rest.len()))
+    Some((days.map(NamedPeriod::certain), text.len() - rest.len()))
 }
 
 /// 初, 上旬, 中旬, 底 after a month: its first and last day, and the bytes taken.
@@ -228,14 +230,14 @@ fn in_year(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize
     let year = calendar.year_number(i16::try_from(offset).ok()?)?;
     if rest.starts_with("今天") || rest.starts_with("的今天") {
         let more = if rest.starts_with('的') { "的今天".len() } else { "今天".len() };
-        return Some((calendar.same_day(offset).map(NamedPeriod::sure), length + more));
+        return Some((calendar.same_day(offset).map(NamedPeriod::certain), length + more));
     }
     if let Some((days, more)) = part_of_year(rest, year) {
-        return Some((days.map(NamedPeriod::sure), length + more));
+        return Some((days.map(NamedPeriod::certain), length + more));
     }
     let days = year_of(year);
     // "This year" alone asks for nothing.
-    Some((days.map(if offset == 0 { NamedPeriod::present } else { NamedPeriod::sure }), length))
+    Some((days.map(if offset == 0 { NamedPeriod::present } else { NamedPeriod::certain }), length))
 }
 
 /// 六月, 六月三日, 夏天, 年初, 年底, of a year; with the bytes taken.
@@ -265,14 +267,17 @@ fn part_of_year(text: &str, year: i16) -> Option<(Option<Days>, usize)> {
 /// 前几天, 几天前, 半年前, 半个月前, 两三天前.
 fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, usize)> {
     if text.starts_with("前几天") {
-        return Some((calendar.days(-FEW_DAYS_MOST, -2).map(NamedPeriod::unsure), "前几天".len()));
+        return Some((calendar.days_between(-FEW_DAYS_MOST, -2).map(NamedPeriod::uncertain), "前几天".len()));
     }
     let month = 30;
     for (word, days) in [("半个月前", 15), ("半个月以前", 15), ("半年前", 6 * month), ("半年以前", 6 * month)]
     {
         if text.starts_with(word) {
             let slack = days / 4;
-            return Some((calendar.days(-days - slack, -days + slack).map(NamedPeriod::sure), word.len()));
+            return Some((
+                calendar.days_between(-days - slack, -days + slack).map(NamedPeriod::certain),
+                word.len(),
+            ));
         }
     }
     let (fewest, most, length) = if text.starts_with('几') {
@@ -286,7 +291,7 @@ fn vague_span(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>, us
     let (unit, more) = unit_after(&text[length..])?;
     let end = length + more;
     let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago))?;
-    Some((calendar.between_ago(fewest, most, unit).map(NamedPeriod::sure), end + ago.len()))
+    Some((calendar.between_ago(fewest, most, unit).map(NamedPeriod::certain), end + ago.len()))
 }
 
 /// 三天前, 两周后, 2023年, 2023年6月, 六月, 6月3日, 二〇二三年.
@@ -300,12 +305,12 @@ fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>,
         let end = length + more;
         let ago = ["前", "之前", "以前"].into_iter().find(|ago| text[end..].starts_with(ago));
         if let Some(ago) = ago {
-            return Some((calendar.ago(number, unit).map(NamedPeriod::sure), end + ago.len()));
+            return Some((calendar.units_ago(number, unit).map(NamedPeriod::certain), end + ago.len()));
         }
         // 三天后 may count from anything that was told before.
         let later = ["后", "之后", "以后"].into_iter().find(|later| text[end..].starts_with(later));
         if let Some(later) = later {
-            return Some((calendar.ago(-number, unit).map(NamedPeriod::unsure), end + later.len()));
+            return Some((calendar.units_ago(-number, unit).map(NamedPeriod::uncertain), end + later.len()));
         }
     }
     if let Some(after) = rest.strip_prefix('年') {
@@ -323,13 +328,13 @@ fn number_phrase(text: &str, calendar: Calendar) -> Option<(Option<NamedPeriod>,
         }
         (None, None) => (calendar.latest_month(month, true), length),
     };
-    Some((days.0.map(NamedPeriod::unsure), days.1))
+    Some((days.0.map(NamedPeriod::uncertain), days.1))
 }
 
 fn of_year(rest: &str, year: i16, length: usize) -> (Option<NamedPeriod>, usize) {
     match part_of_year(rest, year) {
-        Some((days, more)) => (days.map(NamedPeriod::unsure), length + more),
-        None => (year_of(year).map(NamedPeriod::unsure), length),
+        Some((days, more)) => (days.map(NamedPeriod::uncertain), length + more),
+        None => (year_of(year).map(NamedPeriod::uncertain), length),
     }
 }
 

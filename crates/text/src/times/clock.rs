@@ -23,14 +23,14 @@ fn english_time(folded: &str) -> Option<Time> {
     (0..words.len()).find_map(|at| {
         let before = at.checked_sub(1).map(|before| words[before]);
         let after = words.get(at + 1).copied();
-        clock(words[at], before, after)
+        read_clock(words[at], before, after)
     })
 }
 
 /// 5, 5pm, 5 pm, 17:30, noon.
-fn clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> {
+fn read_clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> {
     if word == "noon" {
-        return at(12, 0);
+        return clock_time(12, 0);
     }
     if let Some(time) = spelled_time(word, before, after) {
         return Some(time);
@@ -47,16 +47,16 @@ fn clock(word: &str, before: Option<&str>, after: Option<&str>) -> Option<Time> 
     let hour: i8 = hour.parse().ok()?;
     let minutes: i8 = minute.map_or(Some(0), |minute| minute.parse().ok())?;
     match ending {
-        Some("pm" | "p.m") if (1..=12).contains(&hour) => at(hour % 12 + 12, minutes),
-        Some("am" | "a.m") if (1..=12).contains(&hour) => at(hour % 12, minutes),
+        Some("pm" | "p.m") if (1..=12).contains(&hour) => clock_time(hour % 12 + 12, minutes),
+        Some("am" | "a.m") if (1..=12).contains(&hour) => clock_time(hour % 12, minutes),
         // Without any mark it is a time only after "at", or with minutes: 17:30.
         _ if (before == Some("at") || ending == Some("o'clock"))
             && minute.is_none()
             && (1..=12).contains(&hour) =>
         {
-            at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
+            clock_time(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
         }
-        _ if digits.contains(':') || (before == Some("at") && minute.is_some()) => at(hour, minutes),
+        _ if digits.contains(':') || (before == Some("at") && minute.is_some()) => clock_time(hour, minutes),
         _ => None,
     }
 }
@@ -69,17 +69,17 @@ fn spelled_time(word: &str, before: Option<&str>, after: Option<&str>) -> Option
         return None;
     }
     match (before, after) {
-        (_, Some("pm")) => at(hour % 12 + 12, 0),
-        (_, Some("am")) => at(hour % 12, 0),
+        (_, Some("pm")) => clock_time(hour % 12 + 12, 0),
+        (_, Some("am")) => clock_time(hour % 12, 0),
         // "At one of them", "at three places".
-        (Some("past"), _) => at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 30),
+        (Some("past"), _) => clock_time(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 30),
         (Some("at"), None) | (_, Some("o'clock")) => {
-            at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
+            clock_time(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0)
         }
         (
             Some("at"),
             Some("tomorrow" | "tonight" | "today" | "on" | "in" | "sharp" | "and" | "to" | "if" | "so"),
-        ) => at(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0),
+        ) => clock_time(if hour <= BARE_AFTERNOON_LAST { hour + 12 } else { hour }, 0),
         _ => None,
     }
 }
@@ -115,7 +115,7 @@ fn chinese_time(folded: &str) -> Option<Time> {
             None if (1..=BARE_AFTERNOON_LAST).contains(&hour) => hour + 12,
             None => hour,
         };
-        at(hour, i8::try_from(minutes).ok()?)
+        clock_time(hour, i8::try_from(minutes).ok()?)
     })
 }
 
@@ -148,6 +148,6 @@ fn number_before(text: &str) -> Option<(i64, usize)> {
     whole.last()
 }
 
-fn at(hour: i8, minute: i8) -> Option<Time> {
+fn clock_time(hour: i8, minute: i8) -> Option<Time> {
     Time::new(hour, minute, 0, 0).ok()
 }

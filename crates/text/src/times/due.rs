@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 use super::{chinese, clock, english, time_phrases};
 use crate::lexicon::times as lexicon;
-use crate::segment::{Piece, fold, split_words};
+use crate::segment::{fold, whole_words};
 
 /// True if a text names a time at which something can be done. What lies behind ("yesterday", 去年) is none.
 pub fn names_due_time(text: &str) -> bool {
@@ -22,17 +22,12 @@ pub fn names_due_time(text: &str) -> bool {
     if phrases.is_empty() && clock::time_of_day(&folded).is_some() {
         return true;
     }
-    let words: Vec<&str> = words(&folded);
+    let words: Vec<&str> = whole_words(&folded);
     let occasion = |start: usize| lexicon::OCCASIONS.english.begin_words(&words[start..]);
     (0..words.len()).any(|start| {
         english::span_ahead(&words[start..]) || english::day_of_month(&words[start..]) || occasion(start)
     }) || chinese::names_span_ahead(&folded)
         || phrases.is_empty() && lexicon::OCCASIONS.chinese.occur_in(&folded)
-}
-
-fn words(folded: &str) -> Vec<&str> {
-    let pieces = split_words(folded).into_iter();
-    pieces.filter_map(|piece| if let Piece::Word(word) = piece { Some(word) } else { None }).collect()
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ fn phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
 }
 
 fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
-    let day = |offset| calendar.day(offset).map(NamedPeriod::sure);
+    let day = |offset| calendar.day_at(offset).map(NamedPeriod::certain);
     Some(match words {
         ["the", "day", "before", "yesterday", ..] => (day(-2)?, 4),
         ["day", "before", "yesterday", ..] => (day(-2)?, 3),
@@ -78,10 +78,12 @@ fn fixed_phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
         ["yesterday", ..] => (day(-1)?, 1),
         ["last", "night", ..] => (day(-1)?, 2),
         ["tomorrow", ..] => (day(1)?, 1),
-        ["today" | "tonight", ..] => (NamedPeriod::present(calendar.day(0)?), 1),
-        ["this", "morning" | "afternoon" | "evening", ..] => (NamedPeriod::present(calendar.day(0)?), 2),
-        ["the", "other", "day", ..] => (NamedPeriod::unsure(calendar.days(OTHER_DAY.0, OTHER_DAY.1)?), 3),
-        ["a", "fortnight", "ago", ..] => (NamedPeriod::sure(calendar.ago(2, Unit::Week)?), 3),
+        ["today" | "tonight", ..] => (NamedPeriod::present(calendar.day_at(0)?), 1),
+        ["this", "morning" | "afternoon" | "evening", ..] => (NamedPeriod::present(calendar.day_at(0)?), 2),
+        ["the", "other", "day", ..] => {
+            (NamedPeriod::uncertain(calendar.days_between(OTHER_DAY.0, OTHER_DAY.1)?), 3)
+        }
+        ["a", "fortnight", "ago", ..] => (NamedPeriod::certain(calendar.units_ago(2, Unit::Week)?), 3),
         _ => return None,
     })
 }
@@ -102,17 +104,17 @@ fn counted_phrase(words: &[&str], calendar: Calendar) -> Option<Found> {
     let length = length + 1 + usize::from(ahead);
     match (ahead, count, rest) {
         // "In two days" is also how long something took.
-        (true, Some(count), _) => Some((NamedPeriod::unsure(calendar.ago(-count, unit)?), length)),
+        (true, Some(count), _) => Some((NamedPeriod::uncertain(calendar.units_ago(-count, unit)?), length)),
         (false, Some(count), ["from", "now", ..]) => {
-            Some((NamedPeriod::sure(calendar.ago(-count, unit)?), length + 2))
+            Some((NamedPeriod::certain(calendar.units_ago(-count, unit)?), length + 2))
         }
         (false, Some(count), ["ago", "today", ..]) if unit == Unit::Year => {
-            Some((NamedPeriod::sure(calendar.same_day(-count)?), length + 2))
+            Some((NamedPeriod::certain(calendar.same_day(-count)?), length + 2))
         }
         (false, Some(count), ["ago", ..]) => {
-            Some((NamedPeriod::sure(calendar.ago(count, unit)?), length + 1))
+            Some((NamedPeriod::certain(calendar.units_ago(count, unit)?), length + 1))
         }
-        (false, None, ["ago", ..]) => Some((NamedPeriod::sure(calendar.few_ago(unit)?), length + 1)),
+        (false, None, ["ago", ..]) => Some((NamedPeriod::certain(calendar.few_ago(unit)?), length + 1)),
         _ => None,
     }
 }
@@ -161,7 +163,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
     if let Some(offset) = offset(words) {
         let length = 2 + introduced(&words[2..]);
         let name = words.get(length).filter(|_| length > 2)?;
-        return Some((NamedPeriod::sure(days(name, offset)?), length + 1));
+        return Some((NamedPeriod::certain(days(name, offset)?), length + 1));
     }
     let start = introduced(words);
     let (name, rest) = words.get(start..)?.split_first()?;
@@ -171,7 +173,7 @@ fn part_of_year(words: &[&str], calendar: Calendar) -> Option<Found> {
         return None;
     }
     let offset = offset(&rest[of..])?;
-    Some((NamedPeriod::sure(days(name, offset)?), start + of + 3))
+    Some((NamedPeriod::certain(days(name, offset)?), start + of + 3))
 }
 
 /// Last, this, next: week, weekend, month, year, weekday, month's name, season, Christmas.
@@ -191,7 +193,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
             0 => calendar.weekday_of_week(weekday, 0),
             _ => calendar.next_weekday(weekday),
         };
-        return Some((NamedPeriod::sure(days?).within(WEEKDAY_SLACK), 2));
+        return Some((NamedPeriod::certain(days?).with_slack(WEEKDAY_SLACK), 2));
     }
     // "This may …" is seldom a month.
     if let Some(month) = month_number(what).filter(|_| (offset, what) != (0, "may")) {
@@ -200,7 +202,7 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
             0 => month_of(calendar.today.year(), month),
             _ => calendar.next_month_named(month),
         };
-        return Some((NamedPeriod::sure(days?).within(MONTH_SLACK), 2));
+        return Some((NamedPeriod::certain(days?).with_slack(MONTH_SLACK), 2));
     }
     let days_of_year: Box<dyn Fn(i16) -> Option<Days>> = match (season_named(what), what) {
         (Some(season), _) => Box::new(move |year| season_of(year, season)),
@@ -213,20 +215,20 @@ fn beside_present(words: &[&str], calendar: Calendar) -> Option<Found> {
         0 => years.find(|days| days.1 >= calendar.today),
         _ => years.find(|days| days.0 > calendar.today),
     };
-    Some((NamedPeriod::unsure(days?), 2))
+    Some((NamedPeriod::uncertain(days?), 2))
 }
 
 fn beside_present_unit(offset: i64, what: &str, calendar: Calendar) -> Option<NamedPeriod> {
     let near = |days: Days| match offset {
         // "This year" asks for nothing.
         0 if what == "year" => NamedPeriod::present(days),
-        _ => NamedPeriod::sure(days),
+        _ => NamedPeriod::certain(days),
     };
     Some(match what {
-        "week" => near(calendar.week(offset)?).within(1),
-        "weekend" => near(calendar.weekend(offset)?).within(if offset == 1 { WEEKDAY_SLACK } else { 1 }),
+        "week" => near(calendar.week(offset)?).with_slack(1),
+        "weekend" => near(calendar.weekend(offset)?).with_slack(if offset == 1 { WEEKDAY_SLACK } else { 1 }),
         "month" => near(calendar.month(offset)?),
-        "year" => near(calendar.year(offset)?),
+        "year" => near(calendar.year_at(offset)?),
         _ => return None,
     })
 }
@@ -237,10 +239,10 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<Found> {
         && let (Some(year), Ok(month), Ok(day)) = (calendar_year(year), month.parse(), day.parse())
         && month_and_day_have_two_digits(words)
     {
-        return Some((NamedPeriod::unsure(one_day(year, month, day)?), 3));
+        return Some((NamedPeriod::uncertain(one_day(year, month, day)?), 3));
     }
     if let Some((days, length)) = numeric_date(words) {
-        return Some((NamedPeriod::unsure(days), length));
+        return Some((NamedPeriod::uncertain(days), length));
     }
     let (month, day, length) = match words {
         [month, number, ..] if month_number(month).is_some() && month_day(number).is_some() => {
@@ -253,13 +255,13 @@ fn calendar_date(words: &[&str], calendar: Calendar) -> Option<Found> {
             (month_number(month)?, month_day(number)?, 2)
         }
         [month, year, ..] => {
-            return Some((NamedPeriod::unsure(month_of(calendar_year(year)?, month_number(month)?)?), 2));
+            return Some((NamedPeriod::uncertain(month_of(calendar_year(year)?, month_number(month)?)?), 2));
         }
         _ => return None,
     };
     match words.get(length).and_then(|year| calendar_year(year)) {
-        Some(year) => Some((NamedPeriod::unsure(one_day(year, month, day)?), length + 1)),
-        None => Some((NamedPeriod::unsure(calendar.latest_day(month, day)?), length)),
+        Some(year) => Some((NamedPeriod::uncertain(one_day(year, month, day)?), length + 1)),
+        None => Some((NamedPeriod::uncertain(calendar.latest_day(month, day)?), length)),
     }
 }
 
@@ -292,7 +294,7 @@ fn month_and_day_have_two_digits(words: &[&str]) -> bool {
 fn after_preposition(words: &[&str], calendar: Calendar) -> Option<Found> {
     let days = match words {
         ["in", name, year, ..] if month_number(name).is_some() && calendar_year(year).is_some() => {
-            return Some((NamedPeriod::unsure(month_of(calendar_year(year)?, month_number(name)?)?), 3));
+            return Some((NamedPeriod::uncertain(month_of(calendar_year(year)?, month_number(name)?)?), 3));
         }
         ["in", name, ..] => match calendar_year(name) {
             Some(number) => year_of(number),
@@ -302,7 +304,7 @@ fn after_preposition(words: &[&str], calendar: Calendar) -> Option<Found> {
         ["on" | "at", "christmas", ..] => calendar.latest_day(12, 25),
         _ => return None,
     };
-    Some((NamedPeriod::unsure(days?), 2))
+    Some((NamedPeriod::uncertain(days?), 2))
 }
 
 fn unit_of(word: &str) -> Option<Unit> {

@@ -52,19 +52,19 @@ struct NamedPeriod {
 }
 
 impl NamedPeriod {
-    fn sure(days: (Date, Date)) -> Self {
+    fn certain(days: (Date, Date)) -> Self {
         Self { days, slack_days: 0, sure: true, present: false }
     }
 
-    fn unsure(days: (Date, Date)) -> Self {
-        Self { sure: false, ..Self::sure(days) }
+    fn uncertain(days: (Date, Date)) -> Self {
+        Self { sure: false, ..Self::certain(days) }
     }
 
     fn present(days: (Date, Date)) -> Self {
-        Self { present: true, ..Self::sure(days) }
+        Self { present: true, ..Self::certain(days) }
     }
 
-    fn within(self, slack_days: i64) -> Self {
+    fn with_slack(self, slack_days: i64) -> Self {
         Self { slack_days, ..self }
     }
 }
@@ -82,7 +82,7 @@ pub fn time_phrases(text: &str, now: Timestamp, zone: &TimeZone, week_start: Wee
     let mut phrases: Vec<TimePhrase> = found
         .into_iter()
         .filter_map(|(place, named)| {
-            let (start, end) = moments(named.days, zone)?;
+            let (start, end) = to_moments(named.days, zone)?;
             let NamedPeriod { slack_days, sure, present, .. } = named;
             Some(TimePhrase { start, end, moment: None, slack_days, sure, present, place })
         })
@@ -130,7 +130,7 @@ pub fn named_times(
 }
 
 /// From the first moment of the first day to the last of the last; days are as long as the zone makes them.
-pub fn moments((first, last): (Date, Date), zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
+pub fn to_moments((first, last): (Date, Date), zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
     let start = first.to_zoned(zone.clone()).ok()?.timestamp();
     let end = last.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp();
     Some((start, end.checked_sub(1.microsecond()).ok()?))

@@ -7,9 +7,9 @@ mod slots;
 
 use std::collections::BTreeSet;
 
-use self::slots::{is_one_of_several, slot};
+use self::slots::{find_slot, is_one_of_several};
 use super::lexicon::{Words, values as lexicon};
-use super::{content_terms, fold_name, is_unspaced, name_stands_in, split_sentences};
+use super::{content_terms, fold_name, is_named_in_text, is_unspaced, split_sentences};
 
 /// Phrases between a subject and its value, for attributes that have one value at a time, such as the place where somebody lives.
 /// A longer phrase is listed before a shorter one that it contains.
@@ -109,7 +109,7 @@ impl Values {
         self.statements.iter().filter(|newer| !newer.is_hedged).any(differs)
             || corrects
                 && !is_one_of_several(&self.plain_clauses())
-                && slot(self, older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
+                && find_slot(self, older).is_some_and(|slot| slot.is_single && !slot.value.is_empty())
     }
 
     /// The clauses that say what is so.
@@ -166,7 +166,7 @@ fn is_of_the_same(newer: &Statement, older: &Statement, corrects: bool) -> bool 
 fn is_the_same_one(newer: &Statement, older: &Statement, corrects: bool) -> bool {
     let about = if newer.subject.is_empty() { &newer.before } else { &newer.subject };
     match is_one_of_several(about) {
-        true => name_stands_in(&newer.before, &older.value),
+        true => is_named_in_text(&newer.before, &older.value),
         false => corrects || !newer.is_introduction,
     }
 }
@@ -189,7 +189,7 @@ pub fn common_value(text: &Values, other: &Values) -> Option<CommonValue> {
         let clause = text.plain.iter().find(|clause| clause.contains(&said.value));
         (clause.cloned().unwrap_or_default(), said.value.clone())
     });
-    let differing = || slot(text, other).map(|slot| (slot.clause, slot.value));
+    let differing = || find_slot(text, other).map(|slot| (slot.clause, slot.value));
     let (clause, value) = replaced.or_else(differing).filter(|(_, value)| !value.is_empty())?;
     let beside = words_beside(&clause, &value);
     (!beside.is_empty()).then_some(CommonValue { value, beside })
@@ -215,7 +215,7 @@ fn clauses_of(text: &str) -> Vec<String> {
 }
 
 fn is_so(clause: &str) -> bool {
-    let stands_in = |words: Words| words.iter().any(|word| name_stands_in(clause, word));
+    let stands_in = |words: Words| words.iter().any(|word| is_named_in_text(clause, word));
     !stands_in(lexicon::NOT_SO.english) && (clause.is_ascii() || !stands_in(lexicon::NOT_SO.chinese))
 }
 
@@ -325,7 +325,7 @@ fn is_owned(subject: &str) -> bool {
 /// True if the clauses before name the owner and what is owned.
 fn is_named_in(subject: &str, before: &str) -> bool {
     let mut parts = subject.split("'s ").flat_map(|part| part.split('的')).filter(|part| !part.is_empty());
-    parts.all(|part| name_stands_in(before, part) || before.contains(&format!("{part}'s ")))
+    parts.all(|part| is_named_in_text(before, part) || before.contains(&format!("{part}'s ")))
 }
 
 /// True if two values of one relation can't both be so. One that says more of the same does not differ: a head nurse is a
@@ -338,20 +338,20 @@ fn are_different(one: &Statement, other: &Statement) -> bool {
     match one.relation {
         HOME => !is_same_place(short, long),
         NAME => !is_same_name(short, long),
-        _ => !name_stands_in(long, short),
+        _ => !is_named_in_text(long, short),
     }
 }
 
 /// True if the longer one is the same place, named more exactly: its country or its quarter, not another town whose name
 /// ends alike, as New York and 都柏林 do.
 fn is_same_place(short: &str, long: &str) -> bool {
-    let Some(before) = long.strip_suffix(short) else { return name_stands_in(long, short) };
+    let Some(before) = long.strip_suffix(short) else { return is_named_in_text(long, short) };
     match before.contains(is_unspaced) {
         // Who names the province first, uses its whole name.
         true => before.chars().count() > 1,
         false => {
             before.split_whitespace().all(|word| lexicon::PARTS_OF_TOWN.contains(word))
-                && name_stands_in(long, short)
+                && is_named_in_text(long, short)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{ARTICLES, Values, without_article};
 use crate::lexicon::values as lexicon;
-use crate::{is_unspaced, name_stands_in};
+use crate::{is_named_in_text, is_unspaced};
 
 /// One has one of these.
 const PARTNERS: &[&str] = &["男朋友", "女朋友"];
@@ -22,7 +22,7 @@ pub(super) struct Slot {
 }
 
 /// The first clause of a text that is the same as one of the other but for one value.
-pub(super) fn slot(text: &Values, other: &Values) -> Option<Slot> {
+pub(super) fn find_slot(text: &Values, other: &Values) -> Option<Slot> {
     text.plain.iter().find_map(|clause| other.plain.iter().find_map(|other| differing_slot(clause, other)))
 }
 
@@ -48,7 +48,7 @@ fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
     let last = words[..same].iter().rev().find(|word| !ARTICLES.contains(&word.as_str()))?;
     // What somebody's own is, is one: `the user's favourite colour is`.
     let is_many = match is_unspaced {
-        true => lexicon::MANY.end(&before) && !is_of_somebody(&before, "是", "的"),
+        true => lexicon::MANY.is_end_of(&before) && !is_of_somebody(&before, "是", "的"),
         false => lexicon::MANY.contains(last) && !is_of_somebody(&before, " is", "'s "),
     };
     let value = without_article(&value.join(glue)).to_owned();
@@ -57,7 +57,7 @@ fn differing_slot(clause: &str, other: &str) -> Option<Slot> {
 
 /// True if a clause is about somebody or something of which one has several.
 pub(super) fn is_one_of_several(clause: &str) -> bool {
-    lexicon::SEVERAL.iter().any(|kind| name_stands_in(clause, kind))
+    lexicon::SEVERAL.iter().any(|kind| is_named_in_text(clause, kind))
         && !PARTNERS.iter().any(|kind| clause.contains(kind))
 }
 

@@ -30,10 +30,10 @@ async fn both_protocols_speak_with_voice_model_and_key() {
     let (server, clock) = (ScriptedVoice::start().await.unwrap(), SimulatedClock::new(Timestamp::UNIX_EPOCH));
     for speaker in speakers(&server, &clock) {
         let sound = speaker.speak(&request()).await.unwrap();
-        assert_eq!(sound.rate(), 24_000);
+        assert_eq!(sound.sample_rate(), 24_000);
         assert!((sound.seconds() - 2.0).abs() < 0.01 && sound.quality().loudness_dbfs > -20.0);
     }
-    let calls = server.calls();
+    let calls = server.recorded_calls();
     let bodies: Vec<serde_json::Value> =
         calls.iter().map(|call| serde_json::from_slice(&call.body).unwrap()).collect();
     assert_eq!(
@@ -84,8 +84,8 @@ async fn thirty_seconds_of_nothing_end() {
     let [speaker, _] = speakers(&server, &clock);
     server.fail_next(VoiceFault::Nothing);
     let speaking = tokio::spawn(async move { speaker.speak(&request()).await });
-    server.called(1).await;
-    clock.asleep(1).await;
+    server.wait_for_calls(1).await;
+    clock.wait_for_sleepers(1).await;
     clock.advance(Duration::from_secs(31)).await;
     assert!(matches!(speaking.await.unwrap(), Err(VoiceError::TimedOut(_, 30))));
 }
@@ -93,12 +93,12 @@ async fn thirty_seconds_of_nothing_end() {
 #[tokio::test]
 async fn a_recording_becomes_text_and_samples_a_voice() {
     let (server, clock) = (ScriptedVoice::start().await.unwrap(), SimulatedClock::new(Timestamp::UNIX_EPOCH));
-    server.hears(" good morning ");
+    server.set_transcript(" good morning ");
     let wav = Sound::new(vec![500; 8_000], 8_000).to_wav();
     let listener = OpenAiListener::new(&settings(server.base_url(), &clock)).unwrap();
     let recording = Recording { wav: wav.clone(), seconds: 1 };
     assert_eq!(listener.transcribe(&recording).await.unwrap(), "good morning");
-    let sent = server.calls()[0].body.clone();
+    let sent = server.recorded_calls()[0].body.clone();
     assert!(sent.windows(wav.len()).any(|part| part == wav), "the sound arrives as it is");
     server.fail_next(VoiceFault::WrongType);
     assert!(listener.transcribe(&recording).await.unwrap_err().to_string().contains("not a transcript"));
@@ -106,7 +106,9 @@ async fn a_recording_becomes_text_and_samples_a_voice() {
     let [openai, fish] = speakers(&server, &clock);
     let samples = [VoiceSample { file_name: "my \"voice\".wav".to_owned(), wav }];
     assert_eq!(fish.clone_voice("Ann", &samples).await.unwrap(), "cloned-voice");
-    assert!(String::from_utf8_lossy(&server.calls()[2].body).contains("filename=\"my__voice_.wav\""));
+    assert!(
+        String::from_utf8_lossy(&server.recorded_calls()[2].body).contains("filename=\"my__voice_.wav\"")
+    );
     assert!(matches!(openai.clone_voice("Ann", &samples).await, Err(VoiceError::Unsupported(_))));
 }
 

@@ -36,7 +36,7 @@ async fn a_local_program_speaks_both_languages_for_as_long_as_estimated() {
     ] {
         let sound = espeak().speak(&request(text, voice)).await.unwrap();
         let (estimate, quality) = (estimated_duration(text), sound.quality());
-        assert_eq!(sound.rate(), 22_050);
+        assert_eq!(sound.sample_rate(), 22_050);
         let ratio = sound.seconds() / estimate;
         assert!((ratio - 1.0).abs() <= 0.2, "{text}: {} s, estimated {estimate} s", sound.seconds());
         assert!(quality.loudness_dbfs > -40.0 && quality.silent_share < 0.5, "{text}: {quality:?}");
@@ -116,7 +116,7 @@ async fn a_program_that_hangs_is_ended_when_its_time_is_over() {
     let clock = clock();
     let speaker = speaker(&["sh", "-c", &script], &clock);
     let speaking = tokio::spawn(async move { speaker.speak(&request("hello", "")).await });
-    clock.asleep(1).await;
+    clock.wait_for_sleepers(1).await;
     let pid = loop {
         match std::fs::read_to_string(&pid_file) {
             Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),

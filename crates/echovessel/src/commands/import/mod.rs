@@ -40,7 +40,7 @@ pub(crate) async fn import(
     home: &Home,
     asked: &Import,
 ) -> anyhow::Result<()> {
-    let Some(command) = &asked.command else { return bring_in(shared, config, home, asked).await };
+    let Some(command) = &asked.command else { return import_files(shared, config, home, asked).await };
     let daemon = AnyDaemon::open(config, home).await?;
     let outcome = change(shared, daemon.daemon(), command).await;
     daemon.close().await?;
@@ -57,14 +57,14 @@ async fn change(shared: &Shared, daemon: &Daemon, command: &ImportCommand) -> an
     }
 }
 
-async fn bring_in(shared: &Shared, config: &Config, home: &Home, asked: &Import) -> anyhow::Result<()> {
+async fn import_files(shared: &Shared, config: &Config, home: &Home, asked: &Import) -> anyhow::Result<()> {
     if let Some(found) = asked.files.iter().find_map(|file| WholeHome::find(file)) {
-        return whole_home::bring_in(shared, config, home, asked, found).await;
+        return whole_home::import_home(shared, config, home, asked, found).await;
     }
     let inputs: Vec<Input> = asked.files.iter().cloned().map(Input::Path).collect();
     let fields = FieldNames::parse(asked.fields.iter().map(String::as_str))?;
     let options = ReadOptions { format: asked.format.clone(), fields };
-    let (sources, look) = looked_at(inputs, options.clone()).await?;
+    let (sources, look) = examine_sources(inputs, options.clone()).await?;
     if asked.character || look.messages == 0 && look.cards + look.core_drafts + look.lorebooks > 0 {
         character::import(shared, config, home, asked).await?;
         if asked.character || asked.look || look.saved_memories + look.documents == 0 {
@@ -115,7 +115,7 @@ async fn record(
 }
 
 /// Reads everything once, on a thread that may wait for the disk.
-async fn looked_at(inputs: Vec<Input>, options: ReadOptions) -> anyhow::Result<(Arc<Sources>, Look)> {
+async fn examine_sources(inputs: Vec<Input>, options: ReadOptions) -> anyhow::Result<(Arc<Sources>, Look)> {
     let reading = tokio::task::spawn_blocking(move || {
         let sources = Sources::open(&inputs)?;
         let look = import::look(&sources, &options)?;

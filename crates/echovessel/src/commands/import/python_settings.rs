@@ -23,7 +23,7 @@ enum Unit {
 
 /// Settings with the same name here. No other name is taken, also where there is a setting of that name here: some of ours start
 /// programs. Discord stays off: two programs would answer for one bot.
-const SAME: [&str; 23] = [
+const SAME_KEYS: [&str; 23] = [
     "persona.id",
     "persona.display_name",
     "llm.provider",
@@ -50,7 +50,7 @@ const SAME: [&str; 23] = [
 ];
 
 /// Settings whose name or unit differs: their name, the name here, their unit.
-const RENAMED: [(&str, &str, Unit); 28] = [
+const RENAMED_KEYS: [(&str, &str, Unit); 28] = [
     ("memory.retrieve_k", "recall.k", Unit::Same),
     ("memory.recent_window_size", "recall.recent_window", Unit::Same),
     ("memory.relational_bonus_weight", "recall.weight_relational", Unit::Same),
@@ -107,12 +107,12 @@ impl SettingsReport {
 pub(super) fn take_over(python_home: &Path, home: &Home) -> anyhow::Result<Option<SettingsReport>> {
     let folder = if python_home.is_dir() { Some(python_home) } else { python_home.parent() };
     let Some(theirs) = folder.map(|folder| folder.join("config.toml")) else { return Ok(None) };
-    let Some(theirs_text) = read_if_there(&theirs)? else { return Ok(None) };
+    let Some(theirs_text) = read_optional_file(&theirs)? else { return Ok(None) };
     let settings: Table = theirs_text.parse().with_context(|| {
         format!("the settings in {} are not taken: it is not valid TOML", theirs.display())
     })?;
     let path = home.config();
-    let before = read_if_there(&path)?.unwrap_or_default();
+    let before = read_optional_file(&path)?.unwrap_or_default();
     let (text, report) = merge(&before, &settings, &path)?;
     if text != before {
         replace(&path, text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
@@ -120,7 +120,7 @@ pub(super) fn take_over(python_home: &Path, home: &Home) -> anyhow::Result<Optio
     Ok(Some(report))
 }
 
-fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
+fn read_optional_file(path: &Path) -> anyhow::Result<Option<String>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -179,9 +179,9 @@ fn collect_leaves<'a>(section: &str, table: &'a Table, leaves: &mut Vec<(String,
 
 /// The setting here that means the same; `None` if there is none.
 fn change_of(name: &str, value: &Value, known: &[(String, Value)]) -> Option<ConfigChange> {
-    let same = SAME.contains(&name).then_some((name, Unit::Same));
+    let same = SAME_KEYS.contains(&name).then_some((name, Unit::Same));
     let (key, unit) =
-        RENAMED.iter().find(|(old, ..)| *old == name).map(|(_, key, unit)| (*key, *unit)).or(same)?;
+        RENAMED_KEYS.iter().find(|(old, ..)| *old == name).map(|(_, key, unit)| (*key, *unit)).or(same)?;
     let value = match (key, value) {
         ("voice.tts_provider" | "voice.stt_provider", Value::String(provider)) => {
             json!(match provider.as_str() {

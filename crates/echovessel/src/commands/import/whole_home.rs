@@ -50,7 +50,7 @@ impl WholeHome {
         }
     }
 
-    fn described(&self) -> String {
+    fn describe_contents(&self) -> String {
         match self {
             Self::Archive(_, ArchiveReport { messages, nodes, documents }) => {
                 format!(
@@ -76,7 +76,7 @@ impl WholeHome {
         })
     }
 
-    fn left_out(&self) -> impl Iterator<Item = (&&'static str, &u64)> {
+    fn skipped_counts(&self) -> impl Iterator<Item = (&&'static str, &u64)> {
         let left_out = match self {
             Self::Archive(..) => None,
             Self::Python(_, taken) => Some(&taken.left_out),
@@ -85,7 +85,7 @@ impl WholeHome {
     }
 }
 
-pub(super) async fn bring_in(
+pub(super) async fn import_home(
     shared: &Shared,
     config: &Config,
     home: &Home,
@@ -95,7 +95,7 @@ pub(super) async fn bring_in(
     match shared.json {
         true if asked.look => println!("{}", found.as_json()),
         true => {}
-        false => println!("{}", found.described()),
+        false => println!("{}", found.describe_contents()),
     }
     if asked.look {
         return Ok(());
@@ -134,8 +134,8 @@ pub(super) async fn bring_in(
         println!("{report}");
         return Ok(());
     }
-    println!("imported {}; vectors are made when the daemon runs", read.described());
-    for (what, count) in read.left_out() {
+    println!("imported {}; vectors are made when the daemon runs", read.describe_contents());
+    for (what, count) in read.skipped_counts() {
         println!("  left out: {what} ({count})");
     }
     match settings {

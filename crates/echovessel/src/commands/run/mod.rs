@@ -56,7 +56,8 @@ async fn run_alone(
     let (entrance, sockets) = Entrance::open(config, home, asked, &owner).await?;
     let daemons = Arc::new(LoneDaemon::new(&entrance.url, &wired));
     let (open_home, parts) = OpenHome::start(config, home, wired, &entrance, daemons).await?;
-    let login = entrance.tokens.mint_login_code(open_home.wired.runtime.clock().now()).link(&entrance.url);
+    let login =
+        entrance.tokens.mint_login_code(open_home.wired.runtime.clock().now()).login_url(&entrance.url);
     let mut serving =
         tokio::spawn(server::serve(sockets.network, sockets.home, parts, entrance.shutdown.clone()));
     entrance.write_run_file(home)?;
@@ -65,7 +66,7 @@ async fn run_alone(
     }
     print_address(shared, database, home, &open_home, &entrance.url, &login);
     let mut stop = lifecycle::stop_requested(entrance.shutdown.clone()).boxed();
-    let outcome = open_home.ended(&mut stop, &mut serving).await;
+    let outcome = open_home.wait_for_end(&mut stop, &mut serving).await;
     open_home.stop(home, &entrance, outcome.is_ok().then_some(serving)).await?;
     outcome
 }

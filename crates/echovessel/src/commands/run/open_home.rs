@@ -65,7 +65,7 @@ impl OpenHome {
     }
 
     /// Returns when the program must end: `stop` asks for it, or something failed.
-    pub(super) async fn ended<T: std::fmt::Debug>(
+    pub(super) async fn wait_for_end<T: std::fmt::Debug>(
         &self,
         stop: &mut BoxFuture<'static, ()>,
         serving: &mut JoinHandle<T>,

@@ -49,7 +49,7 @@ impl PrivateDaemon {
         let served = server::serve(listener, None, parts, shutdown.clone());
         // If it fails, the next request to it fails and says so.
         let serving = tokio::spawn(async move { _ = served.await });
-        let daemon = Daemon::at(RunFile { pid: std::process::id(), port, url }, token)?;
+        let daemon = Daemon::connect_to(RunFile { pid: std::process::id(), port, url }, token)?;
         Ok(Self { daemon, _lock: lock, wired, shutdown, serving })
     }
 
@@ -67,7 +67,7 @@ async fn daemon_elsewhere(config: &Config, home: &Home) -> anyhow::Result<Option
     let Some(url) = state.holder.clone() else { return Ok(None) };
     let OwnerCredential::Token(token) = shared_owner(home, &state)? else { return Ok(None) };
     let run = RunFile { pid: std::process::id(), port: 0, url };
-    Ok(Some(Daemon::at(run, token)?))
+    Ok(Some(Daemon::connect_to(run, token)?))
 }
 
 /// The home's daemon, or one for this command.

@@ -29,7 +29,7 @@ use crate::lifecycle;
 use crate::owner::OwnerCredential;
 use crate::shared_owner::shared_owner;
 use crate::system::{SystemClock, SystemIdGenerator, random_bytes, random_uuid};
-use crate::wiring::{bare_host, wire_on};
+use crate::wiring::{bare_host, wire_with_store};
 
 /// Time for which a home that seems free can be tried before the daemon gives up. A failover of the database takes seconds.
 const TAKING_TIME_MAX: Duration = Duration::from_secs(60);
@@ -186,7 +186,7 @@ impl SharingDaemon<'_> {
         if let Some(hub_socket) = hub_socket {
             hub_socket.close().await;
         }
-        self.hold(database, &mut stop).await
+        self.serve_home(database, &mut stop).await
     }
 
     /// Takes the home for this process; none if another program has it.
@@ -218,7 +218,7 @@ impl SharingDaemon<'_> {
         standby: &Standby,
         stop: &mut BoxFuture<'static, ()>,
     ) -> anyhow::Result<StandbyEnd> {
-        let mut standing = standby.standing();
+        let mut standing = standby.watch_home();
         loop {
             let now = standing.borrow_and_update().clone();
             match now {
@@ -241,11 +241,16 @@ impl SharingDaemon<'_> {
     }
 
     /// Serves the home until another daemon takes it or this one is stopped.
-    async fn hold(mut self, database: HomeStore, stop: &mut BoxFuture<'static, ()>) -> anyhow::Result<()> {
+    async fn serve_home(
+        mut self,
+        database: HomeStore,
+        stop: &mut BoxFuture<'static, ()>,
+    ) -> anyhow::Result<()> {
         let clock = Arc::new(SystemClock);
         let ids = Arc::new(SystemIdGenerator::default());
         let database = Arc::new(database);
-        let wired = wire_on(database, self.config, self.home, self.metrics.clone(), clock, ids).await?;
+        let wired =
+            wire_with_store(database, self.config, self.home, self.metrics.clone(), clock, ids).await?;
         let database = wired.database.clone();
         let daemons = Arc::new(SharingDaemons(database.clone()));
         let (open_home, parts) =
@@ -259,7 +264,7 @@ impl SharingDaemon<'_> {
             tracing::info!("this daemon has taken the home, and answers by itself");
         }
         if !self.has_printed_login {
-            let login = self.entrance.tokens.mint_login_code(now).link(&self.entrance.url);
+            let login = self.entrance.tokens.mint_login_code(now).login_url(&self.entrance.url);
             if self.asked.open {
                 open_page(self.home, &login);
             }
@@ -270,7 +275,7 @@ impl SharingDaemon<'_> {
             biased;
             // Nothing more can be written, and another daemon goes on with the work.
             () = database.taken_over() => return Err(HomeTaken.into()),
-            outcome = open_home.ended(stop, &mut self.serving) => outcome,
+            outcome = open_home.wait_for_end(stop, &mut self.serving) => outcome,
         };
         let draining = database.drain(&self.identity.id);
         if !matches!(tokio::time::timeout(LEAVE_NOTE_MAX, draining).await, Ok(Ok(()))) {
@@ -303,7 +308,7 @@ impl SharingDaemon<'_> {
 
     /// Says where the home is held, with a link that the holder makes.
     async fn announce_standby(&mut self, standby: &Standby, owner: &OwnerCredential) {
-        let holder = match &*standby.standing().borrow() {
+        let holder = match &*standby.watch_home().borrow() {
             Standing::Held(Some(address)) => Some(address.clone()),
             _ => None,
         };
@@ -325,7 +330,8 @@ impl SharingDaemon<'_> {
     async fn login_of_holder(&self, token: &str) -> Option<String> {
         let run = self.home.run_file()?;
         let asked = async {
-            let daemon = Daemon::at(RunFile { url: self.entrance.url.clone(), ..run }, token.to_owned())?;
+            let daemon =
+                Daemon::connect_to(RunFile { url: self.entrance.url.clone(), ..run }, token.to_owned())?;
             daemon.ask(Method::POST, "/api/admin/login-code", None).await
         };
         // The holder may have gone a moment ago.

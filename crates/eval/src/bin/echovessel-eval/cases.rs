@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use echovessel::{Installation, ScratchHome};
-use eval::cases::{Case, Outcome, Stage, StoryClock, run_case, shipped, table};
+use eval::cases::{Case, Outcome, Stage, StoryClock, run_case, shipped_cases, table};
 use jiff::Timestamp;
 
 use super::Eval;
@@ -14,7 +14,7 @@ const START: Timestamp = Timestamp::UNIX_EPOCH;
 
 pub(super) async fn run_cases(asked: &Eval, installation: &Installation) -> anyhow::Result<()> {
     let mut outcomes = Vec::new();
-    for (name, case) in shipped()? {
+    for (name, case) in shipped_cases()? {
         outcomes.push(run_on_scratch_home(installation, asked.llm, &name, &case).await?);
     }
     if asked.json {

@@ -20,7 +20,7 @@ use memory::vector_index::VectorIndex;
 use store::{HomeStore, StoreOptions};
 
 /// Beginning of the names under which the last runs are kept in the home.
-const RECORD: &str = "eval-";
+const RECORD_PREFIX: &str = "eval-";
 /// Number of questions after which a line of progress is printed, without a terminal.
 const LINE_EVERY: usize = 100;
 
@@ -152,7 +152,7 @@ fn print_tuning(
     answered: &[AnsweredQuestion],
 ) -> anyhow::Result<()> {
     let present = installation.recall_settings().message_weights;
-    let tuning = tune::tune(answered, &present, |question| is_misleading(format, question));
+    let tuning = tune::tune_weights(answered, &present, |question| is_misleading(format, question));
     if asked.json {
         println!("{}", serde_json::to_string_pretty(&tuning)?);
     } else {
@@ -172,18 +172,18 @@ fn report(
     let report = Report::new(&asked.set, &name, data, !asked.words_only, answered);
     let folder = installation.create_folder()?;
     let signals = if asked.words_only { "-words" } else { "" };
-    let record = folder.join(format!("{RECORD}{}-{name}{signals}.json", asked.set));
+    let record = folder.join(format!("{RECORD_PREFIX}{}-{name}{signals}.json", asked.set));
     let last = read_record(&record).filter(|last| last.units == report.units);
     create_private_file(&record)?.write_all(&serde_json::to_vec(&report)?)?;
     if let Some(path) = &asked.plot {
         let mut reports = records(folder)?;
         reports.extend((!report.vectors).then(|| report.clone()));
-        draw(path, &plot::recall(&reports))?;
+        draw_plot(path, &plot::recall(&reports))?;
         if asked.absence {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let beside = path.with_file_name(format!("{stem}-absence.svg"));
             let bound = if report.vectors { installation.recall_settings().min_support } else { SAID_MIN };
-            draw(&beside, &plot::absence(&report.absence, bound))?;
+            draw_plot(&beside, &plot::absence_plot(&report.absence, bound))?;
         }
     }
     if asked.json {
@@ -194,7 +194,7 @@ fn report(
     Ok(())
 }
 
-fn draw(path: &Path, svg: &str) -> anyhow::Result<()> {
+fn draw_plot(path: &Path, svg: &str) -> anyhow::Result<()> {
     std::fs::write(path, svg).with_context(|| format!("{} can't be written", path.display()))
 }
 
@@ -205,8 +205,9 @@ fn read_record(path: &Path) -> Option<Report> {
 /// The last run of every set with vectors, by name.
 fn records(folder: &Path) -> anyhow::Result<Vec<Report>> {
     let entries = std::fs::read_dir(folder)?;
-    let is_record =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(RECORD));
+    let is_record = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(RECORD_PREFIX))
+    };
     let mut paths: Vec<PathBuf> =
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_record).collect();
     paths.sort();

@@ -24,16 +24,16 @@ pub(super) fn read(
         let named = inner.strip_suffix(".json").and_then(|inner| inner.split_once('/'));
         let (kind, stem) = named.ok_or_else(|| format!("{path} is no document's history"))?;
         let name = DocumentName::parse(kind, stem).map_err(|error| format!("{path}: {error}"))?;
-        let history: DocumentHistory = part(files, path)?;
+        let history: DocumentHistory = read_part(files, path)?;
         check_history(&history).map_err(|reason| format!("{path}: {reason}"))?;
         if documents.insert(name, history).is_some() {
             return Err(format!("{path} is there twice"));
         }
     }
     check_shown(shown, &documents)?;
-    let graph: ArchivedGraph = part(files, GRAPH)?;
+    let graph: ArchivedGraph = read_part(files, GRAPH)?;
     check_graph(&graph).map_err(|reason| format!("{GRAPH}: {reason}"))?;
-    let state: ArchivedState = part(files, STATE)?;
+    let state: ArchivedState = read_part(files, STATE)?;
     Ok(HubExport {
         documents: documents.into_iter().collect(),
         labels: labels.iter().map(|(name, label)| (name.clone(), label.clone())).collect(),
@@ -48,7 +48,7 @@ pub(super) fn read(
     })
 }
 
-fn part<T: DeserializeOwned>(files: &BTreeMap<String, String>, path: &str) -> Result<T, String> {
+fn read_part<T: DeserializeOwned>(files: &BTreeMap<String, String>, path: &str) -> Result<T, String> {
     let text = files.get(path).ok_or_else(|| format!("{path} is missing"))?;
     serde_json::from_str(text).map_err(|error| format!("{path} can't be read: {error}"))
 }

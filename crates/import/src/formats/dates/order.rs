@@ -14,7 +14,7 @@ pub(in crate::formats) enum DateOrder {
 }
 
 /// Orders by preference, for dates that several of them explain.
-const ORDERS: [DateOrder; 4] =
+const ORDERS_BY_PREFERENCE: [DateOrder; 4] =
     [DateOrder::DayMonthYear, DateOrder::MonthDayYear, DateOrder::YearMonthDay, DateOrder::YearDayMonth];
 
 impl DateOrder {
@@ -68,7 +68,7 @@ impl OrderEvidence {
             return;
         }
         self.last = Some(*parts);
-        for (order, candidate) in ORDERS.into_iter().zip(&mut self.candidates) {
+        for (order, candidate) in ORDERS_BY_PREFERENCE.into_iter().zip(&mut self.candidates) {
             let Some(date) = order.date(parts) else {
                 candidate.invalid += 1;
                 continue;
@@ -96,7 +96,7 @@ impl OrderEvidence {
             self.is_year_first == matches!(order, DateOrder::YearMonthDay | DateOrder::YearDayMonth)
                 || !self.is_year_first
         };
-        ORDERS
+        ORDERS_BY_PREFERENCE
             .into_iter()
             .zip(self.candidates)
             .filter(|(order, _)| fits(*order))

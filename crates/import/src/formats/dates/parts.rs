@@ -45,7 +45,7 @@ impl Clock {
 }
 
 /// Words for the halves of the day, in lower case without dots and blanks.
-const HALVES: &[(&str, Half)] = &[
+const HALF_DAY_WORDS: &[(&str, Half)] = &[
     ("am", Half::Morning),
     ("pm", Half::Afternoon),
     ("上午", Half::Morning),
@@ -82,8 +82,8 @@ pub(in crate::formats) fn date_and_clock(text: &str) -> Option<(DateParts, Clock
 /// The time of day after a date, and the line after it.
 pub(in crate::formats) fn clock_after(line: &str) -> Option<(Clock, &str)> {
     let (before, line) = until_digit(line)?;
-    let (mut clock, line) = clock(line)?;
-    let (half, line) = half_after(line);
+    let (mut clock, line) = read_clock(line)?;
+    let (half, line) = read_half_of_day(line);
     clock.half = half.or_else(|| half_named(before));
     let is_time = clock.hour <= 23 && (clock.half.is_none() || clock.hour <= 12);
     is_time.then_some((clock, line))
@@ -151,7 +151,7 @@ fn until_digit(line: &str) -> Option<(&str, &str)> {
     (at > 0).then(|| line.split_at(at))
 }
 
-fn clock(line: &str) -> Option<(Clock, &str)> {
+fn read_clock(line: &str) -> Option<(Clock, &str)> {
     let (hour, digits, line) = number(line)?;
     let line = line.strip_prefix([':', '.', 'h'])?;
     let (minute, minute_digits, mut line) = number(line)?;
@@ -173,7 +173,7 @@ fn clock(line: &str) -> Option<(Clock, &str)> {
 }
 
 /// The half of the day after the time, if one is named there.
-fn half_after(line: &str) -> (Option<Half>, &str) {
+fn read_half_of_day(line: &str) -> (Option<Half>, &str) {
     let trimmed = line.trim_start_matches(|character| is_blank(character) || is_invisible_mark(character));
     let end = trimmed.find([']', '-', '–']).unwrap_or(trimmed.len());
     match half_named(&trimmed[..end]) {
@@ -188,5 +188,5 @@ fn half_named(text: &str) -> Option<Half> {
         return None;
     }
     let folded: String = text.to_lowercase().chars().filter(|character| character.is_alphabetic()).collect();
-    HALVES.iter().find(|(word, _)| folded == *word).map(|(_, half)| *half)
+    HALF_DAY_WORDS.iter().find(|(word, _)| folded == *word).map(|(_, half)| *half)
 }

@@ -4,7 +4,7 @@ use crate::formats::building::{attachment_of, is_invisible_mark};
 use crate::item::{Attachment, AttachmentKind};
 
 /// Texts of messages whose file was left out, in lower case without angle brackets and dots.
-const OMITTED: &[(&str, AttachmentKind)] = &[
+const OMITTED_TEXTS: &[(&str, AttachmentKind)] = &[
     ("media omitted", AttachmentKind::File),
     ("image omitted", AttachmentKind::Image),
     ("video omitted", AttachmentKind::Video),
@@ -52,7 +52,7 @@ const OMITTED: &[(&str, AttachmentKind)] = &[
 ];
 
 /// Texts of messages that their sender took back.
-const DELETED: &[&str] = &[
+const DELETED_TEXTS: &[&str] = &[
     "this message was deleted",
     "you deleted this message",
     "null",
@@ -75,8 +75,8 @@ const DELETED: &[&str] = &[
 ];
 
 pub(super) fn is_deleted(text: &str) -> bool {
-    let folded = folded(text);
-    DELETED.contains(&folded.as_str())
+    let folded = fold_placeholder(text);
+    DELETED_TEXTS.contains(&folded.as_str())
 }
 
 /// True if iOS wrote the text itself: "Messages and calls are end-to-end encrypted", "Missed voice call". It puts a mark of
@@ -113,8 +113,8 @@ fn file_of(line: &str) -> Option<Attachment> {
     {
         return Some(attachment_of(name));
     }
-    let folded = folded(shown);
-    if let Some((_, kind)) = OMITTED.iter().find(|(words, _)| folded == *words) {
+    let folded = fold_placeholder(shown);
+    if let Some((_, kind)) = OMITTED_TEXTS.iter().find(|(words, _)| folded == *words) {
         return Some(Attachment { kind: *kind, name: None });
     }
     // `report.pdf • 3 pages document omitted`
@@ -140,7 +140,7 @@ fn is_phone_name(name: &str) -> bool {
 }
 
 /// The text in lower case, without marks, brackets and the final dot.
-fn folded(text: &str) -> String {
+fn fold_placeholder(text: &str) -> String {
     let shown = text.trim_matches(|character: char| {
         character.is_whitespace()
             || is_invisible_mark(character)

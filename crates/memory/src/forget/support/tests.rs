@@ -57,7 +57,7 @@ impl Memory {
 
     /// Itself after a loss; none if it went.
     fn after(&self, lost: &[bool]) -> Option<Self> {
-        let standing = self.support(lost).verdict(LossReason::Forgotten);
+        let standing = self.support(lost).decide(LossReason::Forgotten);
         let mut memory = self.clone();
         let mut places = lost.iter();
         memory.lines.retain(|_| !places.next().copied().unwrap_or_default());
@@ -71,31 +71,31 @@ impl Memory {
 
 #[test]
 fn a_memory_about_the_user_needs_the_users_own_words() {
-    assert!(proves(Subject::User, &[said(Role::User, "我养了只白猫")]));
-    assert!(!proves(Subject::User, &[said(Role::Persona, "你养了只白猫")]));
-    assert!(!proves(Subject::User, &[]));
+    assert!(quotes_prove(Subject::User, &[said(Role::User, "我养了只白猫")]));
+    assert!(!quotes_prove(Subject::User, &[said(Role::Persona, "你养了只白猫")]));
+    assert!(!quotes_prove(Subject::User, &[]));
 }
 
 #[test]
 fn a_bare_yes_holds_only_beside_its_question() {
     let (yes, question) = (said(Role::User, "嗯"), said(Role::Persona, "你是不是养了狗?"));
-    assert!(proves(Subject::User, &[yes, question]));
-    assert!(!proves(Subject::User, &[yes]));
-    assert!(!proves(Subject::User, &[question]));
+    assert!(quotes_prove(Subject::User, &[yes, question]));
+    assert!(!quotes_prove(Subject::User, &[yes]));
+    assert!(!quotes_prove(Subject::User, &[question]));
     let dog =
         Memory::new(Subject::User, "用户养了狗", &[(Role::Persona, "你是不是养了狗?"), (Role::User, "嗯")]);
     for loss in [LossReason::Edited, LossReason::Forgotten] {
-        assert_eq!(dog.support(&[false, true]).verdict(loss), Verdict::Remove);
-        assert_eq!(dog.support(&[true, false]).verdict(loss), Verdict::Remove);
-        assert_eq!(dog.support(&[]).verdict(loss), Verdict::Keep);
+        assert_eq!(dog.support(&[false, true]).decide(loss), Verdict::Remove);
+        assert_eq!(dog.support(&[true, false]).decide(loss), Verdict::Remove);
+        assert_eq!(dog.support(&[]).decide(loss), Verdict::Keep);
     }
 }
 
 #[test]
 fn the_personas_promise_rests_on_the_personas_words() {
-    assert!(proves(Subject::Persona, &[said(Role::Persona, "I promise")]));
-    assert!(!proves(Subject::Persona, &[said(Role::User, "you promise")]));
-    assert!(proves(Subject::Shared, &[said(Role::Persona, "that was us")]));
+    assert!(quotes_prove(Subject::Persona, &[said(Role::Persona, "I promise")]));
+    assert!(!quotes_prove(Subject::Persona, &[said(Role::User, "you promise")]));
+    assert!(quotes_prove(Subject::Shared, &[said(Role::Persona, "that was us")]));
 }
 
 #[test]
@@ -103,10 +103,10 @@ fn a_persons_word_outweighs_what_was_unsaid_and_not_what_was_forgotten() {
     let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
     let corrected =
         Memory { word_of_person: true, ..Memory::new(Subject::User, "用户养了小黑", &lines) };
-    assert_eq!(corrected.support(&[true, true]).verdict(LossReason::Edited), Verdict::Keep);
-    assert_eq!(corrected.support(&[true, true]).verdict(LossReason::Forgotten), Verdict::Remove);
+    assert_eq!(corrected.support(&[true, true]).decide(LossReason::Edited), Verdict::Keep);
+    assert_eq!(corrected.support(&[true, true]).decide(LossReason::Forgotten), Verdict::Remove);
     let says = Verdict::Rewrite("用户说:「我养了猫」".to_owned());
-    assert_eq!(corrected.support(&[false, true]).verdict(LossReason::Forgotten), says);
+    assert_eq!(corrected.support(&[false, true]).decide(LossReason::Forgotten), says);
 }
 
 #[test]
@@ -114,11 +114,11 @@ fn what_is_found_anew_goes_where_it_would_say_what_was_unsaid() {
     let lines = [(Role::User, "我养了猫"), (Role::User, "叫小黑")];
     let cat = Memory::new(Subject::User, "用户养了猫,叫小黑", &lines);
     let says = Verdict::Rewrite("用户说:「我养了猫」".to_owned());
-    assert_eq!(cat.support(&[false, true]).verdict(LossReason::Edited), says);
+    assert_eq!(cat.support(&[false, true]).decide(LossReason::Edited), says);
     let again = Memory { again: true, ..cat };
-    assert_eq!(again.support(&[false, true]).verdict(LossReason::Edited), Verdict::Remove);
-    assert_eq!(again.support(&[false, true]).verdict(LossReason::Forgotten), says);
-    assert_eq!(again.support(&[false, false]).verdict(LossReason::Edited), Verdict::Keep);
+    assert_eq!(again.support(&[false, true]).decide(LossReason::Edited), Verdict::Remove);
+    assert_eq!(again.support(&[false, true]).decide(LossReason::Forgotten), says);
+    assert_eq!(again.support(&[false, false]).decide(LossReason::Edited), Verdict::Keep);
 }
 
 #[test]
@@ -171,14 +171,14 @@ proptest! {
     fn less_never_proves_more(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
         let left: Vec<_> = support.quotes.iter().filter(|quote| quote.is_left).copied().collect();
-        prop_assert!(proves(memory.subject, &support.quotes) || !proves(memory.subject, &left));
+        prop_assert!(quotes_prove(memory.subject, &support.quotes) || !quotes_prove(memory.subject, &left));
     }
 
     /// A memory that lost nothing does not change.
     #[test]
     fn nothing_lost_changes_nothing(memory in memories()) {
         for loss in [LossReason::Edited, LossReason::Forgotten] {
-            prop_assert_eq!(memory.support(&[]).verdict(loss), Verdict::Keep);
+            prop_assert_eq!(memory.support(&[]).decide(loss), Verdict::Keep);
         }
     }
 
@@ -186,7 +186,7 @@ proptest! {
     #[test]
     fn what_stays_says_nothing_that_was_forgotten(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
-        let says = match support.verdict(LossReason::Forgotten) {
+        let says = match support.decide(LossReason::Forgotten) {
             Verdict::Remove => return Ok(()),
             Verdict::Keep => memory.description.clone(),
             Verdict::Rewrite(text) => text,
@@ -194,15 +194,15 @@ proptest! {
         prop_assert!(!support.loses_words(&says), "{says}");
         let left: Vec<_> = support.quotes.iter().filter(|quote| quote.is_left).copied().collect();
         let loses = left.len() < support.quotes.len();
-        prop_assert!(!loses || memory.word_of_person || proves(memory.subject, &left));
+        prop_assert!(!loses || memory.word_of_person || quotes_prove(memory.subject, &left));
     }
 
     /// Forgetting is the stricter of the two: what it leaves as it is, an edit leaves as it is.
     #[test]
     fn forgetting_is_never_milder_than_unsaying(memory in memories(), lost in losses()) {
         let support = memory.support(&lost);
-        if support.verdict(LossReason::Forgotten) == Verdict::Keep {
-            prop_assert_eq!(support.verdict(LossReason::Edited), Verdict::Keep);
+        if support.decide(LossReason::Forgotten) == Verdict::Keep {
+            prop_assert_eq!(support.decide(LossReason::Edited), Verdict::Keep);
         }
     }
 

@@ -48,7 +48,7 @@ impl ForgetStore for FakeStore {
     async fn overwrite_freed(&self, _at: Timestamp) -> Result<bool, StoreError> {
         refused()
     }
-    async fn copies(&self) -> Result<UnreachedCopies, StoreError> {
+    async fn unreached_copies(&self) -> Result<UnreachedCopies, StoreError> {
         refused()
     }
     async fn core_block_appends(

@@ -134,7 +134,7 @@ impl PersonaStore for FakeStore {
         refused()
     }
 
-    async fn facts(&self, _id: &PersonaId) -> Result<Facts, StoreError> {
+    async fn persona_facts(&self, _id: &PersonaId) -> Result<Facts, StoreError> {
         refused()
     }
 
@@ -146,7 +146,7 @@ impl PersonaStore for FakeStore {
         refused()
     }
 
-    async fn appearance(&self, _id: &PersonaId) -> Result<Appearance, StoreError> {
+    async fn persona_appearance(&self, _id: &PersonaId) -> Result<Appearance, StoreError> {
         refused()
     }
 
@@ -283,7 +283,7 @@ impl EmbeddingStore for FakeStore {
 
 #[async_trait]
 impl StatusStore for FakeStore {
-    async fn counts(&self, _scope: &Scope) -> Result<[u64; 4], StoreError> {
+    async fn scope_counts(&self, _scope: &Scope) -> Result<[u64; 4], StoreError> {
         refused()
     }
 

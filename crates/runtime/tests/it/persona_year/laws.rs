@@ -131,7 +131,7 @@ async fn core_blocks_are_as_written(year: &Year) -> Law {
 
 /// L2: what was acknowledged is there, verbatim, once; and nothing else is.
 async fn words_are_kept(year: &mut Year, scope: &Scope, stored: &BTreeMap<MessageId, Message>) -> Law {
-    let counted = year.house.store.database.counts(scope).await.unwrap()[1];
+    let counted = year.house.store.database.scope_counts(scope).await.unwrap()[1];
     if counted != stored.len() as u64 {
         return Err(format!("{counted} messages are counted and {} are there", stored.len()));
     }
@@ -265,7 +265,7 @@ async fn mood_wears_off(year: &mut Year, scope: &Scope) -> Law {
     let ahead = Duration::try_from(mood.updated_at.duration_since(year.house.now())).unwrap_or_default();
     let over = elapsed + ahead + MOOD_IS_OVER;
     let over = *year.known.moods.entry((scope.clone(), mood.updated_at)).or_insert(over);
-    if elapsed > over && !mood.at(year.house.now()).is_neutral() {
+    if elapsed > over && !mood.at_time(year.house.now()).is_neutral() {
         return Err(format!("a mood of {} still colours {}", mood.updated_at, year.house.now()));
     }
     Ok(())
@@ -296,7 +296,7 @@ async fn index_is_the_database(year: &Year, scope: &Scope, of_scope: &Stored) ->
             return Err(format!("the vectors of {corpus:?} in memory differ from the database in {odd:?}"));
         }
         for vector in stored.iter().filter(|vector| vector.readability >= 0.6) {
-            let cosines = loaded.cosines(&vector.vector, &[vector.seq]);
+            let cosines = loaded.cosine_ranges(&vector.vector, &[vector.seq]);
             if !cosines.iter().flatten().any(|cosine| *cosine.end() > 0.97) {
                 return Err(format!("the vector of row {} in memory is another one", vector.seq));
             }

@@ -102,9 +102,9 @@ async fn live(number: usize, life: &Life, model: Model) -> Found {
         _ => World::with(short_window(), None).await,
     };
     let script = life.clone();
-    world.model.on("extraction", move |request| Reply::json(extraction(&script, model, request)));
+    world.model.answer_task("extraction", move |request| Reply::json(extraction(&script, model, request)));
     let script = life.clone();
-    world.model.on("reconciliation", move |request| reconciliation(number, &script, model, request));
+    world.model.answer_task("reconciliation", move |request| reconciliation(number, &script, model, request));
     for line in [life.said.as_str(), "the rain has stopped at last", life.then.as_str()] {
         world.talk(WEB, line).await;
         world.silence().await;

@@ -76,7 +76,7 @@ pub(crate) async fn standing(State(app): State<App>, Admin(_): Admin) -> Result<
         Some(hub) => hub.following_instances(&hub.settings().default_scope).await?,
         None => Vec::new(),
     };
-    Ok(Json(SyncOverview { standing: runtime.embodiment().standing().await?.into(), instances }))
+    Ok(Json(SyncOverview { standing: runtime.embodiment().hub_standing().await?.into(), instances }))
 }
 
 /// `POST /api/sync/now`. Answers how things stand afterwards; `error` says why the exchange failed, if it did.
@@ -86,5 +86,5 @@ pub(crate) async fn exchange(
 ) -> Result<Json<HubConnection>, Problem> {
     // Its outcome is part of the standing.
     drop(app.runtime().embodiment().exchange().await);
-    Ok(Json(app.runtime().embodiment().standing().await?.into()))
+    Ok(Json(app.runtime().embodiment().hub_standing().await?.into()))
 }

@@ -36,7 +36,7 @@ pub(crate) async fn save(
         ] {
             _ = write!(list, "{kind},{count},,\r\n");
         }
-        let (skips, _) = app.runtime().imports().outcome(id, SKIPS_MAX).await?;
+        let (skips, _) = app.runtime().imports().run_outcome(id, SKIPS_MAX).await?;
         let left_out = run.skipped.saturating_sub(skips.len() as u64);
         for skip in skips {
             _ = write!(list, "skipped thing,1,{},{}\r\n", csv_cell(&skip.place), csv_cell(&skip.reason));

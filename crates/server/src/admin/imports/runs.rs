@@ -290,7 +290,7 @@ pub(crate) async fn undo(
 async fn import_detail(app: &App, report: ImportStatusReport) -> Result<ImportDetail, Problem> {
     let import = ImportBody::of(&report);
     let (skipped, memories) = match &report.run {
-        Some(run) => app.runtime().imports().outcome(run.run_id, SKIPS_MAX).await?,
+        Some(run) => app.runtime().imports().run_outcome(run.run_id, SKIPS_MAX).await?,
         None => Default::default(),
     };
     let look = report.upload.map(|upload| upload.look);
@@ -305,7 +305,7 @@ pub(crate) fn estimate(app: &App, look: &Look) -> ImportEstimate {
     let model = (app.parts.models)().llm;
     let price = app.runtime().imports().price_of(&model.provider, model.model.as_deref().unwrap_or_default());
     let usage = TokenUsage { input_tokens, output_tokens, ..TokenUsage::default() };
-    ImportEstimate { input_tokens, output_tokens, usd: price.map(|price| price.cost(usage)) }
+    ImportEstimate { input_tokens, output_tokens, usd: price.map(|price| price.cost_in_dollars(usage)) }
 }
 
 impl ImportBody {

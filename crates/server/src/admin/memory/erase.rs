@@ -182,7 +182,7 @@ async fn texts_of(store: &dyn Store, found: &ForgetSummary) -> Result<Vec<Erased
             texts.push(ErasedText { kind: "message", at: message.created_at, text });
         }
     }
-    for id in found.nodes().iter().take(TEXTS_SHOWN) {
+    for id in found.all_nodes().iter().take(TEXTS_SHOWN) {
         if let Some(EvidencedNode { node, .. }) = store.node(*id).await? {
             let text = beginning(&node.description);
             texts.push(ErasedText { kind: node.kind.as_str(), at: node.created_at, text });

@@ -126,7 +126,7 @@ async fn list(
     let (nodes, total) = store.node_page(scope, query).await?;
     let (shown, last) = page_of(nodes, limit, |node| Cursor(node.seq));
     let next_cursor = last.map(|place| place.encode());
-    let items = items(store, scope, shown).await?;
+    let items = node_bodies(store, scope, shown).await?;
     Ok(Json(NodeList { node_type: kind, limit, offset: page.offset, total, subject, items, next_cursor }))
 }
 
@@ -146,7 +146,7 @@ async fn seq_of(store: &dyn Store, scope: &Scope, id: NodeId) -> Result<i64, Pro
 }
 
 /// The bodies of nodes of one scope, with what each says that was replaced.
-pub(super) async fn items(
+pub(super) async fn node_bodies(
     store: &dyn Store,
     scope: &Scope,
     nodes: Vec<Node>,
@@ -157,7 +157,7 @@ pub(super) async fn items(
     let body = |node: Node| {
         let no_longer_current = former.remove(&node.id);
         let origin = origins.remove(&node.seq).unwrap_or_default();
-        NodeBody { no_longer_current, ..body(node, origin) }
+        NodeBody { no_longer_current, ..node_body(node, origin) }
     };
     Ok(nodes.into_iter().map(body).collect())
 }
@@ -165,10 +165,10 @@ pub(super) async fn items(
 /// The response for one node.
 pub(super) async fn item_of(store: &dyn Store, node: Node) -> Result<NodeBody, Problem> {
     let origin = store.node_origins(&[node.seq]).await?.remove(&node.seq).unwrap_or_default();
-    Ok(body(node, origin))
+    Ok(node_body(node, origin))
 }
 
-fn body(node: Node, origin: NodeOrigin) -> NodeBody {
+fn node_body(node: Node, origin: NodeOrigin) -> NodeBody {
     let source = match (node.kind, node.source_session_id) {
         (NodeKind::Thought, None) => Some("slow_tick"),
         (NodeKind::Thought, Some(_)) => Some(if origin.is_imported { "import" } else { "reflection" }),

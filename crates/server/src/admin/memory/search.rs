@@ -12,7 +12,7 @@ use memory::recall::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::admin::memory::nodes::{NodeBody, items};
+use crate::admin::memory::nodes::{NodeBody, node_bodies};
 use crate::auth::Admin;
 use crate::cursor::Cursor;
 use crate::extract::{Query, ScopeParam, page_size};
@@ -52,7 +52,7 @@ impl SearchKind {
         matches!(self, Self::All)
     }
 
-    fn nodes(self) -> Vec<NodeKind> {
+    fn node_kinds(self) -> Vec<NodeKind> {
         match self {
             Self::Events => vec![NodeKind::Event],
             Self::Thoughts => vec![NodeKind::Thought],
@@ -131,7 +131,7 @@ pub(crate) async fn search(
     let is_first = place.is_none() && asked.offset == 0;
     let skipped = if place.is_some() { 0 } else { asked.offset as usize };
     let page = SearchPage { behind: place, skipped, limit: limit as usize };
-    let kinds = asked.kind.nodes();
+    let kinds = asked.kind.node_kinds();
     let memories = async {
         if kinds.is_empty() {
             return Ok(SearchResults::default());
@@ -157,7 +157,7 @@ pub(crate) async fn search(
         nodes.push(found.node);
     }
     let store = app.runtime().store();
-    let items = items(store, &scope, nodes).await?;
+    let items = node_bodies(store, &scope, nodes).await?;
     let said: Vec<Message> = messages.hits.iter().map(|hit| hit.message.clone()).collect();
     let mut former = Corrected::in_messages(store, &scope, &said).await?;
     let found = messages

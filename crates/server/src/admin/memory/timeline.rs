@@ -28,7 +28,7 @@ const PAGE_DEFAULT: u32 = 50;
 /// Items of one moment that a cursor can step over.
 const REACH_MAX: u32 = 100_000;
 /// The store's unit of time.
-const TICK: SignedDuration = SignedDuration::from_micros(1);
+const TIME_UNIT: SignedDuration = SignedDuration::from_micros(1);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct TimelineQuery {
@@ -125,7 +125,7 @@ pub(crate) async fn timeline(
         (None, None) => None,
     };
     let before = before.map(|at| match last {
-        Some(_) => at.saturating_add(TICK).unwrap_or(Timestamp::MAX),
+        Some(_) => at.saturating_add(TIME_UNIT).unwrap_or(Timestamp::MAX),
         None => at,
     });
     let (rows, has_more) = rows_behind(&app, &scope, before, last.as_ref(), limit).await?;

@@ -126,7 +126,7 @@ pub(crate) async fn extract(
     };
     let existing = CoreBlocks { persona: block("persona"), user: block("user"), style: String::new() };
     let (persona_name, locale) = (asked.persona_display_name, asked.locale);
-    let (events, thoughts) = material.texts();
+    let (events, thoughts) = material.prompt_texts();
     let mut draft =
         draft_from(&app, PersonaDraftInput { persona_name, locale, text, existing, events, thoughts })
             .await?;
@@ -135,7 +135,7 @@ pub(crate) async fn extract(
         core_blocks: Blocks::of(&mut draft),
         facts: draft.facts,
         facts_confidence: draft.facts_confidence,
-        thoughts: material.texts().1,
+        thoughts: material.prompt_texts().1,
         events: material.events.into_iter().map(ExtractedEvent::from).collect(),
         pipeline_status: material.status,
         notes: draft.notes,
@@ -186,7 +186,7 @@ pub(crate) async fn bootstrap(
     } else {
         Material::of_memory(&app, &scope).await?
     };
-    let (events, thoughts) = known.texts();
+    let (events, thoughts) = known.prompt_texts();
     let (source_event_count, source_thought_count) = (events.len(), thoughts.len());
     let input = PersonaDraftInput { persona_name, text, events, thoughts, ..PersonaDraftInput::default() };
     let mut draft = draft_from(&app, input).await?;
@@ -254,7 +254,7 @@ impl Material {
         self.events.is_empty() && self.thoughts.is_empty()
     }
 
-    fn texts(&self) -> (Vec<String>, Vec<String>) {
+    fn prompt_texts(&self) -> (Vec<String>, Vec<String>) {
         let texts = |nodes: &[Node]| nodes.iter().map(|node| node.description.clone()).collect();
         (texts(&self.events), texts(&self.thoughts))
     }

@@ -46,7 +46,7 @@ pub(crate) async fn edit(
     if !written {
         return Err(Problem::not_found("persona not found"));
     }
-    Ok(Json(FactsResponse { ok: true, facts: app.runtime().store().facts(&scope.persona).await? }))
+    Ok(Json(FactsResponse { ok: true, facts: app.runtime().store().persona_facts(&scope.persona).await? }))
 }
 
 /// All fifteen as sent; what is not sent is none. Unknown names are passed over.

@@ -55,13 +55,13 @@ pub(crate) async fn show(
 pub(super) async fn persona_body(app: &App, scope: &Scope) -> Result<PersonaBody, Problem> {
     let store = app.runtime().store();
     let persona = app.runtime().persona_of(scope).await?;
-    let appearance = store.appearance(&scope.persona).await?;
+    let appearance = store.persona_appearance(&scope.persona).await?;
     let now = app.now();
-    let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at(now));
+    let mood = store.mood(scope).await?.map_or_else(|| Mood::neutral(now), |mood| mood.at_time(now));
     let core_blocks = store.core_blocks(scope).await?;
     let written = [&core_blocks.persona, &core_blocks.user, &core_blocks.style];
     let corrected = Corrected::in_texts(store, scope, written.map(String::clone).to_vec()).await?;
-    let [persona_block, user_block, style_block] = written.map(|block| corrected.all_of(block));
+    let [persona_block, user_block, style_block] = written.map(|block| corrected.former_values_in(block));
     Ok(PersonaBody {
         no_longer_current: OutdatedBlocks { persona: persona_block, user: user_block, style: style_block },
         id: persona.id,
@@ -70,7 +70,7 @@ pub(super) async fn persona_body(app: &App, scope: &Scope) -> Result<PersonaBody
         voice_id: appearance.voice_id,
         has_avatar: appearance.has_avatar,
         core_blocks,
-        facts: store.facts(&scope.persona).await?,
+        facts: store.persona_facts(&scope.persona).await?,
         episodic_state: mood,
     })
 }

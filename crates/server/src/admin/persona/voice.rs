@@ -148,7 +148,7 @@ pub(crate) async fn show(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
 ) -> Result<Json<VoiceStatus>, Problem> {
-    let appearance = app.runtime().store().appearance(&scope.persona).await?;
+    let appearance = app.runtime().store().persona_appearance(&scope.persona).await?;
     let settings = app.runtime().voice().settings().unwrap_or_default();
     let (speaker, listener) = (settings.speaker.as_deref(), settings.listener.as_deref());
     Ok(Json(VoiceStatus {
@@ -183,7 +183,7 @@ pub(crate) async fn use_program(
         if program.speaks {
             app.runtime().personas().enable_voice(&scope, true).await?;
         }
-        let voice_enabled = app.runtime().store().appearance(&scope.persona).await?.voice_enabled;
+        let voice_enabled = app.runtime().store().persona_appearance(&scope.persona).await?.voice_enabled;
         Ok(Json(VoiceResponse { ok: true, voice_enabled }))
     })
     .await
@@ -213,8 +213,14 @@ pub(crate) async fn samples(
     Admin(_): Admin,
     ScopeParam(scope): ScopeParam,
 ) -> Result<Json<VoiceSampleList>, Problem> {
-    let samples: Vec<VoiceSampleBody> =
-        app.runtime().voice().samples(&scope.persona).await?.into_iter().map(VoiceSampleBody::from).collect();
+    let samples: Vec<VoiceSampleBody> = app
+        .runtime()
+        .voice()
+        .list_samples(&scope.persona)
+        .await?
+        .into_iter()
+        .map(VoiceSampleBody::from)
+        .collect();
     Ok(Json(VoiceSampleList { count: samples.len(), samples, minimum_required: SAMPLES_MIN }))
 }
 

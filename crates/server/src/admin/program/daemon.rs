@@ -118,12 +118,12 @@ pub(crate) async fn state(
 ) -> Result<Json<StateResponse>, Problem> {
     let store = app.runtime().store();
     let persona = app.runtime().persona_of(&scope).await?;
-    let own = store.counts(&scope).await?;
+    let own = store.scope_counts(&scope).await?;
     // Whoever names a memory means the same one.
     let counts = if named.is_some() { own } else { store.total_counts().await? };
     let ([own_blocks, ..], [core_blocks, messages, events, thoughts]) = (own, counts);
     let models = (app.parts.models)();
-    let appearance = store.appearance(&scope.persona).await?;
+    let appearance = store.persona_appearance(&scope.persona).await?;
     Ok(Json(StateResponse {
         persona: PersonaState {
             id: persona.id,

@@ -21,22 +21,23 @@ pub(crate) async fn metrics(State(app): State<App>, _: Principal) -> Result<Resp
     let metrics = runtime.metrics();
     let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     let [waiting, failed] = runtime.store().work_counts().await?;
-    metrics.level("sessions_waiting", i64::try_from(waiting).unwrap_or(i64::MAX));
-    metrics.level("sessions_failed", i64::try_from(failed).unwrap_or(i64::MAX));
+    metrics.set_gauge("sessions_waiting", i64::try_from(waiting).unwrap_or(i64::MAX));
+    metrics.set_gauge("sessions_failed", i64::try_from(failed).unwrap_or(i64::MAX));
     let (lines, turns) = runtime.turns().load();
-    metrics.level("lines_waiting", whole(lines));
-    metrics.level("turns_running", whole(turns));
-    metrics.level("vector_index_bytes", whole(runtime.vectors().index_bytes()));
+    metrics.set_gauge("lines_waiting", whole(lines));
+    metrics.set_gauge("turns_running", whole(turns));
+    metrics.set_gauge("vector_index_bytes", whole(runtime.vectors().index_bytes()));
     if let Some(bytes) = resident_bytes() {
-        metrics.level("process_resident_bytes", bytes);
+        metrics.set_gauge("process_resident_bytes", bytes);
     }
     let daemons = app.parts.daemons.list().await?;
     for state in DaemonState::ALL {
-        metrics.level(state.level(), whole(daemons.iter().filter(|daemon| daemon.state == state).count()));
+        metrics
+            .set_gauge(state.level(), whole(daemons.iter().filter(|daemon| daemon.state == state).count()));
     }
     let uptime = app.now().duration_since(app.parts.started_at).as_secs().max(0);
-    metrics.level("uptime_seconds", uptime);
-    let text = metrics.text().map_err(|error| Problem::internal(&error))?;
+    metrics.set_gauge("uptime_seconds", uptime);
+    let text = metrics.to_prometheus_text().map_err(|error| Problem::internal(&error))?;
     Ok(([(CONTENT_TYPE, OPENMETRICS)], text).into_response())
 }
 

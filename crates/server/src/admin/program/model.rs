@@ -82,7 +82,7 @@ pub(crate) async fn try_out(
     extract::Json(asked): extract::Json<ModelTryRequest>,
 ) -> Result<Response, Problem> {
     check_choice(&principal, &asked.choice)?;
-    let events = app.parts.model_setup.try_out(asked.choice, asked.language).await?;
+    let events = app.parts.model_setup.test_model(asked.choice, asked.language).await?;
     let frames = events.filter_map(async |event| {
         let data = serde_json::to_string(&event).ok()?;
         Some(Ok::<_, Infallible>(Event::default().event("model.try").data(data)))

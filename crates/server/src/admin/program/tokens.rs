@@ -81,7 +81,8 @@ pub(crate) async fn make(
     let user = user.map_err(|error| Problem::unprocessable(format!("user_id: {error}")))?;
     let NewTokenRequest { name, expires_at, streams_max, users_max, .. } = asked;
     let new = NewToken { name, scopes, user, expires_at, streams_max, users_max };
-    let (token, text) = make_token(app.named.store(), app.parts.tokens.random(), app.now(), new).await?;
+    let (token, text) =
+        make_token(app.named.store(), app.parts.tokens.random_source(), app.now(), new).await?;
     let object = AuditObject(format!("token {}", token.name));
     let name = token.name.clone();
     app.announce_access(AccessCreated { kind: AccessKind::Token, name, address: None });

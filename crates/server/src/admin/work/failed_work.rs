@@ -60,7 +60,7 @@ pub(crate) async fn failed(
     let last = paging.cursor.as_deref().map(Cursor::<(Timestamp, Uuid)>::read).transpose()?;
     let before = last.map(|Cursor(place)| place);
     let found = app.runtime().store().failed_work(scope.as_ref(), before, limit + 1).await?;
-    let (found, next) = page_of(found, limit, FailedWork::place);
+    let (found, next) = page_of(found, limit, FailedWork::list_position);
     let items: Vec<FailedWorkItem> = found.into_iter().map(FailedWorkItem::from).collect();
     let next_cursor = next.map(|place| Cursor(place).encode());
     Ok(Json(FailedWorkList { count: items.len(), items, next_cursor }))

@@ -111,7 +111,7 @@ async fn user_of(app: &App, principal: &Principal, user: Option<String>) -> Resu
 
 impl From<ListedDecision> for DecisionBody {
     fn from(ListedDecision { decision, about }: ListedDecision) -> Self {
-        let reason = decision.reason();
+        let reason = decision.reason_sentence();
         let trigger = decision.trigger;
         Self {
             id: decision.id,

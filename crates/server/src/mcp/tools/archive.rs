@@ -12,7 +12,7 @@ pub(super) fn tools() -> Vec<Tool> {
             Reads,
             "Export the hub's data of this persona and user as one zip archive in base64."
         )
-        .long(),
+        .long_running(),
         of_hub!(
             entity_import,
             Changes,
@@ -20,6 +20,6 @@ pub(super) fn tools() -> Vec<Tool> {
             "Import an archive, all of it or nothing. A document in the archive replaces the one of its name, whose text is kept as \
              a version; documents that the archive does not hold are kept as they are."
         )
-        .long(),
+        .long_running(),
     ]
 }

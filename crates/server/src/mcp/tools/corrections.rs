@@ -24,7 +24,7 @@ pub(super) fn tools() -> Vec<Tool> {
              What the user says in a conversation is kept with remember instead.",
             correct,
         )
-        .also(&[("description", "text")]),
+        .with_aliases(&[("description", "text")]),
         tool(
             "correct_undo",
             Effect::Changes,

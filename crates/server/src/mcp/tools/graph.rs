@@ -59,13 +59,13 @@ macro_rules! of_one {
 }
 
 pub(super) fn tools() -> Vec<Tool> {
-    let mut tools = nodes();
+    let mut tools = node_tools();
     tools.extend(edges());
     tools.extend(whole_graph_tools());
     tools
 }
 
-fn nodes() -> Vec<Tool> {
+fn node_tools() -> Vec<Tool> {
     vec![
         of_graph!(
             "graph_node_create",
@@ -76,7 +76,7 @@ fn nodes() -> Vec<Tool> {
              word). If one of the same type and label exists, it is returned. person, place, org, pet and other are entities \
              of the memory. sourceMemoryId is the memory that supports it: when that is deleted, the node is withdrawn."
         ),
-        of_one!("graph_node_get", Reads, node, "Get a node."),
+        of_one!("graph_node_get", Reads, live_node, "Get a node."),
         of_graph!(
             "graph_node_update",
             Changes,

@@ -63,7 +63,7 @@ pub(super) fn tools() -> Vec<Tool> {
             "Write weekly, monthly or yearly summaries now: of one period (granularity and targetDate), of all pending \
              periods of a granularity, or of all (all: true)."
         )
-        .long(),
+        .long_running(),
         of_hub!(
             memory_embedding_purge,
             Changes,
@@ -74,14 +74,14 @@ pub(super) fn tools() -> Vec<Tool> {
             Changes,
             "Rebuild the vectors of all memories."
         )
-        .long(),
+        .long_running(),
         tool(
             "embedding_rebuild_all",
             Effect::Changes,
             "Rebuild the vectors of all memories and graph nodes.",
             rebuild_all,
         )
-        .long(),
+        .long_running(),
     ]
 }
 

@@ -27,7 +27,7 @@ pub(super) fn tools() -> Vec<Tool> {
              about it. What was corrected since is told as no longer current.",
             recall,
         )
-        .also(&[("query", "text")]),
+        .with_aliases(&[("query", "text")]),
         tool(
             "remember",
             Effect::Adds,
@@ -35,7 +35,7 @@ pub(super) fn tools() -> Vec<Tool> {
              role is its author: user or persona.",
             remember,
         )
-        .also(&[("content", "text")]),
+        .with_aliases(&[("content", "text")]),
     ]
 }
 

@@ -110,7 +110,7 @@ impl Server {
 
     /// Waits for an answer, and before it for those to what was sent. One that does not come in time ends the connection: nobody
     /// knows what would come later.
-    fn wait<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
+    fn receive<T>(&self, answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
         self.address.round_trips.fetch_add(1, Ordering::Relaxed);
         let client = self.client.borrow();
         let begins = self.begins_with_next.take();
@@ -168,14 +168,14 @@ impl Server {
         if let Some(known) = self.statements.borrow().get(statement) {
             return Ok(known.clone());
         }
-        let prepared = self.wait(self.client.borrow().prepare(&dialect::translate(statement)))?;
+        let prepared = self.receive(self.client.borrow().prepare(&dialect::translate(statement)))?;
         self.statements.borrow_mut().insert(statement.to_owned(), prepared.clone());
         Ok(prepared)
     }
 
     pub(crate) fn execute(&self, statement: &Statement, parameters: impl Parameters) -> Result<usize> {
         let values = own_values(parameters)?;
-        let changed = self.wait(self.client.borrow().execute(statement, &as_parameters(&values)))?;
+        let changed = self.receive(self.client.borrow().execute(statement, &as_parameters(&values)))?;
         usize::try_from(changed).map_err(|_| Error::OutOfRange(changed.to_string()))
     }
 
@@ -185,7 +185,7 @@ impl Server {
             left => self.statements_left.set(left.map(|left| left - 1)),
         }
         let values = own_values(parameters)?;
-        let rows = self.wait(self.client.borrow().query(statement, &as_parameters(&values)))?;
+        let rows = self.receive(self.client.borrow().query(statement, &as_parameters(&values)))?;
         Ok(rows.into_iter().map(ServerRow::from).collect())
     }
 
@@ -200,11 +200,11 @@ impl Server {
         let client = self.client.borrow();
         let parameters: Vec<_> = queries.iter().map(|(_, values)| as_parameters(values)).collect();
         let asked = queries.iter().zip(&parameters).map(|((query, _), values)| client.query(query, values));
-        let answers = self.wait(futures_util::future::try_join_all(asked))?;
+        let answers = self.receive(futures_util::future::try_join_all(asked))?;
         Ok(answers.into_iter().map(|rows| rows.into_iter().map(ServerRow::from).collect()).collect())
     }
 
-    /// Sends a statement without waiting for its answer. The next [`wait`](Self::wait) does.
+    /// Sends a statement without waiting for its answer. The next [`receive`](Self::receive) does.
     pub(crate) fn send(&self, statement: &Statement, parameters: impl Parameters) -> Result<()> {
         let values = own_values(parameters)?;
         let (client, statement) = (Arc::clone(&self.client.borrow()), statement.clone());
@@ -219,7 +219,7 @@ impl Server {
             return Ok(answered?);
         }
         self.sent.borrow_mut().push(answer);
-        if self.sent.borrow().len() >= SENT_MAX { self.wait(async { Ok(()) }) } else { Ok(()) }
+        if self.sent.borrow().len() >= SENT_MAX { self.receive(async { Ok(()) }) } else { Ok(()) }
     }
 
     /// Inserts rows, each by a statement for one; returns the numbers that they were given. All are sent before the first answer.
@@ -230,7 +230,7 @@ impl Server {
         let inserted = rows.iter().map(|values| async {
             tokio::try_join!(client.execute(statement, values), client.query_one(&last_number, &[]))
         });
-        let inserted = self.wait(futures_util::future::try_join_all(inserted))?;
+        let inserted = self.receive(futures_util::future::try_join_all(inserted))?;
         let numbers = inserted.into_iter().map(|(changed, row)| match changed {
             1 => Ok(row.try_get(0)?),
             changed => Err(Error::ChangedRows(usize::try_from(changed).unwrap_or(usize::MAX))),
@@ -245,12 +245,12 @@ impl Server {
 
     /// Runs statements that are written for PostgreSQL.
     pub(crate) fn execute_script(&self, statements: &str) -> Result<()> {
-        self.wait(self.client.borrow().batch_execute(statements))
+        self.receive(self.client.borrow().batch_execute(statements))
     }
 
     /// Runs statements that are written for PostgreSQL; returns the number of rows that the last one changed.
     fn change(&self, statements: &str) -> Result<u64> {
-        let answers = self.wait(self.client.borrow().simple_query(statements))?;
+        let answers = self.receive(self.client.borrow().simple_query(statements))?;
         let changed = answers.iter().rev().find_map(|answer| match answer {
             SimpleQueryMessage::CommandComplete(changed) => Some(*changed),
             _ => None,
@@ -260,8 +260,8 @@ impl Server {
 
     /// A setting of the session; `None` if nobody has set it.
     fn setting(&self, name: &str) -> Result<Option<String>> {
-        let answers =
-            self.wait(self.client.borrow().simple_query(&format!("SELECT current_setting('{name}', true)")))?;
+        let answers = self
+            .receive(self.client.borrow().simple_query(&format!("SELECT current_setting('{name}', true)")))?;
         let value = answers.iter().find_map(|answer| match answer {
             SimpleQueryMessage::Row(row) => row.get(0),
             _ => None,
@@ -311,12 +311,12 @@ impl Server {
     }
 
     /// Writes for this program from now on.
-    pub(super) fn write_for(&self, program: String) {
+    pub(super) fn set_program(&self, program: String) {
         *self.program.borrow_mut() = Some(program);
         self.commits.set(0);
     }
 
-    pub(crate) fn program(&self) -> Option<String> {
+    pub(crate) fn program_name(&self) -> Option<String> {
         self.program.borrow().clone()
     }
 
@@ -368,7 +368,7 @@ impl Server {
     /// [`explain`](Self::explain) finds.
     pub(crate) fn begin_write(&self) -> Result<()> {
         self.note("BEGIN")?;
-        let Some(program) = self.program() else { return self.execute_script("BEGIN") };
+        let Some(program) = self.program_name() else { return self.execute_script("BEGIN") };
         let note = self.prepare(NOTE_COMMIT)?;
         let client = Arc::clone(&self.client.borrow());
         self.queue(Box::pin(async move { client.batch_execute("BEGIN").await }))?;
@@ -426,7 +426,7 @@ impl Server {
     /// Number of the program's last transaction that was committed. Waits for one that the server is still at.
     fn last_commit(&self) -> Result<Option<i64>> {
         self.reconnect_if_lost()?;
-        let program = self.program().unwrap_or_default();
+        let program = self.program_name().unwrap_or_default();
         let last = "SELECT commits FROM writer WHERE CAST(program AS TEXT) = ?1 FOR UPDATE";
         let rows = self.query(&self.prepare(last)?, [program])?;
         rows.first().map(|row| row.get_ref(0).and_then(i64::from_sql)).transpose()
@@ -443,7 +443,7 @@ impl Server {
     }
 
     pub(crate) fn close(self) -> Result<()> {
-        let program = self.program();
+        let program = self.program_name();
         program.map_or(Ok(()), |program| self.release(&program))
     }
 }
@@ -497,7 +497,7 @@ fn timeout_options(answer: Duration) -> String {
 
 pub(crate) fn own_values(parameters: impl Parameters) -> Result<Vec<Owned>> {
     let mut values = Vec::new();
-    parameters.each(|value| {
+    parameters.bind_each(|value| {
         values.push(Owned::from(value));
         Ok(())
     })?;

@@ -146,7 +146,7 @@ pub(crate) fn open_for_writing(
             let program = taken?;
             ended?;
             let Connection::Postgres(server) = connection else { return Err(not_a_server()) };
-            server.write_for(program);
+            server.set_program(program);
             return Ok(Some(*server));
         }
         ended?;

@@ -51,7 +51,7 @@ impl Standby {
     }
 
     /// The home's state, as it was seen half a second ago at most.
-    pub fn standing(&self) -> watch::Receiver<Standing> {
+    pub fn watch_home(&self) -> watch::Receiver<Standing> {
         self.standing.clone()
     }
 
@@ -73,7 +73,7 @@ fn start(address: &ServerAddress, daemon: &NewDaemon) -> Result<Standby, StoreEr
     }
     insert(&connection, daemon).map_err(failed)?;
     let mut watcher = Watcher { notes: DaemonNotes::of(daemon), connection, reached_since: Instant::now() };
-    let first = watcher.look().map_err(failed)?;
+    let first = watcher.look_at_home().map_err(failed)?;
     let (sender, standing) = watch::channel(first);
     let (ended, is_ended) = channel::<()>();
     let body = move || {
@@ -119,11 +119,11 @@ impl Watcher {
         if is_note_due && !self.notes.write(&self.connection)? {
             return Ok(Standing::Lost);
         }
-        self.look()
+        self.look_at_home()
     }
 
     /// Looks who holds the home, without locking anything.
-    fn look(&self) -> Result<Standing> {
+    fn look_at_home(&self) -> Result<Standing> {
         let holder = "
             SELECT d.address, w.process, w.seen_at > clock_timestamp() - make_interval(secs => ?1)
             FROM writer w LEFT JOIN daemons d ON d.id = CAST(w.program AS TEXT)

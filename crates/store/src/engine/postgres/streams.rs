@@ -17,9 +17,9 @@ impl Server {
     ) -> std::result::Result<(), E> {
         let declare = format!("DECLARE each_row NO SCROLL CURSOR FOR {}", dialect::translate(query));
         let values = own_values(parameters)?;
-        self.wait(self.client.borrow().execute(&declare, &as_parameters(&values)))?;
+        self.receive(self.client.borrow().execute(&declare, &as_parameters(&values)))?;
         loop {
-            let rows = self.wait(self.client.borrow().query("FETCH 500 FROM each_row", &[]))?;
+            let rows = self.receive(self.client.borrow().query("FETCH 500 FROM each_row", &[]))?;
             if rows.is_empty() {
                 break;
             }
@@ -31,7 +31,7 @@ impl Server {
     }
 
     /// Inserts rows as they are produced.
-    pub(crate) fn fill<E>(
+    pub(crate) fn copy_rows_in<E>(
         &self,
         table: &str,
         columns: &[String],
@@ -42,15 +42,15 @@ impl Server {
         let names = names.join(", ");
         let client = self.client.borrow();
         let select = format!("SELECT {names} FROM \"{table}\"");
-        let described = self.wait(client.prepare(&select)).map_err(failed)?;
+        let described = self.receive(client.prepare(&select)).map_err(failed)?;
         let types: Vec<Type> = described.columns().iter().map(|column| column.type_().clone()).collect();
         let copy = format!("COPY \"{table}\" ({names}) FROM STDIN BINARY");
-        let sink = self.wait(client.copy_in(&copy)).map_err(failed)?;
+        let sink = self.receive(client.copy_in(&copy)).map_err(failed)?;
         let mut writer = Box::pin(BinaryCopyInWriter::new(sink, &types));
         produce(&mut |values| {
             let values: Vec<Owned> = values.iter().map(|value| Owned::from(*value)).collect();
-            self.wait(writer.as_mut().write(&as_parameters(&values)))
+            self.receive(writer.as_mut().write(&as_parameters(&values)))
         })?;
-        self.wait(writer.as_mut().finish()).map(|_| ()).map_err(failed)
+        self.receive(writer.as_mut().finish()).map(|_| ()).map_err(failed)
     }
 }

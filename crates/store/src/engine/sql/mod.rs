@@ -139,7 +139,7 @@ impl Connection {
     }
 
     /// Inserts many rows into a table: `produce` is called once, with what adds a row of values in the order of the columns.
-    pub(crate) fn fill<E>(
+    pub(crate) fn insert_rows<E>(
         &self,
         table: &str,
         columns: &[String],
@@ -154,7 +154,7 @@ impl Connection {
                 let mut insert = self.prepare_cached(&insert).map_err(failed)?;
                 produce(&mut |values| insert.execute(values).map(|_| ()))
             }
-            Self::Postgres(server) => server.fill(table, columns, failed, produce),
+            Self::Postgres(server) => server.copy_rows_in(table, columns, failed, produce),
         }
     }
 
@@ -357,7 +357,7 @@ impl Statement<'_> {
 
 fn bind(prepared: &mut rusqlite::CachedStatement<'_>, parameters: impl Parameters) -> Result<()> {
     let mut bound = 0;
-    parameters.each(|value| {
+    parameters.bind_each(|value| {
         bound += 1;
         Ok(prepared.raw_bind_parameter(bound, value)?)
     })?;
@@ -412,7 +412,7 @@ pub(crate) enum Row<'r> {
 impl Row<'_> {
     /// The value of a column, counted from 0.
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> Result<T> {
-        T::from_sql(self.get_ref(column)?).map_err(|error| error.at(column))
+        T::from_sql(self.get_ref(column)?).map_err(|error| error.at_column(column))
     }
 
     /// The values of the first columns.

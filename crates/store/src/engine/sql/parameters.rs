@@ -6,23 +6,23 @@ use super::values::{ToSql, ValueRef};
 /// The parameters of one call, in the order of their numbers.
 pub(crate) trait Parameters {
     /// Hands each value to `bind`.
-    fn each(self, bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()>;
+    fn bind_each(self, bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()>;
 }
 
 impl Parameters for &[&dyn ToSql] {
-    fn each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+    fn bind_each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
         self.iter().try_for_each(|value| bind(value.to_sql()?))
     }
 }
 
 impl Parameters for &[ValueRef<'_>] {
-    fn each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+    fn bind_each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
         self.iter().try_for_each(|value| bind(*value))
     }
 }
 
 impl Parameters for [&(dyn ToSql + Send + Sync); 0] {
-    fn each(self, _: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+    fn bind_each(self, _: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
         Ok(())
     }
 }
@@ -30,7 +30,7 @@ impl Parameters for [&(dyn ToSql + Send + Sync); 0] {
 macro_rules! arrays {
     ($($length:literal)+) => {$(
         impl<T: ToSql> Parameters for [T; $length] {
-            fn each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+            fn bind_each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
                 self.iter().try_for_each(|value| bind(value.to_sql()?))
             }
         }
@@ -42,7 +42,7 @@ arrays! { 1 2 3 4 5 6 }
 macro_rules! tuples {
     ($(($($name:ident $field:tt),+))+) => {$(
         impl<$($name: ToSql),+> Parameters for ($($name,)+) {
-            fn each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
+            fn bind_each(self, mut bind: impl FnMut(ValueRef<'_>) -> Result<()>) -> Result<()> {
                 $(bind(self.$field.to_sql()?)?;)+
                 Ok(())
             }

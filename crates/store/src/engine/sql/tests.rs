@@ -1,12 +1,12 @@
 use super::*;
 
-fn empty() -> Connection {
+fn empty_database() -> Connection {
     rusqlite::Connection::open_in_memory().unwrap().into()
 }
 
 #[test]
 fn values_come_back_as_they_were_given() {
-    let connection = empty();
+    let connection = empty_database();
     let row = connection.query_row(
         "SELECT ?1, ?2, ?3, ?4, ?5, ?6",
         params![i64::MIN, 0.25_f64, "安心", [7_u8; 16], true, None::<u32>],
@@ -18,7 +18,7 @@ fn values_come_back_as_they_were_given() {
 
 #[test]
 fn values_that_do_not_fit_are_refused_with_their_column() {
-    let connection = empty();
+    let connection = empty_database();
     let number: Result<u32> = connection.query_row("SELECT 'a', -1", [], |row| row.get(1));
     assert_eq!(number.unwrap_err().to_string(), "column 1: -1 is too large for a column");
     let text: Result<String> = connection.query_row("SELECT 1", [], |row| row.get(0));
@@ -32,7 +32,7 @@ fn values_that_do_not_fit_are_refused_with_their_column() {
 
 #[test]
 fn number_of_parameters_must_match() {
-    let connection = empty();
+    let connection = empty_database();
     let mut statement = connection.prepare_cached("SELECT ?1, ?2").unwrap();
     for error in [statement.exists([1]).unwrap_err(), statement.exists([]).unwrap_err()] {
         assert!(matches!(error, Error::ParameterCount { wanted: 2, .. }), "{error}");
@@ -43,7 +43,7 @@ fn number_of_parameters_must_match() {
 
 #[test]
 fn missing_row_is_none_and_insert_returns_the_number() {
-    let connection = empty();
+    let connection = empty_database();
     connection.execute_batch("CREATE TABLE one (number INTEGER PRIMARY KEY, text TEXT)").unwrap();
     let mut insert = connection.prepare_cached("INSERT INTO one (text) VALUES (?1)").unwrap();
     assert_eq!((insert.insert(["a"]).unwrap(), insert.insert(["b"]).unwrap()), (1, 2));

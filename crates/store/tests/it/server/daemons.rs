@@ -39,9 +39,9 @@ fn database() -> Outcome<(String, ServerAddress)> {
 }
 
 async fn becomes(standby: &Standby, wanted: &Standing, within: Duration) -> Outcome {
-    let mut standing = standby.standing();
+    let mut standing = standby.watch_home();
     let became = tokio::time::timeout(within, standing.wait_for(|seen| seen == wanted)).await;
-    let seen = standby.standing().borrow().clone();
+    let seen = standby.watch_home().borrow().clone();
     became.map_err(|_| format!("{seen:?} instead of {wanted:?}"))??;
     Ok(())
 }
@@ -70,7 +70,7 @@ async fn the_next_daemon_takes_a_home_that_was_let_go() -> Outcome {
     assert_eq!((state.holder, state.has_daemons), (Some(one.address.clone()), false));
 
     let standby = Standby::start(&address, &two)?;
-    assert_eq!(*standby.standing().borrow(), Standing::Held(Some(one.address.clone())));
+    assert_eq!(*standby.watch_home().borrow(), Standing::Held(Some(one.address.clone())));
     let listed = first.daemons().await?;
     let states: Vec<_> = listed.iter().map(|entry| (entry.id.as_str(), entry.state)).collect();
     assert_eq!(states, [(&*one.id, DaemonState::Serving), (&*two.id, DaemonState::StandingBy)]);
@@ -106,7 +106,7 @@ async fn a_silent_daemon_is_replaced_and_learns_it() -> Outcome {
         .await
         .err()
         .ok_or("it was believed at once")?;
-    assert_eq!(*standby.standing().borrow(), Standing::Held(Some(one.address.clone())));
+    assert_eq!(*standby.watch_home().borrow(), Standing::Held(Some(one.address.clone())));
 
     // It is stopped for good: nothing notes that it is there.
     let replaced = tokio::time::timeout(Duration::from_secs(20), first.taken_over());
@@ -114,7 +114,7 @@ async fn a_silent_daemon_is_replaced_and_learns_it() -> Outcome {
     let taken = async {
         loop {
             silence_holder(&database, 21)?;
-            if matches!(*standby.standing().borrow(), Standing::Free) {
+            if matches!(*standby.watch_home().borrow(), Standing::Free) {
                 break;
             }
             tokio::task::yield_now().await;
